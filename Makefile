@@ -1,0 +1,43 @@
+# Each target makes what it needs first: `make demo` on a fresh clone is enough.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: install install-dev demo run test lint bench lock clean
+install: .venv/installed
+install-dev: .venv/installed-dev
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: requirements.txt | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	touch $@
+
+.venv/installed-dev: requirements-dev.txt | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	touch $@ .venv/installed
+
+demo: install
+	$(BIN)/python -m bot demo
+
+run: install
+	$(BIN)/python -m bot run
+
+test: install-dev
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: install-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: install-dev
+	$(BIN)/python -m bench $(ARGS)
+
+# Needs uv (`pip install uv`); writes hashes for every platform, no addresses.
+lock:
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml -o requirements.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade --extra dev pyproject.toml -o requirements-dev.txt
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
