@@ -1,0 +1,160 @@
+"""Settings from the environment and `.env`; nothing else reads the environment.
+
+Each field is the setting of the same name in upper case; `.env.example` lists
+them all with their defaults, and a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from bot.core import money
+from bot.core.addresses import AllowList
+from bot.core.db import sqlite_path
+from bot.core.errors import BotError, ConfigError
+from bot.core.rates import Rate, parse_rate
+
+WEBHOOK_PORTS = "443, 80, 88 or 8443"
+
+
+def _split(value: Any) -> Any:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _checked(check: Any) -> AfterValidator:
+    """Run `check` on the value for its errors alone."""
+
+    def validate(value: Any) -> Any:
+        try:
+            check(value)
+        except BotError as error:
+            raise ValueError(str(error)) from error
+        return value
+
+    return AfterValidator(validate)
+
+
+def _root(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("write a whole address, such as https://example.org")
+    if parts.query or parts.fragment or parts.username:
+        raise ValueError("write the address without user, query and fragment")
+    return value.rstrip("/")
+
+
+def _token(value: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"\d+:[A-Za-z0-9_-]{3,}", value.get_secret_value()):
+        raise ValueError("a token looks like 123456:ABC-DEF: copy it from BotFather")
+    return value
+
+
+def _currency(value: str) -> str:
+    money.exponent(value)
+    return value
+
+
+def _network(values: tuple[str, ...]) -> None:
+    for value in values:
+        if value != "*":
+            ipaddress.ip_network(value, strict=False)
+
+
+def _empty_is_none(value: Any) -> Any:
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+RateSetting = Annotated[Rate | None, NoDecode, BeforeValidator(parse_rate)]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Root = Annotated[str, AfterValidator(_root)]
+
+
+class Settings(BaseSettings):
+    """What the operator decides; frozen, checked as a whole by `load`."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env",
+        env_file_encoding="utf-8",
+        extra="ignore",
+        frozen=True,
+        env_ignore_empty=True,
+    )
+
+    bot_token: Annotated[SecretStr, AfterValidator(_token)] | None = None
+    telegram_api_url: Root = "https://api.telegram.org"
+    telegram_mode: Literal["polling", "webhook"] = "polling"
+    telegram_rate: RateSetting = Rate(30, 1)
+    telegram_chat_rate: RateSetting = Rate(1, 1)
+    telegram_group_rate: RateSetting = Rate(20, 60)
+    public_url: Root | None = None
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8080
+    forwarded_allow_ips: Annotated[Names, AfterValidator(lambda v: (_network(v), v)[1])] = (
+        "127.0.0.1",
+    )
+    database_url: Annotated[str, _checked(sqlite_path)] = "sqlite:///data/bot.db"
+    secret_key: SecretStr | None = None
+    payments_url: Root | None = None
+    app_id: str | None = None
+    app_secret: SecretStr | None = None
+    webhook_secret: SecretStr | None = None
+    instrument_currency: Annotated[str, _checked(_currency)] | None = None
+    rail: Literal["sandbox"] = "sandbox"
+    reservation_seconds: Annotated[int, Field(ge=1, le=86_400)] = 900
+    api_rate: RateSetting = Rate(1200, 60)
+    payer_rate: RateSetting = Rate(60, 60)
+    webhook_allow: Annotated[str, _checked(AllowList.parse)] = ""
+    allowed_sellers: Annotated[tuple[int, ...], NoDecode, BeforeValidator(_split)] = ()
+    metrics_token: SecretStr | None = None
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["text", "json"] = "text"
+
+    @property
+    def url(self) -> str:
+        """Give the address that payers and webhooks reach, without a slash at its end."""
+        return self.public_url or f"http://127.0.0.1:{self.port}"
+
+
+def load(**given: Any) -> Settings:
+    """Read the settings; `given` comes before the environment.
+
+    Raises ConfigError with one line a problem.
+    """
+    try:
+        settings = Settings(**given)
+    except ValidationError as error:
+        raise ConfigError([_line(problem) for problem in error.errors()]) from None
+    if problems := list(_together(settings)):
+        raise ConfigError(problems)
+    return settings
+
+
+def secrets(settings: Settings) -> list[str]:
+    """Give every secret among the settings, for the log to hide."""
+    values = (getattr(settings, name) for name in type(settings).model_fields)
+    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+
+
+def _line(problem: Any) -> str:
+    name = str(problem["loc"][0]).upper()
+    message = problem["msg"].removeprefix("Value error, ")
+    return message if message.startswith(f"{name}:") else f"{name}: {message}"
+
+
+def _together(settings: Settings) -> Any:
+    """Give the problems of settings that are each sound by themselves."""
+    if settings.payments_url:
+        if not settings.app_id:
+            yield "APP_ID: PAYMENTS_URL needs the application's id at that server"
+        if not settings.app_secret:
+            yield "APP_SECRET: PAYMENTS_URL needs the application's secret at that server"
+    if settings.telegram_mode == "webhook" and not settings.url.startswith("https://"):
+        yield "PUBLIC_URL: TELEGRAM_MODE=webhook needs an https address that Telegram can reach"

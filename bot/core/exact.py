@@ -1,0 +1,26 @@
+"""JSON whose numbers stay exact: Decimal in, Decimal out, never a float."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import simplejson
+
+
+def dumps(value: Any) -> str:
+    """Write JSON; a Decimal becomes a number with the digits that it has."""
+    return str(simplejson.dumps(value, use_decimal=True, ensure_ascii=False, separators=(",", ":")))
+
+
+def loads(text: str | bytes) -> Any:
+    """Read JSON; ValueError for what is none, NaN and Infinity included."""
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,212 @@
+"""The lanes of a queue: which may be used now, at what pace, and which wait for somebody.
+
+A lane's row says when its next message may be claimed, so the pace survives a
+restart and a claim reads only lanes that have something to go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.db import Transaction
+
+WHOLE_QUEUE = "*"
+"""The lane whose row keeps the pace of its whole queue."""
+
+HEAD = (
+    "SELECT priority, due_at FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND state = 'waiting' ORDER BY priority, id LIMIT 1"
+)
+FIRST_DUE = (
+    "SELECT priority, due_at FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND state = 'waiting' ORDER BY due_at, id LIMIT 1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often something may happen: `burst` at once, then one each `interval` ms.
+
+    Kept by the generic cell rate algorithm (ITU-T I.371), whose one number a
+    lane, the theoretical arrival time, is stored: a restart allows no new burst.
+    """
+
+    interval: int
+    burst: int = 1
+
+    def next_at(self, arrival_at: int) -> int:
+        """When the next one may go, given the theoretical arrival time."""
+        return arrival_at - (self.burst - 1) * self.interval
+
+    def arrival(self, arrival_at: int, now: int) -> int:
+        """Give the theoretical arrival time after one that goes now."""
+        return max(arrival_at, now) + self.interval
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue's policy; times in milliseconds.
+
+    `ordered`: a lane's head that must wait holds up its lane. `width`: messages
+    of a lane under way at once. Settled messages are dropped unless `keep` says
+    that somebody looks at them.
+    """
+
+    name: str
+    lease: int
+    ordered: bool = True
+    width: int = 1
+    keep: bool = False
+    pace: Pace | None = None
+    lane_pace: Callable[[str], Pace | None] = field(default=lambda _lane: None)
+
+
+def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:
+    """Let nothing of this lane go before `until`, whatever comes."""
+    _ensure_lane(tx, queue, lane)
+    tx.execute(
+        "UPDATE lanes SET held_until = :until"
+        " WHERE queue = :queue AND lane = :lane AND held_until < :until",
+        queue=queue.name,
+        lane=lane,
+        until=until,
+    )
+    reopen(tx, queue, lane)
+
+
+def pause(tx: Transaction, queue: Queue, lane: str, why: str | None) -> None:
+    """Stop a lane until it is resumed with `why` None; its messages are kept."""
+    _ensure_lane(tx, queue, lane)
+    tx.execute(
+        "UPDATE lanes SET paused = :why WHERE queue = :queue AND lane = :lane",
+        queue=queue.name,
+        lane=lane,
+        why=why,
+    )
+    reopen(tx, queue, lane)
+    tx.wake(queue.name)
+
+
+def resume(tx: Transaction, queue: Queue, lane: str) -> None:
+    """Let a paused lane go on; one that is not paused stays as it is."""
+    row = tx.one(
+        "SELECT 1 AS one FROM lanes WHERE queue = :queue AND lane = :lane AND paused IS NOT NULL",
+        queue=queue.name,
+        lane=lane,
+    )
+    if row:
+        pause(tx, queue, lane, None)
+
+
+def next_open(tx: Transaction, queue: Queue) -> int | None:
+    """When the next message may be claimed, in epoch ms; None where none waits."""
+    row = tx.one(
+        "SELECT MIN(open_at) AS open_at, (SELECT arrival_at FROM lanes"
+        " WHERE queue = :queue AND lane = :whole) AS arrival_at"
+        " FROM lanes WHERE queue = :queue AND open_at IS NOT NULL AND paused IS NULL",
+        queue=queue.name,
+        whole=WHOLE_QUEUE,
+    )
+    if row is None or row["open_at"] is None:
+        return None
+    paced = queue.pace.next_at(row["arrival_at"] or 0) if queue.pace else 0
+    return max(int(row["open_at"]), paced)
+
+
+def open_lanes(tx: Transaction, queue: Queue, now: int, room: int) -> list[str]:
+    rows = tx.query(
+        "SELECT lane FROM lanes WHERE queue = :queue AND open_at <= :now AND paused IS NULL"
+        " ORDER BY priority, open_at LIMIT :room",
+        queue=queue.name,
+        now=now,
+        room=room,
+    )
+    return [row["lane"] for row in rows]
+
+
+def take_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
+    paces = [(WHOLE_QUEUE, queue.pace), (lane, queue.lane_pace(lane))]
+    turns = [
+        (name, pace.arrival(arrival_at, now))
+        for name, pace in paces
+        if pace and pace.next_at(arrival_at := _arrival(tx, queue, name)) <= now
+    ]
+    if len(turns) < sum(pace is not None for _, pace in paces):
+        return False
+    for name, arrival_at in turns:
+        _ensure_lane(tx, queue, name)
+        tx.execute(
+            "UPDATE lanes SET arrival_at = :at WHERE queue = :queue AND lane = :lane",
+            queue=queue.name,
+            lane=name,
+            at=arrival_at,
+        )
+    return True
+
+
+def _arrival(tx: Transaction, queue: Queue, lane: str) -> int:
+    row = tx.one(
+        "SELECT arrival_at FROM lanes WHERE queue = :queue AND lane = :lane",
+        queue=queue.name,
+        lane=lane,
+    )
+    return int(row["arrival_at"]) if row else 0
+
+
+def _ensure_lane(tx: Transaction, queue: Queue, lane: str) -> None:
+    tx.execute(
+        "INSERT INTO lanes (queue, lane) VALUES (:queue, :lane) ON CONFLICT DO NOTHING",
+        queue=queue.name,
+        lane=lane,
+    )
+
+
+def under_way(tx: Transaction, queue: Queue, lane: str) -> int:
+    row = tx.one(
+        "SELECT COUNT(*) AS n FROM outbox"
+        " WHERE queue = :queue AND lane = :lane AND state = 'leased'",
+        queue=queue.name,
+        lane=lane,
+    )
+    return int(row["n"]) if row else 0
+
+
+def reopen(tx: Transaction, queue: Queue, lane: str) -> None:
+    """Write down anew when this lane may be claimed from, and how urgently."""
+    _ensure_lane(tx, queue, lane)
+    head = None
+    if under_way(tx, queue, lane) < queue.width:
+        head = tx.one(HEAD if queue.ordered else FIRST_DUE, queue=queue.name, lane=lane)
+    state = tx.one(
+        "SELECT arrival_at, held_until FROM lanes WHERE queue = :queue AND lane = :lane",
+        queue=queue.name,
+        lane=lane,
+    )
+    pace = queue.lane_pace(lane)
+    open_at = None
+    if head and state:
+        paced = pace.next_at(state["arrival_at"]) if pace else 0
+        open_at = max(head["due_at"], state["held_until"], paced)
+    tx.execute(
+        "UPDATE lanes SET open_at = :open_at, priority = :priority"
+        " WHERE queue = :queue AND lane = :lane",
+        queue=queue.name,
+        lane=lane,
+        open_at=open_at,
+        priority=head["priority"] if head else None,
+    )
+
+
+def sweep(tx: Transaction, queue: Queue, now: int) -> int:
+    """Drop the rows of lanes that hold nothing and whose pace has run out; how many."""
+    return tx.execute(
+        "DELETE FROM lanes WHERE queue = :queue AND open_at IS NULL AND paused IS NULL"
+        " AND held_until <= :now AND arrival_at <= :now AND NOT EXISTS (SELECT 1 FROM outbox"
+        " WHERE outbox.queue = lanes.queue AND outbox.lane = lanes.lane AND state = 'leased')",
+        queue=queue.name,
+        now=now,
+    )

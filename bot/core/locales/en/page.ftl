@@ -1,0 +1,75 @@
+# The pay page, the receipt and the pages that say why not.
+
+page-title = { $name } – { $amount }
+page-test = Test money: nobody really pays here.
+page-former = before
+page-now = now
+page-more = More about it
+page-left = { NUMBER($left) } of { NUMBER($total) } left
+page-reserved =
+    { $count ->
+        [one] One more is being paid for right now.
+       *[other] { NUMBER($count) } more are being paid for right now.
+    }
+page-until = Can be paid until { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC.
+
+page-ask = The seller asks for
+page-paymail = Paymail
+page-paymail-hint = Such as name@handcash.io
+page-paymail-wrong = A paymail looks like name@handcash.io. Please check yours.
+page-email = E-mail address
+page-email-hint = Such as name@example.org
+page-email-wrong = An e-mail address looks like name@example.org. Please check yours.
+page-phoneNumber = Phone number
+page-phoneNumber-hint = With the country code, such as +44 20 7946 0958
+page-phoneNumber-wrong = A phone number has 7 to 15 digits, such as +44 20 7946 0958. Please check yours.
+page-wrong =
+    { $count ->
+        [one] One thing needs another look.
+       *[other] { $count } things need another look.
+    }
+page-stale = This form was not complete, so nothing was paid. Please try once more.
+page-pay = Pay { $amount }
+page-pay-test = Pay { $amount } in test money
+
+page-scheduled = Not yet
+page-scheduled-why = This can be paid from { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC on. Please come back then.
+page-expired = Too late
+page-expired-why = The time to pay this ended on { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC.
+page-completed = Already paid
+page-completed-why = This could be paid once, and somebody has. Nothing was taken from you.
+page-soldOut = Sold out
+page-soldOut-why = All of them are taken. Nothing was taken from you.
+page-reserved-title = The last ones are being paid for
+page-reserved-why = Somebody is paying for what is left right now. If they don't finish, it can be had again: look once more in a few minutes.
+page-missing = Nothing to pay here
+page-missing-why = There is no payment request at this address. It may have been deleted, or the link is not complete.
+
+page-receipt = Paid
+page-receipt-title = Receipt: { $name }
+page-receipt-thanks = Thank you. Your payment went through.
+page-receipt-what = What
+page-receipt-amount = Amount
+page-receipt-when = When
+page-receipt-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
+page-receipt-transaction = Transaction
+page-receipt-keep = Keep this page or print it: it is your receipt.
+page-receipt-missing = No such receipt
+page-receipt-missing-why = There is no payment at this address. Please check the link.
+
+page-invalidBody = This form could not be read
+page-bodyTooLarge = This form is too large
+page-unsupportedMediaType = This form could not be read
+page-rateLimited = A moment, please
+page-methodNotAllowed = This page can't do that
+page-internal = Something went wrong
+page-invalidBody-why = Nothing was paid. Please go back and try once more.
+page-bodyTooLarge-why = Nothing was paid. Please go back and enter less.
+page-unsupportedMediaType-why = Nothing was paid. Please go back and try once more.
+page-rateLimited-why =
+    { $seconds ->
+        [one] That was a lot at once. Please try again in a second.
+       *[other] That was a lot at once. Please try again in { NUMBER($seconds) } seconds.
+    }
+page-methodNotAllowed-why = Please open the link again.
+page-internal-why = It is our fault, and we have noted it. Before you pay again, please ask the seller whether your payment arrived.

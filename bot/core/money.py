@@ -1,0 +1,286 @@
+"""Money: exact amounts in minor units, read as people write them, shown as they read them.
+
+A currency is an upper-case code: ISO 4217 as Babel (CLDR) lists it in use today, with its
+decimals there, and the four of `data/currencies.json`. No float comes near an amount.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache, lru_cache
+from pathlib import Path
+
+from babel import Locale, UnknownLocaleError
+from babel.core import get_global
+from babel.numbers import format_currency, format_decimal, get_currency_precision
+
+from bot.core.errors import MoneyError
+
+MAX_AMOUNT = 1_000_000_000  # design.md section 4, "amounts", in major units
+MAX_MINOR = 2**63 - 1  # BIGINT
+MAX_TEXT = 64  # characters; a longer one is no amount
+
+_DATA = Path(__file__).parents[2] / "data" / "currencies.json"
+_NOT_ISO = frozenset({"CNH", "XXX"})  # in CLDR's tables: the offshore yuan, "no currency"
+_NOWHERE = "ZZ"  # CLDR's region for metals, test codes and accounting units
+_NBSP = "\u00a0"
+# CLDR's currencySpacing, which Babel 2.18 leaves out: KWD 1.500, not KWD1.500.
+_LETTER_BESIDE_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=[^\W\d_]\.)(?=\d)|(?<=\d)(?=[^\W\d_])")
+
+# What people mean by a symbol that several currencies share, and short forms CLDR lacks.
+_COMMON_SYMBOLS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
+
+_BIDI_MARKS = dict.fromkeys(
+    [0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+)
+_ARABIC_DECIMAL = "\u066b"  # never groups, unlike the full stop and the comma
+_SAME_MARK = {
+    **dict.fromkeys([0x2018, 0x2019, 0x066C], "'"),  # quotation marks, Arabic thousands separator
+    **dict.fromkeys([0x2012, 0x2013, 0x2014, 0x2212], "-"),  # dashes, minus
+    0x060C: ",",  # Arabic comma
+}
+_NUMBER = re.compile(r"[.,\u066b]?[0-9](?:.*[0-9])?(?:[.,] ?--?)?")
+_ONLY_NUMBER = re.compile(r"[0-9.,\u066b' ]+")
+_WHOLE = re.compile(r"([.,]) ?--?$")
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+")
+_LAKHS = re.compile(r"[1-9][0-9]?(?: [0-9]{2})+ [0-9]{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Currency:
+    """Decimals of a currency; `shown` is how many are shown though they be zero."""
+
+    decimals: int
+    shown: int
+    iso: bool
+    aliases: tuple[str, ...] = ()
+
+
+@cache
+def _table() -> dict[str, _Currency]:
+    """Every currency by its code."""
+    own = json.loads(_DATA.read_text("utf-8"))
+    table = {
+        code: _Currency(
+            fact["decimals"], fact["shownDecimals"], iso=False, aliases=(*fact["aliases"],)
+        )
+        for code, fact in own.items()
+    }
+    for territory, entries in get_global("territory_currencies").items():
+        for code, _, ended, _ in entries:
+            if territory != _NOWHERE and ended is None and code not in _NOT_ISO:
+                decimals = get_currency_precision(code)
+                table[code] = _Currency(decimals, decimals, iso=True)
+    return table
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Code by each spelling that names exactly one currency: codes, symbols, aliases."""
+    table = _table()
+    symbols = Locale("en").currency_symbols
+    spelled = {symbols[code]: code for code in table if code in symbols}
+    for code, currency in table.items():
+        spelled |= dict.fromkeys((code, *currency.aliases), code)
+    return {_fold(name): code for name, code in (spelled | _COMMON_SYMBOLS).items()}
+
+
+def _fold(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).upper().split())
+
+
+def currencies() -> frozenset[str]:
+    """Every code that is valid on the wire."""
+    return frozenset(_table())
+
+
+def exponent(currency: str) -> int:
+    """How many decimals the currency has: 2 for USD, 0 for JPY, 8 for BSV.
+
+    Raises MoneyError unknownCurrency, also for lower-case codes.
+    """
+    return _currency(currency).decimals
+
+
+def _currency(code: str) -> _Currency:
+    try:
+        return _table()[code]
+    except KeyError:
+        message = f"{code[:MAX_TEXT]!r} is no currency known here"
+        raise MoneyError("unknownCurrency", message) from None
+
+
+def normalise(name: str) -> str:
+    """Code of the currency that a person named: `usd`, `Eur`, `€`, `sats`.
+
+    Raises MoneyError unknownCurrency, also for symbols that several share (`kr`).
+    """
+    code = _names().get(_fold(name[:MAX_TEXT]))
+    if code is None:
+        message = f"{name[:MAX_TEXT]!r} names no single currency: write its code, as in 5 USD"
+        raise MoneyError("unknownCurrency", message)
+    return code
+
+
+def to_minor(amount: Decimal, currency: str) -> int:
+    """Exact minor units (cents) of an amount: 0 < amount <= 1 000 000 000.
+
+    Raises MoneyError unknownCurrency, notAnAmount (NaN, infinite), notPositive, tooLarge,
+    tooManyDecimals. Cheap for any exponent: compared before it is written out.
+    """
+    decimals = exponent(currency)
+    if not amount.is_finite():
+        raise MoneyError("notAnAmount", f"{amount} is no amount")
+    if amount <= 0:
+        raise MoneyError("notPositive", "An amount must be more than 0")
+    if amount > MAX_AMOUNT:
+        raise MoneyError("tooLarge", f"An amount is at most {MAX_AMOUNT}")
+    minor = _shifted(amount, decimals)
+    if minor is None:
+        message = f"{currency} has {decimals} decimals, the amount has more"
+        raise MoneyError("tooManyDecimals", message)
+    if minor > MAX_MINOR:
+        raise MoneyError("tooLarge", "An amount must fit in 64 bits of minor units")
+    return minor
+
+
+def _shifted(amount: Decimal, decimals: int) -> int | None:
+    """Amount times 10 ** decimals where that is whole; amount in (0, MAX_AMOUNT]."""
+    _, digits, power = amount.as_tuple()
+    shift = int(power) + decimals
+    if shift < 0:
+        if -shift >= len(digits) or any(digits[shift:]):
+            return None
+        digits = digits[:shift]
+    zeros = "0" * max(shift, 0)
+    return int("".join(map(str, digits)) + zeros)
+
+
+def from_minor(minor: int, currency: str) -> Decimal:
+    """Amount of so many minor units, with all the decimals of the currency: 500 USD is 5.00."""
+    digits = tuple(map(int, str(abs(minor))))
+    return Decimal((int(minor < 0), digits, -exponent(currency)))
+
+
+def format_money(minor: int, currency: str, language: str) -> str:
+    """Write an amount for people, exact: `$5.00`, `5,00 €`, `0.0005 BSV`.
+
+    `language` is a Telegram language_code (`en`, `pt-br`); an unknown one is read as English.
+    Spaces within it are non-breaking where CLDR has them so.
+    """
+    amount, fact, locale = from_minor(minor, currency), _currency(currency), _locale(language)
+    if fact.iso:
+        return _LETTER_BESIDE_DIGIT.sub(_NBSP, format_currency(amount, currency, locale=locale))
+    pattern = "#,##0"
+    if fact.decimals:
+        pattern += "." + "0" * fact.shown + "#" * (fact.decimals - fact.shown)
+    return format_decimal(amount, pattern, locale=locale) + _NBSP + currency
+
+
+@lru_cache(maxsize=256)
+def _locale(language: str) -> Locale:
+    try:
+        return Locale.parse(language.replace("_", "-"), sep="-")
+    except (UnknownLocaleError, ValueError, TypeError):
+        return Locale("en")
+
+
+def read_amount(text: str, default_currency: str | None) -> tuple[Decimal, str | None]:
+    """Amount and currency as a person writes them: `2,50`, `$5`, `1 000 usd`, `5,-`, any digits.
+
+    The currency is `default_currency` where the text names none. Whether the amount is
+    possible in it is for `to_minor` to say. Raises MoneyError notAnAmount, notPositive
+    (a minus), unknownCurrency, and ambiguous with `choices` (as decimals, as thousands)
+    for `1.000` and `1,000`: that is asked, never guessed.
+    """
+    number, name = _split(text)
+    currency = default_currency if name is None else name
+    return _read_number(number), currency
+
+
+def read_currency(text: str, default_currency: str | None) -> str | None:
+    """Only the currency of an amount, for one that `read_amount` found ambiguous."""
+    _, name = _split(text)
+    return default_currency if name is None else name
+
+
+def _split(text: str) -> tuple[str, str | None]:
+    """Normalised number and the currency's code beside it, if any."""
+    plain = _plain(text)
+    found = _NUMBER.search(plain)
+    if found is None:
+        raise MoneyError("notAnAmount", "There is no number in it")
+    before, after = plain[: found.start()].strip(), plain[found.end() :].strip()
+    if before.startswith("-") or before.endswith("-"):
+        raise MoneyError("notPositive", "An amount has no minus sign")
+    if not _ONLY_NUMBER.fullmatch(_WHOLE.sub("", found.group())):
+        raise MoneyError("notAnAmount", "More than one number, or something within it")
+    codes = {_read_name(name) for name in (before, after) if name}
+    if len(codes) > 1:
+        raise MoneyError("notAnAmount", "Several currencies")
+    return found.group(), codes.pop() if codes else None
+
+
+def _read_name(name: str) -> str:
+    """Code of what stands beside a number, where it can be a currency at all."""
+    if not any(char.isalpha() or unicodedata.category(char) == "Sc" for char in name):
+        raise MoneyError("notAnAmount", f"{name!r} beside the number is not understood")
+    return normalise(name)
+
+
+def _plain(text: str) -> str:
+    """Text with every script's digits, spaces and separators spelled as in ASCII."""
+    if len(text) > MAX_TEXT:
+        raise MoneyError("notAnAmount", f"Longer than {MAX_TEXT} characters")
+    if any(unicodedata.category(char) == "No" for char in text):
+        raise MoneyError("notAnAmount", "Fractions, exponents and circled digits are not read")
+    plain = unicodedata.normalize("NFKC", text.translate(_BIDI_MARKS)).translate(_SAME_MARK)
+    digits = {char: unicodedata.decimal(char) for char in plain if char.isdecimal()}
+    if len({ord(char) - value for char, value in digits.items()}) > 1:
+        raise MoneyError("notAnAmount", "Digits of several scripts")
+    ascii_digits = {ord(char): str(value) for char, value in digits.items()}
+    return " ".join(plain.translate(ascii_digits).split())
+
+
+def _read_number(number: str) -> Decimal:
+    """Value of digits with separators; each separator is grouping, a decimal mark, or unclear."""
+    number = _WHOLE.sub(r"\g<1>0", number)
+    marks = re.findall("[^0-9]", number)
+    if not marks:
+        return Decimal(number)
+    head, last, tail = number.rpartition(marks[-1])
+    if len(marks) == 1 and last in ".,":
+        return _read_one_mark(head, last, tail)
+    if last in "' " or (len(set(marks)) == 1 and last in ".,"):
+        return Decimal(_ungrouped(number))
+    return Decimal(f"{_ungrouped(head) or '0'}.{tail}")
+
+
+def _read_one_mark(head: str, mark: str, tail: str) -> Decimal:
+    """`2.50` and `0,125` are decimals; `1.000` may also be a thousand."""
+    as_decimal = Decimal(f"{head or '0'}.{tail}")
+    if _THOUSANDS.fullmatch(f"{head} {tail}"):
+        message = f"{head}{mark}{tail} may be {as_decimal} or {head}{tail}"
+        raise MoneyError("ambiguous", message, (_trimmed(as_decimal), Decimal(head + tail)))
+    return as_decimal
+
+
+def _ungrouped(number: str) -> str:
+    """Digits of a whole number whose groups are set apart by one kind of mark."""
+    marks = set(re.findall("[^0-9]", number))
+    if not marks:
+        return number
+    spaced = re.sub("[^0-9]", " ", number)
+    grouped = _THOUSANDS.fullmatch(spaced) or (marks == {","} and _LAKHS.fullmatch(spaced))
+    if len(marks) > 1 or _ARABIC_DECIMAL in marks or not grouped:
+        raise MoneyError("notAnAmount", f"{number} is not grouped as numbers are")
+    return spaced.replace(" ", "")
+
+
+def _trimmed(amount: Decimal) -> Decimal:
+    """Drop the zeros that say nothing; never an exponent."""
+    return Decimal(f"{amount.normalize():f}")

@@ -1,0 +1,182 @@
+"""What the operator sees: the log, /livez, /readyz and /metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import logging
+import re
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    generate_latest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from bot.core.db import Database
+
+HIDDEN = "[hidden]"
+TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
+"""What looks like a bot token or a signing secret is hidden even where we don't know it."""
+
+CHECK_SECONDS = 2.0
+QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio")
+"""Loggers that print addresses with the token in them, or every call."""
+
+
+def configure_logging(level: str, form: str, secrets: Iterable[str]) -> None:
+    """Log to standard error as `text` or `json`, with `secrets` hidden wherever they stand."""
+    hide = Hide(secrets)
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if form == "json"
+        else structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer, hide],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for name in QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+
+
+class Hide:
+    """The last step of a log line: takes every secret out of the finished text."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._secrets = sorted((secret for secret in secrets if secret), key=len, reverse=True)
+
+    def __call__(self, _logger: Any, _method: str, line: Any) -> Any:
+        for secret in self._secrets:
+            line = line.replace(secret, HIDDEN)
+        return TOKEN_SHAPE.sub(HIDDEN, line)
+
+
+@dataclass(slots=True)
+class Ops:
+    """The operator's routes; `checks` answer None when well, else what is wrong."""
+
+    db: Database
+    metrics_token: str | None = None
+    checks: dict[str, Callable[[], Awaitable[str | None]]] = field(default_factory=dict)
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    requests: Counter = field(init=False)
+    depth: Gauge = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.checks["database"] = self._database
+        self.requests = Counter(
+            "http_requests", "Answers given", ["method", "status"], registry=self.registry
+        )
+        self.depth = Gauge(
+            "outbox_messages", "Messages by queue and state", ["queue", "state"],
+            registry=self.registry,
+        )  # fmt: skip
+
+    def router(self) -> APIRouter:
+        """Give /livez, /readyz and /metrics."""
+        router = APIRouter(include_in_schema=False)
+        router.add_api_route("/livez", self._livez)
+        router.add_api_route("/readyz", self._readyz)
+        router.add_api_route("/metrics", self._metrics)
+        return router
+
+    async def _livez(self) -> JSONResponse:
+        return JSONResponse({"status": "ok"})
+
+    async def _readyz(self) -> JSONResponse:
+        results = await asyncio.gather(*(_checked(check) for check in self.checks.values()))
+        told = {name: problem or "ok" for name, problem in zip(self.checks, results, strict=True)}
+        ready = not any(results)
+        return JSONResponse(
+            {"status": "ok" if ready else "not ready", "checks": told}, 200 if ready else 503
+        )
+
+    async def _metrics(self, request: Request) -> Response:
+        if not self._may_read(request):
+            return JSONResponse(
+                {"code": "unauthorized", "message": "Not for you.", "info": []}, 401
+            )
+        self.depth.clear()
+        rows = await self.db.query("SELECT queue, state, COUNT(*) AS n FROM outbox GROUP BY 1, 2")
+        for row in rows:
+            self.depth.labels(row["queue"], row["state"]).set(row["n"])
+        return Response(generate_latest(self.registry), media_type=CONTENT_TYPE_LATEST)
+
+    def _may_read(self, request: Request) -> bool:
+        if self.metrics_token is not None:
+            told = request.headers.get("Authorization", "")
+            return hmac.compare_digest(told.encode(), f"Bearer {self.metrics_token}".encode())
+        host = request.client.host if request.client else ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    async def _database(self) -> str | None:
+        await self.db.query("SELECT 1 AS one")
+        return None
+
+
+class CountRequests:
+    """ASGI middleware that counts answers by method and status."""
+
+    def __init__(self, app: ASGIApp, counter: Counter) -> None:
+        self._app = app
+        self._counter = counter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass everything through, counting the start of each answer."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._counter.labels(scope["method"], message["status"]).inc()
+            await send(message)
+
+        await self._app(scope, receive, counted)
+
+
+async def _checked(check: Callable[[], Awaitable[str | None]]) -> str | None:
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            return await check()
+    except Exception as error:  # noqa: BLE001 - whatever fails makes the service not ready
+        return type(error).__name__

@@ -1,0 +1,194 @@
+"""QR codes: text to PNG or SVG, level M, four modules of white border.
+
+The codewords and modules are `qrcode`'s. Two things are done beside it because they take most of
+its time: scoring the eight masks (ISO/IEC 18004 section 7.8.3) and painting. Here a whole
+symbol is one integer, a bit a module, so that each rule is a few shifts over all modules
+at once, and the picture is the symbol's bits enlarged.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, groupby
+from typing import TYPE_CHECKING
+
+from PIL import Image
+from qrcode import QRCode
+from qrcode.constants import ERROR_CORRECT_M
+from qrcode.exceptions import DataOverflowError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+BORDER = 4  # modules; ISO/IEC 18004 section 5.3.8
+MAX_BYTES = 2331  # version 40, level M; more where the text is mostly digits
+LEAST_PIXELS = 512  # so that a phone's camera reads it off another screen
+
+_MASKS = range(8)
+_TO_BINARY = bytes.maketrans(b"\0\1", b"01")
+_TO_GREY = bytes.maketrans(b"01", b"\xff\0")
+_RUN, _BLOCK, _FINDER, _BALANCE = 2, 3, 40, 10  # penalty points: N1 (less 1), N2, N3, N4
+_FINDER_LIKE = (0b00001011101, 0b10111010000)
+
+
+@dataclass(frozen=True, slots=True)
+class _Symbol:
+    """Modules of a code, dark is 1: row by row, and column by column, the first one highest."""
+
+    size: int
+    rows: int
+    columns: int
+
+    def __xor__(self, other: _Symbol) -> _Symbol:
+        return _Symbol(self.size, self.rows ^ other.rows, self.columns ^ other.columns)
+
+
+def matrix(text: str) -> list[list[bool]]:
+    """Modules of the code, without border; True is dark.
+
+    Raises ValueError for an empty text and for one that no QR code can hold: callers bound theirs.
+    """
+    symbol = _symbol(text)
+    return [[module == "1" for module in row] for row in _lines(symbol)]
+
+
+def png(text: str, *, scale: int | None = None) -> bytes:
+    """Picture of the code, one bit a pixel; `scale` pixels a module, by default for 512 in all.
+
+    Raises ValueError like `matrix`.
+    """
+    symbol = _symbol(text)
+    side = symbol.size + 2 * BORDER
+    if scale is None:
+        scale = -(-LEAST_PIXELS // side)
+    picture = Image.new("1", (side, side), 1)
+    picture.paste(_bitmap(symbol), (BORDER, BORDER))
+    picture = picture.resize((side * scale, side * scale), Image.Resampling.NEAREST)
+    out = io.BytesIO()
+    picture.save(out, "PNG")
+    return out.getvalue()
+
+
+def svg(text: str, *, title: str = "") -> str:
+    """Drawing of the code, one unit a module, to be sized by the page; `title` is read aloud.
+
+    Raises ValueError like `matrix`.
+    """
+    symbol = _symbol(text)
+    side = symbol.size + 2 * BORDER
+    named = f"<title>{html.escape(title)}</title>" if title else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}" role="img"'
+        f' shape-rendering="crispEdges">{named}'
+        f'<rect width="{side}" height="{side}" fill="#fff"/>'
+        f'<path d="{_outline(symbol)}" fill="#000"/></svg>'
+    )
+
+
+def _outline(symbol: _Symbol) -> str:
+    """Path of one rectangle a run of dark modules."""
+    steps: list[str] = []
+    for row, line in enumerate(_lines(symbol), BORDER):
+        column = BORDER
+        for module, run in groupby(line):
+            width = len(list(run))
+            if module == "1":
+                steps.append(f"M{column} {row}h{width}v1h-{width}z")
+            column += width
+    return "".join(steps)
+
+
+def _lines(symbol: _Symbol) -> list[str]:
+    size = symbol.size
+    bits = f"{symbol.rows:0{size * size}b}"
+    return [bits[start : start + size] for start in range(0, size * size, size)]
+
+
+def _bitmap(symbol: _Symbol) -> Image.Image:
+    """Symbol as a picture, one pixel a module."""
+    greys = f"{symbol.rows:0{symbol.size**2}b}".encode().translate(_TO_GREY)
+    return Image.frombytes("L", (symbol.size, symbol.size), greys).convert("1")
+
+
+def _symbol(text: str) -> _Symbol:
+    """Code of the text under the mask with the fewest penalty points."""
+    if not text:
+        raise ValueError("an empty text has no QR code")
+    code = QRCode(error_correction=ERROR_CORRECT_M, border=0, mask_pattern=0)
+    code.add_data(text)
+    try:
+        code.make()
+    except (DataOverflowError, ValueError) as error:
+        raise ValueError(f"no QR code holds this text of {len(text)} characters") from error
+    plain = _read(code)
+    return min((plain ^ mask for mask in _masks(code.version)), key=_penalty)
+
+
+def _read(code: QRCode) -> _Symbol:
+    rows = code.modules
+    return _Symbol(len(rows), _packed(rows), _packed(list(zip(*rows, strict=True))))
+
+
+def _packed(lines: Iterable[Iterable[bool]]) -> int:
+    return int(bytes(chain.from_iterable(lines)).translate(_TO_BINARY), 2)
+
+
+@cache
+def _masks(version: int) -> tuple[_Symbol, ...]:
+    """Differences between a symbol under mask 0 and under each mask, format information included.
+
+    They depend on the version alone, so the library is asked once.
+    """
+    symbols = []
+    for mask in _MASKS:
+        code = QRCode(version, ERROR_CORRECT_M, border=0, mask_pattern=mask)
+        code.add_data("0")
+        code.make(fit=False)
+        symbols.append(_read(code))
+    return tuple(symbol ^ symbols[0] for symbol in symbols)
+
+
+@cache
+def _grid(size: int, columns: int, rows: int) -> int:
+    """Ones at the last `columns` modules of each line, of the last `rows` lines."""
+    line = (1 << columns) - 1
+    return sum(line << (size * row) for row in range(rows))
+
+
+def _penalty(symbol: _Symbol) -> int:
+    """Points by the four rules of ISO/IEC 18004 table 11, the same as `qrcode.util.lost_point`."""
+    size, total = symbol.size, symbol.size**2
+    dark = symbol.rows.bit_count()
+    unbalance = abs(20 * dark - 10 * total) // total
+    lines = sum(_runs(bits, size) + _finders(bits, size) for bits in (symbol.rows, symbol.columns))
+    return lines + _blocks(symbol.rows, size) + _BALANCE * unbalance
+
+
+def _runs(bits: int, size: int) -> int:
+    """N1: five or more modules of one colour in a line, 3 points and 1 for each beyond five."""
+    same = ~(bits ^ (bits >> 1)) & _grid(size, size - 1, size)
+    five = same & same >> 1 & same >> 2 & same >> 3
+    return five.bit_count() + _RUN * (five & ~(five << 1)).bit_count()
+
+
+def _blocks(bits: int, size: int) -> int:
+    """N2: each two by two modules of one colour."""
+    beside = ~(bits ^ (bits >> 1))
+    below = ~(bits ^ (bits >> size))
+    both = beside & below & (beside >> size) & _grid(size, size - 1, size - 1)
+    return _BLOCK * both.bit_count()
+
+
+def _finders(bits: int, size: int) -> int:
+    """N3: each 1:1:3:1:1 like that of a finder, with four light modules at one side."""
+    inside = _grid(size, size - 10, size)
+    found = 0
+    for pattern in _FINDER_LIKE:
+        here = inside
+        for offset in range(11):
+            here &= bits >> offset if pattern >> offset & 1 else ~(bits >> offset)
+        found += here.bit_count()
+    return _FINDER * found

@@ -1,0 +1,47 @@
+"""Every text that a person reads, by language and key (Project Fluent, `locales/`)."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from fluent.runtime import FluentBundle, FluentResource
+
+DEFAULT = "en"
+LOCALES = Path(__file__).parent / "locales"
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """Give the languages there are, the default first."""
+    found = sorted(folder.name for folder in LOCALES.iterdir() if folder.is_dir())
+    return (DEFAULT, *(name for name in found if name != DEFAULT))
+
+
+def choose(tag: str | None) -> str:
+    """Give the language to use for an IETF tag such as `de-AT`, or for none."""
+    wanted = (tag or "").replace("_", "-").split("-")[0].lower()
+    return wanted if wanted in languages() else DEFAULT
+
+
+def t(language: str, key: str, **values: object) -> str:
+    """Give the text of `key`; values stand in it as they are, so escape them before.
+
+    Raises KeyError for a key that the language has not: tests hold all languages
+    to the same keys.
+    """
+    message = _bundle(choose(language)).get_message(key)
+    if message.value is None:
+        raise KeyError(key)
+    text, errors = _bundle(choose(language)).format_pattern(message.value, dict(values))
+    if errors:
+        raise KeyError(f"{key}: {errors[0]}")
+    return str(text)
+
+
+@cache
+def _bundle(language: str) -> FluentBundle:
+    bundle = FluentBundle([language], use_isolating=False)
+    for path in sorted((LOCALES / language).glob("*.ftl")):
+        bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
+    return bundle

@@ -1,0 +1,112 @@
+"""The loop that works a queue of the outbox: claim, hand out, wait, again."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.core import lanes, outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.core.db import Database, Transaction
+    from bot.core.lanes import Queue
+    from bot.core.outbox import Message
+
+log = structlog.get_logger()
+
+LONGEST_WAIT = 1.0
+"""Seconds between looks at the queue: other processes put messages too."""
+
+STUMBLE = 5_000
+"""Milliseconds until a message comes again on which the handler itself failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A queue with who handles its messages; `handle` settles each in a transaction."""
+
+    queue: Queue
+    handle: Callable[[Message], Awaitable[None]]
+    room: int = 8
+
+
+class Worker:
+    """Works one queue in this process, at most `job.room` messages at a time."""
+
+    def __init__(self, db: Database, job: Job, now: Callable[[], int]) -> None:
+        self._db = db
+        self._job = job
+        self._now = now
+        self._wake = db.listen(job.queue.name)
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._stopping = False
+
+    async def run(self) -> None:
+        """Work until `stop`; what an earlier process left leased comes first."""
+        await self._db.transaction(lambda tx: outbox.recover(tx, self._job.queue))
+        while not self._stopping:
+            self._wake.clear()
+            wait = await self._round()
+            if not self._stopping and wait > 0:
+                await self._sleep(wait)
+
+    async def stop(self, patience: float) -> None:
+        """Claim no more and let what is under way finish, `patience` seconds at most."""
+        self._stopping = True
+        self._wake.set()
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=patience)
+
+    async def _round(self) -> float:
+        room = self._job.room - len(self._under_way)
+        if room <= 0:
+            return LONGEST_WAIT
+        try:
+            messages, next_open = await self._db.transaction(lambda tx: self._claim(tx, room))
+        except Exception:
+            log.exception("queue can't be read", queue=self._job.queue.name)
+            return LONGEST_WAIT
+        for message in messages:
+            task = asyncio.create_task(self._handle(message))
+            self._under_way.add(task)
+            task.add_done_callback(self._finished)
+        if next_open is None:
+            return LONGEST_WAIT
+        return (next_open - self._now()) / 1000
+
+    def _claim(self, tx: Transaction, room: int) -> tuple[list[Message], int | None]:
+        messages = outbox.claim(tx, self._job.queue, self._now(), room)
+        return messages, lanes.next_open(tx, self._job.queue)
+
+    async def _handle(self, message: Message) -> None:
+        try:
+            await self._job.handle(message)
+        except Exception as error:
+            log.exception("message failed", queue=self._job.queue.name, id=message.id)
+            await self._stumble(message, type(error).__name__)
+
+    async def _stumble(self, message: Message, note: str) -> None:
+        due_at = self._now() + STUMBLE * message.attempts
+        queue = self._job.queue
+        try:
+            await self._db.transaction(
+                lambda tx: outbox.retry(tx, queue, message, due_at, note, uncertain=True)
+            )
+        except Exception:
+            log.exception("message stays leased", queue=queue.name, id=message.id)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._under_way.discard(task)
+        self._wake.set()
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(min(seconds, LONGEST_WAIT)):
+                await self._wake.wait()
+        except TimeoutError:
+            return

@@ -1,0 +1,342 @@
+"""Where webhooks may go, as far as an address alone says."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bot.core.addresses import AllowList, check_url, is_forbidden, literal_address
+from bot.core.errors import ConfigProblem, ForbiddenAddress
+
+NOBODY = AllowList()
+LOOPBACK_SPELLINGS = [
+    "127.0.0.1",
+    "127.1",
+    "127.0.1",
+    "2130706433",
+    "0x7f000001",
+    "0X7F.1",
+    "0x7f.0x0.0x0.0x1",
+    "017700000001",
+    "0177.0.0.01",
+    "127.0.0.1.",
+    "127.0.0.1..",
+    "\uff11\uff12\uff17.0.0.1",
+    "127。0。0。1",
+    "127\uff0e0\uff0e0\uff0e1",
+    "127.0.0.\u00ad1",
+    "①②⑦.0.0.1",
+]
+
+
+@pytest.mark.parametrize("host", LOOPBACK_SPELLINGS)
+def test_every_spelling_of_an_address_is_that_address(host: str) -> None:
+    """Short, octal, hexadecimal, one number, full width: a resolver takes them all."""
+    assert literal_address(host) == IPv4Address("127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.2", "127.0.0.2"),
+        ("0", "0.0.0.0"),
+        ("0x", "0.0.0.0"),
+        ("4294967295", "255.255.255.255"),
+        ("1.2.65535", "1.2.255.255"),
+        ("[::1]", "::1"),
+        ("::1", "::1"),
+        ("[::ffff:127.0.0.1]", "::ffff:7f00:1"),
+        ("[FE80::1%eth0]", "fe80::1%eth0"),
+        ("8.8.8.8", "8.8.8.8"),
+    ],
+)
+def test_literals_are_read_like_inet_aton(host: str, address: str) -> None:
+    """The last number fills the bytes that are left."""
+    assert literal_address(host) == ip_address(address)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        ".",
+        "example.com",
+        "localhost",
+        "127.0.0.1.example.com",
+        "256.0.0.1",
+        "1.2.3.4.5",
+        "4294967296",
+        "08.1.1.1",
+        "1.2.65536",
+        "0x100000000",
+        "-1",
+        "1..2",
+        "::g",
+        "[::1",
+        "deadbeef",
+        "9" * 5000,
+        "\u0661.1.1.1",
+    ],
+)
+def test_names_are_no_addresses(host: str) -> None:
+    """What is no address in any spelling is a name, sound or not."""
+    expected = ip_address("::1") if host == "[::1" else None
+    assert literal_address(host) == expected
+
+
+@given(st.text())
+@example("0x" + "f" * 1000)
+def test_any_host_gets_an_answer(host: str) -> None:
+    """Reading a host never fails."""
+    assert literal_address(host) is None or isinstance(
+        literal_address(host), IPv4Address | IPv6Address
+    )
+
+
+@given(st.ip_addresses(v=4))
+def test_each_address_has_one_meaning(address: IPv4Address) -> None:
+    """As one number, in octal and in hexadecimal it is the same address."""
+    number = int(address)
+    spellings = (str(address), str(number), hex(number), f"0{number:o}", f"[::ffff:{address}]")
+    for spelling in spellings[:4]:
+        assert literal_address(spelling) == address
+    mapped = literal_address(spellings[4])
+    assert isinstance(mapped, IPv6Address)
+    assert mapped.ipv4_mapped == address
+    assert is_forbidden(mapped, NOBODY)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0.0.0.0",
+        "0.1.2.3",
+        "10.0.0.1",
+        "10.255.255.255",
+        "100.64.0.1",
+        "100.127.255.255",
+        "127.0.0.1",
+        "127.255.255.255",
+        "169.254.169.254",
+        "172.16.0.1",
+        "172.31.255.255",
+        "192.0.0.8",
+        "192.0.2.1",
+        "192.88.99.1",
+        "192.168.1.1",
+        "198.18.0.1",
+        "198.19.255.255",
+        "198.51.100.1",
+        "203.0.113.1",
+        "224.0.0.1",
+        "239.255.255.255",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::127.0.0.1",
+        "::8.8.8.8",
+        "::ffff:127.0.0.1",
+        "::ffff:8.8.8.8",
+        "64:ff9b::7f00:1",
+        "64:ff9b::808:808",
+        "64:ff9b:1::1",
+        "100::1",
+        "2001::1",
+        "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+        "2001:2::1",
+        "2001:10::1",
+        "2001:db8::1",
+        "2002:7f00:1::",
+        "2002:808:808::1",
+        "3fff::1",
+        "5f00::1",
+        "fc00::1",
+        "fd12:3456::1",
+        "fe80::1",
+        "fe80::1%eth0",
+        "fec0::1",
+        "ff02::1",
+    ],
+)
+def test_addresses_that_are_not_public_are_forbidden(address: str) -> None:
+    """Private, special, translated and tunnelled addresses are never dialled."""
+    assert is_forbidden(ip_address(address), NOBODY)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "1.1.1.1",
+        "8.8.8.8",
+        "9.255.255.255",
+        "11.0.0.0",
+        "100.63.255.255",
+        "100.128.0.0",
+        "126.255.255.255",
+        "128.0.0.0",
+        "172.15.255.255",
+        "172.32.0.0",
+        "192.167.255.255",
+        "198.17.255.255",
+        "198.20.0.0",
+        "223.255.255.255",
+        "2606:4700:4700::1111",
+        "2001:4860:4860::8888",
+        "2a00:1450::1",
+        "2003::1",
+        "3fff:1000::1",
+    ],
+)
+def test_public_addresses_are_open(address: str) -> None:
+    """The neighbours of every forbidden network are public and stay so."""
+    assert not is_forbidden(ip_address(address), NOBODY)
+
+
+@given(st.ip_addresses())
+def test_nothing_that_python_calls_private_gets_through(
+    address: IPv4Address | IPv6Address,
+) -> None:
+    """The standard library's own tables agree on everything that we let pass."""
+    if not is_forbidden(address, NOBODY):
+        assert not address.is_private
+        assert not address.is_multicast
+        assert not address.is_reserved
+
+
+def test_the_allow_list_opens_what_it_names_and_nothing_else() -> None:
+    """Hosts, addresses and networks are each allowed as written."""
+    allow = AllowList.parse(
+        " receiver.Local , 10.0.0.0/8,127.0.0.1,fd00::/8,[::5], 192.168.1.5/24,, "
+    )
+    assert allow.permits_host("RECEIVER.local.")
+    assert not allow.permits_host("sub.receiver.local")
+    assert not allow.permits_host("10.0.0.1")
+    for address in ("10.1.2.3", "127.0.0.1", "fd12::1", "::5", "192.168.1.77"):
+        assert allow.permits_address(ip_address(address))
+        assert not is_forbidden(ip_address(address), allow)
+    for address in ("127.0.0.2", "::ffff:127.0.0.1", "192.168.2.1", "fe80::1"):
+        assert is_forbidden(ip_address(address), allow)
+
+
+@pytest.mark.parametrize("text", ["", " ", ",", ", ,"])
+def test_an_empty_allow_list_allows_nothing(text: str) -> None:
+    """The default is nobody."""
+    assert AllowList.parse(text) == NOBODY
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "10.0.0.0/33",
+        "300.1.1.1",
+        "127.2",
+        "host:8080",
+        "http://host",
+        "a b",
+        "*",
+        "-x",
+        "::g",
+        "a..b",
+    ],
+)
+def test_bad_entries_are_named(entry: str) -> None:
+    """A mistyped entry is a problem of the configuration that shows the entry."""
+    with pytest.raises(ConfigProblem, match="neither a host") as caught:
+        AllowList.parse(f"good.example, {entry}")
+    assert repr(entry) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com",
+        "http://example.com:8080/hook?x=@y#z",
+        "https://example.com/@user",
+        "https://example.com?at=a@b",
+        "HTTPS://EXAMPLE.com./hook",
+        "https://bücher.example/",
+        "https://a_b.example/",
+        "http://bot.internal/webhooks/payments/x",
+        "http://8.8.8.8/",
+        "http://[2606:4700:4700::1111]:443/",
+        "https://intranet/",
+    ],
+)
+def test_sound_addresses_pass(url: str) -> None:
+    """A name is judged when it is dialled; here it only has to be one."""
+    check_url(url, NOBODY)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "example.com",
+        "//example.com",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "http:example.com",
+        "http://",
+        "http:///path",
+        "http://user@example.com/",
+        "http://user:password@example.com/",
+        "http://@example.com/",
+        "http://example.com:0/",
+        "http://example.com:65536/",
+        "http://example.com:abc/",
+        "http://example.com:-1/",
+        "http://a b/",
+        " http://example.com/",
+        "http://example.com/\n",
+        "http://example.com\\@127.0.0.1/",
+        "http://exa\tmple.com/",
+        "http://a..b/",
+        "http://-/",
+        "http://..",
+        "http://%31%32%37.0.0.1/",
+        "http://1.2.3.4.5/",
+        "http://256.1.1.1/",
+        "http://[::1",
+        "http://[::g]/",
+        "http://" + "a" * 64 + ".example/",
+        "http://" + "a." * 150 + "example/",
+        "http://localhost/",
+        "http://LOCALHOST:8080/",
+        "http://localhost./",
+        "http://any.localhost/",
+        "http://127.2/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[64:ff9b::127.0.0.1]/",
+        "http://[fe80::1%25eth0]/",
+        "https://10.0.0.1:8443/hook",
+        *(f"http://{host}/" for host in LOOPBACK_SPELLINGS),
+    ],
+)
+def test_unsound_addresses_are_refused(url: str) -> None:
+    """No other scheme, no credentials, no private address in any spelling, and a reason."""
+    with pytest.raises(ForbiddenAddress) as caught:
+        check_url(url, NOBODY)
+    assert str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.2:9/", "http://localhost/", "http://10.1.1.1/", "http://[::1]/"]
+)
+def test_allowed_private_addresses_pass(url: str) -> None:
+    """What the operator lists may be written into a request."""
+    check_url(url, AllowList.parse("127.0.0.0/8, localhost, 10.1.1.1, ::1"))
+
+
+@given(st.text() | st.from_regex(r"https?://[0-9a-fx.:\[\]@%\\ /]*", fullmatch=True))
+def test_any_text_is_answered(url: str) -> None:
+    """A webhook address is taken or refused, never an error of another kind."""
+    with suppress(ForbiddenAddress):
+        check_url(url, NOBODY)

@@ -1,0 +1,249 @@
+"""Dialling: the address that was judged is the one that is dialled."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from bot.core.addresses import AllowList
+from bot.core.dialling import GuardedTransport, system_resolver
+from bot.core.errors import ForbiddenAddress
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
+
+NOBODY = AllowList()
+LOOPBACK = AllowList.parse("127.0.0.1/8")
+
+
+class Receiver:
+    """A real HTTP server on loopback which keeps each request's head."""
+
+    def __init__(self) -> None:
+        self.heads: list[str] = []
+        self.answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+        self.port = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(self.answer)
+        await writer.drain()
+        writer.close()
+
+
+@asynccontextmanager
+async def listening(context: ssl.SSLContext | None = None) -> AsyncIterator[Receiver]:
+    receiver = Receiver()
+    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, ssl=context)
+    async with server:
+        receiver.port = server.sockets[0].getsockname()[1]
+        yield receiver
+
+
+class Names:
+    """A resolver that answers each question with the next answer, and counts."""
+
+    def __init__(self, *answers: Sequence[str]) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, int]] = []
+
+    async def __call__(self, host: str, port: int) -> Sequence[str]:
+        self.asked.append((host, port))
+        return self.answers[min(len(self.asked), len(self.answers)) - 1]
+
+
+async def get(transport: GuardedTransport, url: str) -> httpx.Response:
+    async with httpx.AsyncClient(transport=transport, timeout=5) as client:
+        return await client.get(url)
+
+
+async def test_an_allowed_address_is_reached_under_its_name() -> None:
+    """The Host header stays the name, the connection goes to the checked address."""
+    names = Names(["127.0.0.1"])
+    async with listening() as receiver:
+        url = f"http://pay.example:{receiver.port}/hook"
+        answer = await get(GuardedTransport(LOOPBACK, resolver=names), url)
+        assert answer.text == "ok"
+        assert receiver.heads[0].startswith("GET /hook HTTP/1.1")
+        assert f"Host: pay.example:{receiver.port}" in receiver.heads[0]
+        assert names.asked == [("pay.example", receiver.port)]
+
+
+@pytest.mark.parametrize(
+    "answer", [["127.0.0.1"], ["10.0.0.1", "::1"], ["::ffff:127.0.0.1"], ["fe80::1%1"]]
+)
+async def test_a_name_that_is_private_is_refused(answer: list[str]) -> None:
+    """Found at connect time, nothing is sent, and the reason is told."""
+    async with listening() as receiver:
+        url = f"http://pay.example:{receiver.port}/"
+        with pytest.raises(ForbiddenAddress, match=r"pay\.example is "):
+            await get(GuardedTransport(NOBODY, resolver=Names(answer)), url)
+        assert receiver.heads == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "0x7f000001", "2130706433", "127.0.0.1."])
+async def test_a_private_literal_is_refused_in_any_spelling(host: str) -> None:
+    """A literal needs no resolver to be judged; allowed, it is dialled as it was read."""
+    names = Names()
+    async with listening() as receiver:
+        url = f"http://{host}:{receiver.port}/"
+        with pytest.raises(ForbiddenAddress):
+            await get(GuardedTransport(NOBODY, resolver=names), url)
+        assert receiver.heads == []
+        assert (await get(GuardedTransport(LOOPBACK, resolver=names), url)).text == "ok"
+    assert names.asked == []
+
+
+async def test_a_name_that_changes_its_answer_gains_nothing() -> None:
+    """Rebinding: permitted when judged, private when asked again; but nobody asks in between."""
+    names = Names(["127.0.0.1"], ["127.0.0.2"])
+    transport = GuardedTransport(AllowList.parse("127.0.0.1"), resolver=names)
+    async with listening() as receiver, httpx.AsyncClient(transport=transport) as client:
+        url = f"http://pay.example:{receiver.port}/"
+        assert (await client.get(url)).text == "ok"
+        assert len(names.asked) == 1
+        with pytest.raises(ForbiddenAddress):
+            await client.get(url)
+        assert len(receiver.heads) == 1
+
+
+async def test_of_several_addresses_only_permitted_ones_are_dialled() -> None:
+    """A name with private and permitted addresses is reached at the permitted ones, in turn."""
+    allow = AllowList.parse("127.0.0.1, 127.0.0.3")
+    async with listening() as receiver:
+        url = f"http://pay.example:{receiver.port}/"
+        names = Names(["10.0.0.1", "127.0.0.3", "127.0.0.1"])
+        assert (await get(GuardedTransport(allow, resolver=names), url)).text == "ok"
+
+
+async def test_an_allowed_host_may_resolve_to_anything() -> None:
+    """A listed name is reached wherever it is, other names there are not."""
+    allow = AllowList.parse("localhost")
+    async with listening() as receiver:
+        url = f"http://localhost:{receiver.port}/"
+        assert (await get(GuardedTransport(allow), url)).text == "ok"
+        with pytest.raises(ForbiddenAddress):
+            await get(GuardedTransport(NOBODY), url)
+        assert len(receiver.heads) == 1
+
+
+async def test_internal_hosts_are_found_when_they_are_dialled() -> None:
+    """bot.internal goes past the guard to wherever the receiver listens at that moment."""
+    where = ("127.0.0.1", 1)
+    transport = GuardedTransport(NOBODY, resolver=Names(), internal={"bot.internal": lambda: where})
+    async with httpx.AsyncClient(transport=transport) as client:
+        for _ in range(2):
+            async with listening() as receiver:
+                where = ("127.0.0.1", receiver.port)
+                answer = await client.get("http://bot.internal/webhooks/payments/t")
+                assert answer.text == "ok"
+                assert "Host: bot.internal\r\n" in receiver.heads[0]
+
+
+async def test_redirects_are_not_followed() -> None:
+    """A redirect is an answer, not a way around the guard; followed on purpose, it is guarded."""
+    async with listening() as receiver:
+        receiver.answer = (
+            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.2/\r\n"
+            b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+        )
+        transport = GuardedTransport(AllowList.parse("127.0.0.1"))
+        url = f"http://127.0.0.1:{receiver.port}/"
+        async with httpx.AsyncClient(transport=transport) as client:
+            assert (await client.get(url)).status_code == 302
+            with pytest.raises(ForbiddenAddress):
+                await client.get(url, follow_redirects=True)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://no-such-name.invalid/", "http://" + "a" * 64 + ".example/"]
+)
+async def test_names_that_do_not_exist_are_connect_errors(url: str) -> None:
+    """A name without an address is httpx's ConnectError, as retries expect."""
+
+    async def unknown(host: str, port: int) -> list[str]:
+        host.encode("idna")
+        raise OSError(port, "unknown name")
+
+    with pytest.raises(httpx.ConnectError):
+        await get(GuardedTransport(NOBODY, resolver=unknown), url)
+    with pytest.raises(httpx.ConnectError):
+        await get(GuardedTransport(NOBODY, resolver=Names([])), url)
+
+
+async def test_a_slow_resolver_counts_towards_the_time_out() -> None:
+    """Looking the name up is part of connecting."""
+
+    async def never(_host: str, _port: int) -> list[str]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    transport = GuardedTransport(NOBODY, resolver=never)
+    async with httpx.AsyncClient(transport=transport, timeout=0.05) as client:
+        with pytest.raises(httpx.ConnectTimeout):
+            await client.get("http://slow.example/")
+
+
+async def test_a_closed_port_is_a_connect_error() -> None:
+    """Nobody listening is httpx's ConnectError."""
+    async with listening() as receiver:
+        port = receiver.port
+    with pytest.raises(httpx.ConnectError):
+        await get(GuardedTransport(LOOPBACK), f"http://127.0.0.1:{port}/")
+
+
+def certificate_for(name: str, folder: Path) -> Path:
+    """Self-signed certificate and key of the name, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(
+        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path = folder / f"{name}.pem"
+    path.write_bytes(certificate.public_bytes(pem) + private)
+    return path
+
+
+async def test_tls_is_checked_against_the_name(tmp_path: Path) -> None:
+    """The certificate and SNI are the name's, although an address is dialled."""
+    pem = certificate_for("pay.example", tmp_path)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(pem)
+    asked: list[str | None] = []
+    server.sni_callback = lambda _socket, name, _context: asked.append(name)
+    client = ssl.create_default_context(cafile=str(pem))
+    names = Names(["127.0.0.1"])
+    async with listening(server) as receiver:
+        transport = GuardedTransport(LOOPBACK, resolver=names, verify=client)
+        answer = await get(transport, f"https://pay.example:{receiver.port}/")
+        assert answer.text == "ok"
+        transport = GuardedTransport(LOOPBACK, resolver=names, verify=client)
+        with pytest.raises(httpx.ConnectError, match=r"(?i)certificate"):
+            await get(transport, f"https://other.example:{receiver.port}/")
+    assert asked == ["pay.example", "other.example"]
+
+
+async def test_the_system_resolver_knows_this_machine() -> None:
+    """The default resolver answers with addresses, each once."""
+    addresses = await system_resolver("localhost", 80)
+    assert "127.0.0.1" in addresses
+    assert len(set(addresses)) == len(addresses)
