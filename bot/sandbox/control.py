@@ -1,0 +1,85 @@
+"""The control API of the chat page and of tests from outside: `/chat/api/…`, JSON both ways.
+
+A refused act answers 400 `{"error": …}`, a wait that came to nothing 504.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from bot.sandbox import acts, views
+from bot.sandbox.errors import ApiError, WorldError
+from bot.sandbox.files import Upload
+from bot.sandbox.model import Json
+from bot.sandbox.params import params_of
+from bot.sandbox.people import person
+from bot.sandbox.world import World
+
+POLL_SECONDS = 25.0
+_OWN_PAGES = (None, "same-origin", "none")  # Sec-Fetch-Site; None from clients that are no browser
+
+
+def routes(world: World) -> list[Route]:
+    """List the routes below `/chat/api/`."""
+    reads = {"state": _state, "events": _events, "calls": _calls}
+    listed = [
+        Route(f"/chat/api/{name}", _handler(world, read), methods=["GET"])
+        for name, read in reads.items()
+    ]
+    listed.append(Route("/chat/api/photo", _handler(world, _photo), methods=["POST"]))
+    listed.append(Route("/chat/api/{act:str}", _handler(world, _act), methods=["POST"]))
+    return listed
+
+
+def _handler(world: World, answer: Callable[[World, Request], Any]) -> Callable[[Request], Any]:
+    async def handle(request: Request) -> Response:
+        if request.headers.get("sec-fetch-site") not in _OWN_PAGES:
+            return JSONResponse({"error": "asked from another site"}, 403)
+        try:
+            return JSONResponse(await answer(world, request), headers={"Cache-Control": "no-store"})
+        except TimeoutError as error:
+            return JSONResponse({"error": str(error)}, 504)
+        except KeyError as error:
+            return JSONResponse({"error": f"missing or unknown: {error}"}, 400)
+        except (ApiError, WorldError, LookupError, ValueError, TypeError) as error:
+            return JSONResponse({"error": str(error)}, 400)
+
+    return handle
+
+
+async def _state(world: World, request: Request) -> Json:
+    user_id = request.query_params.get("user")
+    return views.state(world, int(user_id or 0))
+
+
+async def _events(world: World, request: Request) -> Json:
+    """Answer with what happened after `since`, at once or when it does, within 25 seconds."""
+    since, user_id = int(request.query_params["since"]), int(request.query_params["user"])
+    seconds = float(request.query_params.get("seconds", POLL_SECONDS))
+    await world.bell.until(lambda: world.feed.seq != since, min(seconds, POLL_SECONDS))
+    return views.events(world, person(world, user_id), since) | {"closed": world.bell.closed}
+
+
+async def _calls(world: World, request: Request) -> Json:
+    methods = request.query_params.getlist("method")
+    chosen = [call for call in world.calls if not methods or call.method in methods]
+    return {"calls": [views.call(one) for one in chosen]}
+
+
+async def _photo(world: World, request: Request) -> Json:
+    params = await params_of(request)
+    upload = params.upload("photo")
+    if upload is None:
+        raise WorldError("there is no photo in the request")
+    return acts.photo(world, params.values, Upload(upload.name, upload.data, upload.mime))
+
+
+async def _act(world: World, request: Request) -> Any:
+    act = acts.ACTS.get(request.path_params["act"])
+    if act is None:
+        raise WorldError(f"no such act; there are {', '.join(sorted(acts.ACTS))}")
+    params = await params_of(request)
+    return await act(world, params.values)

@@ -1,0 +1,56 @@
+"""Faults on demand: refusals, lost answers and slow answers, for tests of the relay."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["error", "cut", "drop", "delay"]
+
+
+@dataclass(slots=True)
+class Fault:
+    """One planned misbehaviour.
+
+    error   answer `code` (429 with `retry_after` seconds); with `accepted` the call still counts
+    cut     accept the call, then close the connection without a whole answer
+    drop    close the connection without accepting the call
+    delay   accept the call, then hold the answer for `seconds`
+
+    `method` None means every method but getUpdates, `chat_id` None every chat. Used up after
+    `times` calls.
+    """
+
+    kind: Kind
+    method: str | None = None
+    chat_id: int | None = None
+    times: int = 1
+    code: int = 500
+    description: str = "Internal Server Error"
+    retry_after: int | None = None
+    seconds: float = 0.0
+    accepted: bool = False
+
+    def meets(self, method: str, chat_id: int | None) -> bool:
+        named = method != "getupdates" if self.method is None else self.method.lower() == method
+        return named and self.chat_id in (None, chat_id)
+
+
+@dataclass(slots=True)
+class Faults:
+    """The faults still to come, oldest first."""
+
+    planned: list[Fault] = field(default_factory=list)
+
+    def add(self, fault: Fault) -> Fault:
+        self.planned.append(fault)
+        return fault
+
+    def clear(self) -> None:
+        self.planned.clear()
+
+    def take(self, method: str, chat_id: int | None) -> Fault | None:
+        """Take the fault for this call (method in lower case), counted down; None for none."""
+        fault = next((one for one in self.planned if one.meets(method, chat_id)), None)
+        if fault:
+            fault.times -= 1
+            self.planned = [one for one in self.planned if one.times > 0]
+        return fault

@@ -1,0 +1,121 @@
+"""Files that the bot and people sent, and the rules for photos and documents.
+
+Source: core.telegram.org/bots/api#sending-files, sendPhoto, sendDocument, getFile.
+"""
+
+import mimetypes
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from bot.sandbox.errors import ApiError, bad_request
+from bot.sandbox.images import measure
+
+PHOTO_BYTES = 10 * 1024 * 1024
+DOCUMENT_BYTES = 50 * 1024 * 1024
+DOWNLOAD_BYTES = 20 * 1024 * 1024
+FETCHED_BYTES = 20 * 1024 * 1024
+PHOTO_SIDES = 10_000
+PHOTO_RATIO = 20
+FETCH_SECONDS = 10.0
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file as it came in: name, bytes, declared MIME type."""
+
+    name: str
+    data: bytes = field(repr=False)
+    mime: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file in the world. `kind` is photo or document; `json` PhotoSize or Document."""
+
+    file_id: str
+    kind: str
+    path: str
+    mime: str
+    data: bytes = field(repr=False)
+    json: Json = field(repr=False)
+
+
+class Files:
+    """Everything uploaded, by file_id and by download path."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, StoredFile] = {}
+        self._by_path: dict[str, StoredFile] = {}
+
+    def get(self, file_id: str) -> StoredFile | None:
+        return self._by_id.get(file_id)
+
+    def at(self, path: str) -> StoredFile | None:
+        return self._by_path.get(path)
+
+    def add(self, kind: str, upload: Upload) -> StoredFile:
+        """Check and keep an upload as `photo` or `document`. Errors: 400, 413."""
+        stored = self._photo(upload) if kind == "photo" else self._document(upload)
+        self._by_id[stored.file_id] = stored
+        self._by_path[stored.path] = stored
+        return stored
+
+    def known(self, kind: str, file_id: str) -> StoredFile:
+        """Find a file sent before, by its id. Errors: 400 for an unknown id or another kind."""
+        stored = self._by_id.get(file_id)
+        if not stored:
+            raise bad_request("wrong file identifier/HTTP URL specified")
+        if stored.kind != kind:
+            have, want = stored.kind.capitalize(), kind.capitalize()
+            raise bad_request(f"can't use file of type {have} as {want}")
+        return stored
+
+    def _photo(self, upload: Upload) -> StoredFile:
+        if len(upload.data) > PHOTO_BYTES:
+            raise bad_request(f"file is too big for a photo: {len(upload.data)} bytes")
+        picture = measure(upload.data)
+        if not picture:
+            raise bad_request("IMAGE_PROCESS_FAILED")
+        sides = sorted((picture.width, picture.height))
+        if sum(sides) > PHOTO_SIDES or sides[0] < 1 or sides[1] > sides[0] * PHOTO_RATIO:
+            raise bad_request("PHOTO_INVALID_DIMENSIONS")
+        size = {"width": picture.width, "height": picture.height}
+        return _stored("photo", upload, picture.mime, size)
+
+    def _document(self, upload: Upload) -> StoredFile:
+        if len(upload.data) > DOCUMENT_BYTES:
+            raise ApiError(413, "Request Entity Too Large")
+        if not upload.data:
+            raise bad_request("file must be non-empty")
+        guessed = mimetypes.guess_type(upload.name)[0]
+        mime = guessed or upload.mime or "application/octet-stream"
+        return _stored("document", upload, mime, {"file_name": upload.name, "mime_type": mime})
+
+
+async def fetched(address: str) -> Upload:
+    """Fetch the file behind a public address, as Telegram does. Errors: 400."""
+    try:
+        async with httpx.AsyncClient(timeout=FETCH_SECONDS, follow_redirects=True) as client:
+            response = await client.get(address)
+            response.raise_for_status()
+    except (httpx.HTTPError, httpx.InvalidURL):
+        raise bad_request("failed to get HTTP URL content") from None
+    if len(response.content) > FETCHED_BYTES:
+        raise bad_request("failed to get HTTP URL content")
+    name = urlsplit(address).path.rsplit("/", 1)[-1] or "file"
+    return Upload(name, response.content, response.headers.get("content-type", ""))
+
+
+def _stored(kind: str, upload: Upload, mime: str, more: Json) -> StoredFile:
+    file_id = f"sandbox-{secrets.token_urlsafe(24)}"
+    unique = secrets.token_urlsafe(10)
+    suffix = mimetypes.guess_extension(mime) or ""
+    body = {"file_id": file_id, "file_unique_id": unique, "file_size": len(upload.data)}
+    path = f"{kind}s/file_{unique}{suffix}"
+    return StoredFile(file_id, kind, path, mime, upload.data, body | more)

@@ -1,0 +1,241 @@
+"""People, chats, messages and queries, and how the Bot API writes them as JSON.
+
+Dates are whole UTC seconds since the epoch.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Json = dict[str, Any]
+ChatKind = Literal["private", "group", "supergroup", "dialog"]
+BotStatus = Literal["new", "member", "left", "kicked"]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A person or the bot. `language_code` may be missing, as it may in Telegram."""
+
+    id: int
+    first_name: str
+    last_name: str = ""
+    username: str = ""
+    language_code: str | None = None
+    is_bot: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.first_name} {self.last_name}".strip()
+
+    def json(self) -> Json:
+        user: Json = {"id": self.id, "is_bot": self.is_bot, "first_name": self.first_name}
+        more = {
+            "last_name": self.last_name,
+            "username": self.username,
+            "language_code": self.language_code,
+        }
+        return user | {name: value for name, value in more.items() if value}
+
+
+@dataclass(slots=True)
+class Version:
+    """What a message said from `date` on, before it was edited."""
+
+    date: int
+    content: Json
+    markup: Json | None
+
+
+@dataclass(slots=True, eq=False)
+class Message:
+    """One message as everybody in its chat sees it now, with what it said before.
+
+    `content` holds the Bot API fields text, entities, photo, document, caption,
+    caption_entities and service fields; `options` what the sender asked for besides.
+    """
+
+    chat: "Chat"
+    id: int
+    sender: User
+    date: int
+    content: Json
+    markup: Json | None = None
+    reply_to: "Message | None" = None
+    via_bot: User | None = None
+    inline_message_id: str | None = None
+    options: Json = field(default_factory=dict)
+    edit_date: int | None = None
+    history: list[Version] = field(default_factory=list)
+    deleted: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text or caption, empty for none."""
+        return str(self.content.get("text", self.content.get("caption", "")))
+
+    @property
+    def entities(self) -> list[Json]:
+        found = self.content.get("entities") or self.content.get("caption_entities")
+        return list(found or [])
+
+    @property
+    def keyboard(self) -> list[list[Json]]:
+        """The rows of the inline keyboard, none if there is none."""
+        return list((self.markup or {}).get("inline_keyboard", []))
+
+    @property
+    def buttons(self) -> list[Json]:
+        """Every inline button, row after row."""
+        return [button for row in self.keyboard for button in row]
+
+    @property
+    def photo(self) -> str | None:
+        """The file_id of the largest size of its picture."""
+        sizes = self.content.get("photo")
+        return str(sizes[-1]["file_id"]) if sizes else None
+
+    def button(self, wanted: str) -> Json:
+        """Find the button whose text or callback data is `wanted`, else whose text contains it.
+
+        Errors: LookupError naming the buttons that there are.
+        """
+        for button in self.buttons:
+            if wanted in (button["text"], button.get("callback_data")):
+                return button
+        for button in self.buttons:
+            if wanted in button["text"]:
+                return button
+        names = [button["text"] for button in self.buttons]
+        raise LookupError(f"no button {wanted!r} among {names}")
+
+    def json(self, *, nested: bool = False) -> Json:
+        """Write the Message object; a replied-to message is nested one level deep."""
+        message: Json = {
+            "message_id": self.id,
+            "from": self.sender.json(),
+            "chat": self.chat.json(),
+            "date": self.date,
+        }
+        if self.reply_to and not nested and not self.reply_to.deleted:
+            message["reply_to_message"] = self.reply_to.json(nested=True)
+        if self.via_bot:
+            message["via_bot"] = self.via_bot.json()
+        if self.edit_date:
+            message["edit_date"] = self.edit_date
+        if self.keyboard:
+            message["reply_markup"] = self.markup
+        return message | self._kept_options() | self.content
+
+    def _kept_options(self) -> Json:
+        shown = ("message_thread_id", "link_preview_options", "has_protected_content")
+        return {name: self.options[name] for name in shown if self.options.get(name)}
+
+
+@dataclass(slots=True, eq=False)
+class Chat:
+    """A place to talk.
+
+    `private` is a person with the bot and has the person's id; a `dialog` is between two people
+    and unknown to the bot. `bot_status` is `new` until the person has pressed Start.
+    """
+
+    id: int
+    kind: ChatKind
+    members: dict[int, User]
+    first_message_id: int
+    title: str = ""
+    bot_status: BotStatus = "new"
+    migrated_to: int | None = None
+    keyboard: Json | None = None
+    messages: dict[int, Message] = field(default_factory=dict, repr=False)
+    _last_id: int = 0
+
+    @property
+    def is_group(self) -> bool:
+        return self.kind in ("group", "supergroup")
+
+    @property
+    def visible(self) -> list[Message]:
+        """The messages that are not deleted, oldest first."""
+        return [message for message in self.messages.values() if not message.deleted]
+
+    @property
+    def last(self) -> Message | None:
+        return next(reversed(self.visible), None)
+
+    def from_bot(self) -> list[Message]:
+        """Return what the bot said here and did not delete, oldest first."""
+        return [message for message in self.visible if message.sender.is_bot]
+
+    def next_id(self) -> int:
+        self._last_id = max(self._last_id + 1, self.first_message_id)
+        return self._last_id
+
+    def json(self) -> Json:
+        if self.kind != "private":
+            return {"id": self.id, "type": self.kind, "title": self.title}
+        person = next(iter(self.members.values()))
+        names = ("id", "first_name", "last_name", "username")
+        shown = {name: value for name, value in person.json().items() if name in names}
+        return shown | {"type": "private"}
+
+
+@dataclass(slots=True, eq=False)
+class CallbackQuery:
+    """A press on a button, and what the bot answered to it."""
+
+    id: str
+    sender: User
+    message: Message
+    data: str
+    date: float
+    answer: Json | None = None  # text, show_alert, url
+
+    def json(self) -> Json:
+        query: Json = {
+            "id": self.id,
+            "from": self.sender.json(),
+            "chat_instance": str(self.message.chat.id),
+            "data": self.data,
+        }
+        if self.message.inline_message_id:
+            return query | {"inline_message_id": self.message.inline_message_id}
+        return query | {"message": self.message.json()}
+
+
+@dataclass(slots=True, eq=False)
+class InlineQuery:
+    """Words after the bot's name, and what the bot offered for them.
+
+    `results` holds the InlineQueryResult objects as the bot sent them, `drafts` by result id
+    what would be posted.
+    """
+
+    id: str
+    sender: User
+    query: str
+    offset: str
+    chat_kind: str
+    date: float
+    answered: bool = False
+    results: list[Json] = field(default_factory=list)
+    drafts: dict[str, "Draft"] = field(default_factory=dict)
+    next_offset: str = ""
+    button: Json | None = None
+
+    def json(self) -> Json:
+        return {
+            "id": self.id,
+            "from": self.sender.json(),
+            "query": self.query,
+            "offset": self.offset,
+            "chat_type": self.chat_kind,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message ready to be posted: content and keyboard."""
+
+    content: Json
+    markup: Json | None
+    options: Json = field(default_factory=dict)

@@ -1,0 +1,389 @@
+"""Buttons, inline mode and the bot's profile, from both ends."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from bot.sandbox import people
+from bot.sandbox.errors import WorldError
+from bot.sandbox.limits import NO_LIMITS
+from bot.sandbox.world import World
+from tests.test_sandbox_server import Bot, Clock, serving
+from tests.test_sandbox_text import png
+
+TOO_OLD = (
+    400,
+    "Bad Request: query is too old and response timeout expired or query ID is invalid",
+)
+A = {"text": "Yes, stop", "callback_data": "stop:1"}
+LINK = {"text": "Open", "url": "https://example.com"}
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def bot(clock: Clock) -> AsyncIterator[Bot]:
+    async with serving(World(limits=NO_LIMITS, now=clock)) as client:
+        yield client
+
+
+@pytest.fixture
+def sam(bot: Bot) -> people.Person:
+    return people.join(bot.world, "Sam", started=True)
+
+
+@pytest.fixture
+def pat(bot: Bot) -> people.Person:
+    return people.join(bot.world, "Pat", started=True)
+
+
+def article(number: str, **more: Any) -> dict[str, Any]:
+    content = {"message_text": "<b>x</b>", "parse_mode": "HTML"}
+    return {
+        "type": "article",
+        "id": number,
+        "title": "T",
+        "input_message_content": content,
+        **more,
+    }
+
+
+def keyboard(*buttons: dict[str, Any]) -> dict[str, Any]:
+    return {"inline_keyboard": [list(buttons)]}
+
+
+async def asked(bot: Bot, sam: people.Person) -> Any:
+    """A message with two buttons, as the person sees it."""
+    await bot.done("sendMessage", chat_id=sam.id, text="?", reply_markup=keyboard(A, LINK))
+    return sam.chat.visible[-1]
+
+
+@pytest.mark.parametrize("name", ["Yes, stop", "stop:1", "stop"])
+async def test_a_press_becomes_a_callback_query_and_its_answer_comes_back(
+    bot: Bot, sam: people.Person, name: str
+) -> None:
+    query = sam.press(await asked(bot, sam), name)
+    (update,) = await bot.updates()
+    assert update["callback_query"]["data"] == "stop:1"
+    assert update["callback_query"]["message"]["text"] == "?"
+    identifier = update["callback_query"]["id"]
+    await bot.done("answerCallbackQuery", callback_query_id=identifier, text="ok", show_alert=True)
+    assert await sam.answer(query) == {"text": "ok", "show_alert": True, "url": ""}
+
+
+async def test_a_press_is_answered_once_and_within_a_quarter_of_an_hour(
+    bot: Bot, sam: people.Person, clock: Clock
+) -> None:
+    message = await asked(bot, sam)
+    first, second = sam.press_at(message, 0, 0), sam.press_old(message, "old")
+    await bot.done("answerCallbackQuery", callback_query_id=first.id)
+    assert await bot.refused("answerCallbackQuery", callback_query_id=first.id) == TOO_OLD
+    clock.now += 15 * 60 + 1
+    assert await bot.refused("answerCallbackQuery", callback_query_id=second.id) == TOO_OLD
+    assert await bot.refused("answerCallbackQuery", callback_query_id="0") == TOO_OLD
+    assert second.answer is None
+
+
+@pytest.mark.parametrize(("length", "taken"), [(200, True), (201, False)])
+async def test_an_answer_has_at_most_200_characters(
+    bot: Bot, sam: people.Person, length: int, *, taken: bool
+) -> None:
+    query = sam.press(await asked(bot, sam), "stop")
+    answer = await bot.call("answerCallbackQuery", callback_query_id=query.id, text="x" * length)
+    assert answer["ok"] is taken
+    assert (query.answer is not None) is taken
+
+
+async def test_only_buttons_that_are_there_and_ask_the_bot_can_be_pressed(
+    bot: Bot, sam: people.Person
+) -> None:
+    message = await asked(bot, sam)
+    with pytest.raises(LookupError, match="'Yes, stop', 'Open'"):
+        sam.press(message, "Delete")
+    with pytest.raises(LookupError):
+        sam.press_at(message, 1, 0)
+    with pytest.raises(WorldError, match="no callback button"):
+        sam.press(message, "Open")
+    with pytest.raises(WorldError, match="no callback button"):
+        sam.press_at(message, 0, 1)
+    assert await bot.updates() == []
+
+
+async def inline(bot: Bot, actor: people.Person, query: str, **answer: Any) -> Any:
+    """Ask and answer an inline query; the query as the person has it afterwards."""
+    waiting = asyncio.create_task(actor.inline(query))
+    await bot.world.wait_for(lambda: bot.world.updates.pending)
+    (update,) = await bot.updates()
+    number = update["inline_query"]["id"]
+    await bot.done("answerInlineQuery", inline_query_id=number, **answer)
+    return await waiting
+
+
+async def test_a_chosen_result_is_posted_via_the_bot_and_can_be_edited(
+    bot: Bot, sam: people.Person, pat: people.Person
+) -> None:
+    query = await inline(bot, sam, "coffee", results=[article("1", reply_markup=keyboard(A))])
+    assert query.results[0]["title"] == "T"
+    posted = sam.choose(query, "1", sam.dialog(pat))
+    assert (posted.text, posted.via_bot, posted.sender) == ("x", bot.world.bot, sam.user)
+    assert posted.inline_message_id
+    edit = {"inline_message_id": posted.inline_message_id, "text": "sold out"}
+    assert await bot.done("editMessageText", **edit) is True
+    assert (posted.text, posted.history[0].content["text"]) == ("sold out", "x")
+    assert await bot.updates() == []
+
+
+async def test_a_button_under_an_inline_message_names_it_by_its_inline_id(
+    bot: Bot, sam: people.Person, pat: people.Person
+) -> None:
+    query = await inline(bot, sam, "", results=[article("1", reply_markup=keyboard(A))])
+    posted = sam.choose(query, "1", sam.dialog(pat))
+    pat.press(posted, "stop")
+    (update,) = await bot.updates()
+    assert update["callback_query"]["inline_message_id"] == posted.inline_message_id
+    assert "message" not in update["callback_query"]
+
+
+async def test_without_a_keyboard_there_is_no_inline_message_id(
+    bot: Bot, sam: people.Person, pat: people.Person
+) -> None:
+    query = await inline(bot, sam, "", results=[article("1")])
+    assert sam.choose(query, "1", sam.dialog(pat)).inline_message_id is None
+    with pytest.raises(LookupError, match="no result '2'"):
+        sam.choose(query, "2", sam.dialog(pat))
+
+
+@pytest.mark.parametrize("feedback", [True, False])
+async def test_a_chosen_result_is_told_only_with_inline_feedback(
+    bot: Bot, sam: people.Person, pat: people.Person, *, feedback: bool
+) -> None:
+    bot.world.inline_feedback = feedback
+    query = await inline(bot, sam, "q", results=[article("1", reply_markup=keyboard(A))])
+    posted = sam.choose(query, "1", sam.dialog(pat))
+    told = [update["chosen_inline_result"] for update in await bot.updates()]
+    assert (
+        told
+        == [
+            {
+                "result_id": "1",
+                "from": sam.user.json(),
+                "query": "q",
+                "inline_message_id": posted.inline_message_id,
+            }
+        ][: int(feedback)]
+    )
+
+
+async def test_an_inline_photo_is_posted_by_its_file_id(
+    bot: Bot, sam: people.Person, pat: people.Person
+) -> None:
+    sent = await bot.upload("sendPhoto", {"photo": png(9, 9)}, chat_id=sam.id)
+    file_id = sent["result"]["photo"][0]["file_id"]
+    result = {"type": "photo", "id": "p", "photo_file_id": file_id, "caption": "c"}
+    query = await inline(bot, sam, "", results=[result])
+    posted = sam.choose(query, "p", sam.dialog(pat))
+    assert (posted.photo, posted.text) == (file_id, "c")
+
+
+async def test_an_answer_is_cached_for_everybody_unless_it_is_personal(
+    bot: Bot, sam: people.Person, pat: people.Person, clock: Clock
+) -> None:
+    shared = await inline(bot, sam, "q", results=[article("1")])
+    assert await pat.inline("q") is shared
+    clock.now += 301
+    own = await inline(bot, sam, "q", results=[article("2")], is_personal=True, cache_time=5)
+    assert await sam.inline("q") is own
+    pats = pat.ask_inline("q")
+    assert pats is not own
+    clock.now += 6
+    assert sam.ask_inline("q") is not own
+    assert len(await bot.updates()) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "refusal"),
+    [
+        ({"results": [article(str(n)) for n in range(51)]}, "RESULTS_TOO_MUCH"),
+        ({"results": [article("1"), article("1")]}, "RESULT_ID_DUPLICATE"),
+        ({"results": [article("é" * 33)]}, "RESULT_ID_INVALID"),
+        ({"results": [article("")]}, "RESULT_ID_INVALID"),
+        ({"results": "x"}, "can't parse inline query results JSON object"),
+        ({"results": {}}, "expected an Array of InlineQueryResult"),
+        ({"results": [1]}, "can't parse inline query result: must be an object"),
+        (
+            {"results": [article("1") | {"title": ""}]},
+            "can't parse inline query result: Can't find field \"title\"",
+        ),
+        (
+            {"results": [{"type": "article", "id": "1", "title": "T"}]},
+            "input message content is not specified",
+        ),
+        (
+            {"results": [article("1", reply_markup=keyboard({"text": "A"}))]},
+            "text buttons are unallowed in the inline keyboard",
+        ),
+        (
+            {"results": [article("1", input_message_content={"message_text": ""})]},
+            "message text is empty",
+        ),
+        (
+            {"results": [{"type": "photo", "id": "1", "photo_file_id": "no"}]},
+            "wrong file identifier/HTTP URL specified",
+        ),
+        ({"results": [{"type": "photo", "id": "1"}]}, "PHOTO_CONTENT_URL_EMPTY"),
+        ({"results": [], "next_offset": "x" * 65}, "NEXT_OFFSET_INVALID"),
+        ({"results": [], "button": {}}, "InlineQueryResultsButton must be an Object"),
+    ],
+)
+async def test_inline_answers_are_checked(
+    bot: Bot, sam: people.Person, answer: dict[str, Any], refusal: str
+) -> None:
+    query = sam.ask_inline("q")
+    refused = await bot.refused("answerInlineQuery", inline_query_id=query.id, **answer)
+    assert refused == (400, f"Bad Request: {refusal}")
+    assert not query.answered
+
+
+async def test_an_inline_query_can_be_answered_for_15_seconds(
+    bot: Bot, sam: people.Person, clock: Clock
+) -> None:
+    query = sam.ask_inline("q")
+    clock.now += 16
+    late = await bot.refused("answerInlineQuery", inline_query_id=query.id, results=[])
+    assert late == TOO_OLD
+
+
+async def test_an_inline_query_tells_its_words_offset_and_kind_of_chat(
+    bot: Bot, sam: people.Person, pat: people.Person
+) -> None:
+    sam.ask_inline(" a " + "x" * 300, sam.dialog(pat), offset="50")
+    sam.ask_inline("b")
+    first, second = [update["inline_query"] for update in await bot.updates()]
+    assert (first["query"], first["offset"]) == ("a " + "x" * 254, "50")
+    assert (first["chat_type"], second["chat_type"]) == ("private", "sender")
+
+
+async def test_a_person_cannot_post_where_they_are_not(
+    bot: Bot, sam: people.Person, pat: people.Person
+) -> None:
+    query = await inline(bot, sam, "q", results=[article("1")])
+    with pytest.raises(WorldError, match="not a member"):
+        sam.choose(query, "1", pat.chat)
+
+
+def command(name: str, description: str = "d") -> dict[str, str]:
+    return {"command": name, "description": description}
+
+
+@pytest.mark.parametrize(
+    ("commands", "refusal"),
+    [
+        ([command("new_1")], None),
+        ([command("x" * 32, "d" * 256)], None),
+        ([command("x" * 33)], "BOT_COMMAND_INVALID"),
+        ([command("New")], "BOT_COMMAND_INVALID"),
+        ([command("")], "BOT_COMMAND_INVALID"),
+        ([command("new", "d" * 257)], "BOT_COMMAND_DESCRIPTION_INVALID"),
+        ([command("new", " ")], "BOT_COMMAND_DESCRIPTION_INVALID"),
+        ([command("new")] * 101, "BOT_COMMANDS_TOO_MUCH"),
+        (["new"], "can't parse commands: BotCommand must be an Object"),
+        ({}, "can't parse commands: expected an Array of BotCommand"),
+    ],
+)
+async def test_commands_are_checked(bot: Bot, commands: Any, refusal: str | None) -> None:
+    answer = await bot.call("setMyCommands", commands=commands)
+    assert answer.get("description") == (refusal and f"Bad Request: {refusal}")
+    assert await bot.done("getMyCommands") == ([] if refusal else commands)
+
+
+async def test_commands_belong_to_a_scope_and_a_language(bot: Bot, sam: people.Person) -> None:
+    private = {"type": "all_private_chats"}
+    await bot.done("setMyCommands", commands=[command("all")])
+    await bot.done("setMyCommands", commands=[command("private")], scope=private)
+    await bot.done("setMyCommands", commands=[command("neu")], scope=private, language_code="de")
+    assert await bot.done("getMyCommands") == [command("all")]
+    assert await bot.done("getMyCommands", scope=private) == [command("private")]
+    shown = bot.world.profile.shown_to
+    assert shown(sam.id, sam.id, "de", group=False) == [command("neu")]
+    assert shown(sam.id, sam.id, "fr", group=False) == [command("private")]
+    assert shown(-1, sam.id, "de", group=True) == [command("all")]
+    await bot.done("deleteMyCommands", scope=private, language_code="de")
+    assert shown(sam.id, sam.id, "de", group=False) == [command("private")]
+
+
+@pytest.mark.parametrize(
+    ("scope", "refusal"),
+    [
+        ({"type": "chat", "chat_id": 5}, None),
+        ({"type": "chat_member", "chat_id": 5, "user_id": 6}, None),
+        ({"type": "everybody"}, "Unsupported type specified"),
+        ({"type": "chat"}, "Empty chat_id specified"),
+        ([], "BotCommandScope must be an Object"),
+    ],
+)
+async def test_scopes_are_checked(bot: Bot, scope: Any, refusal: str | None) -> None:
+    answer = await bot.call("setMyCommands", commands=[command("x")], scope=scope)
+    wording = f"Bad Request: can't parse BotCommandScope: {refusal}"
+    assert answer.get("description") == (refusal and wording)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "most"),
+    [
+        ("MyName", "name", 64),
+        ("MyDescription", "description", 512),
+        ("MyShortDescription", "short_description", 120),
+    ],
+)
+async def test_the_bots_texts_are_kept_by_language_within_their_lengths(
+    bot: Bot, method: str, kind: str, most: int
+) -> None:
+    await bot.done(f"set{method}", **{kind: "x" * most})
+    await bot.done(f"set{method}", **{kind: "German", "language_code": "de"})
+    assert await bot.done(f"get{method}") == {kind: "x" * most}
+    assert await bot.done(f"get{method}", language_code="de") == {kind: "German"}
+    assert await bot.done(f"get{method}", language_code="fr") == {kind: "x" * most}
+    long = await bot.refused(f"set{method}", **{kind: "x" * (most + 1)})
+    assert long == (400, f"Bad Request: bot {kind.replace('_', ' ')} is too long")
+    await bot.done(f"set{method}", **{kind: ""})
+    unset = bot.world.bot.first_name if kind == "name" else ""
+    assert await bot.done(f"get{method}") == {kind: unset}
+
+
+async def test_chats_and_members_can_be_looked_up(
+    bot: Bot, sam: people.Person, pat: people.Person
+) -> None:
+    group = sam.new_group("Market")
+    chat = await bot.done("getChat", chat_id=group.id)
+    assert (chat["type"], chat["title"], chat["accent_color_id"]) == ("group", "Market", 0)
+    statuses = [
+        (await bot.done("getChatMember", chat_id=group.id, user_id=number))["status"]
+        for number in (sam.id, pat.id, bot.world.bot.id)
+    ]
+    assert statuses == ["member", "left", "member"]
+    unknown = await bot.refused("getChatMember", chat_id=group.id, user_id=5)
+    assert unknown == (400, "Bad Request: user not found")
+    photos = await bot.done("getUserProfilePhotos", user_id=sam.id)
+    assert photos == {"total_count": 0, "photos": []}
+
+
+async def test_a_private_chat_is_found_by_username_too(bot: Bot) -> None:
+    sam = people.join(bot.world, "Sam", username="sam_seller", started=True)
+    sent = await bot.done("sendMessage", chat_id="@Sam_Seller", text="x")
+    assert sent["chat"]["id"] == sam.id
+    assert people.person(bot.world, sam.id) == sam
+    with pytest.raises(LookupError):
+        people.person(bot.world, 5)
+
+
+def test_the_cast_of_the_demo_is_a_seller_a_payer_and_a_group() -> None:
+    world = World()
+    sam, pat, group = people.cast(world)
+    assert (sam.user.name, sam.chat.bot_status) == ("Sam Seller", "new")
+    assert set(group.members) == {sam.id, pat.id}
+    assert group.bot_status == "member"
