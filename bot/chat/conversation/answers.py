@@ -1,0 +1,78 @@
+"""What the bot says of itself: greeting, help, settings, privacy, and its commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.replies import Button, Reply, Rows, escaped
+from bot.core.texts import t
+
+if TYPE_CHECKING:
+    from bot.chat.conversation.draft import Seller
+
+# In the order in which Telegram's menu shows them.
+COMMANDS = (
+    *("new", "list", "donation", "oneoff", "drop", "settings"),
+    *("help", "cancel", "privacy", "paysupport", "start"),
+)
+
+
+def commands(language: str) -> list[tuple[str, str]]:
+    """Give the commands with what they do, for setMyCommands."""
+    return [(name, t(language, f"command-{name}")) for name in COMMANDS]
+
+
+def description(language: str) -> str:
+    """Say what an empty chat shows, up to 512 characters."""
+    return t(language, "bot-description")
+
+
+def short_description(language: str) -> str:
+    """Say what the bot's profile shows, up to 120 characters."""
+    return t(language, "bot-short-description")
+
+
+def menu(language: str) -> Rows:
+    """Give the three buttons that one always finds the way with."""
+    return (
+        (Button(t(language, "button-new"), action=("new",)),),
+        (
+            Button(t(language, "button-list"), action=("list", "0")),
+            Button(t(language, "button-help"), action=("help",)),
+        ),
+    )
+
+
+def start_reply(seller: Seller, *, new: bool) -> Reply:
+    """Greet; a `new` seller hears of Telegram's rule for digital goods, once."""
+    parts = [t(seller.language, "start")]
+    if new:
+        parts.append(t(seller.language, "digital-goods"))
+    return Reply("\n\n".join(parts), menu(seller.language))
+
+
+def help_reply(language: str) -> Reply:
+    """Explain the commands and the one-line forms."""
+    parts = [t(language, "help"), t(language, "digital-goods")]
+    return Reply("\n\n".join(parts), menu(language))
+
+
+def privacy_reply(language: str) -> Reply:
+    """Say what is stored, why, how long, and how to have it deleted."""
+    return Reply(t(language, "privacy"))
+
+
+def paysupport_reply(language: str) -> Reply:
+    """Say who helps with a payment."""
+    return Reply(t(language, "paysupport"))
+
+
+def settings(seller: Seller) -> Reply:
+    """Show where money is sent, with a button to change it."""
+    language = seller.language
+    if seller.destination is None:
+        text, label = t(language, "settings-none"), t(language, "button-set-destination")
+    else:
+        text = t(language, "settings", destination=escaped(seller.destination))
+        label = t(language, "button-change-destination")
+    return Reply(text, ((Button(label, action=("settings", "destination")),),))

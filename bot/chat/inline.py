@@ -1,0 +1,84 @@
+"""Inline queries: a seller's own requests, to be posted in any chat.
+
+Answered at once or not at all: Telegram drops the answer of a query after
+seconds, and the next letter typed asks again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from telegram import (
+    InlineKeyboardMarkup,
+    InlineQueryResultArticle,
+    InlineQueryResultsButton,
+    InputTextMessageContent,
+    LinkPreviewOptions,
+)
+from telegram.constants import ParseMode
+from telegram.error import TelegramError
+
+from bot.chat.cards import Card, shared_article
+from bot.chat.handlers import Searched, read
+from bot.chat.keyboards import markup
+from bot.core.texts import choose, t
+
+if TYPE_CHECKING:
+    from telegram import Bot
+
+    from bot.chat.usecases import Chat
+
+log = structlog.get_logger()
+
+PAGE = 20
+"""Results in one answer; Telegram takes 50."""
+
+
+class Inline:
+    """Answers inline queries from what is known of the seller's requests."""
+
+    def __init__(self, bot: Bot, chat: Chat) -> None:
+        self._bot = bot
+        self._chat = chat
+
+    async def answer(self, update: dict[str, Any]) -> None:
+        """Answer one inline query; a failure is a line in the log."""
+        event = read(update, self._bot.username)
+        if not isinstance(event, Searched):
+            return
+        try:
+            await self._answer(event)
+        except TelegramError as error:
+            log.warning("inline query not answered", reason=type(error).__name__)
+
+    async def _answer(self, event: Searched) -> None:
+        language = choose(event.person.tag)
+        start = int(event.offset) if event.offset.isascii() and event.offset.isdigit() else 0
+        cards = await self._chat.search(event.person.id, event.text)
+        page = cards[start : start + PAGE]
+        following = str(start + PAGE) if len(cards) > start + PAGE else ""
+        await self._bot.answer_inline_query(
+            inline_query_id=event.query_id,
+            results=[_article(card, language) for card in page],
+            cache_time=0,
+            is_personal=True,
+            next_offset=following,
+            button=InlineQueryResultsButton(t(language, "inline-new"), start_parameter="new"),
+        )
+
+
+def _article(card: Card, language: str) -> InlineQueryResultArticle:
+    article = shared_article(card, language)
+    keyboard = markup(article.rows)
+    return InlineQueryResultArticle(
+        id=card.listing_id,
+        title=article.title,
+        description=article.description,
+        input_message_content=InputTextMessageContent(
+            article.text,
+            parse_mode=ParseMode.HTML,
+            link_preview_options=LinkPreviewOptions(is_disabled=True),
+        ),
+        reply_markup=InlineKeyboardMarkup.de_json(keyboard, None) if keyboard else None,
+    )

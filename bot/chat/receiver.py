@@ -1,0 +1,167 @@
+"""Webhooks in from the payment request service: proved, recorded, then answered.
+
+200 is said only once the payment and its alert are committed; everything else
+lets the service send again. The proof is the Standard Webhooks signature, or,
+where no secret for it is set, HandCash Cloud's: the application's own secret in
+the body.
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+
+from bot.chat import store
+from bot.chat.store import Payment
+from bot.core import exact, money, signing
+from bot.core.errors import (
+    BadSignature,
+    BodyTooLarge,
+    InvalidBody,
+    MoneyError,
+    NotFound,
+    Refused,
+    Unauthorized,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bot.chat.store import Listing
+    from bot.chat.usecases import Chat
+    from bot.core.db import Database
+
+log = structlog.get_logger()
+
+PATH = "/webhooks/payments"
+LARGEST_BODY = 64 * 1024
+LONGEST_ID = 200
+
+STATUS: dict[type[Refused], int] = {
+    InvalidBody: 400,
+    Unauthorized: 401,
+    NotFound: 404,
+    BodyTooLarge: 413,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a webhook has to show; without a signing secret, the application's secret counts."""
+
+    app_secret: str
+    webhook_secret: str | None
+
+
+class Receiver:
+    """Takes the payments of listings."""
+
+    def __init__(self, db: Database, chat: Chat, proof: Proof, now: Callable[[], int]) -> None:
+        self._db = db
+        self._chat = chat
+        self._proof = proof
+        self._now = now
+
+    def router(self) -> APIRouter:
+        """Give the route `POST /webhooks/payments/{token}`."""
+        router = APIRouter(include_in_schema=False)
+
+        @router.post(PATH + "/{token}")
+        async def receive(token: str, request: Request) -> JSONResponse:
+            try:
+                await self._receive(token, request.headers, await _body(request))
+            except Refused as error:
+                log.warning("webhook refused", reason=error.message)
+                return JSONResponse(
+                    {"code": error.code, "message": error.message, "info": []},
+                    STATUS.get(type(error), 400),
+                )
+            return JSONResponse({"received": True})
+
+        return router
+
+    async def _receive(self, token: str, headers: Mapping[str, str], body: bytes) -> None:
+        listing = await self._db.transaction(lambda tx: store.listing_by_token(tx, token))
+        if listing is None:
+            raise NotFound("No request of ours has this address.")
+        data = _read(body)
+        self._prove(headers, body, data)
+        payment, left = _payment(data, listing)
+        fresh = await self._chat.record_payment(listing, payment, left)
+        log.info(
+            "payment received", listing=listing.id, transaction=payment.transaction_id, fresh=fresh
+        )
+
+    def _prove(self, headers: Mapping[str, str], body: bytes, data: Mapping[str, Any]) -> None:
+        if self._proof.webhook_secret is None:
+            told = data.get("appSecret")
+            known = self._proof.app_secret
+            if not isinstance(told, str) or not hmac.compare_digest(told.encode(), known.encode()):
+                raise Unauthorized("The body's appSecret is missing or wrong.")
+            return
+        now = datetime.fromtimestamp(self._now() / 1000, UTC)
+        try:
+            signing.verify([self._proof.webhook_secret], headers, body, now)
+        except BadSignature as error:
+            raise Unauthorized(f"The signature does not hold: {error}") from error
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_BODY:
+            raise BodyTooLarge
+    return body
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    try:
+        data = exact.loads(body)
+    except ValueError as error:
+        raise InvalidBody("The body is no JSON.") from error
+    if not isinstance(data, dict):
+        raise InvalidBody("The body is no JSON object.")
+    return data
+
+
+def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | None]:
+    """Read a webhook's body; amount and what is left may be missing (HandCash sends neither)."""
+    request_id = _id(data, "paymentRequestId")
+    if listing.request_id is not None and request_id != listing.request_id:
+        raise InvalidBody("paymentRequestId is not that of this address.")
+    amount, currency = _amount(data, listing)
+    payer = data.get("userData")
+    left = data.get("remainingUnits")
+    payment = Payment(
+        request_id=request_id,
+        transaction_id=_id(data, "transactionId"),
+        amount=amount,
+        currency=currency,
+        payer=payer if isinstance(payer, dict) else {},
+    )
+    return payment, left if isinstance(left, int) and not isinstance(left, bool) else None
+
+
+def _id(data: Mapping[str, Any], field: str) -> str:
+    value = data.get(field)
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_ID:
+        raise InvalidBody(f"{field} is missing.")
+    return value
+
+
+def _amount(data: Mapping[str, Any], listing: Listing) -> tuple[int, str]:
+    told, currency = data.get("amount"), data.get("currencyCode")
+    if not isinstance(told, int | Decimal) or not isinstance(currency, str):
+        return listing.wish.amount, listing.wish.currency
+    try:
+        return money.to_minor(Decimal(told), currency), currency
+    except MoneyError as error:
+        raise InvalidBody(f"amount: {error}") from error

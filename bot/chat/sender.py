@@ -1,0 +1,232 @@
+"""Messages out to Telegram: one after the other in each chat, at Telegram's pace.
+
+What becomes of a call that failed is decided by `verdict`, a table; the sender
+carries it out in one transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import structlog
+from telegram import Bot, InputFile, LinkPreviewOptions
+from telegram.constants import ParseMode
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Forbidden,
+    InvalidToken,
+    NetworkError,
+    RetryAfter,
+    TelegramError,
+)
+
+from bot.chat import store
+from bot.chat.cards import possibly_repeated
+from bot.chat.replies import CAPTION_LIMIT, TEXT_LIMIT, shown_units
+from bot.core import lanes, outbox, qr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.chat.queues import Queues
+    from bot.core.db import Database, Transaction
+    from bot.core.lanes import Queue
+    from bot.core.outbox import Message
+
+log = structlog.get_logger()
+
+BACKOFF = (1_000, 2_000, 5_000, 15_000, 30_000, 60_000)
+"""Milliseconds until the next try while Telegram can't be reached, the last for ever."""
+
+UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""Failures of httpx that leave no doubt: nothing reached the other side."""
+
+POINTLESS = (
+    "message is not modified",
+    "query is too old",
+    "message to edit not found",
+    "message can't be edited",
+    "message to delete not found",
+    "message can't be deleted",
+)
+"""Telegram's answers after which nothing is left to do."""
+
+CHAT_GONE = ("chat not found", "user is deactivated", "chat_write_forbidden", "need administrator")
+
+
+class Fate(Enum):
+    """What becomes of a message whose call failed."""
+
+    DONE = auto()
+    AGAIN = auto()
+    IN_DOUBT = auto()
+    HELD = auto()
+    PAUSED = auto()
+    MOVED = auto()
+    DEAD = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A fate with its reason; `value` is the wait in ms, or the chat moved to."""
+
+    fate: Fate
+    note: str
+    value: int = 0
+
+
+def verdict(error: TelegramError, attempts: int) -> Verdict:
+    """Say what becomes of a message whose call ended in `error`."""
+    wait = BACKOFF[min(attempts, len(BACKOFF)) - 1]
+    match error:
+        case RetryAfter():
+            found = Verdict(Fate.HELD, "Telegram asks to wait", _milliseconds(error))
+        case ChatMigrated():
+            found = Verdict(Fate.MOVED, "the group became a supergroup", error.new_chat_id)
+        case Forbidden():
+            found = Verdict(Fate.PAUSED, error.message)
+        case InvalidToken():
+            found = Verdict(Fate.AGAIN, "Telegram refuses the token", BACKOFF[-1])
+        case BadRequest():
+            found = _bad_request(error)
+        case NetworkError() if _in_doubt(error):
+            found = Verdict(Fate.IN_DOUBT, "Telegram's answer was lost", wait)
+        case _:
+            found = Verdict(Fate.AGAIN, _told(error), wait)
+    return found
+
+
+def _bad_request(error: BadRequest) -> Verdict:
+    told = error.message.lower()
+    if any(part in told for part in POINTLESS):
+        return Verdict(Fate.DONE, error.message)
+    if any(part in told for part in CHAT_GONE):
+        return Verdict(Fate.PAUSED, error.message)
+    return Verdict(Fate.DEAD, error.message)
+
+
+def _in_doubt(error: NetworkError) -> bool:
+    """Whether the call may have arrived: no answer came, and something was sent."""
+    cause = error.__cause__
+    return isinstance(cause, httpx.HTTPError) and not isinstance(cause, UNSENT)
+
+
+def _milliseconds(error: RetryAfter) -> int:
+    wait = error.retry_after
+    return int((wait if isinstance(wait, int) else wait.total_seconds()) * 1000)
+
+
+def _told(error: TelegramError) -> str:
+    """Give the error in words that can't carry an address with the token in it."""
+    cause = error.__cause__
+    return type(cause).__name__ if isinstance(cause, httpx.HTTPError) else error.message
+
+
+class Sender:
+    """Sends what the queues `messages` and `answers` hold."""
+
+    def __init__(self, db: Database, bot: Bot, queues: Queues, now: Callable[[], int]) -> None:
+        self._db = db
+        self._bot = bot
+        self._queues = queues
+        self._now = now
+
+    async def send(self, message: Message) -> None:
+        """Send one message to the chat that its lane names."""
+        await self._attempt(self._queues.messages, message)
+
+    async def answer(self, message: Message) -> None:
+        """Answer one callback query."""
+        await self._attempt(self._queues.answers, message)
+
+    async def _attempt(self, queue: Queue, message: Message) -> None:
+        try:
+            await self._call(message)
+        except TelegramError as error:
+            outcome = verdict(error, message.attempts)
+            log.warning(
+                "telegram refused", method=message.body["method"], chat=message.lane,
+                fate=outcome.fate.name.lower(), reason=outcome.note,
+            )  # fmt: skip
+            await self._db.transaction(lambda tx: self._settle(tx, queue, message, outcome))
+        else:
+            now = self._now()
+            await self._db.transaction(lambda tx: outbox.done(tx, queue, message, now))
+
+    def _settle(self, tx: Transaction, queue: Queue, message: Message, outcome: Verdict) -> None:
+        now = self._now()
+        match outcome.fate:
+            case Fate.DONE:
+                outbox.done(tx, queue, message, now)
+            case Fate.DEAD:
+                outbox.bury(tx, queue, message, now, outcome.note)
+            case Fate.HELD:
+                outbox.retry(tx, queue, message, now + outcome.value, outcome.note)
+                lanes.hold(tx, queue, message.lane, now + outcome.value)
+            case Fate.PAUSED:
+                self._pause(tx, queue, message, outcome.note)
+            case Fate.MOVED:
+                outbox.retry(tx, queue, message, now, outcome.note)
+                outbox.move(tx, queue, message.lane, str(outcome.value))
+                store.move_chat(tx, int(message.lane), outcome.value)
+            case Fate.AGAIN | Fate.IN_DOUBT:
+                doubt = outcome.fate is Fate.IN_DOUBT
+                due_at = now + outcome.value
+                outbox.retry(tx, queue, message, due_at, outcome.note, uncertain=doubt)
+
+    def _pause(self, tx: Transaction, queue: Queue, message: Message, why: str) -> None:
+        """Keep a chat's alerts until it can be written to again; the rest is of no use then."""
+        if message.priority == outbox.ALERT:
+            outbox.retry(tx, queue, message, self._now(), why)
+        else:
+            outbox.bury(tx, queue, message, self._now(), why)
+        lanes.pause(tx, queue, message.lane, why)
+
+    async def _call(self, message: Message) -> None:
+        body = message.body
+        method: str = body["method"]
+        if method == "answerCallbackQuery":
+            await self._bot.answer_callback_query(**body["args"])
+            return
+        args = (
+            _marked(body)
+            if message.uncertain and "message_id" not in body["args"]
+            else body["args"]
+        )
+        await self._write(method, int(message.lane), args, body.get("qr"))
+
+    async def _write(
+        self, method: str, chat_id: int, args: dict[str, Any], code: str | None
+    ) -> None:
+        bot = self._bot
+        match method:
+            case "sendMessage":
+                await bot.send_message(
+                    chat_id=chat_id, **args, parse_mode=ParseMode.HTML,
+                    link_preview_options=LinkPreviewOptions(is_disabled=True),
+                )  # fmt: skip
+            case "sendPhoto":
+                photo = InputFile(qr.png(code or ""), filename="qr.png")
+                await bot.send_photo(
+                    chat_id=chat_id, photo=photo, **args, parse_mode=ParseMode.HTML
+                )
+            case "editMessageText":
+                await bot.edit_message_text(
+                    chat_id=chat_id, **args, parse_mode=ParseMode.HTML,
+                    link_preview_options=LinkPreviewOptions(is_disabled=True),
+                )  # fmt: skip
+            case "editMessageCaption":
+                await bot.edit_message_caption(chat_id=chat_id, **args, parse_mode=ParseMode.HTML)
+            case _:
+                raise ValueError(method)
+
+
+def _marked(body: dict[str, Any]) -> dict[str, Any]:
+    """Say on a message that comes again because its answer was lost that it may be a second."""
+    field, limit = ("caption", CAPTION_LIMIT) if "caption" in body["args"] else ("text", TEXT_LIMIT)
+    text = possibly_repeated(body["args"][field], body["language"])
+    return {**body["args"], field: text} if shown_units(text) <= limit else body["args"]

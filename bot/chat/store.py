@@ -1,0 +1,244 @@
+"""SQL of the chat: sellers, drafts, listings and the payments that were told."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.client import Answer
+from bot.chat.conversation import Draft, Seller, Wish
+from bot.core import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bot.core.db import Row, Transaction
+
+CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
+
+SELECT_LISTING = (
+    "SELECT listings.*, (SELECT COUNT(*) FROM received_payments"
+    " WHERE listing_id = listings.id) AS paid_count FROM listings"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A request as its seller knows it; `answer` is the service's last word on it.
+
+    `created_at` in epoch ms; `paid_count` counts the payments told so far.
+    """
+
+    id: str
+    seller_id: int
+    chat_id: int
+    token: str
+    state: str
+    wish: Wish
+    request_id: str | None
+    answer: Answer | None
+    paid_count: int
+    created_at: int
+
+
+def short_id(length: int) -> str:
+    """Give a new id of `length` lower-case base32 characters (5 bits each)."""
+    return base64.b32encode(secrets.token_bytes(length)).decode().lower()[:length]
+
+
+def seller(tx: Transaction, seller_id: int, language: str, now: int) -> Seller:
+    """Give the seller, made at the first word; the language is that of the last word."""
+    row = tx.one(
+        "INSERT INTO sellers (id, language, created_at) VALUES (:id, :language, :now)"
+        " ON CONFLICT (id) DO UPDATE SET language = excluded.language"
+        " RETURNING language, destination, currency",
+        id=seller_id,
+        language=language,
+        now=now,
+    )
+    return Seller(**row) if row else Seller(language, None, None)
+
+
+def language_of(tx: Transaction, seller_id: int) -> str | None:
+    """Give the language last seen of this person."""
+    row = tx.one("SELECT language FROM sellers WHERE id = :id", id=seller_id)
+    return str(row["language"]) if row else None
+
+
+def greet(tx: Transaction, seller_id: int, now: int) -> bool:
+    """Note that the seller was greeted; True at the first time."""
+    return bool(
+        tx.execute(
+            "UPDATE sellers SET greeted_at = :now WHERE id = :id AND greeted_at IS NULL",
+            id=seller_id,
+            now=now,
+        )
+    )
+
+
+def save_destination(tx: Transaction, seller_id: int, destination: str) -> None:
+    """Keep where this seller's money goes."""
+    tx.execute(
+        "UPDATE sellers SET destination = :destination WHERE id = :id",
+        id=seller_id,
+        destination=destination,
+    )
+
+
+def save_currency(tx: Transaction, seller_id: int, currency: str) -> None:
+    """Keep the currency that this seller used last."""
+    tx.execute(
+        "UPDATE sellers SET currency = :currency WHERE id = :id", id=seller_id, currency=currency
+    )
+
+
+def draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
+    """Give the form under way, None where there is none that can be read."""
+    row = tx.one(
+        "SELECT body FROM drafts WHERE chat_id = :chat AND seller_id = :seller",
+        chat=chat_id,
+        seller=seller_id,
+    )
+    return Draft.from_json(row["body"]) if row else None
+
+
+def save_draft(tx: Transaction, chat_id: int, seller_id: int, form: Draft | None, now: int) -> None:
+    """Keep the form under way; None ends it."""
+    if form is None:
+        tx.execute(
+            "DELETE FROM drafts WHERE chat_id = :chat AND seller_id = :seller",
+            chat=chat_id,
+            seller=seller_id,
+        )
+        return
+    tx.execute(
+        "INSERT INTO drafts (chat_id, seller_id, body, updated_at)"
+        " VALUES (:chat, :seller, :body, :now) ON CONFLICT (chat_id, seller_id)"
+        " DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at",
+        chat=chat_id,
+        seller=seller_id,
+        body=form.to_json(),
+        now=now,
+    )
+
+
+def add_listing(tx: Transaction, chat_id: int, seller_id: int, wish: Wish, now: int) -> str:
+    """Write down a request that is to be created; its id."""
+    listing_id = short_id(10)
+    tx.execute(
+        "INSERT INTO listings (id, seller_id, chat_id, token, state, wish, created_at)"
+        " VALUES (:id, :seller, :chat, :token, :state, :wish, :now)",
+        id=listing_id,
+        seller=seller_id,
+        chat=chat_id,
+        token=secrets.token_urlsafe(24),
+        state=CREATING,
+        wish=wish.to_json(),
+        now=now,
+    )
+    return listing_id
+
+
+def listing(tx: Transaction, listing_id: str) -> Listing | None:
+    """Give a listing, whosoever's."""
+    row = tx.one(f"{SELECT_LISTING} WHERE id = :id", id=listing_id)
+    return _listing(row) if row else None
+
+
+def listing_by_token(tx: Transaction, token: str) -> Listing | None:
+    """Give the listing whose receiver address ends in `token`."""
+    row = tx.one(f"{SELECT_LISTING} WHERE token = :token", token=token)
+    return _listing(row) if row else None
+
+
+def listings(tx: Transaction, seller_id: int) -> list[Listing]:
+    """Give a seller's listings that stand, newest first."""
+    rows = tx.query(
+        f"{SELECT_LISTING} WHERE seller_id = :seller AND state IN ('live', 'stopped')"
+        " ORDER BY created_at DESC, id DESC",
+        seller=seller_id,
+    )
+    return [_listing(row) for row in rows]
+
+
+def set_state(tx: Transaction, listing_id: str, state: str) -> None:
+    """Note what became of a listing."""
+    tx.execute("UPDATE listings SET state = :state WHERE id = :id", id=listing_id, state=state)
+
+
+def set_answer(tx: Transaction, listing_id: str, answer: Answer) -> None:
+    """Keep the service's last word on a listing."""
+    tx.execute(
+        "UPDATE listings SET answer = :answer, request_id = :request WHERE id = :id",
+        id=listing_id,
+        answer=json.dumps(answer.to_json()),
+        request=answer.id,
+    )
+
+
+def move_chat(tx: Transaction, old: int, new: int) -> None:
+    """Follow a group that became a supergroup under another id."""
+    tx.execute("UPDATE listings SET chat_id = :new WHERE chat_id = :old", old=old, new=new)
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """A payment as its webhook told it; `amount` in minor units of `currency`."""
+
+    request_id: str
+    transaction_id: str
+    amount: int
+    currency: str
+    payer: dict[str, Any]
+
+
+def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) -> bool:
+    """Record a payment; False where it was recorded before."""
+    return bool(
+        tx.execute(
+            "INSERT INTO received_payments"
+            " (request_id, transaction_id, listing_id, amount, currency, body, received_at)"
+            " VALUES (:request, :transaction, :listing, :amount, :currency, :body, :now)"
+            " ON CONFLICT (request_id, transaction_id) DO NOTHING",
+            request=payment.request_id,
+            transaction=payment.transaction_id,
+            listing=listing_id,
+            amount=payment.amount,
+            currency=payment.currency,
+            body=exact.dumps(payment.payer),
+            now=now,
+        )
+    )
+
+
+def find_listings(
+    tx: Transaction, seller_id: int, text: str, wanted: Sequence[str] = (LIVE,)
+) -> list[Listing]:
+    """Give a seller's listings that can be shared, by id or by a part of the name."""
+    folded = text.strip().casefold()
+    return [
+        item
+        for item in listings(tx, seller_id)
+        if item.state in wanted and (folded in item.wish.name.casefold() or folded == item.id)
+    ]
+
+
+def _listing(row: Row) -> Listing:
+    wish = Wish.from_json(row["wish"])
+    if wish is None:
+        raise ValueError(f"listing {row['id']} can't be read")
+    return Listing(
+        id=row["id"],
+        seller_id=row["seller_id"],
+        chat_id=row["chat_id"],
+        token=row["token"],
+        state=row["state"],
+        wish=wish,
+        request_id=row["request_id"],
+        answer=Answer.from_json(json.loads(row["answer"])) if row["answer"] else None,
+        paid_count=row["paid_count"],
+        created_at=row["created_at"],
+    )

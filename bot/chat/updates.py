@@ -1,0 +1,183 @@
+"""Updates in from Telegram: stored as they came, then confirmed.
+
+Polling confirms with the next call's offset, so an update is confirmed only
+after its row is committed; the webhook answers 200 only then. An update that
+comes twice has the same key and is stored once. Inline queries are the
+exception: answered at once or not at all, so they are never stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import structlog
+from fastapi import APIRouter, Request, Response
+
+from bot.core import exact, outbox
+from bot.core.errors import BadAnswer, Overloaded, PeerError, Unauthorized, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from bot.core.db import Database, Transaction
+    from bot.core.lanes import Queue
+
+log = structlog.get_logger()
+
+KINDS = ("message", "callback_query", "inline_query", "my_chat_member")
+"""The updates asked for, always named: else Telegram keeps to what was asked for last."""
+
+POLL_SECONDS = 50
+BACKOFF = (1.0, 2.0, 5.0, 15.0, 30.0)
+WEBHOOK_PATH = "/telegram/updates"
+SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
+LARGEST_UPDATE = 1024 * 1024
+
+
+class Intake:
+    """Stores updates, from whichever side they come."""
+
+    def __init__(
+        self,
+        db: Database,
+        queue: Queue,
+        bot_id: int,
+        now: Callable[[], int],
+        inline: Callable[[dict[str, Any]], Coroutine[Any, Any, None]],
+    ) -> None:
+        self._db = db
+        self._queue = queue
+        self._bot_id = bot_id
+        self._now = now
+        self._inline = inline
+        self._answering: set[asyncio.Task[None]] = set()
+
+    async def take(self, updates: Iterable[Any]) -> None:
+        """Store these updates durably; those seen before change nothing."""
+        sound = [update for update in updates if _is_update(update)]
+        kept = [update for update in sound if "inline_query" not in update]
+        if kept:
+            await self._db.transaction(lambda tx: self._store(tx, kept))
+        for update in sound:
+            if "inline_query" in update:
+                task = asyncio.create_task(self._inline(update))
+                self._answering.add(task)
+                task.add_done_callback(self._answering.discard)
+
+    def _store(self, tx: Transaction, updates: Iterable[dict[str, Any]]) -> None:
+        now = self._now()
+        for update in updates:
+            key = f"update-{self._bot_id}-{update['update_id']:012d}"
+            outbox.put(tx, self._queue, lane_of(update), update, now, key=key)
+
+
+class Poller:
+    """Asks Telegram for updates, one long call after the other."""
+
+    def __init__(self, root: str, token: str, intake: Intake) -> None:
+        self._http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, read=POLL_SECONDS + 10.0))
+        self._url = f"{root}/bot{token}/getUpdates"
+        self._intake = intake
+        self._offset: int | None = None
+
+    async def run(self) -> None:
+        """Poll until cancelled; failures are waited out."""
+        failures = 0
+        while True:
+            try:
+                await self._once()
+                failures = 0
+            except (PeerError, Unauthorized) as error:
+                wait = BACKOFF[min(failures, len(BACKOFF) - 1)]
+                failures += 1
+                if isinstance(error, Overloaded) and error.retry_after:
+                    wait = error.retry_after
+                log.warning("no updates from telegram", reason=str(error), again_in=wait)
+                await asyncio.sleep(wait)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._http.aclose()
+
+    async def _once(self) -> None:
+        updates = await self._ask({"timeout": POLL_SECONDS, "allowed_updates": list(KINDS)})
+        await self._intake.take(updates)
+        ids = [update["update_id"] for update in updates if _is_update(update)]
+        if ids:
+            self._offset = max(ids) + 1
+
+    async def _ask(self, params: dict[str, Any]) -> list[Any]:
+        if self._offset is not None:
+            params["offset"] = self._offset
+        try:
+            response = await self._http.post(self._url, json=params)
+            data = exact.loads(response.content)
+        except httpx.HTTPError as error:
+            raise Unreachable(type(error).__name__) from None
+        except ValueError:
+            raise BadAnswer("Telegram's answer is no JSON") from None
+        if response.is_success and isinstance(data, dict) and isinstance(data.get("result"), list):
+            return list(data["result"])
+        raise _refusal(response.status_code, data if isinstance(data, dict) else {})
+
+
+def receive_updates(intake: Intake, secret: str) -> APIRouter:
+    """Give the route for webhook mode; only who knows the secret header is heard."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.post(WEBHOOK_PATH)
+    async def receive(request: Request) -> Response:
+        told = request.headers.get(SECRET_HEADER, "")
+        if not hmac.compare_digest(told.encode(), secret.encode()):
+            return Response(status_code=401)
+        update = _read(await _body(request))
+        if update is None:
+            return Response(status_code=400)
+        await intake.take([update])
+        return Response()
+
+    return router
+
+
+def lane_of(update: dict[str, Any]) -> str:
+    """Give the lane whose order an update keeps: its chat's id, else its person's."""
+    inner: Any = next((update[kind] for kind in KINDS if kind in update), {})
+    message = inner.get("message") or inner
+    chat = message.get("chat") or inner.get("from") or {}
+    return str(chat.get("id", 0))
+
+
+def _is_update(update: Any) -> bool:
+    return (
+        isinstance(update, dict)
+        and isinstance(update.get("update_id"), int)
+        and all(isinstance(update.get(kind, {}), dict) for kind in KINDS)
+    )
+
+
+def _refusal(status: int, data: dict[str, Any]) -> PeerError | Unauthorized:
+    told = str(data.get("description", status))
+    if status in {401, 404}:
+        return Unauthorized("Telegram refuses the token")
+    parameters = data.get("parameters") or {}
+    return Overloaded(told, parameters.get("retry_after"))
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_UPDATE:
+            return b""
+    return body
+
+
+def _read(body: bytes) -> dict[str, Any] | None:
+    try:
+        update = exact.loads(body)
+    except ValueError:
+        return None
+    return update if _is_update(update) else None

@@ -1,0 +1,56 @@
+"""What Telegram would take: every reply of the chat is held to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from telegram import InlineKeyboardMarkup
+from telegram.constants import CallbackQueryLimit, MessageLimit
+
+from bot.chat.keyboards import decode, encode, markup
+from bot.chat.replies import units
+from bot.sandbox.entities import Formatted, formatted
+from bot.sandbox.keyboards import inline
+
+if TYPE_CHECKING:
+    from bot.chat.replies import Action, Reply, Rows
+
+
+def parsed(text: str, limit: int = MessageLimit.MAX_TEXT_LENGTH) -> Formatted:
+    """Parse as Telegram does; broken HTML, emptiness and overlength fail."""
+    text.encode()
+    found = formatted(text, "HTML", [])
+    assert 1 <= found.units <= limit
+    return found
+
+
+def check(reply: Reply) -> str:
+    """Hold a reply to Telegram's limits; its text as a person reads it."""
+    limit = MessageLimit.CAPTION_LENGTH if reply.picture else MessageLimit.MAX_TEXT_LENGTH
+    check_rows(reply.rows)
+    return parsed(reply.text, limit).text
+
+
+def check_rows(rows: Rows) -> None:
+    """Hold buttons to Telegram's limits, and their actions to the codec."""
+    keyboard = markup(rows)
+    if keyboard is not None:
+        inline(keyboard)
+        assert InlineKeyboardMarkup.de_json(keyboard, None).to_dict() == keyboard
+    for action in actions(rows):
+        assert 1 <= len(encode(action).encode()) <= 64
+        assert decode(encode(action)) == action
+
+
+def check_toast(toast: str | None) -> None:
+    assert (
+        toast is None or 1 <= units(toast) <= CallbackQueryLimit.ANSWER_CALLBACK_QUERY_TEXT_LENGTH
+    )
+
+
+def actions(rows: Rows) -> list[Action]:
+    return [button.action for row in rows for button in row if button.action is not None]
+
+
+def labels(rows: Rows) -> list[str]:
+    return [button.label for row in rows for button in row]
