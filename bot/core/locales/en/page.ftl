@@ -54,8 +54,6 @@ page-receipt-when = When
 page-receipt-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
 page-receipt-transaction = Transaction
 page-receipt-keep = Keep this page or print it: it is your receipt.
-page-receipt-missing = No such receipt
-page-receipt-missing-why = There is no payment at this address. Please check the link.
 
 page-invalidBody = This form could not be read
 page-bodyTooLarge = This form is too large

@@ -1,0 +1,70 @@
+"""Answers as JSON, also those that say no."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+
+from bot.core import errors, exact
+from bot.service.wire import writing
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from bot.core.errors import Refused
+
+STATUS: dict[type[Refused], int] = {
+    errors.InvalidBody: 400,
+    errors.EmailUnavailable: 400,
+    errors.Unauthorized: 401,
+    errors.NotFound: 404,
+    errors.MethodNotAllowed: 405,
+    errors.NotLimited: 409,
+    errors.NotEnoughUnits: 409,
+    errors.IdempotencyMismatch: 409,
+    errors.NotPayable: 409,
+    errors.BodyTooLarge: 413,
+    errors.UnsupportedMediaType: 415,
+    errors.RateLimited: 429,
+}
+
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+class Internal(errors.Refused):
+    """A bug of ours, told without its details."""
+
+    code = "internal"
+    default = "Something went wrong here. It is in the operator's log."
+
+
+def status(refusal: Refused) -> int:
+    """Give the status code of a refusal."""
+    return STATUS.get(type(refusal), 500 if isinstance(refusal, Internal) else 400)
+
+
+def json(answer: BaseModel) -> Response:
+    """Answer with 200 and exact JSON."""
+    return _json(exact.dumps(writing.dump(answer)), 200)
+
+
+def _json(text: str, code: int) -> Response:
+    return Response(text.encode(), code, HEADERS, "application/json")
+
+
+def refused(refusal: Refused, allow: str | None = None) -> Response:
+    """Answer for what was not done; `allow` lists the methods that would be."""
+    text = exact.dumps(writing.dump(writing.error(refusal)))
+    response = _json(text, status(refusal))
+    response.headers.update(headers(refusal, allow))
+    return response
+
+
+def headers(refusal: Refused, allow: str | None = None) -> dict[str, str]:
+    """Give the headers that belong to a refusal, in HTML as in JSON."""
+    if isinstance(refusal, errors.RateLimited):
+        return {"Retry-After": str(refusal.retry_after)}
+    if isinstance(refusal, errors.MethodNotAllowed) and allow:
+        return {"Allow": allow}
+    return {}

@@ -1,0 +1,105 @@
+"""Who calls, and with what: what the routes share."""
+
+import base64
+import binascii
+import hashlib
+from typing import Annotated, TypeAlias
+
+from fastapi import Depends, Header, Request
+
+from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
+from bot.service.api import bodies
+from bot.service.api.limits import Limiter
+from bot.service.deps import Service
+from bot.service.store.requests import Place
+from bot.service.usecases import apps
+from bot.service.usecases.requests import Caller, Key
+from bot.service.wire import exact_json
+
+MAX_KEY = 255
+ID_DIGITS = 24
+
+
+class Doors:
+    """The service with its counters, as it stands in the application's state."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.api = Limiter(service.api_rate)
+        self.payers = Limiter(service.payer_rate)
+
+
+def doors(request: Request) -> Doors:
+    """Give what the composition root left in the application's state."""
+    found: Doors = request.app.state.doors
+    return found
+
+
+async def service(request: Request) -> Service:
+    """Give the service of the application; async, or else each call would cost a thread."""
+    return doors(request).service
+
+
+def payer(request: Request) -> Service:
+    """Give the service to a payer, whose address is counted; RateLimited beyond `PAYER_RATE`."""
+    at = doors(request)
+    at.payers.hit(request.client.host if request.client else "")
+    return at.service
+
+
+async def caller(request: Request) -> Caller:
+    """Give the application that calls. Raises Unauthorized and RateLimited."""
+    app_id, secret = request.headers.get("app-id"), request.headers.get("app-secret")
+    if not app_id or not secret:
+        raise Unauthorized
+    at = doors(request)
+    app = await apps.authenticate(at.service.db, app_id, secret)
+    at.api.hit(app.id)
+    return Caller(app.id, at.service.now(), at.service.policy)
+
+
+Serving: TypeAlias = Annotated[Service, Depends(service)]
+Calling: TypeAlias = Annotated[Caller, Depends(caller)]
+KeyHeader: TypeAlias = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=MAX_KEY,
+        description="Calls with the same key within 24 hours make one request.",
+    ),
+]
+
+
+async def json_text(request: Request) -> str:
+    """Give a JSON body as text. Raises InvalidBody, BodyTooLarge and UnsupportedMediaType."""
+    return await bodies.read(request, "application/json")
+
+
+def key(header: str | None, text: str) -> Key | None:
+    """Give an Idempotency-Key with the hash of a sound JSON body, however it is spaced."""
+    if header is None:
+        return None
+    body = exact_json.canonical(exact_json.loads(text))
+    return Key(header, hashlib.sha256(body.encode()).hexdigest())
+
+
+def write_cursor(at: int, row_id: str) -> str:
+    """Place where a page ended, as the caller passes it back."""
+    return base64.urlsafe_b64encode(f"{at}.{row_id}".encode()).decode().rstrip("=")
+
+
+def read_cursor(cursor: str | None) -> Place | None:
+    """Give the place of a cursor; InvalidBody for one that is not ours."""
+    if cursor is None:
+        return None
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        at, _, row_id = base64.b64decode(padded, b"-_", validate=True).decode().partition(".")
+    except (binascii.Error, ValueError):
+        at, row_id = "", ""
+    sound = at.isascii() and at.isdecimal() and len(at) < ID_DIGITS and len(row_id) == ID_DIGITS
+    if not sound or write_cursor(int(at), row_id) != cursor:
+        problem = FieldProblem("cursor", "is none that this list gave")
+        raise InvalidBody("cursor: is none that this list gave", [problem])
+    return Place(int(at), row_id)

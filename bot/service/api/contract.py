@@ -1,0 +1,111 @@
+"""`/openapi.json`: what the routes say of themselves, and what they can't say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+
+from bot.service.wire.answers import ErrorAnswer
+from bot.service.wire.bodies import CreateBody, EditBody
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fastapi import APIRouter
+    from pydantic_core.core_schema import WithDefaultSchema
+
+FAILURES = {
+    400: "A field is wrong (`invalidBody`), or e-mail is asked for (`emailUnavailable`).",
+    401: "The App-Id and App-Secret headers are missing or wrong (`unauthorized`).",
+    404: "The application has nothing of this id (`notFound`).",
+    409: "It can't be done now (`notLimited`, `notEnoughUnits`, `idempotencyMismatch`).",
+    413: "The body is larger than 64 KiB (`bodyTooLarge`).",
+    415: "The body is not JSON (`unsupportedMediaType`).",
+    429: "Too many calls (`rateLimited`): see Retry-After.",
+}
+EXAMPLES = {
+    400: ("invalidBody", "product.name: is required", "product.name", "is required"),
+    401: ("unauthorized", "The App-Id and App-Secret headers are missing or wrong.", "", ""),
+    404: ("notFound", "There is no such payment request.", "", ""),
+    409: ("notEnoughUnits", "3 units remain, 5 were to be taken out.", "", ""),
+    413: ("bodyTooLarge", "The body is larger than 64 KiB.", "", ""),
+    415: ("unsupportedMediaType", "Send the body as application/json.", "", ""),
+    429: ("rateLimited", "Too many calls: slow down.", "", ""),
+}
+RETRY_AFTER = {
+    "Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer", "minimum": 1}}
+}
+AUTHENTICATED: dict[str, Any] = {"security": [{"appId": [], "appSecret": []}]}
+OPEN: dict[str, Any] = {"security": []}
+SCHEMES = {
+    "appId": {"type": "apiKey", "in": "header", "name": "App-Id"},
+    "appSecret": {"type": "apiKey", "in": "header", "name": "App-Secret"},
+}
+REF = "#/components/schemas/{model}"
+DESCRIPTION = (
+    "Payment requests with a hosted pay page: donations, one-offs and limited drops. Amounts are"
+    " exact JSON numbers. A webhook that is owed is sent until it is answered with 2xx, signed"
+    " by Standard Webhooks."
+)
+
+
+def failures(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """Give the answers of a route that say no."""
+    return {code: _failure(code) for code in codes}
+
+
+def _failure(code: int) -> dict[str, Any]:
+    name, message, field, problem = EXAMPLES[code]
+    info = [{"field": field, "message": problem}] if field else []
+    example = {"code": name, "message": message, "info": info}
+    said: dict[str, Any] = {
+        "model": ErrorAnswer,
+        "description": FAILURES[code],
+        "content": {"application/json": {"example": example}},
+    }
+    return said | ({"headers": RETRY_AFTER} if code == 429 else {})  # noqa: PLR2004 - a status code
+
+
+def body(model: str) -> dict[str, Any]:
+    """Give what a route says of the body that it reads by itself."""
+    schema = {"$ref": REF.format(model=model)}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+class _Bodies(GenerateJsonSchema):
+    """A field left out of an edit stays as it is: no default stands for it."""
+
+    def default_schema(self, schema: WithDefaultSchema) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Say nothing that the field's name does not say."""
+        del schema
+        return False
+
+
+def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
+    """Give the OpenAPI document of the service."""
+    spec = get_openapi(
+        title="Payment requests",
+        version="3",
+        description=DESCRIPTION,
+        routes=[route for router in routers for route in router.routes],
+        servers=[{"url": public_url}],
+    )
+    for operations in spec["paths"].values():
+        for operation in operations.values():
+            operation["responses"].pop("422", None)
+    components = spec["components"]
+    components["securitySchemes"] = SCHEMES
+    _, bodies = models_json_schema(
+        [(CreateBody, "validation"), (EditBody, "validation")],
+        ref_template=REF,
+        schema_generator=_Bodies,
+    )
+    components["schemas"] |= bodies["$defs"]
+    for unused in ("HTTPValidationError", "ValidationError"):
+        components["schemas"].pop(unused, None)
+    return spec

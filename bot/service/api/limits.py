@@ -1,0 +1,31 @@
+"""How often somebody may call: `API_RATE` an application, `PAYER_RATE` an address."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+from limits import RateLimitItemPerSecond
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter
+
+from bot.core.errors import RateLimited
+
+if TYPE_CHECKING:
+    from bot.core.rates import Rate
+
+
+class Limiter:
+    """Counts calls by key, in windows that begin with a key's first call; no rate, no limit."""
+
+    def __init__(self, rate: Rate | None) -> None:
+        self._item = RateLimitItemPerSecond(rate.count, rate.seconds) if rate else None
+        self._windows = FixedWindowRateLimiter(MemoryStorage())
+
+    def hit(self, key: str) -> None:
+        """Count a call; RateLimited, with the whole seconds to wait, where it is one too many."""
+        if self._item is None or self._windows.hit(self._item, key):
+            return
+        opens_at = self._windows.get_window_stats(self._item, key).reset_time
+        raise RateLimited(max(1, math.ceil(opens_at - time.time())))

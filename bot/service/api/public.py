@@ -1,0 +1,48 @@
+"""What anybody may ask about a request, without credentials."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from bot.core.errors import NotFound
+from bot.service.api import answering, calls
+from bot.service.api.contract import OPEN, failures
+from bot.service.store import payments, requests
+from bot.service.wire import writing
+from bot.service.wire.answers import PublicAnswer, StatsAnswer
+
+router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
+
+
+@router.get(
+    "/{id}",
+    summary="What the pay page shows",
+    operation_id="getPublicPaymentRequest",
+    response_model=None,
+    responses={200: {"model": PublicAnswer}, **failures(404, 429)},
+    openapi_extra=OPEN,
+)
+async def public(id: str, request: Request) -> Response:  # noqa: A002 - its name in the interface
+    """Give what anybody with the link may see."""
+    service = calls.payer(request)
+    now = service.now()
+    found = await requests.read(service.db, id, now)
+    if found is None:
+        raise NotFound
+    return answering.json(writing.public(service.public_url, found, now))
+
+
+@router.get(
+    "/stats/{id}",
+    summary="Figures of a request",
+    operation_id="getPublicStats",
+    response_model=None,
+    responses={200: {"model": StatsAnswer}, **failures(404, 429)},
+    openapi_extra=OPEN,
+)
+async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name in the interface
+    """Give how much the request brought in, and from how many."""
+    service = calls.payer(request)
+    found = await requests.read(service.db, id, service.now())
+    if found is None:
+        raise NotFound
+    return answering.json(writing.stats(await payments.read_stats(service.db, found)))

@@ -1,0 +1,216 @@
+"""`/v3/paymentRequests`: the calls of applications (interface section 4)."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from bot.core import exact
+from bot.core.errors import NotFound
+from bot.service.api import answering, calls
+from bot.service.api.calls import Calling, KeyHeader, Serving
+from bot.service.api.contract import AUTHENTICATED, body, failures
+from bot.service.deps import Service
+from bot.service.model.request import Payment, PaymentRequest, Status
+from bot.service.store import payments as payment_store
+from bot.service.store import requests as request_store
+from bot.service.usecases import requests
+from bot.service.usecases.requests import Caller
+from bot.service.wire import reading, writing
+from bot.service.wire.answers import PaymentAnswer, PaymentList, RequestAnswer, RequestList
+
+MAX_PAGE = 100
+router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
+
+Limit = Annotated[
+    int | None, Query(ge=1, le=MAX_PAGE, description="How many to a page; without it, all.")
+]
+Cursor = Annotated[
+    str | None, Query(max_length=100, description="`nextCursor` of the page before.")
+]
+
+
+@router.post(
+    "",
+    summary="Create a payment request",
+    operation_id="createPaymentRequest",
+    response_model=None,
+    responses={200: {"model": RequestAnswer}, **failures(400, 401, 409, 413, 415, 429)},
+    openapi_extra=AUTHENTICATED | body("CreateBody"),
+)
+@router.post("/", include_in_schema=False, response_model=None)
+async def create(
+    request: Request, service: Serving, caller: Calling, idempotency_key: KeyHeader = None
+) -> Response:
+    """Make a request with its pay page and QR picture."""
+    text = await calls.json_text(request)
+    creation = reading.read_create(text, caller.now)
+    key = calls.key(idempotency_key, text)
+    made = await service.db.transaction(lambda tx: requests.create(tx, caller, creation, key))
+    return answering.json(writing.request(service.public_url, made, caller.now))
+
+
+@router.get(
+    "",
+    summary="List payment requests",
+    operation_id="listPaymentRequests",
+    response_model=None,
+    responses={200: {"model": RequestList}, **failures(400, 401, 429)},
+    openapi_extra=AUTHENTICATED,
+)
+@router.get("/", include_in_schema=False, response_model=None)
+async def list_(
+    service: Serving,
+    caller: Calling,
+    limit: Limit = None,
+    cursor: Cursor = None,
+    status: Annotated[Status | None, Query(description="Only requests in this state.")] = None,
+) -> Response:
+    """Give the application's requests, newest first."""
+    after = calls.read_cursor(cursor)
+    if limit is None:
+        chunks = _everything(service, caller, after, status)
+        return StreamingResponse(chunks, 200, answering.HEADERS, "application/json")
+    rows = await request_store.page(
+        service.db, caller.app_id, caller.now, limit=limit + 1, after=after, status=status
+    )
+    items = [writing.item(service.public_url, row, caller.now) for row in rows[:limit]]
+    return answering.json(_paged(RequestList, items, _more(rows, limit)))
+
+
+async def _everything(
+    service: Service, caller: Caller, after: request_store.Place | None, status: Status | None
+) -> AsyncIterator[str]:
+    """Write the whole list page by page, so that a long one fills no memory."""
+    opening = '{"items":['
+    while True:
+        rows = await request_store.page(
+            service.db, caller.app_id, caller.now, limit=MAX_PAGE, after=after, status=status
+        )
+        items = (writing.item(service.public_url, row, caller.now) for row in rows)
+        text = ",".join(exact.dumps(writing.dump(item)) for item in items)
+        if text:
+            yield opening + text
+            opening = ","
+        if len(rows) < MAX_PAGE:
+            break
+        after = request_store.Place(rows[-1].created_at, rows[-1].id)
+    yield "]}" if opening == "," else opening + "]}"
+
+
+def _more(rows: list[PaymentRequest], limit: int) -> str | None:
+    if len(rows) <= limit:
+        return None
+    return calls.write_cursor(rows[limit - 1].created_at, rows[limit - 1].id)
+
+
+def _paged(kind: Any, items: list[Any], cursor: str | None) -> Any:
+    return kind(items=items, next_cursor=cursor) if cursor else kind(items=items)
+
+
+@router.get(
+    "/{id}",
+    summary="Get a payment request",
+    operation_id="getPaymentRequest",
+    response_model=None,
+    responses={200: {"model": RequestAnswer}, **failures(401, 404, 429)},
+    openapi_extra=AUTHENTICATED,
+)
+async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
+    """Give one request of the application."""
+    found = await _own(service, caller, id)
+    return answering.json(writing.request(service.public_url, found, caller.now))
+
+
+@router.put(
+    "/{id}",
+    summary="Edit a payment request",
+    operation_id="editPaymentRequest",
+    response_model=None,
+    responses={200: {"model": RequestAnswer}, **failures(400, 401, 404, 409, 413, 415, 429)},
+    openapi_extra=AUTHENTICATED | body("EditBody"),
+)
+async def edit(
+    id: str,  # noqa: A002 - its name in the interface
+    request: Request,
+    service: Serving,
+    caller: Calling,
+) -> Response:
+    """Change the fields that the body names; the others stay."""
+    change = reading.read_edit(await calls.json_text(request), caller.now)
+    edited = await service.db.transaction(lambda tx: requests.edit(tx, caller, id, change))
+    return answering.json(writing.request(service.public_url, edited, caller.now))
+
+
+@router.delete(
+    "/{id}",
+    summary="Delete a payment request",
+    operation_id="deletePaymentRequest",
+    response_model=None,
+    responses={200: {"description": "It is gone; the body is empty."}, **failures(401, 404, 429)},
+    openapi_extra=AUTHENTICATED,
+)
+async def delete(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
+    """Take the request and its pay page away for good."""
+    await service.db.transaction(lambda tx: requests.delete(tx, caller, id))
+    return Response(status_code=200, headers=answering.HEADERS)
+
+
+@router.get(
+    "/{id}/payments",
+    summary="List the payments of a request",
+    operation_id="listPayments",
+    response_model=None,
+    responses={200: {"model": PaymentList}, **failures(400, 401, 404, 429)},
+    openapi_extra=AUTHENTICATED,
+)
+async def payments(
+    id: str,  # noqa: A002 - its name in the interface
+    service: Serving,
+    caller: Calling,
+    limit: Limit = None,
+    cursor: Cursor = None,
+) -> Response:
+    """Give its payments, newest first; without `limit`, a hundred a page."""
+    after = calls.read_cursor(cursor)
+    await _own(service, caller, id)
+    most = limit or MAX_PAGE
+    rows = await payment_store.page(service.db, id, most + 1, after)
+    items = [writing.payment(row) for row in rows[:most]]
+    return answering.json(_paged(PaymentList, items, _more_payments(rows, most)))
+
+
+def _more_payments(rows: list[Payment], limit: int) -> str | None:
+    if len(rows) <= limit:
+        return None
+    return calls.write_cursor(rows[limit - 1].completed_at, rows[limit - 1].id)
+
+
+@router.get(
+    "/{id}/payments/{transactionId}",
+    summary="Verify one payment",
+    operation_id="getPayment",
+    response_model=None,
+    responses={200: {"model": PaymentAnswer}, **failures(401, 404, 429)},
+    openapi_extra=AUTHENTICATED,
+)
+async def payment(
+    id: str,  # noqa: A002 - its name in the interface
+    transactionId: str,  # noqa: N803 - its name in the interface
+    service: Serving,
+    caller: Calling,
+) -> Response:
+    """Say whether the `transactionId` of a redirect is a payment of this request."""
+    await _own(service, caller, id)
+    found = await payment_store.read(service.db, id, transactionId)
+    if found is None:
+        raise NotFound("This request has no payment of this id.")
+    return answering.json(writing.payment(found))
+
+
+async def _own(service: Service, caller: Caller, request_id: str) -> PaymentRequest:
+    found = await request_store.read_of_app(service.db, caller.app_id, request_id, caller.now)
+    if found is None:
+        raise NotFound
+    return found

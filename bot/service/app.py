@@ -1,0 +1,109 @@
+"""The service as an ASGI application; the composition root adds its other routers to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from bot.core import errors
+from bot.core.errors import Refused
+from bot.service.api import answering, docs, public, routes
+from bot.service.api.answering import Internal
+from bot.service.api.calls import Doors
+from bot.service.page import render
+from bot.service.page import routes as pages
+from bot.service.wire import reading
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from bot.service.deps import Service
+
+PAGES = "/pay/"
+"""Where people look, so that even errors are pages."""
+
+HTTP_REFUSALS: dict[int, type[Refused]] = {
+    404: errors.NotFound,
+    405: errors.MethodNotAllowed,
+    413: errors.BodyTooLarge,
+    415: errors.UnsupportedMediaType,
+}
+
+
+ROUTERS = (public.router, routes.router, pages.router, docs.router)
+
+
+def create_app(service: Service) -> FastAPI:
+    """Make the application: the interface, the pay page, the documents about them."""
+    app = FastAPI(
+        title="Payment requests",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.doors = Doors(service)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _wrong_parameter)
+    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(Exception, _bug)
+    return app
+
+
+def _answer(request: Request, refusal: Refused, allow: str | None = None) -> Response:
+    if request.url.path.startswith(PAGES):
+        return render.refused(pages.reader(request), refusal, allow)
+    return answering.refused(refusal, allow)
+
+
+async def _refused(request: Request, error: Any) -> Response:
+    return _answer(request, error)
+
+
+async def _http_error(request: Request, error: Any) -> Response:
+    """Answer what the framework refuses in the same form as everything else."""
+    refusal = HTTP_REFUSALS.get(error.status_code)
+    if refusal is errors.NotFound:
+        return _answer(request, errors.NotFound("There is nothing at this address."))
+    if refusal is errors.MethodNotAllowed:
+        allow = _allowed(request.url.path) or (error.headers or {}).get("Allow")
+        return _answer(request, refusal(), allow)
+    if refusal:
+        return _answer(request, refusal())
+    answer = _answer(request, errors.InvalidBody(str(error.detail)))
+    answer.status_code = error.status_code
+    return answer
+
+
+def _allowed(path: str) -> str:
+    """Methods of every route at this address: the framework names those of the first one only."""
+    here = (
+        route
+        for router in ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute) and route.path_regex.match(path)
+    )
+    return ", ".join(sorted({method for route in here for method in route.methods or ()}))
+
+
+async def _wrong_parameter(request: Request, error: Any) -> Response:
+    return _answer(request, reading.refused(error.errors(), strip=1))
+
+
+async def _gone(request: Request, _error: Exception) -> Response:
+    """Answer who hung up before the body was whole, though nobody hears it: it is no bug."""
+    return _answer(request, errors.InvalidBody("The body broke off."))
+
+
+async def _bug(request: Request, _error: Exception) -> Response:
+    """Answer for a bug; the server logs it with its traceback as it is raised on."""
+    return _answer(request, Internal())

@@ -1,0 +1,46 @@
+"""What the service works with; the composition root fills it in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bot.core.addresses import AllowList
+from bot.service.rails import Rail, SandboxRail
+from bot.service.usecases.paying import Till
+from bot.service.usecases.requests import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.db import Database
+    from bot.core.rates import Rate
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Everything that the API and the pay page need.
+
+    `now` gives UTC epoch ms, `public_url` has no slash at its end, `reservation` is in ms;
+    a rate of None is no limit.
+    """
+
+    db: Database
+    now: Callable[[], int]
+    public_url: str
+    embedded_app_id: str | None = None
+    allow: AllowList = field(default_factory=AllowList)
+    rail: Rail = field(default_factory=SandboxRail)
+    reservation: int = 900_000
+    api_rate: Rate | None = None
+    payer_rate: Rate | None = None
+
+    @property
+    def policy(self) -> Policy:
+        """Give what callers are allowed."""
+        return Policy(self.allow, self.embedded_app_id)
+
+    @property
+    def till(self) -> Till:
+        """Give how payments are taken."""
+        return Till(self.rail, self.reservation)

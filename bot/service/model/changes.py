@@ -1,0 +1,152 @@
+"""How a request comes to be and what an edit may change (interface sections 3 and 4.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, TypeVar
+
+from bot.core import money
+from bot.core.errors import FieldProblem, InvalidBody, MoneyError, NotEnoughUnits, NotLimited
+from bot.service.model.request import Kind, PaymentRequest, Product, Terms, Units, Webhook
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+T = TypeVar("T")
+
+
+class Keep(Enum):
+    """Stands for a field that an edit does not name."""
+
+    KEEP = "keep"
+
+
+KEEP = Keep.KEEP
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """A checked body of create; times in UTC epoch ms."""
+
+    terms: Terms
+    total_units: int | None = None
+    enabled_at: int | None = None
+    expires_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A checked body of edit; None clears, KEEP leaves as it is.
+
+    `price_before_discount` is in major units: its currency is the request's.
+    """
+
+    name: str | Keep = KEEP
+    description: str | Keep | None = KEEP
+    long_description: str | Keep | None = KEEP
+    image_url: str | Keep | None = KEEP
+    price_before_discount: Decimal | Keep | None = KEEP
+    redirect_url: str | Keep | None = KEEP
+    webhook_url: str | Keep | None = KEEP
+    custom_parameters: str | Keep | None = KEEP
+    email: str | Keep | None = KEEP
+    expires_at: int | Keep | None = KEEP
+    decrease: int = 0
+
+
+def create(creation: Creation, request_id: str, app_id: str, now: int) -> PaymentRequest:
+    """Make a request from a checked body; a one-off is a request of one unit.
+
+    Raises InvalidBody where `totalUnits` and the kind don't go together.
+    """
+    kind, total = creation.terms.kind, creation.total_units
+    if kind is Kind.LIMIT and total is None:
+        raise _invalid("totalUnits", "is required with expirationType limit")
+    if kind is not Kind.LIMIT and total is not None:
+        raise _invalid("totalUnits", f"goes with expirationType limit, not with {kind}")
+    if kind is Kind.ONCE:
+        total = 1
+    return PaymentRequest(
+        id=request_id,
+        app_id=app_id,
+        created_at=now,
+        terms=creation.terms,
+        units=None if total is None else Units(total, total),
+        enabled_at=creation.enabled_at,
+        expires_at=creation.expires_at,
+    )
+
+
+def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
+    """Give the request after an edit; what the edit does not name stays.
+
+    Raises NotLimited, NotEnoughUnits and InvalidBody, and then nothing is changed.
+    """
+    terms = request.terms
+    product = Product(
+        name=_or(change.name, terms.product.name),
+        description=_or(change.description, terms.product.description),
+        long_description=_or(change.long_description, terms.product.long_description),
+        image_url=_or(change.image_url, terms.product.image_url),
+    )
+    edited = replace(
+        terms,
+        product=product,
+        price_before_discount=_price(terms, change.price_before_discount),
+        redirect_url=_or(change.redirect_url, terms.redirect_url),
+        webhook=_webhook(terms.webhook, change),
+        email=_or(change.email, terms.email),
+    )
+    return replace(
+        request,
+        terms=edited,
+        units=_decreased(request, change.decrease),
+        expires_at=_or(change.expires_at, request.expires_at),
+    )
+
+
+def _or(value: T | Keep, kept: T) -> T:
+    return kept if isinstance(value, Keep) else value
+
+
+def _price(terms: Terms, price: Decimal | Keep | None) -> int | None:
+    if isinstance(price, Keep):
+        return terms.price_before_discount
+    return None if price is None else minor(price, terms.currency, "priceBeforeDiscount")
+
+
+def minor(amount: Decimal, currency: str, field: str) -> int:
+    """Minor units of an amount of a body; InvalidBody naming the field where it can't be."""
+    try:
+        return money.to_minor(amount, currency)
+    except MoneyError as error:
+        raise _invalid(field, str(error)) from None
+
+
+def _webhook(webhook: Webhook | None, change: Edit) -> Webhook | None:
+    if change.webhook_url is None:
+        return None
+    url = _or(change.webhook_url, webhook.url if webhook else None)
+    if url is None:
+        if isinstance(change.custom_parameters, Keep):
+            return None
+        raise _invalid("notifications.webhook.webhookUrl", "is required: there is none yet")
+    kept = webhook.custom_parameters if webhook else None
+    return Webhook(url, _or(change.custom_parameters, kept))
+
+
+def _decreased(request: PaymentRequest, count: int) -> Units | None:
+    units = request.units
+    if not count:
+        return units
+    if units is None or request.terms.kind is not Kind.LIMIT:
+        raise NotLimited
+    if count > units.remaining:
+        raise NotEnoughUnits(f"{units.remaining} units remain, {count} were to be taken out.")
+    return replace(units, remaining=units.remaining - count, decreased=units.decreased + count)
+
+
+def _invalid(field: str, message: str) -> InvalidBody:
+    problem = FieldProblem(field, message)
+    return InvalidBody(f"{field}: {message}", [problem])

@@ -1,0 +1,58 @@
+"""What a payer says about themselves on the pay page, and the form it must have."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bot.service.model.request import PayerField
+
+MAX_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
+PHONE_DIGITS = range(7, 16)  # E.164: fifteen at most
+
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_ADDRESS = re.compile(
+    rf"[a-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})+", re.IGNORECASE
+)
+_PHONE = re.compile(r"\+?[0-9 ()./-]+")
+
+
+def check(
+    asked: Sequence[PayerField], form: Mapping[str, str]
+) -> tuple[dict[PayerField, str], tuple[PayerField, ...]]:
+    """Give the data as it is kept, and the fields whose form is wrong.
+
+    A paymail and an e-mail address are `name@domain`; a phone number is kept as its digits,
+    with the plus that it had.
+    """
+    data: dict[PayerField, str] = {}
+    wrong: list[PayerField] = []
+    for field in asked:
+        text = form.get(field, "").strip()
+        value = _phone(text) if field == "phoneNumber" else _address(text)
+        if value is None:
+            wrong.append(field)
+        else:
+            data[field] = value
+    return data, tuple(wrong)
+
+
+def name(data: Mapping[PayerField, str]) -> str | None:
+    """Give what tells one payer from another, None for a payer who said nothing."""
+    known = (data.get("paymail"), data.get("email"), data.get("phoneNumber"))
+    return next((value.lower() for value in known if value), None)
+
+
+def _address(text: str) -> str | None:
+    fits = len(text) <= MAX_ADDRESS and _ADDRESS.fullmatch(text)
+    return text if fits else None
+
+
+def _phone(text: str) -> str | None:
+    digits = re.sub(r"[^0-9]", "", text)
+    if not _PHONE.fullmatch(text) or len(digits) not in PHONE_DIGITS:
+        return None
+    return "+" * text.startswith("+") + digits

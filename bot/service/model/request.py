@@ -1,0 +1,160 @@
+"""A payment request and its state at a moment (interface sections 1 to 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
+
+
+class Kind(StrEnum):
+    """`expirationType`: how often the request can be paid."""
+
+    NEVER = "never"
+    ONCE = "onPaymentCompleted"
+    LIMIT = "limit"
+
+
+class Status(StrEnum):
+    """State of a request in one word, as the wire has it."""
+
+    SCHEDULED = "scheduled"
+    ACTIVE = "active"
+    EXPIRED = "expired"
+    COMPLETED = "completed"
+    SOLD_OUT = "soldOut"
+
+
+RESERVED = "reserved"
+"""Why an active request can't be paid just now: others are paying for all that is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """What is paid for."""
+
+    name: str
+    description: str | None = None
+    long_description: str | None = None
+    image_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """Who gets how much of each payment; `amount` in minor units of the request's currency."""
+
+    destination: str
+    amount: int
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Where payments are told; `custom_parameters` is the JSON text that goes along."""
+
+    url: str
+    custom_parameters: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Times that a request can be paid: paid + remaining + reserved + decreased = total."""
+
+    total: int
+    remaining: int
+    reserved: int = 0
+    decreased: int = 0
+
+    @property
+    def paid(self) -> int:
+        """How many are sold for good."""
+        return self.total - self.remaining - self.reserved - self.decreased
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the application asks for; only some of it can be edited later.
+
+    Amounts are minor units of `currency`.
+    """
+
+    kind: Kind
+    product: Product
+    receivers: tuple[Receiver, ...]
+    instrument: str
+    denomination: str | None = None
+    price_before_discount: int | None = None
+    requested_user_data: tuple[PayerField, ...] = ()
+    redirect_url: str | None = None
+    webhook: Webhook | None = None
+    email: str | None = None
+
+    @property
+    def currency(self) -> str:
+        """Currency that amounts are in: the denomination where one is given."""
+        return self.denomination or self.instrument
+
+    @property
+    def amount(self) -> int:
+        """What a payer pays: the sum of the receivers' shares, in minor units."""
+        return sum(receiver.amount for receiver in self.receivers)
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentRequest:
+    """A request as it is stored; times in UTC epoch ms, `units` None where any number may pay."""
+
+    id: str
+    app_id: str
+    created_at: int
+    terms: Terms
+    units: Units | None = None
+    paid_count: int = 0
+    enabled_at: int | None = None
+    expires_at: int | None = None
+
+    def status(self, now: int) -> Status:
+        """Give its state; that nothing is left comes before what the clock says."""
+        if self.units and self.units.remaining == self.units.reserved == 0:
+            return Status.SOLD_OUT if self.terms.kind is Kind.LIMIT else Status.COMPLETED
+        if self.expires_at is not None and self.expires_at <= now:
+            return Status.EXPIRED
+        if self.enabled_at is not None and self.enabled_at > now:
+            return Status.SCHEDULED
+        return Status.ACTIVE
+
+    def is_enabled(self, now: int) -> bool:
+        """Whether it can be paid at this moment."""
+        return self.hindrance(now) is None
+
+    def hindrance(self, now: int) -> str | None:
+        """Why it can't be paid now: a status, or `reserved`; None where it can."""
+        status = self.status(now)
+        if status is not Status.ACTIVE:
+            return status
+        return RESERVED if self.units and self.units.remaining == 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """A payment that succeeded; `amount` and shares in minor units of `currency`."""
+
+    id: str
+    request_id: str
+    amount: int
+    currency: str
+    receivers: tuple[Receiver, ...]
+    user_data: dict[PayerField, str]
+    completed_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a request brought in: `volume` in minor units, `payers` who named themselves."""
+
+    payments: int
+    volume: int
+    currency: str
+    payers: int

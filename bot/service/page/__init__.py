@@ -1,0 +1,1 @@
+"""What payers see: pay page, receipt, QR picture."""

@@ -1,0 +1,156 @@
+"""`/pay/{id}`, its receipt and QR picture."""
+
+import re
+from functools import lru_cache
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from bot.core import qr
+from bot.core.errors import InvalidBody, NotFound, NotPayable
+from bot.service.api import bodies, calls
+from bot.service.deps import Service
+from bot.service.model import links, payer
+from bot.service.model.request import Payment, PaymentRequest
+from bot.service.page import render, view
+from bot.service.page.view import Form, Reader
+from bot.service.store import payments, requests
+from bot.service.usecases import paying
+from bot.service.usecases.paying import Order
+from bot.service.wire import writing
+
+MAX_FIELDS = 20
+FOREVER = "public, max-age=31536000, immutable"
+PICTURE = {"Cache-Control": "public, max-age=3600", "X-Content-Type-Options": "nosniff"}
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
+
+router = APIRouter(include_in_schema=False)
+
+
+def reader(request: Request) -> Reader:
+    """Give who reads the answer."""
+    return view.reader(request.headers.get("accept-language", ""))
+
+
+@router.api_route("/pay/{id}", methods=["GET", "HEAD"])
+async def show(id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+    """Show the request in whatever state it is in; looking changes nothing."""
+    service = calls.payer(request)
+    now = service.now()
+    found = await requests.read(service.db, id, now)
+    if found is None:
+        raise NotFound
+    return _page(request, service, found, now)
+
+
+@router.post("/pay/{id}")
+async def pay(id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+    """Take the payer's form: pay, or say what is wrong."""
+    service = calls.payer(request)
+    form = _form(await bodies.read(request, "application/x-www-form-urlencoded"))
+    now = service.now()
+    found = await requests.read(service.db, id, now)
+    data, wrong = payer.check(found.terms.requested_user_data if found else (), form)
+    token = form.get("token", "")
+    if found and (wrong or not _TOKEN.fullmatch(token)):
+        status = 409 if found.hindrance(now) else 400
+        return _page(
+            request, service, found, now, status=status, form=Form(form, wrong, stale=not wrong)
+        )
+    order = Order(id, token, data)
+    try:
+        payment = await service.db.transaction(lambda tx: paying.pay(tx, service.till, order, now))
+    except NotPayable:
+        return await _too_late(request, service, id, now)
+    return RedirectResponse(_target(found, payment), 303, render.HEADERS)
+
+
+async def _too_late(request: Request, service: Service, request_id: str, now: int) -> Response:
+    found = await requests.read(service.db, request_id, now)
+    if found is None:
+        raise NotFound
+    return _page(request, service, found, now, status=409)
+
+
+def _form(text: str) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise InvalidBody("The form has too many fields.") from None
+    return dict(pairs)
+
+
+def _page(
+    request: Request,
+    service: Service,
+    found: PaymentRequest,
+    now: int,
+    *,
+    status: int = 200,
+    form: Form = view.EMPTY,
+) -> Response:
+    who = reader(request)
+    return render.html(
+        "pay.html",
+        who,
+        view.pay(who, found, now, form),
+        status=status,
+        request=found,
+        test_money=service.rail.test_money,
+    )
+
+
+def _target(found: PaymentRequest | None, payment: Payment) -> str:
+    url = found and found.terms.redirect_url
+    if url:
+        return links.with_transaction(url, payment.id)
+    return f"/pay/{payment.request_id}/receipt/{payment.id}"
+
+
+@router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])
+async def receipt(id: str, transaction_id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+    """Show the receipt of a payment, also when its request is deleted since."""
+    service = calls.payer(request)
+    who = reader(request)
+    payment = await payments.read(service.db, id, transaction_id)
+    name = await payments.read_product(service.db, id)
+    if payment is None or name is None:
+        raise NotFound
+    values = view.receipt(who, name, payment)
+    return render.html("receipt.html", who, values, test_money=service.rail.test_money)
+
+
+@router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])
+async def png(id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+    """Give the QR code of the pay page as a picture."""
+    return Response(
+        _png(await _pay_url(calls.payer(request), id)), headers=PICTURE, media_type="image/png"
+    )
+
+
+@router.api_route("/qr/{id}.svg", methods=["GET", "HEAD"])
+async def svg(id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+    """Give the QR code of the pay page as a drawing."""
+    drawing = _svg(await _pay_url(calls.payer(request), id))
+    headers = PICTURE | {"Content-Security-Policy": "default-src 'none'"}
+    return Response(drawing, headers=headers, media_type="image/svg+xml")
+
+
+async def _pay_url(service: Service, request_id: str) -> str:
+    if await requests.read(service.db, request_id, service.now()) is None:
+        raise NotFound
+    return writing.pay_url(service.public_url, request_id)
+
+
+_png = lru_cache(maxsize=1024)(qr.png)
+_svg = lru_cache(maxsize=256)(qr.svg)
+
+
+@router.api_route("/assets/{name}.{digest}.css", methods=["GET", "HEAD"])
+async def stylesheet(name: str, digest: str) -> Response:
+    """Give a stylesheet under the address that its content has."""
+    if name not in {"pay", "docs"} or not render.asset(name)[1].endswith(f".{digest}.css"):
+        raise NotFound
+    headers = PICTURE | {"Cache-Control": FOREVER}
+    return Response(render.asset(name)[0], headers=headers, media_type="text/css")

@@ -1,0 +1,157 @@
+"""A request as its pay page shows it: texts and numbers ready for the template."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from bot.core import money, texts
+from bot.service.model import links
+from bot.service.model.request import RESERVED, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bot.service.model.request import PayerField, Payment, PaymentRequest
+
+_TAG = re.compile(r"([a-z]{2,3}(?:-[a-z0-9]{1,8}){0,3})(?:;q=([01](?:\.[0-9]{0,3})?))?")
+MAX_HEADER = 200  # characters of Accept-Language that are looked at
+money_text = lru_cache(maxsize=4096)(money.format_money)
+
+LONG = 14  # characters of an amount that a phone shows large in one line
+
+# How a browser helps with each field.
+INPUTS: dict[PayerField, tuple[str, str]] = {
+    "paymail": ("email", "on"),
+    "email": ("email", "email"),
+    "phoneNumber": ("tel", "tel"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads: `language` of the texts, `tag` of the amounts."""
+
+    language: str
+    tag: str
+
+    def t(self, key: str, **values: object) -> str:
+        """Give a text in the reader's language."""
+        return texts.t(self.language, key, **values)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the payer typed, and what of it is wrong."""
+
+    typed: Mapping[str, str]
+    wrong: tuple[PayerField, ...] = ()
+    stale: bool = False
+
+
+EMPTY = Form({})
+
+
+def reader(accept_language: str) -> Reader:
+    """Give the reader of an Accept-Language header (RFC 9110 section 12.5.4)."""
+    parts = accept_language[:MAX_HEADER].lower().replace(" ", "").split(",")
+    found = [match for part in parts if (match := _TAG.fullmatch(part))]
+    ranked = sorted(found, key=lambda match: -float(match[2] or 1))
+    tags = [match[1] for match in ranked if float(match[2] or 1) > 0]
+    known = (tag for tag in tags if tag.partition("-")[0] in texts.languages())
+    return Reader(texts.choose(next(known, None)), tags[0] if tags else texts.DEFAULT)
+
+
+def pay(who: Reader, request: PaymentRequest, now: int, form: Form = EMPTY) -> dict[str, Any]:
+    """Give what the pay page shows of a request in its state at `now`."""
+    terms = request.terms
+    amount = money_text(terms.amount, terms.currency, who.tag)
+    return {
+        "name": terms.product.name,
+        "description": terms.product.description,
+        "long_description": terms.product.long_description,
+        "picture": terms.product.image_url and links.ascii_url(terms.product.image_url),
+        "amount": amount,
+        "long": len(amount) > LONG,
+        "former": _former(who, request),
+        **_left(who, request),
+        "state": _state(who, request, request.hindrance(now)),
+        "fields": [_field(name, form) for name in terms.requested_user_data],
+        "problem": _problem(who, form),
+        "token": secrets.token_hex(16),
+        "until": _until(who, request),
+    }
+
+
+def _former(who: Reader, request: PaymentRequest) -> str | None:
+    price = request.terms.price_before_discount
+    if price is None or price <= request.terms.amount:
+        return None
+    return money_text(price, request.terms.currency, who.tag)
+
+
+def _left(who: Reader, request: PaymentRequest) -> dict[str, Any]:
+    """Tell what is left of a drop, and apart from it what others are paying for."""
+    units = request.units
+    if units is None or request.terms.kind is not Kind.LIMIT:
+        return {"left": None, "share": None, "reserved": None}
+    total = units.total - units.decreased
+    beside = units.remaining and units.reserved  # with none remaining, the state says it
+    return {
+        "left": who.t("page-left", left=units.remaining, total=total),
+        "share": units.remaining * 100 // max(total, 1),
+        "reserved": who.t("page-reserved", count=units.reserved) if beside else None,
+    }
+
+
+def _state(who: Reader, request: PaymentRequest, state: str | None) -> dict[str, str] | None:
+    if state is None:
+        return None
+    at = request.enabled_at if state == "scheduled" else request.expires_at
+    title = "page-reserved-title" if state == RESERVED else f"page-{state}"
+    why = who.t(f"page-{state}-why", at=moment(at or 0))
+    return {"name": state, "title": who.t(title), "why": why}
+
+
+def _field(name: PayerField, form: Form) -> dict[str, Any]:
+    kind, autocomplete = INPUTS[name]
+    return {
+        "name": name,
+        "type": kind,
+        "inputmode": kind,
+        "autocomplete": autocomplete,
+        "value": form.typed.get(name, ""),
+        "wrong": name in form.wrong,
+    }
+
+
+def _problem(who: Reader, form: Form) -> str | None:
+    if form.stale:
+        return who.t("page-stale")
+    return who.t("page-wrong", count=len(form.wrong)) if form.wrong else None
+
+
+def _until(who: Reader, request: PaymentRequest) -> str | None:
+    if request.expires_at is None:
+        return None
+    return who.t("page-until", at=moment(request.expires_at))
+
+
+def receipt(who: Reader, name: str, payment: Payment) -> dict[str, Any]:
+    """Give what the receipt shows."""
+    return {
+        "name": name,
+        "amount": money_text(payment.amount, payment.currency, who.tag),
+        "when": who.t("page-receipt-at", at=moment(payment.completed_at)),
+        "payer": [(f"page-{field}", value) for field, value in payment.user_data.items()],
+        "transaction_id": payment.id,
+    }
+
+
+def moment(at: int) -> datetime:
+    """Time in epoch ms as a datetime in UTC."""
+    return datetime.fromtimestamp(at // 1000, UTC)

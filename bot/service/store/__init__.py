@@ -1,0 +1,1 @@
+"""SQL of the service; nothing else of it speaks to the database."""

@@ -1,0 +1,261 @@
+"""SQL of payment requests.
+
+They are read with lapsed reservations counted back, and changed by guarded statements.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.service.model.request import (
+    Kind,
+    PaymentRequest,
+    Product,
+    Receiver,
+    Status,
+    Terms,
+    Units,
+    Webhook,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bot.core.db import Database, Row, Transaction
+
+COLUMNS = (
+    "id",
+    "app_id",
+    "created_at",
+    "name",
+    "description",
+    "long_description",
+    "image_url",
+    "instrument_currency",
+    "denomination_currency",
+    "receivers",
+    "amount",
+    "price_before_discount",
+    "requested_user_data",
+    "redirect_url",
+    "webhook_url",
+    "custom_parameters",
+    "email",
+    "expiration_type",
+    "total_units",
+    "remaining_units",
+    "enabled_at",
+    "expires_at",
+)
+
+# What an edit may write; `amount`, `receivers` and the currencies are fixed at creation.
+EDITABLE = (
+    "custom_parameters",
+    "description",
+    "email",
+    "expires_at",
+    "image_url",
+    "long_description",
+    "name",
+    "price_before_discount",
+    "redirect_url",
+    "webhook_url",
+)
+
+INSERT = (
+    f"INSERT INTO payment_requests ({', '.join(COLUMNS)})"  # noqa: S608 - our own names
+    f" VALUES ({', '.join(f':{column}' for column in COLUMNS)})"
+)
+
+# A reservation that has lapsed counts as remaining although no statement has returned it yet.
+SELECT = (
+    "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"
+    " WHERE c.request_id = r.id AND c.state = 'open' AND c.lapses_at <= :now)"
+    " ELSE 0 END AS lapsed FROM payment_requests r WHERE r.deleted_at IS NULL"
+)
+BY_ID = f"{SELECT} AND r.id = :id"
+BY_ID_OF_APP = f"{BY_ID} AND r.app_id = :app_id"
+NEWEST = " ORDER BY r.created_at DESC, r.id DESC LIMIT :limit"
+
+# The same as `PaymentRequest.status`, which a test holds it to.
+_GONE = "(r.remaining_units = 0 AND r.reserved_units = 0)"
+_LEFT = f"(r.remaining_units IS NULL OR NOT {_GONE})"
+_IN_TIME = "(r.expires_at IS NULL OR r.expires_at > :now)"
+STATUS = {
+    Status.SOLD_OUT: f"{_GONE} AND r.expiration_type = 'limit'",
+    Status.COMPLETED: f"{_GONE} AND r.expiration_type <> 'limit'",
+    Status.EXPIRED: f"{_LEFT} AND r.expires_at <= :now",
+    Status.SCHEDULED: f"{_LEFT} AND {_IN_TIME} AND r.enabled_at > :now",
+    Status.ACTIVE: f"{_LEFT} AND {_IN_TIME} AND (r.enabled_at IS NULL OR r.enabled_at <= :now)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page of a list ended: its last row."""
+
+    at: int
+    id: str
+
+
+def insert(tx: Transaction, request: PaymentRequest) -> None:
+    """Write a new request."""
+    tx.execute(INSERT, **_row(request))
+
+
+def find(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
+    """Give the request whoever it belongs to; None for an unknown or deleted one."""
+    row = tx.one(BY_ID, id=request_id, now=now)
+    return read_row(row) if row else None
+
+
+def find_of_app(tx: Transaction, app_id: str, request_id: str, now: int) -> PaymentRequest | None:
+    """Give the application's own request."""
+    row = tx.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now)
+    return read_row(row) if row else None
+
+
+async def read(db: Database, request_id: str, now: int) -> PaymentRequest | None:
+    """`find` beside the writer."""
+    row = await db.one(BY_ID, id=request_id, now=now)
+    return read_row(row) if row else None
+
+
+async def read_of_app(
+    db: Database, app_id: str, request_id: str, now: int
+) -> PaymentRequest | None:
+    """`find_of_app` beside the writer."""
+    row = await db.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now)
+    return read_row(row) if row else None
+
+
+async def page(
+    db: Database,
+    app_id: str,
+    now: int,
+    *,
+    limit: int,
+    after: Place | None = None,
+    status: Status | None = None,
+) -> list[PaymentRequest]:
+    """Give the application's requests, newest first, beginning after a place."""
+    sql = f"{SELECT} AND r.app_id = :app_id"
+    if after:
+        sql += " AND (r.created_at, r.id) < (:at, :after_id)"
+    if status:
+        sql += f" AND {STATUS[status]}"
+    place = {"at": after.at, "after_id": after.id} if after else {}
+    rows = await db.query(sql + NEWEST, app_id=app_id, now=now, limit=limit, **place)
+    return [read_row(row) for row in rows]
+
+
+def write_edit(
+    tx: Transaction, before: PaymentRequest, after: PaymentRequest, decrease: int
+) -> bool:
+    """Write what the edit changed and take `decrease` units out; False where too few remain."""
+    old, new = _row(before), _row(after)
+    changed = {name: new[name] for name in EDITABLE if new[name] != old[name]}
+    sets = [f"{name} = :{name}" for name in changed]
+    guard = ""
+    if decrease:
+        sets.append("remaining_units = remaining_units - :decrease")
+        sets.append("decreased_units = decreased_units + :decrease")
+        guard = " AND expiration_type = 'limit' AND remaining_units >= :decrease"
+        changed["decrease"] = decrease
+    if not sets:
+        return True
+    sql = (
+        f"UPDATE payment_requests SET {', '.join(sets)}"  # noqa: S608 - our own names
+        f" WHERE id = :id AND app_id = :app_id AND deleted_at IS NULL{guard}"
+    )
+    return tx.execute(sql, id=before.id, app_id=before.app_id, **changed) == 1
+
+
+def delete(tx: Transaction, app_id: str, request_id: str, now: int) -> bool:
+    """Take the request away for good; False where there is none. Its payments are kept."""
+    sql = (
+        "UPDATE payment_requests SET deleted_at = :now"
+        " WHERE id = :id AND app_id = :app_id AND deleted_at IS NULL"
+    )
+    return tx.execute(sql, id=request_id, app_id=app_id, now=now) == 1
+
+
+def read_row(row: Row) -> PaymentRequest:
+    """Request from a row of its table, with `lapsed` beside it."""
+    return PaymentRequest(
+        id=row["id"],
+        app_id=row["app_id"],
+        created_at=row["created_at"],
+        terms=_terms(row),
+        units=_units(row),
+        paid_count=row["paid_count"],
+        enabled_at=row["enabled_at"],
+        expires_at=row["expires_at"],
+    )
+
+
+def _terms(row: Row) -> Terms:
+    url = row["webhook_url"]
+    return Terms(
+        kind=Kind(row["expiration_type"]),
+        product=Product(row["name"], row["description"], row["long_description"], row["image_url"]),
+        receivers=read_receivers(row["receivers"]),
+        instrument=row["instrument_currency"],
+        denomination=row["denomination_currency"],
+        price_before_discount=row["price_before_discount"],
+        requested_user_data=tuple(json.loads(row["requested_user_data"])),
+        redirect_url=row["redirect_url"],
+        webhook=Webhook(url, row["custom_parameters"]) if url else None,
+        email=row["email"],
+    )
+
+
+def _units(row: Row) -> Units | None:
+    if row["total_units"] is None:
+        return None
+    return Units(
+        total=row["total_units"],
+        remaining=row["remaining_units"] + row["lapsed"],
+        reserved=row["reserved_units"] - row["lapsed"],
+        decreased=row["decreased_units"],
+    )
+
+
+def _row(request: PaymentRequest) -> dict[str, Any]:
+    terms, product, webhook = request.terms, request.terms.product, request.terms.webhook
+    return {
+        "id": request.id,
+        "app_id": request.app_id,
+        "created_at": request.created_at,
+        "name": product.name,
+        "description": product.description,
+        "long_description": product.long_description,
+        "image_url": product.image_url,
+        "instrument_currency": terms.instrument,
+        "denomination_currency": terms.denomination,
+        "receivers": write_receivers(terms.receivers),
+        "amount": terms.amount,
+        "price_before_discount": terms.price_before_discount,
+        "requested_user_data": json.dumps(terms.requested_user_data),
+        "redirect_url": terms.redirect_url,
+        "webhook_url": webhook.url if webhook else None,
+        "custom_parameters": webhook.custom_parameters if webhook else None,
+        "email": terms.email,
+        "expiration_type": terms.kind.value,
+        "total_units": request.units.total if request.units else None,
+        "remaining_units": request.units.remaining if request.units else None,
+        "enabled_at": request.enabled_at,
+        "expires_at": request.expires_at,
+    }
+
+
+def write_receivers(receivers: Iterable[Receiver]) -> str:
+    """Receivers as JSON, amounts in minor units."""
+    return json.dumps([[one.destination, one.amount, *one.tags] for one in receivers])
+
+
+def read_receivers(text: str) -> tuple[Receiver, ...]:
+    """Receivers from their JSON."""
+    return tuple(Receiver(name, amount, tuple(tags)) for name, amount, *tags in json.loads(text))

@@ -1,0 +1,143 @@
+"""Create, edit and delete payment requests (interface sections 4.1, 4.3 and 4.4)."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from bot.core.addresses import AllowList, check_url
+from bot.core.errors import (
+    EmailUnavailable,
+    FieldProblem,
+    ForbiddenAddress,
+    IdempotencyMismatch,
+    InvalidBody,
+    NotEnoughUnits,
+    NotFound,
+)
+from bot.service.model import changes
+from bot.service.store import apps, payments
+from bot.service.store import requests as store
+
+if TYPE_CHECKING:
+    from bot.core.db import Transaction
+    from bot.service.model.changes import Creation, Edit
+    from bot.service.model.request import PaymentRequest
+
+INTERNAL_HOST = "bot.internal"
+"""Host of the bot's own receiver, dialled wherever it listens."""
+
+KEY_LIFETIME = 24 * 60 * 60 * 1000
+"""How long an Idempotency-Key is remembered, in ms."""
+
+WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the operator allows; only `embedded_app_id` may name the internal host."""
+
+    allow: AllowList
+    embedded_app_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Application that calls, the time of its call in epoch ms, what it may do."""
+
+    app_id: str
+    now: int
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An Idempotency-Key and the hash of the body that it came with."""
+
+    text: str
+    body_hash: str
+
+
+def new_id() -> str:
+    """Id of 24 lower-case hex characters that nobody can guess."""
+    return secrets.token_hex(12)
+
+
+def create(tx: Transaction, caller: Caller, creation: Creation, key: Key | None) -> PaymentRequest:
+    """Make a request, or give the one that the same key made before.
+
+    Raises InvalidBody, EmailUnavailable and IdempotencyMismatch.
+    """
+    _check(caller, creation.terms.webhook and creation.terms.webhook.url, creation.terms.email)
+    request = changes.create(creation, new_id(), caller.app_id, caller.now)
+    if key and (earlier := _earlier(tx, caller, key, request.id)):
+        return earlier
+    store.insert(tx, request)
+    return request
+
+
+def _earlier(tx: Transaction, caller: Caller, key: Key, new: str) -> PaymentRequest | None:
+    taken = apps.take_key(
+        tx,
+        caller.app_id,
+        key.text,
+        body_hash=key.body_hash,
+        request_id=new,
+        now=caller.now,
+        before=caller.now - KEY_LIFETIME,
+    )
+    if taken is None:
+        return None
+    if not secrets.compare_digest(taken["body_hash"], key.body_hash):
+        raise IdempotencyMismatch
+    return _own(tx, caller, taken["request_id"])
+
+
+def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> PaymentRequest:
+    """Change what the edit names, all of it or nothing.
+
+    Raises NotFound, InvalidBody, EmailUnavailable, NotLimited and NotEnoughUnits.
+    """
+    _check(caller, edited.webhook_url, edited.email)
+    request = _own(tx, caller, request_id)
+    payments.return_lapsed(tx, request_id, caller.now)
+    if not store.write_edit(tx, request, changes.edit(request, edited), edited.decrease):
+        raise NotEnoughUnits
+    return _own(tx, caller, request_id)
+
+
+def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
+    """Take a request away for good; NotFound where the application has none of this id."""
+    if not store.delete(tx, caller.app_id, request_id, caller.now):
+        raise NotFound
+
+
+def _own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:
+    request = store.find_of_app(tx, caller.app_id, request_id, caller.now)
+    if request is None:
+        raise NotFound
+    return request
+
+
+def _check(caller: Caller, url: object, email: object) -> None:
+    """Refuse a webhook address that is forbidden, and e-mail, which has no sender."""
+    if isinstance(url, str):
+        _check_webhook(caller, url)
+    if isinstance(email, str):
+        raise EmailUnavailable(info=[FieldProblem("notifications.email", "is not available")])
+
+
+def _check_webhook(caller: Caller, url: str) -> None:
+    try:
+        check_url(url, caller.policy.allow)
+    except ForbiddenAddress as error:
+        raise _forbidden(str(error)) from None
+    inside = (urlsplit(url).hostname or "").rstrip(".").lower() == INTERNAL_HOST
+    if inside and caller.app_id != caller.policy.embedded_app_id:
+        raise _forbidden(f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own")
+
+
+def _forbidden(message: str) -> InvalidBody:
+    return InvalidBody(f"{WEBHOOK_FIELD}: {message}", [FieldProblem(WEBHOOK_FIELD, message)])

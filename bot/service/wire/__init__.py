@@ -1,0 +1,1 @@
+"""Between the interface's JSON and the model."""

@@ -1,0 +1,154 @@
+"""Bodies of create and edit, field by field (interface sections 2.1 and 4.3)."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from bot.service.model.request import PayerField
+from bot.service.wire import fields
+from bot.service.wire.fields import (
+    Amount,
+    Currency,
+    Destination,
+    Email,
+    Moment,
+    Name,
+    Parameters,
+    PictureUrl,
+    RedirectUrl,
+    Seconds,
+    Tag,
+    Text,
+    Units,
+    WebhookUrl,
+    Whole,
+)
+
+
+def _distinct(values: list[PayerField]) -> list[PayerField]:
+    if len(set(values)) < len(values):
+        raise ValueError("names a field twice")
+    return values
+
+
+class Body(BaseModel):
+    """JSON from outside: nothing is converted, nothing unknown is passed over."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, alias_generator=to_camel, validate_by_name=False
+    )
+
+
+class ProductBody(Body):
+    """What is paid for."""
+
+    name: Name
+    description: Text | None = None
+    long_description: Text | None = None
+    image_url: PictureUrl | None = None
+
+
+class ReceiverBody(Body):
+    """Who gets how much; the amount is in the denomination currency where one is given."""
+
+    send_amount: Amount
+    destination: Destination
+    tags: Annotated[list[Tag], Field(max_length=fields.TAGS)] | None = None
+
+
+class WebhookBody(Body):
+    """Where payments are told."""
+
+    webhook_url: WebhookUrl
+    custom_parameters: Parameters | None = None
+
+
+class NotificationsBody(Body):
+    """Who is told of payments."""
+
+    webhook: WebhookBody | None = None
+    email: Email | None = None
+
+
+class CreateBody(Body):
+    """Creation parameters; one spelling of each currency is enough."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": ["instrumentCurrencyCode"]}, {"required": ["currencyCode"]}],
+            "examples": [
+                {
+                    "product": {"name": "Sticker pack", "description": "Ten of them"},
+                    "instrumentCurrencyCode": "USD",
+                    "receivers": [{"sendAmount": 2.5, "destination": "alice"}],
+                    "expirationType": "limit",
+                    "totalUnits": 100,
+                }
+            ],
+        }
+    )
+
+    product: ProductBody
+    instrument_currency_code: Currency | None = None
+    denomination_currency_code: Currency | None = None
+    currency_code: Currency | None = None
+    denominated_in: Currency | None = None
+    receivers: Annotated[list[ReceiverBody], Field(min_length=1, max_length=fields.RECEIVERS)]
+    price_before_discount: Amount | None = None
+    requested_user_data: (
+        Annotated[
+            list[PayerField],
+            AfterValidator(_distinct),
+            Field(json_schema_extra={"uniqueItems": True}),
+        ]
+        | None
+    ) = None
+    redirect_url: RedirectUrl | None = None
+    notifications: NotificationsBody | None = None
+    expiration_type: Literal["limit", "never", "onPaymentCompleted"]
+    total_units: Units | None = None
+    expiration_in_seconds: Seconds | None = None
+    expires_at: Moment | None = None
+    enabled_at: Moment | None = None
+
+
+class ProductEdit(Body):
+    """What of the product is to change."""
+
+    name: Name = ""
+    description: Text | None = None
+    long_description: Text | None = None
+    image_url: PictureUrl | None = None
+
+
+class WebhookEdit(Body):
+    """What of the webhook is to change."""
+
+    webhook_url: WebhookUrl = ""
+    custom_parameters: Parameters | None = None
+
+
+class NotificationsEdit(Body):
+    """What of the notifications is to change."""
+
+    webhook: WebhookEdit | None = None
+    email: Email | None = None
+
+
+class EditBody(Body):
+    """The fields to change: what is left out stays, null clears what is optional."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"product": {"name": "Two packs"}, "decreaseRemainingUnits": 5}]
+        }
+    )
+
+    product: ProductEdit = ProductEdit()
+    price_before_discount: Amount | None = None
+    redirect_url: RedirectUrl | None = None
+    notifications: NotificationsEdit | None = None
+    expiration_in_seconds: Seconds | None = None
+    expires_at: Moment | None = None
+    decrease_remaining_units: Whole = 1

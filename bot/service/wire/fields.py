@@ -1,0 +1,165 @@
+"""Kinds of fields in bodies: what pydantic checks of them, and what the schema says about it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
+
+from bot.core import exact, money
+from bot.core.errors import MoneyError
+from bot.service.model import links
+
+if TYPE_CHECKING:
+    from pydantic.config import JsonDict
+
+# Our bounds, where the interface shows none.
+NAME, TEXT, URL, DESTINATION, TAG = 100, 500, 2048, 512, 100
+RECEIVERS, TAGS = 100, 20
+TOTAL_UNITS, SECONDS = 1_000_000, 315_360_000
+CUSTOM_PARAMETERS = 8 * 1024  # bytes of JSON
+EMAIL = 254
+
+MAX_INTEGER = 2**53 - 1  # RFC 7493: what every reader of JSON can hold
+
+_NO_CONTROLS: JsonDict = {"not": {"pattern": r"[\x00-\x1f\x7f-\x9f]"}}
+_VISIBLE: JsonDict = {"pattern": r"\S", **_NO_CONTROLS}
+_URI: JsonDict = {"format": "uri"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MS = timedelta(milliseconds=1)
+
+
+def has_controls(text: str) -> bool:
+    """Whether a C0 or C1 control character or DEL is in it."""
+    return any(char < " " or "\x7f" <= char <= "\x9f" for char in text)
+
+
+def _plain(text: str) -> str:
+    if has_controls(text):
+        raise ValueError("has control characters")
+    return text
+
+
+def _visible(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return _plain(text)
+
+
+def _integer(value: Any) -> Any:
+    """JSON has one kind of number: 5.0 is the integer 5."""
+    if isinstance(value, Decimal) and value.copy_abs() <= MAX_INTEGER and value == int(value):
+        return int(value)
+    return value
+
+
+def _amount(value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise ValueError("must be a number, not a string or anything else")  # noqa: TRY004 - pydantic reads ValueError
+    return Decimal(value)
+
+
+def _currency(code: str) -> str:
+    try:
+        money.exponent(code)
+    except MoneyError as error:
+        raise ValueError(str(error)) from None
+    return code
+
+
+def _parameters(value: dict[str, Any]) -> dict[str, Any]:
+    if any(map(has_controls, _keys(value))):
+        raise ValueError("has control characters in a key")
+    if len(exact.dumps(value).encode()) > CUSTOM_PARAMETERS:
+        raise ValueError(f"is larger than {CUSTOM_PARAMETERS} bytes")
+    return value
+
+
+def _keys(value: Any) -> list[str]:
+    """Give the keys at every level."""
+    if isinstance(value, list):
+        return [key for inner in value for key in _keys(inner)]
+    if isinstance(value, dict):
+        return [*value, *(key for inner in value.values() for key in _keys(inner))]
+    return []
+
+
+def _moment(value: Any) -> int:
+    if not isinstance(value, str):
+        raise ValueError("must be a time such as 2027-01-31T18:00:00Z")  # noqa: TRY004 - pydantic reads ValueError
+    try:
+        read = datetime.fromisoformat(value.upper())
+    except ValueError:
+        raise ValueError("must be a time such as 2027-01-31T18:00:00Z") from None
+    if read.tzinfo is None:
+        raise ValueError("must say its zone: add Z for UTC, or an offset")
+    try:
+        return (read.astimezone(UTC) - _EPOCH) // _MS
+    except OverflowError:
+        raise ValueError("is outside the years 1 to 9999") from None
+
+
+def iso(at: int) -> str:
+    """Time in epoch ms as ISO 8601 in UTC, as JavaScript writes it."""
+    return (_EPOCH + at * _MS).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+Name: TypeAlias = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=NAME),
+    AfterValidator(_visible),
+    Field(json_schema_extra=_VISIBLE),
+]
+Destination: TypeAlias = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=DESTINATION),
+    AfterValidator(_visible),
+    Field(json_schema_extra=_VISIBLE),
+]
+Tag: TypeAlias = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=TAG),
+    AfterValidator(_visible),
+    Field(json_schema_extra=_VISIBLE),
+]
+Text: TypeAlias = Annotated[
+    str,
+    StringConstraints(max_length=TEXT),
+    AfterValidator(_plain),
+    Field(json_schema_extra=_NO_CONTROLS),
+]
+PictureUrl: TypeAlias = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=URL),
+    AfterValidator(links.check_picture),
+    Field(json_schema_extra=_URI),
+]
+RedirectUrl: TypeAlias = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=URL),
+    AfterValidator(links.check_redirect),
+    Field(json_schema_extra=_URI),
+]
+WebhookUrl: TypeAlias = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=URL),
+    Field(json_schema_extra=_URI),
+]
+Email: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=EMAIL)]
+Units: TypeAlias = Annotated[int, Field(ge=1, le=TOTAL_UNITS), BeforeValidator(_integer)]
+Seconds: TypeAlias = Annotated[int, Field(ge=1, le=SECONDS), BeforeValidator(_integer)]
+Whole: TypeAlias = Annotated[int, Field(ge=1, le=MAX_INTEGER), BeforeValidator(_integer)]
+Amount: TypeAlias = Annotated[
+    Decimal,
+    BeforeValidator(_amount),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": money.MAX_AMOUNT}),
+]
+Currency: TypeAlias = Annotated[
+    str, AfterValidator(_currency), Field(json_schema_extra={"enum": sorted(money.currencies())})
+]
+Parameters: TypeAlias = Annotated[dict[str, Any], AfterValidator(_parameters)]
+Moment: TypeAlias = Annotated[
+    int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})
+]

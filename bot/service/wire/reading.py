@@ -1,0 +1,192 @@
+"""Bodies of create and edit into the model; every problem is a FieldProblem with its path."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from bot.core import exact
+from bot.core.errors import FieldProblem, InvalidBody
+from bot.service.model.changes import KEEP, Creation, Edit, Keep, minor
+from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
+from bot.service.wire import exact_json
+from bot.service.wire.bodies import CreateBody, EditBody, NotificationsBody, NotificationsEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pydantic_core import ErrorDetails
+
+B = TypeVar("B", bound=BaseModel)
+
+MAX_PROBLEMS = 20
+MAX_NAME = 100  # characters of a field's name that an answer repeats
+
+# What pydantic says in the language of Python, said in that of JSON.
+_MESSAGES = {
+    "missing": "is required",
+    "extra_forbidden": "is not a field of this body",
+    "string_type": "must be a string",
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+}
+
+
+def read_create(text: str, now: int) -> Creation:
+    """Read a body of create; `expirationInSeconds` counts from `now`.
+
+    Raises InvalidBody with every problem found.
+    """
+    body = _validated(CreateBody, text)
+    terms = _terms(body)
+    return Creation(
+        terms=terms,
+        total_units=body.total_units,
+        enabled_at=body.enabled_at,
+        expires_at=_end(body.expiration_in_seconds, body.expires_at, now),
+    )
+
+
+def read_edit(text: str, now: int) -> Edit:
+    """Read a body of edit; `expirationInSeconds` counts from `now`. Raises InvalidBody."""
+    body = _validated(EditBody, text)
+    product, notifications = body.product, body.notifications
+    return Edit(
+        name=_given(product, "name"),
+        description=_given(product, "description"),
+        long_description=_given(product, "long_description"),
+        image_url=_given(product, "image_url"),
+        price_before_discount=_given(body, "price_before_discount"),
+        redirect_url=_given(body, "redirect_url"),
+        expires_at=_new_end(body, now),
+        decrease=_units(body),
+        **_new_notifications(body, notifications),
+    )
+
+
+def _validated(kind: type[B], text: str) -> B:
+    value = exact_json.loads(text)
+    if not isinstance(value, dict):
+        raise InvalidBody("The body must be a JSON object.")
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        raise refused(error.errors(include_url=False, include_context=False)) from None
+
+
+def refused(errors: Iterable[ErrorDetails], strip: int = 0) -> InvalidBody:
+    """Give the refusal for pydantic's errors, `strip` parts of each path left out."""
+    problems = [_problem(error, strip) for error in errors][:MAX_PROBLEMS]
+    first = problems[0]
+    return InvalidBody(f"{first.field}: {first.message}", problems)
+
+
+def _problem(error: ErrorDetails, strip: int) -> FieldProblem:
+    path = ".".join(str(part)[:MAX_NAME] for part in error["loc"][strip:])
+    message = _MESSAGES.get(error["type"], error["msg"]).removeprefix("Value error, ")
+    return FieldProblem(path, message)
+
+
+def _conflict(field: str, message: str) -> InvalidBody:
+    return InvalidBody(f"{field}: {message}", [FieldProblem(field, message)])
+
+
+def _terms(body: CreateBody) -> Terms:
+    instrument = _one_of(body, "instrument_currency_code", "currency_code")
+    denomination = _one_of(body, "denomination_currency_code", "denominated_in")
+    if instrument is None:
+        raise _conflict("instrumentCurrencyCode", "is required")
+    currency = denomination or instrument
+    product, notifications = body.product, body.notifications or NotificationsBody()
+    terms = Terms(
+        kind=Kind(body.expiration_type),
+        product=Product(**product.model_dump()),
+        receivers=tuple(
+            Receiver(
+                receiver.destination,
+                minor(receiver.send_amount, currency, f"receivers.{place}.sendAmount"),
+                tuple(receiver.tags or ()),
+            )
+            for place, receiver in enumerate(body.receivers)
+        ),
+        instrument=instrument,
+        denomination=denomination,
+        price_before_discount=_price(body.price_before_discount, currency),
+        requested_user_data=tuple(body.requested_user_data or ()),
+        redirect_url=body.redirect_url,
+        webhook=_webhook(notifications),
+        email=notifications.email,
+    )
+    minor(sum((one.send_amount for one in body.receivers), Decimal()), currency, "receivers")
+    return terms
+
+
+def _one_of(body: CreateBody, name: str, other: str) -> str | None:
+    """Give the value of a field with two spellings."""
+    one, two = getattr(body, name), getattr(body, other)
+    if one and two and one != two:
+        fields = CreateBody.model_fields
+        raise _conflict(str(fields[other].alias), f"differs from {fields[name].alias}")
+    return str(one or two) if one or two else None
+
+
+def _price(amount: Decimal | None, currency: str) -> int | None:
+    return None if amount is None else minor(amount, currency, "priceBeforeDiscount")
+
+
+def _webhook(notifications: NotificationsBody) -> Webhook | None:
+    webhook = notifications.webhook
+    if webhook is None:
+        return None
+    return Webhook(webhook.webhook_url, _json(webhook.custom_parameters))
+
+
+def _json(value: dict[str, Any] | None) -> str | None:
+    return None if value is None else exact.dumps(value)
+
+
+def _end(seconds: int | None, at: int | None, now: int) -> int | None:
+    if seconds is not None and at is not None:
+        raise _conflict("expiresAt", "does not go together with expirationInSeconds")
+    return at if seconds is None else now + seconds * 1000
+
+
+def _given(body: BaseModel, name: str) -> Any:
+    return getattr(body, name) if name in body.model_fields_set else KEEP
+
+
+def _new_end(body: EditBody, now: int) -> int | Keep | None:
+    named = body.model_fields_set & {"expiration_in_seconds", "expires_at"}
+    return _end(body.expiration_in_seconds, body.expires_at, now) if named else KEEP
+
+
+def _units(body: EditBody) -> int:
+    named = "decrease_remaining_units" in body.model_fields_set
+    return body.decrease_remaining_units if named else 0
+
+
+def _new_notifications(body: EditBody, notifications: NotificationsEdit | None) -> dict[str, Any]:
+    """Give what an edit says of webhook and e-mail; null clears at each level."""
+    if "notifications" not in body.model_fields_set:
+        return {}
+    if notifications is None:
+        return {"webhook_url": None, "email": None}
+    told = {"email": _given(notifications, "email")}
+    if "webhook" not in notifications.model_fields_set:
+        return told
+    webhook = notifications.webhook
+    if webhook is None:
+        return told | {"webhook_url": None}
+    parameters = _given(webhook, "custom_parameters")
+    if parameters is not KEEP:
+        parameters = _json(parameters)
+    return told | {
+        "webhook_url": _given(webhook, "webhook_url"),
+        "custom_parameters": parameters,
+    }

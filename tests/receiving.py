@@ -1,0 +1,86 @@
+"""A small real receiver of webhooks on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+def answer(status: int, *headers: str) -> bytes:
+    lines = [f"HTTP/1.1 {status} X", "Content-Length: 0", *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+@dataclass
+class Received:
+    """A request as it came."""
+
+    line: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Receiver:
+    """Answers with what `answers` holds, one after the other, then with 200.
+
+    With `silent` it takes requests and says nothing until `release` is set.
+    """
+
+    port: int = 0
+    silent: bool = False
+    answers: list[bytes] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    release: asyncio.Event = field(default_factory=asyncio.Event)
+    open: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = field(default_factory=dict)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hook"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open[writer] = asyncio.current_task()
+        try:
+            while True:
+                await self._one(reader, writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self.open.pop(writer)
+            writer.close()
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        pairs = (line.split(": ", 1) for line in head[1:] if line)
+        headers = {name.lower(): value for name, value in pairs}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        self.received.append(Received(head[0], headers, body))
+        self.arrived.set()
+        if self.silent:
+            await self.release.wait()
+        writer.write(self.answers.pop(0) if self.answers else OK)
+        await writer.drain()
+
+
+@asynccontextmanager
+async def receiving() -> AsyncIterator[Receiver]:
+    receiver = Receiver()
+    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0)
+    receiver.port = server.sockets[0].getsockname()[1]
+    try:
+        yield receiver
+    finally:
+        receiver.release.set()
+        server.close()
+        under_way = [task for task in receiver.open.values() if task]
+        for writer in receiver.open:
+            writer.close()
+        await asyncio.gather(*under_way)

@@ -1,0 +1,101 @@
+"""Applications: secrets told once and kept as hashes, the bot's own kept sealed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.db import open_database
+from bot.core.errors import ConfigProblem, NotFound, Refused, Unauthorized
+from bot.core.vault import Vault
+from bot.service.usecases import apps, deliveries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bot.core.db import Database
+
+VAULT = Vault("key")
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    it = open_database(f"sqlite:///{tmp_path}/bot.db")
+    yield it
+    it.close()
+
+
+async def test_an_application_proves_itself_with_what_it_was_told(db: Database) -> None:
+    """Neither secret is in the database as it is."""
+    made = db.run(lambda tx: apps.create(tx, VAULT, "shop", 5))
+    assert re.fullmatch("[0-9a-f]{24}", made.app_id)
+    assert len(made.app_secret) == 43
+    assert made.webhook_secret.startswith("whsec_")
+    app = await apps.authenticate(db, made.app_id, made.app_secret)
+    assert (app.name, app.created_at, app.revoked_at) == ("shop", 5, None)
+    (row,) = await db.query("SELECT * FROM apps")
+    assert made.app_secret not in str(row)
+    assert made.webhook_secret not in str(row)
+    assert VAULT.open(row["webhook_secret"]) == made.webhook_secret
+
+
+async def test_rotated_secrets_end_at_once(db: Database) -> None:
+    old = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
+    new = db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id))
+    assert new.app_id == old.app_id
+    assert new.webhook_secret != old.webhook_secret
+    await apps.authenticate(db, new.app_id, new.app_secret)
+    with pytest.raises(Unauthorized):
+        await apps.authenticate(db, old.app_id, old.app_secret)
+
+
+async def test_a_revoked_application_is_listed_and_shut_out(db: Database) -> None:
+    made = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
+    db.run(lambda tx: apps.revoke(tx, VAULT, made.app_id, 7))
+    with pytest.raises(Unauthorized):
+        await apps.authenticate(db, made.app_id, made.app_secret)
+    assert [(app.id, app.revoked_at) for app in db.run(apps.every)] == [(made.app_id, 7)]
+    for again in (
+        lambda tx: apps.revoke(tx, VAULT, made.app_id, 8),
+        lambda tx: apps.rotate(tx, VAULT, made.app_id),
+        lambda tx: apps.rotate(tx, VAULT, "nobody"),
+    ):
+        with pytest.raises(NotFound):
+            db.run(again)
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 101, "a\nb", "a\x1b[31m"])
+def test_a_name_is_one_line(db: Database, name: str) -> None:
+    with pytest.raises(Refused, match="1 to 100 characters"):
+        db.run(lambda tx: apps.create(tx, VAULT, name, 0))
+    assert db.run(apps.every) == []
+
+
+async def test_the_bots_own_application_is_made_once(db: Database) -> None:
+    """Its credentials come back after a restart, from a sealed row."""
+    made = db.run(lambda tx: apps.ensure_embedded_app(tx, VAULT, 1))
+    again = db.run(lambda tx: apps.ensure_embedded_app(tx, Vault("key"), 2))
+    assert again == made
+    await apps.authenticate(db, made.app_id, made.app_secret)
+    (row,) = await db.query("SELECT * FROM kept_secrets")
+    assert made.app_secret not in row["sealed"]
+    with pytest.raises(ConfigProblem, match="SECRET_KEY"):
+        db.run(lambda tx: apps.ensure_embedded_app(tx, Vault("other"), 3))
+
+
+async def test_the_bots_own_application_can_not_be_taken_from_it(db: Database) -> None:
+    made = db.run(lambda tx: apps.ensure_embedded_app(tx, VAULT, 1))
+    with pytest.raises(Refused, match="own application"):
+        db.run(lambda tx: apps.rotate(tx, VAULT, made.app_id))
+    with pytest.raises(Refused, match="own application"):
+        db.run(lambda tx: apps.revoke(tx, VAULT, made.app_id, 2))
+    await apps.authenticate(db, made.app_id, made.app_secret)
+
+
+def test_an_unknown_delivery_is_not_there(db: Database) -> None:
+    with pytest.raises(NotFound, match="no delivery webhook-x"):
+        db.run(lambda tx: deliveries.retry(tx, "webhook-x", 0))
+    assert db.run(deliveries.every) == []

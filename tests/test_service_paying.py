@@ -1,0 +1,290 @@
+"""Paying: one unit, one payment, one webhook, in one transaction, however many try at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.core.db import open_database
+from bot.core.errors import NotFound, NotPayable, Refused
+from bot.core.vault import Vault
+from bot.service.model.changes import Creation, Edit
+from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
+from bot.service.rails import SandboxRail
+from bot.service.store import payments, requests
+from bot.service.usecases import apps, paying
+from bot.service.usecases import requests as usecases
+from bot.service.usecases.paying import Order, Till
+from bot.service.usecases.requests import Caller, Policy
+from tests.serving import DROP, LOOPBACK, NOON, Shop, opened
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.core.db import Database, Transaction
+    from bot.service.model.request import Payment, PaymentRequest
+
+HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
+TILL = Till(SandboxRail(), 900_000)
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
+    async with opened(tmp_path) as it:
+        yield it
+
+
+async def test_two_hundred_payers_of_a_drop_of_twenty(shop: Shop) -> None:
+    """Exactly twenty are paid, each owes one webhook, the others are told and owe nothing."""
+    made = await shop.create(expirationType="limit", totalUnits=20, **HOOK)
+    answers = await asyncio.gather(
+        *(shop.pay(made["id"], f"{number:032d}") for number in range(200))
+    )
+    codes = [answer.status_code for answer in answers]
+    assert (codes.count(303), codes.count(409)) == (20, 180)
+    paid = {
+        answer.headers["location"].rpartition("/")[2] for answer in answers if answer.is_redirect
+    }
+    assert {row["id"] for row in await shop.rows("payments")} == paid
+    owed = [json.loads(row["body"]) for row in await shop.rows("outbox")]
+    assert {one["transactionId"] for one in owed} == paid
+    assert sorted(one["remainingUnits"] for one in owed) == list(range(20))
+    after = await shop.get(made["id"])
+    assert (after["remainingUnits"], after["status"]) == (0, "soldOut")
+    assert len(await shop.rows("checkouts")) == 20
+
+
+async def test_two_posts_of_one_form_are_one_payment_with_one_answer(shop: Shop) -> None:
+    """At once, one after the other, when it is sold out since, and when it is deleted since."""
+    made = await shop.create(expirationType="limit", totalUnits=2, **HOOK)
+    token = await shop.token(made["id"])
+    answers = await asyncio.gather(*(shop.pay(made["id"], token) for _ in range(10)))
+    await shop.pay(made["id"], "another-form-of-mine")
+    answers.append(await shop.pay(made["id"], token))
+    await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
+    answers.append(await shop.pay(made["id"], token))
+    assert {answer.status_code for answer in answers} == {303}
+    assert len({answer.headers["location"] for answer in answers}) == 1
+    assert len(await shop.rows("payments")) == 2
+    assert len(await shop.rows("outbox")) == 2
+
+
+async def test_the_same_token_pays_each_request_once(shop: Shop) -> None:
+    """A token belongs to the request whose form it was in."""
+    one, two = await shop.create(), await shop.create()
+    first, second = await shop.pay(one["id"]), await shop.pay(two["id"])
+    assert first.headers["location"] != second.headers["location"]
+
+
+async def test_a_payment_without_a_webhook_owes_nothing(shop: Shop) -> None:
+    made = await shop.create()
+    assert (await shop.pay(made["id"])).status_code == 303
+    assert await shop.rows("outbox") == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "remaining"),
+    [
+        ({"expirationType": "never"}, None),
+        ({"expirationType": "onPaymentCompleted"}, None),
+        (DROP, 2),
+    ],
+)
+async def test_what_remains_is_told_of_drops_only(
+    shop: Shop, fields: dict[str, Any], remaining: int | None
+) -> None:
+    made = await shop.create(**fields, **HOOK)
+    await shop.pay(made["id"])
+    (row,) = await shop.rows("outbox")
+    assert json.loads(row["body"])["remainingUnits"] == remaining
+    assert (row["queue"], row["lane"], row["due_at"]) == ("webhooks", "h.example", NOON)
+
+
+async def test_a_donation_is_paid_again_and_again(shop: Shop) -> None:
+    made = await shop.create()
+    for number in range(5):
+        assert (await shop.pay(made["id"], str(number) * 32)).status_code == 303
+    assert (await shop.get(made["id"]))["isEnabled"] is True
+    assert len(await shop.rows("payments")) == 5
+
+
+async def test_a_one_off_is_paid_once(shop: Shop) -> None:
+    made = await shop.create(expirationType="onPaymentCompleted")
+    assert (await shop.pay(made["id"], "a" * 32)).status_code == 303
+    assert (await shop.pay(made["id"], "b" * 32)).status_code == 409
+    after = await shop.get(made["id"])
+    assert (after["isEnabled"], after["status"]) == (False, "completed")
+
+
+async def test_a_payment_that_fails_half_way_leaves_nothing(shop: Shop) -> None:
+    """Unit, checkout, payment and webhook commit together or not at all."""
+
+    class Broken(SandboxRail):
+        def settle(self, checkout_id: str) -> str:
+            raise OSError(checkout_id)
+
+    made = await shop.create(**DROP, **HOOK)
+    order = Order(made["id"], "t" * 32, {})
+    with pytest.raises(OSError, match=r"[0-9a-f]{24}"):
+        await shop.db.transaction(lambda tx: paying.pay(tx, Till(Broken(), 1), order, NOON))
+    assert await shop.get(made["id"]) == made
+    for table in ("checkouts", "payments", "outbox"):
+        assert await shop.rows(table) == []
+
+
+async def test_a_rails_payment_counts_once(shop: Shop) -> None:
+    """`(rail, external id)` is unique: a second payment of the same money is undone whole."""
+
+    class Repeating(SandboxRail):
+        def settle(self, checkout_id: str) -> str:
+            return "the-same" if checkout_id else ""
+
+    made, till = await shop.create(**DROP), Till(Repeating(), 1)
+    await shop.db.transaction(lambda tx: paying.pay(tx, till, Order(made["id"], "a", {}), NOON))
+    with pytest.raises(sqlite3.IntegrityError):
+        await shop.db.transaction(lambda tx: paying.pay(tx, till, Order(made["id"], "b", {}), NOON))
+    assert (await shop.get(made["id"]))["remainingUnits"] == 2
+
+
+def reserve(
+    tx: Transaction, request_id: str, number: int, at: int, lapses_at: int
+) -> PaymentRequest | None:
+    checkout = payments.Checkout(f"c{number}", request_id, f"r{number}", "{}", at, lapses_at)
+    return payments.open_checkout(tx, checkout)
+
+
+async def test_a_reservation_holds_its_unit_until_it_lapses(shop: Shop) -> None:
+    """Then it returns: to the eye at once, in the row with the next guarded statement."""
+    made = await shop.create(expirationType="limit", totalUnits=1)
+    assert shop.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, NOON + 900_000))
+    during = await shop.get(made["id"])
+    assert (during["remainingUnits"], during["isEnabled"], during["status"]) == (0, False, "active")
+    assert (await shop.pay(made["id"])).status_code == 409
+    shop.clock.pass_(900)
+    after = await shop.get(made["id"])
+    assert (after["remainingUnits"], after["isEnabled"]) == (1, True)
+    assert (await shop.pay(made["id"])).status_code == 303
+    (row,) = await shop.rows("payment_requests")
+    assert (row["remaining_units"], row["reserved_units"], row["paid_count"]) == (0, 0, 1)
+    states = [row["state"] for row in await shop.rows("checkouts")]
+    assert sorted(states) == ["lapsed", "paid"]
+
+
+async def test_a_lapsed_unit_can_be_taken_out_by_an_edit(shop: Shop) -> None:
+    made = await shop.create(expirationType="limit", totalUnits=1)
+    shop.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, NOON + 1000))
+    assert (await shop.edit(made["id"], {"decreaseRemainingUnits": 1})).status_code == 409
+    shop.clock.pass_(1)
+    answer = await shop.edit(made["id"], {"decreaseRemainingUnits": 1})
+    assert (answer.json()["remainingUnits"], answer.json()["status"]) == (0, "soldOut")
+
+
+async def test_a_request_that_is_not_there_can_not_be_paid(shop: Shop) -> None:
+    for order in (Order("0" * 24, "t", {}), Order("x", "t", {})):
+        with pytest.raises(NotFound):
+            await shop.db.transaction(partial(paying.pay, till=TILL, order=order, now=NOON))
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["pay", "again", "reserve", "decrease", "end", "revive", "wait"]),
+        st.integers(1, 4),
+    ),
+    max_size=25,
+)
+
+
+class Life:
+    """A request that lives on a real database, beside what must hold of it."""
+
+    def __init__(self, db: Database, total: int) -> None:
+        self.db, self.now, self.number, self.total = db, NOON, 0, total
+        vault = Vault("key")
+        app = db.run(lambda tx: apps.create(tx, vault, "shop", NOON))
+        self.app_id = app.app_id
+        terms = Terms(
+            Kind.LIMIT,
+            Product("Coffee"),
+            (Receiver("alice", 500),),
+            "USD",
+            webhook=Webhook("https://h.example"),
+        )
+        made = db.run(lambda tx: usecases.create(tx, self.caller(), Creation(terms, total), None))
+        self.id = made.id
+        self.paid: dict[str, Payment] = {}
+
+    def caller(self) -> Caller:
+        return Caller(self.app_id, self.now, Policy(LOOPBACK))
+
+    def request(self) -> PaymentRequest:
+        found = self.db.run(lambda tx: requests.find(tx, self.id, self.now))
+        assert found is not None
+        return found
+
+    def step(self, name: str, size: int) -> None:
+        self.number += 1
+        if name == "wait":
+            self.now += size * 1000
+        elif name in {"pay", "again"}:
+            self.pay(f"t{self.number if name == 'pay' else size}")
+        elif name == "reserve":
+            lapses_at = self.now + size * 1000
+            self.db.run(lambda tx: reserve(tx, self.id, self.number, self.now, lapses_at))
+        else:
+            self.edit(name, size)
+
+    def pay(self, token: str) -> None:
+        enabled = self.request().is_enabled(self.now)
+        try:
+            payment = self.db.run(
+                lambda tx: paying.pay(tx, TILL, Order(self.id, token, {}), self.now)
+            )
+        except NotPayable:
+            assert not enabled
+        else:
+            assert enabled or token in self.paid
+            assert self.paid.setdefault(token, payment) == payment
+
+    def edit(self, name: str, size: int) -> None:
+        change = {
+            "decrease": Edit(decrease=size),
+            "end": Edit(expires_at=self.now),
+            "revive": Edit(expires_at=self.now + size * 1000),
+        }[name]
+        try:
+            self.db.run(lambda tx: usecases.edit(tx, self.caller(), self.id, change))
+        except Refused:
+            units = self.request().units
+            assert units is not None
+            assert size > units.remaining
+
+    def check(self) -> None:
+        it = self.request()
+        units = it.units
+        assert units is not None
+        assert 0 <= units.remaining <= self.total
+        assert units.paid == it.paid_count == len(self.paid)
+        owed = self.db.run(lambda tx: tx.query("SELECT id FROM outbox"))
+        assert {row["id"] for row in owed} == {f"webhook-{one.id}" for one in self.paid.values()}
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@given(total=st.integers(1, 6), steps=STEPS)
+def test_whatever_happens_the_units_balance(
+    tmp_path_factory: pytest.TempPathFactory, total: int, steps: list[tuple[str, int]]
+) -> None:
+    """paid + remaining + reserved + decreased = total, and one webhook a payment."""
+    db = open_database(f"sqlite:///{tmp_path_factory.mktemp('life')}/bot.db")
+    life = Life(db, total)
+    for name, size in steps:
+        life.step(name, size)
+        life.check()
+    db.close()
