@@ -1,0 +1,217 @@
+"""The whole product in one process: put together, run, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from fastapi import FastAPI
+
+from bot.chat.client import Client
+from bot.chat.receiver import Proof
+from bot.core import outbox
+from bot.core.addresses import AllowList
+from bot.core.db import open_database, sqlite_path
+from bot.core.errors import BotError
+from bot.core.ops import CountRequests, Ops
+from bot.core.vault import Vault, read_key
+from bot.core.worker import Worker
+from bot.service.app import create_app
+from bot.service.deps import Service
+from bot.service.notify import Notifier
+from bot.service.usecases import apps
+from bot.service.usecases.deliveries import WEBHOOKS
+from bot.service.usecases.requests import INTERNAL_HOST
+from bot.wiring.process import WebServer, listen, loopback, stop_signals
+from bot.wiring.telegram import TelegramSide
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+
+    from pydantic import SecretStr
+    from starlette.routing import BaseRoute
+
+    from bot.config import Settings
+
+log = structlog.get_logger()
+
+WORKERS_PATIENCE = 6.0
+SERVER_PATIENCE = 3.0
+"""Seconds that a stop lets what is under way finish: ten in all with what comes after."""
+
+SWEEP_SECONDS = 3600.0
+DELIVERIES_KEPT = 30 * 24 * 3600 * 1000
+"""Milliseconds that settled webhooks can be looked at."""
+
+
+def now() -> int:
+    """Give the time in UTC epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def open_vault(settings: Settings) -> Vault:
+    """Give the vault of SECRET_KEY, or of the key that is kept beside the database."""
+    if settings.secret_key is not None:
+        return Vault(settings.secret_key.get_secret_value())
+    path = Path(sqlite_path(settings.database_url)).with_suffix(".key")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return Vault(read_key(path))
+
+
+class Application:
+    """The product at work; `chat` False leaves the Telegram side out.
+
+    `routes` are served beside our own, `closers` are awaited when the stop begins.
+    Raises ConfigError and ConfigProblem where a setting can't be worked with.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        chat: bool = True,
+        routes: Sequence[BaseRoute] = (),
+        closers: Sequence[Callable[[], Awaitable[None]]] = (),
+    ) -> None:
+        self._settings = settings
+        self._stopping = asyncio.Event()
+        self._failed = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closers = list(closers)
+        self._workers: list[Worker] = []
+        self._db = open_database(settings.database_url)
+        self._vault = open_vault(settings)
+        self._socket = listen(settings.host, settings.port)
+        self._ops = Ops(self._db, _secret(settings.metrics_token))
+        self._app = FastAPI(openapi_url=None) if settings.payments_url else self._serve()
+        self._app.router.routes.extend(routes)
+        self._app.include_router(self._ops.router())
+        self._app.add_middleware(CountRequests, counter=self._ops.requests)
+        self._chat = self._talk() if chat else None
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT.
+
+        Raises ConfigError where Telegram refuses the token, BotError where a part of us failed.
+        """
+        server = WebServer(self._app, self._settings.forwarded_allow_ips, SERVER_PATIENCE)
+        serving = asyncio.create_task(server.serve(sockets=[self._socket]))
+        try:
+            with stop_signals(self._stopping.set):
+                for worker in self._workers:
+                    self._start(worker.run())
+                self._start(self._sweep())
+                await self._until_stopped(self._begin())
+        finally:
+            await self._close(server, serving)
+        if self._failed:
+            raise BotError("a part of the application failed: see the log")
+
+    async def _begin(self) -> None:
+        if self._chat is not None:
+            await self._chat.hello()
+            for worker in self._chat.workers:
+                self._start(worker.run())
+            self._workers.extend(self._chat.workers)
+            self._start(self._chat.listen())
+        log.info("ready", address=self._settings.url)
+
+    async def _until_stopped(self, beginning: Coroutine[Any, Any, None]) -> None:
+        begun = asyncio.create_task(beginning)
+        stopped = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait({begun, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if begun.done():
+            begun.result()
+            await stopped
+        begun.cancel()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A part that ends by an error is a bug: rather stop and be restarted than limp."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("a part of the application failed", exc_info=error)
+            self._failed = True
+            self._stopping.set()
+
+    async def _close(self, server: WebServer, serving: asyncio.Task[None]) -> None:
+        log.info("stopping")
+        await asyncio.gather(*(worker.stop(WORKERS_PATIENCE) for worker in self._workers))
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        server.should_exit = True
+        await asyncio.gather(*(close() for close in self._closers), return_exceptions=True)
+        await serving
+        self._db.close()
+        log.info("stopped")
+
+    def _serve(self) -> FastAPI:
+        """Put the embedded payment request service together."""
+        settings = self._settings
+        own = self._db.run(lambda tx: apps.ensure_embedded_app(tx, self._vault, now()))
+        self._own = own
+        allow = AllowList.parse(settings.webhook_allow)
+        notifier = Notifier(self._db, self._vault, now, allow, internal={INTERNAL_HOST: self._here})
+        self._workers.append(Worker(self._db, notifier.job, now))
+        self._closers.append(notifier.close)
+        service = Service(
+            db=self._db,
+            now=now,
+            public_url=settings.url,
+            embedded_app_id=own.app_id,
+            allow=allow,
+            reservation=settings.reservation_seconds * 1000,
+            api_rate=settings.api_rate,
+            payer_rate=settings.payer_rate,
+        )
+        return create_app(service)
+
+    def _talk(self) -> TelegramSide:
+        """Put the Telegram side together, with the service it is to use."""
+        settings = self._settings
+        if settings.payments_url:
+            app_id, app_secret = settings.app_id or "", _secret(settings.app_secret) or ""
+            base, receiver = settings.payments_url, settings.url
+            proof = Proof(app_secret, _secret(settings.webhook_secret))
+        else:
+            host, port = self._here()
+            app_id, app_secret = self._own.app_id, self._own.app_secret
+            base, receiver = f"http://{host}:{port}", f"http://{INTERNAL_HOST}"
+            proof = Proof(app_secret, self._own.webhook_secret)
+        side = TelegramSide(
+            settings, self._db, self._vault, now,
+            client=Client(base, app_id, app_secret), proof=proof, receiver=receiver,
+        )  # fmt: skip
+        for router in side.routers():
+            self._app.include_router(router)
+        self._ops.checks["telegram"] = side.trouble
+        self._closers.append(side.close)
+        return side
+
+    def _here(self) -> tuple[str, int]:
+        """Where this process reaches itself."""
+        return loopback(self._settings.host), self._socket.getsockname()[1]
+
+    async def _sweep(self) -> None:
+        """Once an hour, drop what was settled long ago."""
+        while True:
+            moment = now()
+            await self._db.transaction(
+                partial(outbox.forget, queue=WEBHOOKS, before=moment - DELIVERIES_KEPT)
+            )
+            if self._chat is not None:
+                await self._chat.sweep(moment)
+            await asyncio.sleep(SWEEP_SECONDS)
+
+
+def _secret(value: SecretStr | None) -> str | None:
+    return value.get_secret_value() if value is not None else None

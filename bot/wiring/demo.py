@@ -1,0 +1,46 @@
+"""The demo's stage: a Telegram of our own with people on it, beside the product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from bot.sandbox import people
+from bot.sandbox.server import routes
+from bot.sandbox.world import TOKEN, World
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from starlette.routing import BaseRoute
+
+    from bot.config import Settings
+
+DEMO_DATABASE = "sqlite:///data/demo.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What the demo adds: settings that point at the sandbox, its routes, how to close it."""
+
+    settings: Settings
+    routes: Sequence[BaseRoute]
+    close: Callable[[], Awaitable[None]]
+    page: str
+
+
+def prepare(settings: Settings) -> Stage:
+    """Set the stage; the operator's own database is left alone unless it is named."""
+    world = World()
+    people.cast(world)
+    here = f"http://127.0.0.1:{settings.port}"
+    chosen = "database_url" in settings.model_fields_set
+    changes = {
+        "bot_token": SecretStr(TOKEN),
+        "telegram_api_url": here,
+        "telegram_mode": "polling",
+        "database_url": settings.database_url if chosen else DEMO_DATABASE,
+    }
+    return Stage(settings.model_copy(update=changes), routes(world), world.close, f"{here}/chat")

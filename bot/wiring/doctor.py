@@ -1,0 +1,133 @@
+"""What the doctor looks at: everything that an operator can get wrong, and how to mend it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+from telegram import Bot
+from telegram.error import InvalidToken, TelegramError
+
+from bot.core.db import open_database
+from bot.core.errors import BotError, PeerError, Refused
+
+if TYPE_CHECKING:
+    from bot.config import Settings
+
+from bot.chat.client import Client
+from bot.wiring.application import open_vault
+from bot.wiring.process import loopback
+
+PATIENCE = httpx.Timeout(5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at; where it is not well, `text` says how to mend it."""
+
+    name: str
+    well: bool
+    text: str
+
+
+async def examine(settings: Settings) -> list[Finding]:
+    """Look at everything once; changes nothing."""
+    return [
+        *_database(settings),
+        await _token(settings),
+        *_public_url(settings),
+        await _reached(settings),
+        *await _payments(settings),
+    ]
+
+
+def _database(settings: Settings) -> list[Finding]:
+    try:
+        database = open_database(settings.database_url)
+    except BotError as error:
+        return [Finding("database", well=False, text=str(error))]
+    try:
+        open_vault(settings)
+        dead = database.run(
+            lambda tx: tx.query(
+                "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = 'dead' GROUP BY queue"
+            )
+        )
+    finally:
+        database.close()
+    told = ", ".join(f"{row['n']} in {row['queue']}" for row in dead)
+    findings = [Finding("database", well=True, text=settings.database_url)]
+    if told:
+        findings.append(
+            Finding(
+                "messages", well=False, text=f"given up: {told}; see deliveries list and the log"
+            )
+        )
+    return findings
+
+
+async def _token(settings: Settings) -> Finding:
+    if settings.bot_token is None:
+        return Finding("BOT_TOKEN", well=False, text="not set: BotFather on Telegram gives you one")
+    root, token = settings.telegram_api_url, settings.bot_token.get_secret_value()
+    try:
+        async with Bot(token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot") as bot:
+            me = bot.bot
+    except InvalidToken:
+        return Finding("BOT_TOKEN", well=False, text="Telegram does not know it: copy it again")
+    except TelegramError as error:
+        text = f"Telegram at {root} is not reached ({type(error).__name__}): is there a network?"
+        return Finding("BOT_TOKEN", well=False, text=text)
+    if not me.supports_inline_queries:
+        text = (
+            f"@{me.username} has inline mode off: send /setinline to BotFather, or Share won't work"
+        )
+        return Finding("BOT_TOKEN", well=False, text=text)
+    return Finding("BOT_TOKEN", well=True, text=f"@{me.username}")
+
+
+def _public_url(settings: Settings) -> list[Finding]:
+    host = urlsplit(settings.url).hostname or ""
+    if "." not in host and ":" not in host:
+        text = f"{host} has no dot: Telegram refuses such links, so buttons become text"
+        return [Finding("PUBLIC_URL", well=False, text=text)]
+    if settings.public_url is None:
+        text = f"not set, so payers are sent to {settings.url}: give the address they reach"
+        return [Finding("PUBLIC_URL", well=False, text=text)]
+    return [Finding("PUBLIC_URL", well=True, text=settings.url)]
+
+
+async def _reached(settings: Settings) -> Finding:
+    """Ask for /livez from outside; a bot that does not run yet can't answer."""
+    inside = f"http://{loopback(settings.host)}:{settings.port}/livez"
+    async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as http:
+        if not await _answers(http, inside):
+            return Finding("server", well=True, text="not running, so its address was not tried")
+        if await _answers(http, f"{settings.url}/livez"):
+            return Finding("server", well=True, text=f"answers at {settings.url}")
+    text = f"runs, but {settings.url} does not lead to it: look at the proxy or the tunnel"
+    return Finding("server", well=False, text=text)
+
+
+async def _answers(http: httpx.AsyncClient, url: str) -> bool:
+    try:
+        return (await http.get(url)).is_success
+    except httpx.HTTPError:
+        return False
+
+
+async def _payments(settings: Settings) -> list[Finding]:
+    if settings.payments_url is None or settings.app_secret is None:
+        return []
+    client = Client(
+        settings.payments_url, settings.app_id or "", settings.app_secret.get_secret_value()
+    )
+    try:
+        await client.list()
+    except (PeerError, Refused) as error:
+        return [Finding("PAYMENTS_URL", well=False, text=f"{settings.payments_url}: {error}")]
+    finally:
+        await client.close()
+    return [Finding("PAYMENTS_URL", well=True, text=settings.payments_url)]

@@ -1,0 +1,86 @@
+"""What belongs to the process: its socket, its signals, its web server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import ipaddress
+import os
+import signal
+import socket
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from bot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.types import ASGIApp
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+BACKLOG = 2048
+OF_THE_PORT = (errno.EADDRINUSE, errno.EACCES)
+
+
+class WebServer(uvicorn.Server):
+    """uvicorn without its own signal handlers, which would end the process by the signal."""
+
+    def __init__(self, app: ASGIApp, proxies: tuple[str, ...], patience: float) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=True,
+                forwarded_allow_ips=list(proxies),
+                timeout_graceful_shutdown=int(patience),
+            )
+        )
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to the application."""
+        yield
+
+
+@contextlib.contextmanager
+def stop_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` on SIGTERM and SIGINT while the block runs."""
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open the listening socket. Raises ConfigError where the address can't be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        if error.errno in OF_THE_PORT:
+            told = f"PORT: {host}:{port} can't be listened on ({os.strerror(error.errno)}):"
+            problem = f"{told} choose another, as in PORT=8081"
+        else:
+            problem = f"HOST: {host} is no address of this machine: try 127.0.0.1 or 0.0.0.0"
+        raise ConfigError([problem]) from error
+
+
+def loopback(host: str) -> str:
+    """Give the address under which a listener on `host` is reached from its own machine."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if not address.is_unspecified:
+        return host
+    return "127.0.0.1" if address.version == 4 else "::1"  # noqa: PLR2004 - IP versions

@@ -1,0 +1,185 @@
+"""The Telegram side put together: the parts of the chat, what runs them, in which order."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from functools import partial
+from typing import TYPE_CHECKING
+
+import httpx
+import structlog
+from telegram import Bot
+from telegram.error import InvalidToken, TelegramError
+from telegram.request import HTTPXRequest
+
+from bot.chat import profile
+from bot.chat.calls import Calls
+from bot.chat.inline import Inline
+from bot.chat.queues import FAILED_FOR, SEEN_FOR, make_queues
+from bot.chat.receiver import PATH as RECEIVER_PATH
+from bot.chat.receiver import Proof, Receiver
+from bot.chat.sender import Sender
+from bot.chat.updates import KINDS, WEBHOOK_PATH, Intake, Poller, receive_updates
+from bot.chat.usecases import Chat
+from bot.core import lanes, outbox, tls, vault
+from bot.core.errors import ConfigError
+from bot.core.worker import Job, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fastapi import APIRouter
+
+    from bot.chat.client import Client
+    from bot.config import Settings
+    from bot.core.db import Database
+    from bot.core.vault import Vault
+
+log = structlog.get_logger()
+
+HELLO_AGAIN = (1.0, 2.0, 5.0, 15.0, 30.0)
+"""Seconds between attempts to reach Telegram at the start."""
+
+CONNECTIONS = 8
+"""Few on purpose: the client's pool costs more than it gives beyond."""
+
+READ_SECONDS = 20.0
+
+
+class TelegramSide:
+    """The chat with everything it needs; `proof` and `service` say how the service is reached."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        db: Database,
+        keys: Vault,
+        now: Callable[[], int],
+        *,
+        client: Client,
+        proof: Proof,
+        receiver: str,
+    ) -> None:
+        if settings.bot_token is None:
+            raise ConfigError(["BOT_TOKEN: is needed; BotFather gives it to you on Telegram"])
+        token = settings.bot_token.get_secret_value()
+        self._settings = settings
+        self._db = db
+        self._now = now
+        self._client = client
+        self._problem: str | None = "not reached yet"
+        self._queues = make_queues(
+            settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate
+        )
+        self._bot = _make_bot(settings.telegram_api_url, token)
+        self._secret = db.run(
+            lambda tx: vault.keep(tx, keys, "telegram-webhook", vault.new_password)
+        )
+        chat = Chat(
+            db, self._queues, now,
+            bot_name=lambda: self._bot.username,
+            allowed=frozenset(settings.allowed_sellers),
+        )  # fmt: skip
+        self._receiver = Receiver(db, chat, proof, now)
+        inline = Inline(self._bot, chat)
+        bot_id = int(token.partition(":")[0])
+        self._intake = Intake(db, self._queues.updates, bot_id, now, inline.answer)
+        self._poller = Poller(settings.telegram_api_url, token, self._intake)
+        sender = Sender(db, self._bot, self._queues, now)
+        calls = Calls(
+            db, client, self._queues, now,
+            receiver=f"{receiver}{RECEIVER_PATH}",
+            instrument=settings.instrument_currency,
+        )  # fmt: skip
+        self.workers = [
+            Worker(db, job, now)
+            for job in (
+                Job(self._queues.updates, chat.take),
+                Job(self._queues.calls, calls.perform),
+                Job(self._queues.messages, sender.send, CONNECTIONS),
+                Job(self._queues.answers, sender.answer, CONNECTIONS),
+            )
+        ]
+
+    def routers(self) -> list[APIRouter]:
+        """Give the routes of the receiver and, in webhook mode, of Telegram's updates."""
+        webhook = self._settings.telegram_mode == "webhook"
+        updates = [receive_updates(self._intake, self._secret)] if webhook else []
+        return [self._receiver.router(), *updates]
+
+    async def trouble(self) -> str | None:
+        """Say what stands between us and Telegram, None where nothing does."""
+        return self._problem
+
+    async def hello(self) -> None:
+        """Introduce ourselves to Telegram, as often as it takes.
+
+        Raises ConfigError where Telegram refuses the token.
+        """
+        for wait in itertools.chain(HELLO_AGAIN, itertools.repeat(HELLO_AGAIN[-1])):
+            try:
+                await self._introduce()
+                await self._choose_mode()
+            except TelegramError as error:
+                self._problem = type(error).__name__
+                log.warning("telegram not reached", reason=self._problem, again_in=wait)
+                await asyncio.sleep(wait)
+            else:
+                self._problem = None
+                log.info("telegram reached", bot=self._bot.username)
+                return
+
+    async def _introduce(self) -> None:
+        try:
+            await self._bot.initialize()
+        except InvalidToken:
+            raise ConfigError(["BOT_TOKEN: Telegram does not know it: copy it again"]) from None
+
+    async def listen(self) -> None:
+        """Take updates until cancelled; in webhook mode they come by themselves."""
+        await profile.present(self._bot)
+        if self._settings.telegram_mode == "polling":
+            await self._poller.run()
+
+    async def sweep(self, moment: int) -> None:
+        """Drop what is remembered of messages and lanes for longer than it is of use."""
+        queues = self._queues
+        for queue in (queues.updates, queues.calls, queues.messages, queues.answers):
+            kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
+            await self._db.transaction(partial(outbox.forget, queue=queue, before=moment - kept))
+            await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._poller.close()
+        await self._client.close()
+        await self._bot.shutdown()
+
+    async def _choose_mode(self) -> None:
+        if self._settings.telegram_mode == "webhook":
+            await self._bot.set_webhook(
+                url=f"{self._settings.url}{WEBHOOK_PATH}",
+                secret_token=self._secret,
+                allowed_updates=list(KINDS),
+                drop_pending_updates=False,
+            )
+            return
+        try:
+            await self._bot.delete_webhook(drop_pending_updates=False)
+        except InvalidToken:
+            log.warning("this bot api server knows no webhooks")
+
+
+def _make_bot(root: str, token: str) -> Bot:
+    limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+    request = HTTPXRequest(
+        connection_pool_size=CONNECTIONS,
+        read_timeout=READ_SECONDS,
+        pool_timeout=READ_SECONDS,
+        httpx_kwargs={"limits": limits, "verify": tls.context()},
+    )
+    return Bot(
+        token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot",
+        request=request, get_updates_request=request,
+    )  # fmt: skip
