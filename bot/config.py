@@ -14,13 +14,16 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from bot.core import money
+from bot.core import money, signing
 from bot.core.addresses import AllowList
 from bot.core.db import sqlite_path
 from bot.core.errors import BotError, ConfigError
 from bot.core.rates import Rate, parse_rate
 
-WEBHOOK_PORTS = "443, 80, 88 or 8443"
+TELEGRAM = "https://api.telegram.org"
+WEBHOOK_PORTS = (443, 80, 88, 8443)
+"""Where Telegram delivers updates (core.telegram.org/bots/api#setwebhook); a Bot API server of
+one's own delivers anywhere, over plain http too."""
 
 
 def _split(value: Any) -> Any:
@@ -44,7 +47,7 @@ def _checked(check: Any) -> AfterValidator:
 
 def _root(value: str) -> str:
     parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
         raise ValueError("write a whole address, such as https://example.org")
     if parts.query or parts.fragment or parts.username:
         raise ValueError("write the address without user, query and fragment")
@@ -57,6 +60,10 @@ def _token(value: SecretStr) -> SecretStr:
     return value
 
 
+def _signing_secret(value: SecretStr) -> None:
+    signing.check_secret(value.get_secret_value())
+
+
 def _currency(value: str) -> str:
     money.exponent(value)
     return value
@@ -66,10 +73,6 @@ def _network(values: tuple[str, ...]) -> None:
     for value in values:
         if value != "*":
             ipaddress.ip_network(value, strict=False)
-
-
-def _empty_is_none(value: Any) -> Any:
-    return None if isinstance(value, str) and not value.strip() else value
 
 
 RateSetting = Annotated[Rate | None, NoDecode, BeforeValidator(parse_rate)]
@@ -89,14 +92,14 @@ class Settings(BaseSettings):
     )
 
     bot_token: Annotated[SecretStr, AfterValidator(_token)] | None = None
-    telegram_api_url: Root = "https://api.telegram.org"
+    telegram_api_url: Root = TELEGRAM
     telegram_mode: Literal["polling", "webhook"] = "polling"
     telegram_rate: RateSetting = Rate(30, 1)
     telegram_chat_rate: RateSetting = Rate(1, 1)
     telegram_group_rate: RateSetting = Rate(20, 60)
     public_url: Root | None = None
     host: str = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535)] = 8080
+    port: Annotated[int, Field(ge=1, le=65535)] = 8080
     forwarded_allow_ips: Annotated[Names, AfterValidator(lambda v: (_network(v), v)[1])] = (
         "127.0.0.1",
     )
@@ -105,7 +108,7 @@ class Settings(BaseSettings):
     payments_url: Root | None = None
     app_id: str | None = None
     app_secret: SecretStr | None = None
-    webhook_secret: SecretStr | None = None
+    webhook_secret: Annotated[SecretStr, _checked(_signing_secret)] | None = None
     instrument_currency: Annotated[str, _checked(_currency)] | None = None
     rail: Literal["sandbox"] = "sandbox"
     reservation_seconds: Annotated[int, Field(ge=1, le=86_400)] = 900
@@ -156,5 +159,10 @@ def _together(settings: Settings) -> Any:
             yield "APP_ID: PAYMENTS_URL needs the application's id at that server"
         if not settings.app_secret:
             yield "APP_SECRET: PAYMENTS_URL needs the application's secret at that server"
-    if settings.telegram_mode == "webhook" and not settings.url.startswith("https://"):
-        yield "PUBLIC_URL: TELEGRAM_MODE=webhook needs an https address that Telegram can reach"
+    if settings.telegram_mode == "webhook" and settings.telegram_api_url == TELEGRAM:
+        address = urlsplit(settings.url)
+        if address.scheme != "https":
+            yield "PUBLIC_URL: TELEGRAM_MODE=webhook needs an https address that Telegram can reach"
+        elif (address.port or WEBHOOK_PORTS[0]) not in WEBHOOK_PORTS:
+            ports = ", ".join(map(str, WEBHOOK_PORTS))
+            yield f"PUBLIC_URL: Telegram delivers updates to the ports {ports} only"

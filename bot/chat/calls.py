@@ -17,7 +17,7 @@ from bot.chat.handlers import changed, said
 from bot.chat.replies import Reply, escaped
 from bot.chat.usecases import card_of
 from bot.core import money, outbox
-from bot.core.errors import InvalidBody, NotFound, PeerError, Refused
+from bot.core.errors import InvalidBody, NotFound, Overloaded, PeerError, Refused
 from bot.core.texts import t
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ BACKOFF = (1_000, 3_000, 10_000, 30_000, 60_000)
 
 PATIENCE = 20 * 3600 * 1000
 """Milliseconds after which a create is given up; the service knows its key for 24 hours."""
+
+LONGEST_RETRY_AFTER = 3600 * 1000
+"""Milliseconds that the service may ask us to wait; a seller waits at the other end."""
 
 EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
 """The interface's expirationType of each kind (section 1)."""
@@ -163,7 +166,7 @@ class Calls:
         elif isinstance(error, Refused):
             self._refused(tx, message, listing, error)
         elif message.body["call"] == "create":
-            self._postponed(tx, message, listing)
+            self._postponed(tx, message, listing, error)
         else:
             self._silent(tx, message, listing)
 
@@ -192,7 +195,9 @@ class Calls:
             store.set_state(tx, listing.id, store.FAILED)
         self._done(tx, message)
 
-    def _postponed(self, tx: Transaction, message: Message, listing: Listing) -> None:
+    def _postponed(
+        self, tx: Transaction, message: Message, listing: Listing, error: Exception
+    ) -> None:
         """Keep trying to create; the seller is told at the first failure and at the end."""
         now = self._now()
         if now - message.created_at > PATIENCE:
@@ -202,7 +207,9 @@ class Calls:
             return
         if message.attempts == 1:
             self._tell(tx, message, "service-waiting", name=escaped(listing.wish.name))
-        due_at = now + BACKOFF[min(message.attempts, len(BACKOFF)) - 1]
+        asked = error.retry_after or 0 if isinstance(error, Overloaded) else 0
+        wait = BACKOFF[min(message.attempts, len(BACKOFF)) - 1]
+        due_at = now + max(wait, int(min(asked * 1000, LONGEST_RETRY_AFTER)))
         outbox.retry(tx, self._queues.calls, message, due_at, "the service does not answer")
 
     def _silent(self, tx: Transaction, message: Message, listing: Listing) -> None:

@@ -97,7 +97,7 @@ def delete_question(card: Card, language: str) -> Reply:
     if card.paid_count:
         text = f"{text}\n{t(language, 'delete-paid', paid=card.paid_count)}"
     yes = Button(t(language, "button-delete-yes"), action=("delete-yes", card.listing_id))
-    no = Button(t(language, "button-delete-no"), action=("card", card.listing_id))
+    no = Button(t(language, "button-delete-no"), action=("refresh", card.listing_id))
     return Reply(text, ((yes,), (no,)))
 
 

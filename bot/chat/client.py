@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import httpx
 
-from bot.core import errors, exact
+from bot.core import errors, exact, outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +24,8 @@ PATH = "/v3/paymentRequests"
 TIMEOUT = httpx.Timeout(15.0, connect=5.0)
 LONGEST_EXPIRATION = 315_360_000
 """Seconds; the interface has no way to say `never` that every server knows."""
+LONGEST_TEXT = 2048
+"""Characters of an id or a link; a longer one fits no QR code and no button."""
 
 REFUSALS: dict[int, type[errors.Refused]] = {
     400: errors.InvalidBody,
@@ -84,6 +87,8 @@ class Client:
             headers={"App-Id": app_id, "App-Secret": app_secret, "Accept": "application/json"},
             timeout=TIMEOUT,
             follow_redirects=False,
+            verify=outgoing.context(),
+            trust_env=outgoing.leaves_network(base_url),
             limits=httpx.Limits(max_connections=8),
         )
 
@@ -97,12 +102,12 @@ class Client:
         The interface has no such call: a server without it is asked for its list.
         """
         try:
-            return _answer(await self._call("GET", f"{PATH}/{request_id}"))
+            return _answer(await self._call("GET", _path(request_id)))
         except (errors.NotFound, errors.MethodNotAllowed):
-            found = [item for item in await self.list() if item.id == request_id]
-            if not found:
-                raise
-            return found[0]
+            for item in await self.list():
+                if item.id == request_id:
+                    return item
+            raise errors.NotFound from None
 
     async def list(self) -> list[Answer]:
         """Give all requests of the application (4.2)."""
@@ -118,11 +123,11 @@ class Client:
 
     async def stop(self, request_id: str) -> None:
         """End a request now, by an edit (4.3)."""
-        await self._call("PUT", f"{PATH}/{request_id}", {"expirationInSeconds": 1})
+        await self._call("PUT", _path(request_id), {"expirationInSeconds": 1})
 
     async def resume(self, request_id: str) -> None:
         """Let a stopped request be paid again, by an edit (4.3)."""
-        path = f"{PATH}/{request_id}"
+        path = _path(request_id)
         try:
             await self._call("PUT", path, {"expirationInSeconds": None})
         except errors.InvalidBody:
@@ -131,7 +136,7 @@ class Client:
     async def delete(self, request_id: str) -> None:
         """Remove a request (4.4); one that is gone already is no error."""
         try:
-            await self._call("DELETE", f"{PATH}/{request_id}")
+            await self._call("DELETE", _path(request_id))
         except errors.NotFound:
             return
 
@@ -155,6 +160,11 @@ class Client:
         except httpx.HTTPError as error:
             raise errors.Unreachable(f"{type(error).__name__} at {method} {path}") from error
         return _read(response)
+
+
+def _path(request_id: str) -> str:
+    """Another server's ids may be any text."""
+    return f"{PATH}/{quote(request_id, safe='')}"
 
 
 def _read(response: httpx.Response) -> Any:
@@ -223,7 +233,7 @@ def _answer(data: Any) -> Answer:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT or not value.isprintable():
         raise TypeError(value)
     return value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bot.chat.replies import Action, Reply
+
+COMMAND = re.compile(r"/(\S*)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,26 +134,24 @@ def answered(query_id: str, toast: str | None) -> dict[str, Any]:
 def _spoke(message: TelegramMessage, user: User, bot_name: str) -> Spoke | None:
     person = _person(user, message.chat.id, message.chat.type)
     text = message.text or message.caption or ""
-    if not text.startswith("/"):
+    command = COMMAND.fullmatch(text)
+    if command is None:
         return Spoke(person, text)
-    word, _, rest = text[1:].partition(" ")
-    word, newline, more = word.partition("\n")
-    name, _, addressee = word.partition("@")
+    name, _, addressee = command[1].partition("@")
     if addressee and addressee.lower() != bot_name.lower():
         return None
-    return Spoke(person, f"{more}{newline}{rest}".strip(), name.lower())
+    return Spoke(person, command[2].strip(), name.lower())
 
 
 def _tapped(query: CallbackQuery) -> Tapped:
     message = query.message
-    touchable = isinstance(message, TelegramMessage)
     chat_id = message.chat.id if message else query.from_user.id
     chat_type = message.chat.type if message else ChatType.PRIVATE
     return Tapped(
         person=_person(query.from_user, chat_id, chat_type),
         query_id=query.id,
         action=decode(query.data or ""),
-        message_id=message.message_id if message and touchable else None,
+        message_id=message.message_id if message and message.is_accessible else None,
         picture=_has_picture(message),
     )
 

@@ -22,6 +22,7 @@ from telegram.error import TelegramError
 from bot.chat.cards import Card, shared_article
 from bot.chat.handlers import Searched, read
 from bot.chat.keyboards import markup
+from bot.chat.usecases import FROM_INLINE
 from bot.core.texts import choose, t
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Inline:
             cache_time=0,
             is_personal=True,
             next_offset=following,
-            button=InlineQueryResultsButton(t(language, "inline-new"), start_parameter="new"),
+            button=InlineQueryResultsButton(t(language, "inline-new"), start_parameter=FROM_INLINE),
         )
 
 

@@ -16,6 +16,9 @@ CHAT_BURST = 4
 SEEN_FOR = 48 * 3600 * 1000
 """Milliseconds that handled updates are remembered; Telegram hands out none older than a day."""
 
+FAILED_FOR = 30 * 24 * 3600 * 1000
+"""Milliseconds that messages which were given up can be looked at."""
+
 
 @dataclass(frozen=True, slots=True)
 class Queues:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
+from starlette.requests import ClientDisconnect
 
 from bot.chat import store
 from bot.chat.store import Payment
@@ -103,7 +104,7 @@ class Receiver:
         if self._proof.webhook_secret is None:
             told = data.get("appSecret")
             known = self._proof.app_secret
-            if not isinstance(told, str) or not hmac.compare_digest(told.encode(), known.encode()):
+            if not isinstance(told, str) or not _same(told, known):
                 raise Unauthorized("The body's appSecret is missing or wrong.")
             return
         now = datetime.fromtimestamp(self._now() / 1000, UTC)
@@ -113,12 +114,19 @@ class Receiver:
             raise Unauthorized(f"The signature does not hold: {error}") from error
 
 
+def _same(told: str, known: str) -> bool:
+    return hmac.compare_digest(told.encode("utf-8", "replace"), known.encode())
+
+
 async def _body(request: Request) -> bytes:
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            raise BodyTooLarge
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > LARGEST_BODY:
+                raise BodyTooLarge
+    except ClientDisconnect:
+        raise InvalidBody("The body breaks off.") from None
     return body
 
 
@@ -152,8 +160,8 @@ def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | 
 
 def _id(data: Mapping[str, Any], field: str) -> str:
     value = data.get(field)
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_ID:
-        raise InvalidBody(f"{field} is missing.")
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_ID or not value.isprintable():
+        raise InvalidBody(f"{field} is missing or no id.")
     return value
 
 

@@ -55,6 +55,9 @@ POINTLESS = (
 )
 """Telegram's answers after which nothing is left to do."""
 
+TOO_MANY = "too many requests"
+"""A 429 that does not say how long to wait is a refusal all the same."""
+
 CHAT_GONE = ("chat not found", "user is deactivated", "chat_write_forbidden", "need administrator")
 
 
@@ -89,12 +92,14 @@ def verdict(error: TelegramError, attempts: int) -> Verdict:
             found = Verdict(Fate.MOVED, "the group became a supergroup", error.new_chat_id)
         case Forbidden():
             found = Verdict(Fate.PAUSED, error.message)
+        case InvalidToken() if "not found" in error.message.lower():
+            found = Verdict(Fate.DEAD, "this Bot API server has no such method")
         case InvalidToken():
             found = Verdict(Fate.AGAIN, "Telegram refuses the token", BACKOFF[-1])
         case BadRequest():
             found = _bad_request(error)
-        case NetworkError() if _in_doubt(error):
-            found = Verdict(Fate.IN_DOUBT, "Telegram's answer was lost", wait)
+        case _ if _in_doubt(error):
+            found = Verdict(Fate.IN_DOUBT, f"Telegram's answer was lost: {_told(error)}", wait)
         case _:
             found = Verdict(Fate.AGAIN, _told(error), wait)
     return found
@@ -109,10 +114,17 @@ def _bad_request(error: BadRequest) -> Verdict:
     return Verdict(Fate.DEAD, error.message)
 
 
-def _in_doubt(error: NetworkError) -> bool:
-    """Whether the call may have arrived: no answer came, and something was sent."""
+def _in_doubt(error: TelegramError) -> bool:
+    """Whether the call may have been done: something was sent, and no answer says what came of it.
+
+    A 5xx says nothing, nor does an answer that is no JSON.
+    """
     cause = error.__cause__
-    return isinstance(cause, httpx.HTTPError) and not isinstance(cause, UNSENT)
+    if isinstance(cause, httpx.HTTPError):
+        return not isinstance(cause, UNSENT)
+    unread = isinstance(cause, ValueError | TelegramError)
+    unclear = isinstance(error, NetworkError) and cause is None
+    return unread or (unclear and TOO_MANY not in error.message.lower())
 
 
 def _milliseconds(error: RetryAfter) -> int:
@@ -180,6 +192,9 @@ class Sender:
 
     def _pause(self, tx: Transaction, queue: Queue, message: Message, why: str) -> None:
         """Keep a chat's alerts until it can be written to again; the rest is of no use then."""
+        if queue is self._queues.answers:  # a lane that nothing would resume
+            outbox.bury(tx, queue, message, self._now(), why)
+            return
         if message.priority == outbox.ALERT:
             outbox.retry(tx, queue, message, self._now(), why)
         else:

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import structlog
 from fastapi import APIRouter, Request, Response
+from starlette.requests import ClientDisconnect
 
-from bot.core import exact, outbox
+from bot.core import exact, outbox, outgoing
 from bot.core.errors import BadAnswer, Overloaded, PeerError, Unauthorized, Unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
 
     from bot.core.db import Database, Transaction
     from bot.core.lanes import Queue
@@ -31,6 +34,9 @@ KINDS = ("message", "callback_query", "inline_query", "my_chat_member")
 """The updates asked for, always named: else Telegram keeps to what was asked for last."""
 
 POLL_SECONDS = 50
+SHORTEST_WAIT = 0.05
+"""Seconds between polls of a server that does not hold the call open."""
+
 BACKOFF = (1.0, 2.0, 5.0, 15.0, 30.0)
 WEBHOOK_PATH = "/telegram/updates"
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
@@ -63,9 +69,15 @@ class Intake:
             await self._db.transaction(lambda tx: self._store(tx, kept))
         for update in sound:
             if "inline_query" in update:
-                task = asyncio.create_task(self._inline(update))
+                task = asyncio.create_task(self._answer(update))
                 self._answering.add(task)
                 task.add_done_callback(self._answering.discard)
+
+    async def _answer(self, update: dict[str, Any]) -> None:
+        try:
+            await self._inline(update)
+        except Exception:
+            log.exception("inline query not answered", id=update["update_id"])
 
     def _store(self, tx: Transaction, updates: Iterable[dict[str, Any]]) -> None:
         now = self._now()
@@ -77,43 +89,64 @@ class Intake:
 class Poller:
     """Asks Telegram for updates, one long call after the other."""
 
-    def __init__(self, root: str, token: str, intake: Intake) -> None:
-        self._http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, read=POLL_SECONDS + 10.0))
+    def __init__(
+        self,
+        root: str,
+        token: str,
+        intake: Intake,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._http = httpx.AsyncClient(
+            timeout=httpx.Timeout(10.0, read=POLL_SECONDS + 10.0),
+            verify=outgoing.context(),
+            trust_env=outgoing.leaves_network(root),
+        )
         self._url = f"{root}/bot{token}/getUpdates"
         self._intake = intake
+        self._sleep = sleep
         self._offset: int | None = None
 
     async def run(self) -> None:
         """Poll until cancelled; failures are waited out."""
         failures = 0
         while True:
+            wait = BACKOFF[min(failures, len(BACKOFF) - 1)]
+            failures += 1
             try:
                 await self._once()
                 failures = 0
+                continue
             except (PeerError, Unauthorized) as error:
-                wait = BACKOFF[min(failures, len(BACKOFF) - 1)]
-                failures += 1
                 if isinstance(error, Overloaded) and error.retry_after:
                     wait = error.retry_after
                 log.warning("no updates from telegram", reason=str(error), again_in=wait)
-                await asyncio.sleep(wait)
+            except Exception:
+                log.exception("updates not stored, so not confirmed", again_in=wait)
+            await self._sleep(wait)
 
     async def close(self) -> None:
         """Close the connection."""
         await self._http.aclose()
 
     async def _once(self) -> None:
-        updates = await self._ask({"timeout": POLL_SECONDS, "allowed_updates": list(KINDS)})
+        asked = time.monotonic()
+        updates = await self._ask({"timeout": POLL_SECONDS, "allowed_updates": json.dumps(KINDS)})
+        if not updates and time.monotonic() - asked < SHORTEST_WAIT:
+            await self._sleep(SHORTEST_WAIT)
         await self._intake.take(updates)
-        ids = [update["update_id"] for update in updates if _is_update(update)]
+        ids = [update["update_id"] for update in updates if _has_id(update)]
+        if len(ids) < len(updates):
+            log.warning("updates that nobody can read", number=len(updates) - len(ids))
         if ids:
             self._offset = max(ids) + 1
+        elif updates:
+            raise BadAnswer("Telegram's updates have no update_id")
 
     async def _ask(self, params: dict[str, Any]) -> list[Any]:
         if self._offset is not None:
             params["offset"] = self._offset
         try:
-            response = await self._http.post(self._url, json=params)
+            response = await self._http.post(self._url, data=params)
             data = exact.loads(response.content)
         except httpx.HTTPError as error:
             raise Unreachable(type(error).__name__) from None
@@ -144,34 +177,43 @@ def receive_updates(intake: Intake, secret: str) -> APIRouter:
 
 def lane_of(update: dict[str, Any]) -> str:
     """Give the lane whose order an update keeps: its chat's id, else its person's."""
-    inner: Any = next((update[kind] for kind in KINDS if kind in update), {})
-    message = inner.get("message") or inner
-    chat = message.get("chat") or inner.get("from") or {}
-    return str(chat.get("id", 0))
+    inner = next((_object(update[kind]) for kind in KINDS if kind in update), {})
+    message = _object(inner.get("message")) or inner
+    chat = _object(message.get("chat")) or _object(inner.get("from"))
+    number = chat.get("id")
+    return str(number) if isinstance(number, int) else "0"
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _has_id(update: Any) -> bool:
+    return isinstance(update, dict) and isinstance(update.get("update_id"), int)
 
 
 def _is_update(update: Any) -> bool:
-    return (
-        isinstance(update, dict)
-        and isinstance(update.get("update_id"), int)
-        and all(isinstance(update.get(kind, {}), dict) for kind in KINDS)
-    )
+    return _has_id(update) and all(isinstance(update.get(kind, {}), dict) for kind in KINDS)
 
 
 def _refusal(status: int, data: dict[str, Any]) -> PeerError | Unauthorized:
     told = str(data.get("description", status))
     if status in {401, 404}:
         return Unauthorized("Telegram refuses the token")
-    parameters = data.get("parameters") or {}
-    return Overloaded(told, parameters.get("retry_after"))
+    wait = _object(data.get("parameters")).get("retry_after")
+    return Overloaded(told, float(wait) if isinstance(wait, int) else None)
 
 
 async def _body(request: Request) -> bytes:
+    """Give the body; empty for one that is too large or breaks off."""
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_UPDATE:
-            return b""
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > LARGEST_UPDATE:
+                return b""
+    except ClientDisconnect:
+        return b""
     return body
 
 

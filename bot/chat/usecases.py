@@ -39,6 +39,9 @@ PAGE = 8
 """Requests on one page of the list."""
 
 KINDS = ("donation", "oneoff", "drop")
+FROM_INLINE = "new"
+"""What `/start` brings from the button above inline results: a form is wanted at once."""
+
 CALLS = ("card", "refresh", "stop", "resume", "delete-yes")
 """Button words that need the service; the rest is answered from what we know."""
 
@@ -140,6 +143,8 @@ class Chat:
             self._follow(turn, form)
         else:
             self._page(turn, event.command)
+            if (event.command, event.text) == ("start", FROM_INLINE) and self._may_create(turn):
+                self._page(turn, "new")
 
     def _pressed(self, turn: Turn, tapped: Tapped) -> None:
         action = tapped.action or ("",)
@@ -193,6 +198,9 @@ class Chat:
     def _follow(self, turn: Turn, outcome: Outcome) -> None:
         """Carry out what the conversation decided."""
         person = turn.person
+        if outcome.wish is not None and not self._may_create(turn):
+            self._say(turn, Reply(t(turn.seller.language, "not-allowed")))
+            return
         store.save_draft(turn.tx, person.chat_id, person.id, outcome.draft, turn.now)
         if outcome.destination is not None:
             store.save_destination(turn.tx, person.id, outcome.destination)
@@ -257,6 +265,10 @@ class Chat:
         language = choose(None)
         if message.lane != "0":
             self._put(tx, int(message.lane), said(Reply(t(language, "update-failed")), language))
+        query = message.body.get("callback_query")
+        if isinstance(query, dict) and "id" in query:
+            body = answered(str(query["id"]), None)
+            outbox.put(tx, self._queues.answers, message.lane, body, self._now())
 
     def _may_create(self, turn: Turn) -> bool:
         return not self._allowed or turn.person.id in self._allowed

@@ -1,4 +1,4 @@
-"""Where webhooks may go: design.md section 4, the rules without any I/O.
+"""Where webhooks may go: the rules without any I/O.
 
 `check_url` judges an address as written, when a request is created; `is_forbidden` judges what a
 name resolved to, when it is dialled (`dialling`).

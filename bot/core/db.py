@@ -76,10 +76,7 @@ class Database:
     async def transaction(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` as one durable transaction; whatever it raises undoes it all."""
         loop = asyncio.get_running_loop()
-        result, woken = await loop.run_in_executor(self._writer, _run, self._write, work)
-        for topic in woken:
-            self.wake(topic)
-        return result
+        return await loop.run_in_executor(self._writer, self._commit, loop, work)
 
     async def query(self, sql: str, **params: object) -> list[Row]:
         """All rows of a SELECT, read beside the writer."""
@@ -118,6 +115,13 @@ class Database:
         for db in (self._write, *self._idle):
             db.conn.close()
 
+    def _commit(self, loop: asyncio.AbstractEventLoop, work: Callable[[Transaction], T]) -> T:
+        """Wake from here, so that it happens though nobody should wait for the result any more."""
+        result, woken = _run(self._write, work)
+        for topic in woken:
+            loop.call_soon_threadsafe(self.wake, topic)
+        return result
+
     def _select(self, sql: str, params: dict[str, object]) -> list[Row]:
         db = self._idle.pop()
         try:
@@ -131,11 +135,16 @@ def open_database(url: str) -> Database:
 
     Raises ConfigProblem where the URL is none of ours or the file can't be used.
     """
+    path = sqlite_path(url)
     try:
-        database = Database(sqlite_path(url))
-        database.migrate()
+        database = Database(path)
     except (sqlite3.Error, OSError) as error:
-        raise ConfigProblem(f"DATABASE_URL: {url} can't be used: {error}") from error
+        raise _unusable(url, error) from error
+    try:
+        database.migrate()
+    except sqlite3.Error as error:
+        database.close()
+        raise _unusable(url, error) from error
     return database
 
 
@@ -143,20 +152,28 @@ def sqlite_path(url: str) -> str:
     """Give the file of `sqlite:///relative` or `sqlite:////absolute`; else ConfigProblem."""
     parts = urlsplit(url)
     path = unquote(parts.path[1:])
-    if parts.scheme != "sqlite" or parts.netloc or not path:
+    if parts.scheme != "sqlite" or parts.netloc or path in {"", ":memory:"}:
         raise ConfigProblem(
             "DATABASE_URL: write sqlite:///data/bot.db or sqlite:////an/absolute/path"
         )
     return path
 
 
+def _unusable(url: str, error: Exception) -> ConfigProblem:
+    return ConfigProblem(f"DATABASE_URL: {url} can't be used: {error}")
+
+
 def _connect(path: str) -> SqliteUtils:
     conn = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
     )
-    conn.execute("PRAGMA journal_mode=WAL")
-    conn.execute("PRAGMA synchronous=FULL")
-    conn.execute("PRAGMA foreign_keys=ON")
+    try:
+        conn.execute("PRAGMA journal_mode=WAL")
+        conn.execute("PRAGMA synchronous=FULL")
+        conn.execute("PRAGMA foreign_keys=ON")
+    except sqlite3.Error:
+        conn.close()
+        raise
     return SqliteUtils(conn)
 
 

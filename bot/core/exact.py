@@ -10,8 +10,12 @@ import simplejson
 
 
 def dumps(value: Any) -> str:
-    """Write JSON; a Decimal becomes a number with the digits that it has."""
-    return str(simplejson.dumps(value, use_decimal=True, ensure_ascii=False, separators=(",", ":")))
+    """Write JSON; a Decimal becomes a number with the digits that it has.
+
+    Half a character (a lone surrogate, which JSON can carry and UTF-8 can't) stays an escape.
+    """
+    text = simplejson.dumps(value, use_decimal=True, ensure_ascii=False, separators=(",", ":"))
+    return str(text).encode("utf-8", "backslashreplace").decode()
 
 
 def loads(text: str | bytes) -> Any:

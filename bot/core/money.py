@@ -20,7 +20,7 @@ from babel.numbers import format_currency, format_decimal, get_currency_precisio
 
 from bot.core.errors import MoneyError
 
-MAX_AMOUNT = 1_000_000_000  # design.md section 4, "amounts", in major units
+MAX_AMOUNT = 1_000_000_000  # in major units; our bound
 MAX_MINOR = 2**63 - 1  # BIGINT
 MAX_TEXT = 64  # characters; a longer one is no amount
 

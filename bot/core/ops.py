@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
+import json
 import logging
 import re
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import structlog
 from fastapi import APIRouter, Request, Response
@@ -35,7 +37,11 @@ TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
 
 CHECK_SECONDS = 2.0
 QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio")
-"""Loggers that print addresses with the token in them, or every call."""
+"""Loggers that print addresses with the token in them, or every call.
+
+telegram.request prints a traceback for each answer that is no JSON: what came of a call is for
+its caller to say.
+"""
 
 
 def configure_logging(level: str, form: str, secrets: Iterable[str]) -> None:
@@ -64,6 +70,7 @@ def configure_logging(level: str, form: str, secrets: Iterable[str]) -> None:
     root.setLevel(level.upper())
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("telegram.request").setLevel(logging.CRITICAL)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -79,12 +86,18 @@ class Hide:
     """The last step of a log line: takes every secret out of the finished text."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = sorted((secret for secret in secrets if secret), key=len, reverse=True)
+        written = {form for secret in secrets if secret for form in _written(secret)}
+        self._secrets = sorted(written, key=len, reverse=True)
 
     def __call__(self, _logger: Any, _method: str, line: Any) -> Any:
         for secret in self._secrets:
             line = line.replace(secret, HIDDEN)
         return TOKEN_SHAPE.sub(HIDDEN, line)
+
+
+def _written(secret: str) -> tuple[str, ...]:
+    """Give a secret in every form in which a log line may have it: as JSON, quoted, in a URL."""
+    return secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, safe="")
 
 
 @dataclass(slots=True)

@@ -34,6 +34,11 @@ def new_secret() -> str:
     return PREFIX + base64.b64encode(randomness.token_bytes(SECRET_BYTES)).decode()
 
 
+def check_secret(secret: str) -> None:
+    """Return only if `secret` can sign; BadSignature says what is wrong with its form."""
+    _hook(secret)
+
+
 def sign(secrets: Sequence[str], message_id: str, now: datetime, body: bytes) -> dict[str, str]:
     """Headers for a UTF-8 body, one signature a secret, so that secrets can be rotated.
 

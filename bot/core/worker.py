@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,9 @@ LONGEST_WAIT = 1.0
 STUMBLE = 5_000
 """Milliseconds until a message comes again on which the handler itself failed."""
 
+STUMBLES = 10
+"""Tries after which such a message is set aside, for its lane would never go on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -45,22 +49,36 @@ class Worker:
         self._wake = db.listen(job.queue.name)
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     async def run(self) -> None:
         """Work until `stop`; what an earlier process left leased comes first."""
-        await self._db.transaction(lambda tx: outbox.recover(tx, self._job.queue))
-        while not self._stopping:
-            self._wake.clear()
-            wait = await self._round()
-            if not self._stopping and wait > 0:
-                await self._sleep(wait)
+        self._idle.clear()
+        try:
+            await self._db.transaction(lambda tx: outbox.recover(tx, self._job.queue))
+            while not self._stopping:
+                self._wake.clear()
+                wait = await self._round()
+                if not self._stopping and wait > 0:
+                    await self._sleep(wait)
+        finally:
+            self._idle.set()
 
     async def stop(self, patience: float) -> None:
-        """Claim no more and let what is under way finish, `patience` seconds at most."""
+        """Claim no more and let what is under way finish, `patience` seconds at most.
+
+        What has not finished by then is given up and comes again at the next start.
+        """
         self._stopping = True
         self._wake.set()
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=patience)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._idle.wait()  # a claim under way still hands out
+                if self._under_way:
+                    await asyncio.wait(self._under_way)
+        for task in self._under_way:
+            task.cancel()
 
     async def _round(self) -> float:
         room = self._job.room - len(self._under_way)
@@ -91,14 +109,18 @@ class Worker:
             await self._stumble(message, type(error).__name__)
 
     async def _stumble(self, message: Message, note: str) -> None:
-        due_at = self._now() + STUMBLE * message.attempts
-        queue = self._job.queue
         try:
-            await self._db.transaction(
-                lambda tx: outbox.retry(tx, queue, message, due_at, note, uncertain=True)
-            )
+            await self._db.transaction(lambda tx: self._give_back(tx, message, note))
         except Exception:
-            log.exception("message stays leased", queue=queue.name, id=message.id)
+            log.exception("message stays leased", queue=self._job.queue.name, id=message.id)
+
+    def _give_back(self, tx: Transaction, message: Message, note: str) -> None:
+        queue, now = self._job.queue, self._now()
+        if message.attempts < STUMBLES:
+            due_at = now + STUMBLE * message.attempts
+            outbox.retry(tx, queue, message, due_at, note, uncertain=True)
+        else:
+            outbox.bury(tx, queue, message, now, note)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._under_way.discard(task)

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -84,6 +84,8 @@ def _caller(world: World) -> Callable[[Request], Any]:
             return await _answer(world, name, await params_of(request))
         except ApiError as error:
             return _refusal(error)
+        except ClientDisconnect:
+            return Cut()
 
     return call
 

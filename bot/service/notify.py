@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 import structlog
 
-from bot.core import outbox, signing, tls
+from bot.core import outbox, outgoing, signing
 from bot.core.dialling import GuardedTransport
 from bot.core.errors import ConfigProblem, ForbiddenAddress
 from bot.core.worker import Job
@@ -116,7 +116,7 @@ class Notifier:
         nothing = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         self._client = httpx.AsyncClient(
             transport=GuardedTransport(
-                allow, internal=internal, verify=tls.context(), limits=limits
+                allow, internal=internal, verify=outgoing.context(), limits=limits
             ),
             timeout=TIMEOUT,
             follow_redirects=False,

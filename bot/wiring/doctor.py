@@ -33,7 +33,7 @@ class Finding:
 
 
 async def examine(settings: Settings) -> list[Finding]:
-    """Look at everything once; changes nothing."""
+    """Look at everything once; a database that is not there yet is made."""
     return [
         *_database(settings),
         await _token(settings),

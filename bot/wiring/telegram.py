@@ -22,7 +22,7 @@ from bot.chat.receiver import Proof, Receiver
 from bot.chat.sender import Sender
 from bot.chat.updates import KINDS, WEBHOOK_PATH, Intake, Poller, receive_updates
 from bot.chat.usecases import Chat
-from bot.core import lanes, outbox, tls, vault
+from bot.core import lanes, outbox, outgoing, vault
 from bot.core.errors import ConfigError
 from bot.core.worker import Job, Worker
 
@@ -177,7 +177,11 @@ def _make_bot(root: str, token: str) -> Bot:
         connection_pool_size=CONNECTIONS,
         read_timeout=READ_SECONDS,
         pool_timeout=READ_SECONDS,
-        httpx_kwargs={"limits": limits, "verify": tls.context()},
+        httpx_kwargs={
+            "limits": limits,
+            "verify": outgoing.context(),
+            "trust_env": outgoing.leaves_network(root),
+        },
     )
     return Bot(
         token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot",

@@ -15,7 +15,7 @@ from bot.core.texts import t
 if TYPE_CHECKING:
     from decimal import Decimal
 
-# design.md section 4, "bounds".
+# Our bounds, where the interface shows none (section 8).
 MAX_NAME = 100
 MAX_DESCRIPTION = 500
 MAX_DESTINATION = 512  # as the service has it: some wallet identifiers are long

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bot.service.page.view import Reader
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
+ICON = (TEMPLATES / "icon.svg").read_bytes()
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",

@@ -154,3 +154,9 @@ async def stylesheet(name: str, digest: str) -> Response:
         raise NotFound
     headers = PICTURE | {"Cache-Control": FOREVER}
     return Response(render.asset(name)[0], headers=headers, media_type="text/css")
+
+
+@router.api_route("/favicon.ico", methods=["GET", "HEAD"])
+async def icon() -> Response:
+    """Give the icon that browsers ask for by themselves, under each of our pages."""
+    return Response(render.ICON, headers=PICTURE, media_type="image/svg+xml")

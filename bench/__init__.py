@@ -1,0 +1,1 @@
+"""The figures of the product, each beside a yardstick that is measured in the same run."""

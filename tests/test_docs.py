@@ -1,0 +1,218 @@
+"""The documents hold to the code: settings, commands, addresses, links."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from PIL import Image
+from starlette.routing import BaseRoute, Match
+
+from bot import config
+from bot.chat import usecases
+from bot.chat.conversation.answers import COMMANDS
+from bot.chat.usecases import KINDS
+from bot.cli import main
+from bot.core.ops import Ops
+from bot.sandbox.server import routes as sandbox_routes
+from bot.sandbox.world import World
+from bot.service.app import create_app
+from bot.service.deps import Service
+
+if TYPE_CHECKING:
+    from bot.core.db import Database
+
+ROOT = Path(__file__).parents[1]
+README, TOUR = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+PAGES = [README, TOUR, ROOT / "CHANGELOG.md", *DECISIONS]
+PARTS = ["## Context", "## Decision", "## Consequences"]
+BOTFATHER = {"/newbot", "/setinline"}
+MOST_WORDS = 600
+MOST_BYTES = 200_000
+
+EXAMPLE = re.compile(r"#([A-Z_]+)=(\S*)  # (\S.*)")
+TARGET = re.compile(r"\bmake ([a-z]+)\b")
+COMMAND = re.compile(r"python -m bot((?: [a-z]+)+)")
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+
+
+def example() -> dict[str, str]:
+    """Settings of .env.example with the defaults written there."""
+    lines = (ROOT / ".env.example").read_text("utf-8").splitlines()
+    settings = [line for line in lines if line.startswith("#") and not line.startswith("# ")]
+    found = [EXAMPLE.fullmatch(line) for line in settings]
+    assert all(found), "a setting is one line: #NAME=default  # meaning"
+    return {match[1]: match[2] for match in found if match}
+
+
+def test_env_example_lists_every_setting_in_the_order_of_the_code() -> None:
+    assert list(example()) == [name.upper() for name in config.Settings.model_fields]
+
+
+def test_env_example_has_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every setting taken in as it is written there changes nothing."""
+    for name in config.Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.chdir(tmp_path)
+    defaults = config.load().model_dump()
+    written = (ROOT / ".env.example").read_text("utf-8")
+    (tmp_path / ".env").write_text(re.sub(r"^#(?=[A-Z])", "", written, flags=re.MULTILINE), "utf-8")
+    assert defaults == config.load().model_dump()
+    unset = {name.upper() for name, value in defaults.items() if value in (None, "", ())}
+    assert unset == {name for name, value in example().items() if not value}
+
+
+def test_the_settings_of_the_readme_exist_and_have_these_defaults() -> None:
+    table = re.findall(r"^\| (`[A-Z_`, ]+`) \| (.*) \|$", README.read_text("utf-8"), re.MULTILINE)
+    named = [name for names, _ in table for name in re.findall(r"[A-Z_]+", names)]
+    assert named
+    assert set(named) <= example().keys()
+    for names, meaning in table:
+        for default in re.findall(r"`(.+?)`", meaning):
+            assert default in {example()[name] for name in re.findall(r"[A-Z_]+", names)}
+
+
+@pytest.mark.parametrize("page", [README, TOUR], ids=lambda page: page.name)
+def test_every_make_target_named_exists(page: Path) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    text = page.read_text("utf-8")
+    named = {target for code in _code(text) for target in TARGET.findall(code)}
+    assert named
+    assert named <= set(targets)
+
+
+def _code(text: str) -> list[str]:
+    """What stands in a page as code: indented lines and what is between backticks."""
+    return [*re.findall(r"^    (.*)$", text, re.MULTILINE), *re.findall(r"`([^`\n]+)`", text)]
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    named = COMMAND.findall(README.read_text("utf-8"))
+    assert named
+    for words in named:
+        command: click.Command | None = main
+        for word in words.split():
+            assert isinstance(command, click.Group), words
+            command = command.commands.get(word)
+            assert command, words
+
+
+def test_the_tour_names_every_command() -> None:
+    (line,) = re.findall(r"bot/cli\.py +the commands: (.*)", TOUR.read_text("utf-8"))
+    assert sorted(main.commands) == sorted(line.split(", "))
+
+
+def test_the_tour_goes_where_something_is() -> None:
+    """Each place named exists, and each folder of the three rooms is named."""
+    places = re.compile(r"^    ( *)((?:[\w./-]+(?:, )?)+)(?: {2,}|$)", re.MULTILINE)
+    lines = places.findall(TOUR.read_text("utf-8"))
+    tour = [(len(indent), names.split(", ")) for indent, names in lines if "make" not in names]
+    room = ROOT
+    named = set()
+    for indent, names in tour:
+        for name in names:
+            place = (room if indent else ROOT) / name
+            assert list(place.parent.glob(f"{place.name.rstrip('/')}")), name
+            named.add(place)
+        room = room if indent else ROOT / names[0]
+    folders = {path.parent for path in (ROOT / "bot").rglob("__init__.py")} - {ROOT / "bot"}
+    assert folders <= named
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text("utf-8").split()) <= MOST_WORDS
+
+
+def test_the_readmes_picture_is_a_small_png() -> None:
+    picture = ROOT / "docs" / "picture.png"
+    assert picture.stat().st_size <= MOST_BYTES
+    with Image.open(picture) as image:
+        assert image.format == "PNG"
+
+
+def test_every_address_of_the_readme_has_a_route(db: Database) -> None:
+    app = create_app(Service(db=db, now=lambda: 0, public_url="http://pay.test"))
+    routes = [*app.routes, *Ops(db).router().routes, *sandbox_routes(World())]
+    text = README.read_text("utf-8").replace("http://127.0.0.1:8080", "`").replace(">", "`")
+    commands = {f"/{name}" for name in COMMANDS} | BOTFATHER
+    named = set(re.findall(r"`(/[\w/]+)`", text)) - commands
+    assert {"/docs", "/chat", "/readyz"} <= named
+    assert not {path for path in named if not _is_served(path, routes)}
+
+
+def _is_served(path: str, routes: list[BaseRoute]) -> bool:
+    scope = {"type": "http", "method": "GET", "path": path, "headers": []}
+    return any(route.matches(scope)[0] is not Match.NONE for route in routes)
+
+
+def test_every_chat_command_listed_is_handled_and_the_other_way_round() -> None:
+    """What Telegram's menu offers is what the chat takes, and the README shows nothing else."""
+    tree = ast.parse(Path(usecases.__file__).read_text("utf-8"))
+    handled = {
+        case.pattern.value.value
+        for case in ast.walk(_method(tree, "_page"))
+        if isinstance(case, ast.match_case)
+        and isinstance(case.pattern, ast.MatchValue)
+        and isinstance(case.pattern.value, ast.Constant)
+    }
+    assert sorted(COMMANDS) == sorted(map(str, handled | {*KINDS}))
+    shown = {code.split()[0] for code in _code(README.read_text("utf-8")) if code[0] == "/"}
+    assert {"/new", "/drop"} <= shown & {f"/{name}" for name in COMMANDS}
+
+
+def _method(tree: ast.AST, name: str) -> ast.AST:
+    (found,) = (
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name
+    )
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_inside_the_project_resolves(page: Path) -> None:
+    broken = [
+        link
+        for link in LINK.findall(page.read_text("utf-8"))
+        if not (page.parent / link).resolve().exists()
+    ]
+    assert not broken
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.stem)
+def test_a_decision_has_its_number_and_its_three_parts(page: Path) -> None:
+    lines = page.read_text("utf-8").splitlines()
+    assert lines[0].startswith(f"# {page.stem[:4]} ")
+    headings = [line for line in lines if line.startswith("## ")]
+    assert headings == PARTS
+    parts = re.split(r"^## .*$", page.read_text("utf-8"), flags=re.MULTILINE)[1:]
+    assert all(part.strip() for part in parts)
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    numbers = [int(page.name.partition("-")[0]) for page in DECISIONS]
+    assert numbers == list(range(1, len(DECISIONS) + 1))
+
+
+def test_no_file_names_a_registry_or_a_home() -> None:
+    """The project builds from whichever registry its machine is told to use."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=False, env=dict(os.environ),
+    )  # fmt: skip
+    if listed.returncode:
+        pytest.skip("not a git repository")
+    named = re.compile(rb"pypi\.org|pythonhosted\.org|--(?:extra-)?index-url|/home/|/root/|/work/")
+    guilty = [
+        name
+        for name in listed.stdout.splitlines()
+        if name != "tests/test_docs.py"
+        and (ROOT / name).is_file()
+        and named.search((ROOT / name).read_bytes())
+    ]
+    assert not guilty

@@ -1,0 +1,24 @@
+"""Which addresses may be reached through the environment's proxy."""
+
+import pytest
+
+from bot.core import outgoing
+
+
+@pytest.mark.parametrize(
+    ("url", "leaves"),
+    [
+        ("https://api.telegram.org", True),
+        ("https://93.184.216.34/x", True),
+        ("http://127.0.0.1:8080", False),
+        ("http://[::1]:8080", False),
+        ("http://192.168.1.7:8081", False),
+        ("http://localhost:8081", False),
+    ],
+)
+def test_only_addresses_outside_take_the_proxy(url: str, *, leaves: bool) -> None:
+    assert outgoing.leaves_network(url) == leaves
+
+
+def test_certificates_are_read_once() -> None:
+    assert outgoing.context() is outgoing.context()

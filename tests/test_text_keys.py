@@ -1,0 +1,161 @@
+"""Code and texts hold together: each key asked for exists, and each that exists is asked for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import pytest
+
+from bot.chat.conversation.answers import COMMANDS
+from bot.chat.conversation.draft import KINDS, STEPS
+from bot.core import errors
+from bot.core.texts import DEFAULT
+from bot.service.model.request import RESERVED, PayerField, Status
+from tests.test_texts import messages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BOT = Path(__file__).parents[1] / "bot"
+CODE = [path for path in sorted(BOT.rglob("*.py")) if "sandbox" not in path.parts]
+TEMPLATES = sorted((BOT / "service" / "templates").glob("*.html"))
+TEXTS = messages(DEFAULT)
+
+STATUSES = ("active", "scheduled", "expired", "stopped", "completed", "soldOut")
+PAYER = get_args(PayerField)
+PAGE_STATES = tuple(status for status in Status if status is not Status.ACTIVE)
+REFUSALS = (
+    *(errors.InvalidBody, errors.BodyTooLarge, errors.UnsupportedMediaType),
+    *(errors.RateLimited, errors.MethodNotAllowed),
+)
+REFUSED = (*(refusal.code for refusal in REFUSALS), "internal")
+
+COMPOSED: dict[str, list[tuple[str, ...]]] = {
+    "ask-{}": [(step,) for step in STEPS["new"] if step not in ("amount", "review")],
+    "{}-{}": list(product(["ask-amount"], KINDS)),
+    "button-{}": [(word,) for word in (*KINDS, "previous", "next")],
+    "command-{}": [(name,) for name in COMMANDS],
+    "kind-{}": [(kind,) for kind in KINDS],
+    "line-form-{}": [(kind,) for kind in KINDS],
+    "mark-{}": [(status,) for status in STATUSES],
+    "page-{}": [(word,) for word in (*PAYER, *PAGE_STATES, *REFUSED)],
+    "page-{}-hint": [(field,) for field in PAYER],
+    "page-{}-wrong": [(field,) for field in PAYER],
+    "page-{}-why": [(state,) for state in (*PAGE_STATES, RESERVED)],
+    "payer-{}": [(field,) for field in PAYER],
+    "problem-amount-{}": [("notPositive",), ("tooLarge",)],
+    "problem-{}-empty": [("name",), ("description",), ("destination",)],
+    "problem-{}-long": [("name",), ("description",), ("destination",)],
+    "status-{}": [(status,) for status in STATUSES],
+    "{}-why": [(f"page-{word}",) for word in (*REFUSED, "missing")],
+}
+"""What the code composes keys of, by the shape of the key."""
+
+CALLS = {"t": 1, "who.t": 0, "Problem": 0, "self._tell": 2}
+"""Where the key stands among the arguments of what asks for a text."""
+
+NO_KEYS = {"update-{}-{}"}
+"""Composed names that look like a key and are none."""
+
+VARIABLE = re.compile(r"\{[^{}]*?\$([a-zA-Z][\w-]*)")
+TEMPLATE_KEY = re.compile(r'"(page-[\w-]+)"(?! *~)')
+TEMPLATE_CALL = re.compile(r't\("([\w-]+)"((?:, \w+=[^()]*)?)\)')
+TEMPLATE_COMPOSED = re.compile(r'"(page-)" ~ [\w.]+(?: ~ "([\w-]+)")?')
+SHAPE = re.compile(r"(?:[a-z]+-|\{\}-)(?:[a-z-]|\{\})*")
+
+
+def asked() -> Iterator[tuple[str, str, set[str] | None]]:
+    """Where a text is asked for, its key, and the values given; None where that can't be seen."""
+    for path in CODE:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in CALLS:
+                where = f"{path.relative_to(BOT.parent)}:{node.lineno}"
+                place = CALLS[ast.unparse(node.func)]
+                for key in _keys(node.args[place]):
+                    yield where, key, _values(node, place)
+    for path in TEMPLATES:
+        source = path.read_text("utf-8")
+        for found in TEMPLATE_CALL.finditer(source):
+            yield path.name, found[1], set(re.findall(r"(\w+)=", found[2]))
+
+
+def _keys(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.IfExp):
+        return [*_keys(node.body), *_keys(node.orelse)]
+    return [str(node.value)] if isinstance(node, ast.Constant) else []
+
+
+def _values(call: ast.Call, place: int) -> set[str] | None:
+    names = {keyword.arg for keyword in call.keywords}
+    for node in call.args[place + 1 :]:
+        if not isinstance(node, ast.Dict):
+            return None
+        names |= {str(key.value) for key in node.keys if isinstance(key, ast.Constant)}
+    return None if None in names else {str(name) for name in names}
+
+
+def shapes() -> set[str]:
+    """Shapes of the keys that code and templates compose, `{}` for what is filled in."""
+    starts = {key.partition("-")[0] for key in TEXTS} | {"{}"}
+    found = {
+        "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        for path in CODE
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.JoinedStr)
+    }
+    composed = {shape for shape in found if shape.partition("-")[0] in starts}
+    drawn = {
+        f"page-{{}}{end}"
+        for path in TEMPLATES
+        for _, end in TEMPLATE_COMPOSED.findall(path.read_text("utf-8"))
+    }
+    return {shape for shape in composed - NO_KEYS if SHAPE.fullmatch(shape)} | drawn
+
+
+def constants() -> set[str]:
+    """Every string that stands in the code or, as a key, in a template."""
+    code = {
+        node.value
+        for path in CODE
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    pages = {key for path in TEMPLATES for key in TEMPLATE_KEY.findall(path.read_text("utf-8"))}
+    return code | pages
+
+
+def composed() -> set[str]:
+    return {shape.format(*words) for shape, each in COMPOSED.items() for words in each}
+
+
+def test_the_ways_to_compose_a_key_are_those_listed() -> None:
+    assert sorted(COMPOSED) == sorted(shapes())
+
+
+@pytest.mark.parametrize("shape", COMPOSED)
+def test_every_composed_key_has_a_text(shape: str) -> None:
+    assert not {shape.format(*words) for words in COMPOSED[shape]} - TEXTS.keys()
+
+
+def test_every_key_in_the_code_has_a_text() -> None:
+    missing = [f"{where} asks for {key}" for where, key, _ in asked() if key not in TEXTS]
+    assert not missing
+    pages = {key for path in TEMPLATES for key in TEMPLATE_KEY.findall(path.read_text("utf-8"))}
+    assert not pages - TEXTS.keys()
+
+
+def test_every_text_is_used() -> None:
+    assert not TEXTS.keys() - constants() - composed()
+
+
+def test_every_text_is_given_its_values_and_no_others() -> None:
+    wrong = [
+        f"{where} gives {key} {sorted(values)}"
+        for where, key, values in asked()
+        if values is not None and values != set(VARIABLE.findall(TEXTS[key]))
+    ]
+    assert not wrong
