@@ -134,7 +134,7 @@ def test_deleting_is_asked_about_saying_what_is_lost() -> None:
     assert "Delete “Sticker pack”?" in text
     assert "link and QR code stop working for good" in text
     assert text.endswith("The 3 payments already made stay paid.")
-    assert actions(reply.rows) == [("delete-yes", LISTING), ("card", LISTING)]
+    assert actions(reply.rows) == [("delete-yes", LISTING), ("refresh", LISTING)]
     one = check(delete_question(replace(DROP, paid_count=1), "en"))
     assert one.endswith("The one payment already made stays paid.")
     assert "already made" not in check(delete_question(replace(DROP, paid_count=0), "en"))

@@ -58,16 +58,18 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def listening(app: Any) -> AsyncIterator[str]:
-    """Serve an ASGI app on a free loopback port; the address without a slash at its end."""
+async def listening(app: Any, port: int = 0) -> AsyncIterator[str]:
+    """Serve an ASGI app on a loopback port, 0 for a free one; the address without a last slash."""
     config = uvicorn.Config(app, log_level="critical", ws="none", lifespan="on")
     server = _Server(config)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", port)) as listener:
         task = asyncio.create_task(server.serve([listener]))
         await server.ready.wait()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.stop.set()
-        await task
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.stop.set()
+            await task
 
 
 class Bot:
@@ -111,8 +113,10 @@ class Bot:
 async def serving(world: World) -> AsyncIterator[Bot]:
     """Serve a world and give the bot's client for it."""
     async with listening(create_app(world)) as root, httpx.AsyncClient(base_url=root) as http:
-        yield Bot(world, http)
-        await world.close()
+        try:
+            yield Bot(world, http)
+        finally:
+            await world.close()
 
 
 @pytest.fixture

@@ -202,7 +202,7 @@ class Calls:
         now = self._now()
         if now - message.created_at > PATIENCE:
             store.set_state(tx, listing.id, store.FAILED)
-            self._tell(tx, message, "service-silent")
+            self._tell(tx, message, "service-given-up", name=escaped(listing.wish.name))
             self._done(tx, message)
             return
         if message.attempts == 1:

@@ -166,10 +166,16 @@ def _id(data: Mapping[str, Any], field: str) -> str:
 
 
 def _amount(data: Mapping[str, Any], listing: Listing) -> tuple[int, str]:
+    """Give the amount told, or the price where none is told or its currency means nothing here.
+
+    A payment is never kept from its seller because another server names currencies of its own.
+    """
     told, currency = data.get("amount"), data.get("currencyCode")
     if not isinstance(told, int | Decimal) or not isinstance(currency, str):
         return listing.wish.amount, listing.wish.currency
     try:
         return money.to_minor(Decimal(told), currency), currency
     except MoneyError as error:
+        if error.reason == "unknownCurrency":
+            return listing.wish.amount, listing.wish.currency
         raise InvalidBody(f"amount: {error}") from error

@@ -70,6 +70,7 @@ class Fate(Enum):
     HELD = auto()
     PAUSED = auto()
     MOVED = auto()
+    UNHEARD = auto()
     DEAD = auto()
 
 
@@ -93,7 +94,7 @@ def verdict(error: TelegramError, attempts: int) -> Verdict:
         case Forbidden():
             found = Verdict(Fate.PAUSED, error.message)
         case InvalidToken() if "not found" in error.message.lower():
-            found = Verdict(Fate.DEAD, "this Bot API server has no such method")
+            found = Verdict(Fate.UNHEARD, "the server knows no such method", BACKOFF[-1])
         case InvalidToken():
             found = Verdict(Fate.AGAIN, "Telegram refuses the token", BACKOFF[-1])
         case BadRequest():
@@ -176,6 +177,8 @@ class Sender:
                 outbox.done(tx, queue, message, now)
             case Fate.DEAD:
                 outbox.bury(tx, queue, message, now, outcome.note)
+            case Fate.UNHEARD if message.priority != outbox.ALERT:
+                outbox.bury(tx, queue, message, now, outcome.note)
             case Fate.HELD:
                 outbox.retry(tx, queue, message, now + outcome.value, outcome.note)
                 lanes.hold(tx, queue, message.lane, now + outcome.value)
@@ -185,7 +188,7 @@ class Sender:
                 outbox.retry(tx, queue, message, now, outcome.note)
                 outbox.move(tx, queue, message.lane, str(outcome.value))
                 store.move_chat(tx, int(message.lane), outcome.value)
-            case Fate.AGAIN | Fate.IN_DOUBT:
+            case Fate.AGAIN | Fate.IN_DOUBT | Fate.UNHEARD:
                 doubt = outcome.fate is Fate.IN_DOUBT
                 due_at = now + outcome.value
                 outbox.retry(tx, queue, message, due_at, outcome.note, uncertain=doubt)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import os
 import secrets
+import tempfile
 from typing import TYPE_CHECKING
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.db import Transaction
-
-KEY_MODE = 0o600
 
 
 class Vault:
@@ -44,15 +44,18 @@ class Vault:
 
 
 def read_key(path: Path) -> str:
-    """Give the key kept in `path`, made there with mode 0600 at the first time."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, KEY_MODE)
-    except FileExistsError:
-        return path.read_text().strip()
-    with os.fdopen(handle, "w") as file:
-        key = new_password()
-        file.write(key)
-    return key
+    """Give the key kept in `path`, made there with mode 0600 at the first time.
+
+    Linked into place when it is whole, so that nobody ever reads half of it.
+    """
+    if not path.exists():
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f"{path.name}.") as made:
+            made.write(new_password())
+            made.flush()
+            os.fsync(made.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(made.name, path)
+    return path.read_text().strip()
 
 
 def new_password() -> str:

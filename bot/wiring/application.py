@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-WORKERS_PATIENCE = 6.0
-SERVER_PATIENCE = 3.0
+WORKERS_PATIENCE = 5.0
+SERVER_PATIENCE = 2.0
 """Seconds that a stop lets what is under way finish: ten in all with what comes after."""
 
 SWEEP_SECONDS = 3600.0

@@ -1,0 +1,184 @@
+"""`bot demo` in a real browser: a newcomer's first minutes, from START to the alert."""
+
+from __future__ import annotations
+
+import io
+import re
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import zxingcpp
+from PIL import Image
+from playwright.async_api import Page, async_playwright, expect
+
+from tests.stage import QUICK, Process, process
+from tests.test_sandbox_page import CHROMIUM, FLAGS, HAS_BROWSER
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from playwright.async_api import BrowserContext, ConsoleMessage, Locator, Request
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not HAS_BROWSER, reason=f"no browser at {CHROMIUM}: apt install chromium"),
+]
+
+PHONE = {"width": 390, "height": 780}
+DESK = {"width": 1280, "height": 800}
+SLOW = 15_000.0
+
+
+@pytest.fixture
+async def demo(tmp_path: Path) -> AsyncIterator[Process]:
+    """The demo without Telegram's pace, which a script would only wait for."""
+    async with process(tmp_path, "demo", "--no-browser", **QUICK) as run:
+        await run.ready()
+        async with httpx.AsyncClient(base_url=run.url, trust_env=False) as http:
+            await http.post("/chat/api/limits", json={"on": False})
+        yield run
+
+
+@asynccontextmanager
+async def browsing(demo: Process, folder: Path, **look: object) -> AsyncIterator[Page]:
+    """A browser that looks like `look`; what it complains of and asks others for is forbidden."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        context = await browser.new_context(base_url=demo.url, **look)  # type: ignore[arg-type]
+        context.set_default_timeout(SLOW)
+        expect.set_options(timeout=SLOW)
+        problems = watched(context, urlsplit(demo.url).netloc)
+        try:
+            yield await context.new_page()
+        except BaseException as error:
+            for number, page in enumerate(context.pages):
+                await page.screenshot(path=folder / f"failed-{number}.png", full_page=True)
+            error.add_note(f"screenshots in {folder}")
+            raise
+        finally:
+            await browser.close()
+    assert problems == []
+
+
+def watched(context: BrowserContext, home: str) -> list[str]:
+    """What goes wrong in any of the browser's pages, as it happens."""
+    problems: list[str] = []
+
+    def asked(request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme in ("http", "https") and address.netloc != home:
+            problems.append(f"asked {request.url}")
+
+    def complained(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            problems.append(f"console: {message.text}")
+
+    context.on("request", asked)
+    context.on("console", complained)
+    context.on("weberror", lambda error: problems.append(str(error.error)))
+    return problems
+
+
+async def say(page: Page, text: str) -> None:
+    await page.get_by_label("Message", exact=True).fill(text)
+    await page.get_by_role("button", name="Send", exact=True).click()
+
+
+def from_bot(page: Page, words: str) -> Locator:
+    """What the bot said with these words, its buttons included."""
+    said = page.get_by_role("article", name="Message from Payment Requests")
+    return page.get_by_role("listitem").filter(has=said).filter(has_text=words)
+
+
+async def press(page: Page, words: str, button: str) -> None:
+    """Press a button of the bot's last message with these words."""
+    await from_bot(page, words).last.get_by_role("button", name=button).click()
+
+
+async def fits(page: Page) -> bool:
+    """Whether nothing sticks out sideways."""
+    return bool(await page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+async def make_drop(page: Page) -> Locator:
+    """START and the guided form, as a newcomer would; the card."""
+    await page.goto("/chat")
+    await page.get_by_role("button", name="START").click()
+    await press(page, "I make payment links for you", "New request")
+    await press(page, "What kind of request is it?", "Limited drop")
+    await expect(from_bot(page, "What is it called?")).to_be_visible()
+    await say(page, "Sticker <b>pack</b>")
+    await press(page, "Describe it", "Skip")
+    await expect(from_bot(page, "What does one piece cost?")).to_be_visible()
+    await say(page, "2,50 €")
+    await expect(from_bot(page, "How many pieces are there?")).to_be_visible()
+    await say(page, "2")
+    await expect(from_bot(page, "Where should the money go?")).to_be_visible()
+    await say(page, "$anna")
+    await press(page, "Please check: is everything right?", "Create")
+    card = from_bot(page, "2 of 2 left")
+    await expect(card).to_contain_text("Sticker <b>pack</b>")
+    return card
+
+
+async def pay(page: Page, card: Locator) -> None:
+    """Open the pay page by the card's link and pay there."""
+    link = card.get_by_role("link", name="Open")
+    async with page.expect_popup() as opening:
+        await link.click()
+    payer = await opening.value
+    await expect(payer.get_by_role("heading", name="Sticker <b>pack</b>")).to_be_visible()
+    await expect(payer.get_by_text("Test money: nobody really pays here.")).to_be_visible()
+    assert await fits(payer)
+    await payer.get_by_role("button", name="Pay €2.50").click()
+    await expect(payer.get_by_role("heading", name="Paid")).to_be_visible()
+    assert re.fullmatch(r".*/pay/[0-9a-f]{24}/receipt/[0-9a-zA-Z]+", payer.url)
+    assert await fits(payer)
+    await payer.close()
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(DESK, "light"), (PHONE, "dark")], ids=["desk", "dark phone"]
+)
+async def test_from_start_to_the_alert_in_the_browser(
+    demo: Process, tmp_path: Path, size: dict[str, int], scheme: str
+) -> None:
+    """The guided form, the QR picture, the pay page by its link, the alert, sold out."""
+    async with browsing(demo, tmp_path, viewport=size, color_scheme=scheme) as page:
+        card = await make_drop(page)
+        await card.get_by_role("button", name="Open picture").click()
+        await expect(page.get_by_role("status")).to_have_css("opacity", "0")
+        picture = page.get_by_role("dialog").locator("img")
+        link = await card.get_by_role("link", name="Open").get_attribute("href")
+        assert await decoded(picture) == link
+        await page.get_by_role("button", name="Close picture").click()
+        await pay(page, card)
+        await expect(from_bot(page, "€2.50 received for Sticker <b>pack</b>")).to_contain_text(
+            "1 of 2 left"
+        )
+        await pay(page, card)
+        await expect(from_bot(page, "SOLD OUT: that was the last one")).to_be_visible()
+        assert await fits(page)
+
+
+async def decoded(picture: Locator) -> str:
+    """What a QR says as the browser paints it."""
+    (code,) = zxingcpp.read_barcodes(Image.open(io.BytesIO(await picture.screenshot())))
+    return str(code.text)
+
+
+async def test_what_was_said_is_there_when_the_page_is_opened_again(
+    demo: Process, tmp_path: Path
+) -> None:
+    """Reloading loses nothing; a button of an old message still works."""
+    async with browsing(demo, tmp_path, viewport=DESK) as page:
+        await make_drop(page)
+        await page.reload()
+        card = from_bot(page, "2 of 2 left")
+        await expect(card).to_be_visible()
+        await card.get_by_role("button", name="Stop").click()
+        await expect(from_bot(page, "Stopped")).to_be_visible()

@@ -1,0 +1,66 @@
+"""Fixtures that several files share."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+
+from bot.core.db import open_database
+from tests.relaying import Relay
+from tests.serving import Clock
+from tests.stage import Process, Stage, product
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from bot.core.db import Database
+    from bot.sandbox.world import World
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="session")
+def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the schema of today, made once: making it waits for the disk many times."""
+    path = tmp_path_factory.mktemp("empty") / "bot.db"
+    open_database(f"sqlite:///{path}").close()
+    return path
+
+
+@pytest.fixture
+def db(tmp_path: Path, empty_file: Path) -> Iterator[Database]:
+    """A real SQLite file of this test's own."""
+    path = shutil.copy(empty_file, tmp_path / "bot.db")
+    database = open_database(f"sqlite:///{path}")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def relay(db: Database, clock: Clock) -> Relay:
+    """The chat's parts on that file, without a network."""
+    return Relay(db, clock)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Stage, Process]]:
+    """The whole product, once for a file of tests; each test brings people of its own."""
+    async with product(tmp_path_factory.mktemp("running")) as both:
+        yield both
+
+
+@pytest.fixture
+def world(running: tuple[Stage, Process]) -> World:
+    return running[0].world
+
+
+@pytest.fixture
+def run(running: tuple[Stage, Process]) -> Process:
+    return running[1]

@@ -1,0 +1,162 @@
+"""The chat's relay in tests: real parts on a real database, and a Telegram world."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from bot.chat import store
+from bot.chat.client import Answer
+from bot.chat.conversation import Wish
+from bot.chat.queues import make_queues
+from bot.chat.updates import Intake
+from bot.chat.usecases import Chat
+from bot.sandbox import people
+from bot.sandbox.limits import NO_LIMITS
+from bot.sandbox.model import Draft
+from bot.sandbox.world import TOKEN, World
+from bot.wiring.telegram import _make_bot
+from tests.queueing import bodies, work
+from tests.test_sandbox_server import serving
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from telegram import Bot
+
+    from bot.chat.queues import Queues
+    from bot.chat.store import Listing
+    from bot.core.db import Database, Row, Transaction
+    from bot.core.lanes import Queue
+    from bot.sandbox.model import CallbackQuery, Json
+    from tests.serving import Clock
+
+BOT_ID = 42
+BOT_NAME = "PaymentRequestBot"
+REQUEST_ID = "0123456789abcdef01234567"
+URL = f"https://pay.example.org/pay/{REQUEST_ID}"
+COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
+STICKERS = Wish("drop", "Stickers", "A pack", 250, "USD", 3, "$anna")
+PAINTING = Wish("oneoff", "Painting", None, 12_000, "EUR", None, "$anna")
+
+
+def answer(**given: Any) -> Answer:
+    """What the service says of a request, enabled and without an end."""
+    fields: dict[str, Any] = {
+        "id": REQUEST_ID, "url": URL, "is_enabled": True, "total_units": None,
+        "remaining_units": None, "enabled_at": None, "expires_at": None, "listing_id": None,
+    }  # fmt: skip
+    return Answer(**(fields | given))
+
+
+class Relay:
+    """Updates of people in `world` in, rows of the outbox out."""
+
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        *,
+        queues: Queues | None = None,
+        allowed: frozenset[int] = frozenset(),
+    ) -> None:
+        self.db = db
+        self.clock = clock
+        self.queues = queues or make_queues(None, None, None)
+        self.world = World(limits=NO_LIMITS, now=lambda: clock() / 1000)
+        self.chat = Chat(db, self.queues, clock, bot_name=lambda: BOT_NAME, allowed=allowed)
+        self.asked: list[Json] = []
+        self.intake = Intake(db, self.queues.updates, BOT_ID, clock, self._inline)
+
+    async def _inline(self, update: Json) -> None:
+        self.asked.append(update)
+
+    def joins(self, name: str = "Sam", **given: Any) -> people.Person:
+        return people.join(self.world, name, started=True, **given)
+
+    async def store(self) -> list[Json]:
+        """Store what people did, as the poller does; the raw updates."""
+        pending = [*self.world.updates.pending]
+        self.world.updates.pending.clear()
+        await self.intake.take(pending)
+        return pending
+
+    async def take(self) -> None:
+        """Store what people did and handle all that may be handled now."""
+        await self.store()
+        await work(self.db, self.queues.updates, self.chat.take, self.clock)
+
+    async def says(self, person: people.Person, text: str) -> None:
+        person.send(text)
+        await self.take()
+
+    async def presses(self, person: people.Person, data: str) -> CallbackQuery:
+        """Press a button that a message of the bot has or had."""
+        shown = self.world.post(person.chat, self.world.bot, Draft({"text": "shown"}, None))
+        query = person.press_old(shown, data)
+        await self.take()
+        return query
+
+    @property
+    def said(self) -> list[dict[str, Any]]:
+        """What is to be sent, in order of putting: bodies."""
+        return bodies(self.db, self.queues.messages)
+
+    @property
+    def texts(self) -> list[str]:
+        return [body["args"].get("text") or body["args"]["caption"] for body in self.said]
+
+    @property
+    def answers(self) -> list[dict[str, Any]]:
+        """The arguments of the callback answers to be given."""
+        return [body["args"] for body in bodies(self.db, self.queues.answers)]
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        return bodies(self.db, self.queues.calls)
+
+    def hear(self) -> None:
+        """Forget what was said so far."""
+        sql = "DELETE FROM outbox WHERE queue IN ('messages', 'answers', 'calls')"
+        self.db.run(lambda tx: tx.execute(sql))
+
+    def rows(self, table: str) -> list[Row]:
+        return self.db.run(lambda tx: tx.query(f"SELECT * FROM {table}"))
+
+    def states(self, queue: Queue) -> list[str]:
+        return [row["state"] for row in self.rows("outbox") if row["queue"] == queue.name]
+
+    def listed(
+        self, person: people.Person, wish: Wish = COFFEE, told: Answer | None = None, **given: Any
+    ) -> Listing:
+        """Give the person a request; as `told`, live, unless `given` says another `state`."""
+
+        def make(tx: Transaction) -> Listing:
+            store.seller(tx, person.id, "en", self.clock())
+            made = store.add_listing(
+                tx, given.get("chat_id", person.id), person.id, wish, self.clock()
+            )
+            if told is not None:
+                store.set_answer(tx, made, told)
+            store.set_state(tx, made, given.get("state", store.LIVE if told else store.CREATING))
+            return found(tx, made)
+
+        return self.db.run(make)
+
+    def listing(self, listing_id: str) -> Listing:
+        return self.db.run(lambda tx: found(tx, listing_id))
+
+
+def found(tx: Transaction, listing_id: str) -> Listing:
+    listing = store.listing(tx, listing_id)
+    assert listing is not None
+    return listing
+
+
+@asynccontextmanager
+async def telegram_of(world: World) -> AsyncIterator[Bot]:
+    """Serve a world and give python-telegram-bot's client for it, made as the product makes it."""
+    async with serving(world) as server:
+        bot = _make_bot(str(server.http.base_url).rstrip("/"), TOKEN)
+        async with bot:
+            yield bot

@@ -1,0 +1,382 @@
+"""Calls of the service: one request a wish, whatever is lost, and the seller always told."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat import store
+from bot.chat.calls import BACKOFF, LONGEST_RETRY_AFTER, PATIENCE, Calls
+from bot.chat.client import Client
+from bot.chat.conversation import Wish
+from bot.core import exact, outbox
+from bot.core.lanes import next_open
+from bot.core.texts import t
+from tests.peer import CUT, listening_peer, told
+from tests.queueing import work
+from tests.relaying import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, answer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.chat.store import Listing
+    from bot.core.db import Transaction
+    from bot.sandbox.people import Person
+    from tests.peer import Peer
+    from tests.relaying import Relay
+
+MADE = told(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3})
+RECEIVER = "http://bot.internal/webhooks/payments"
+
+
+def listed(*listings: Listing) -> bytes:
+    """The server's list with the requests of these listings in it."""
+    items = [
+        {"id": REQUEST_ID, "paymentRequestUrl": URL, "customParameters": {"listing": one.id}}
+        for one in listings
+    ]
+    return told(200, {"items": items})
+
+
+class Asking:
+    """The calls at work on a server that answers as told."""
+
+    def __init__(self, relay: Relay, peer: Peer, client: Client) -> None:
+        self.relay = relay
+        self.peer = peer
+        self.calls = self.made(client)
+        self.client = client
+
+    def made(self, client: Client, **given: Any) -> Calls:
+        return Calls(
+            self.relay.db, client, self.relay.queues, self.relay.clock, receiver=RECEIVER, **given
+        )
+
+    def put(self, call: str, listing: Listing, **more: Any) -> None:
+        body = {"call": call, "listing": listing.id, "chat": listing.chat_id, "language": "en"}
+        queue, now = self.relay.queues.calls, self.relay.clock()
+        self.relay.db.run(
+            lambda tx: outbox.put(tx, queue, listing.id, {**body, **more}, now) and None
+        )
+
+    async def work(self, *answers: bytes) -> list[tuple[str, str]]:
+        """Give these answers, make all calls that are due; what the server was asked meanwhile."""
+        before = len(self.peer.calls)
+        await self.peer.say(*answers)
+        await work(self.relay.db, self.relay.queues.calls, self.calls.perform, self.relay.clock)
+        return [(call.method, call.path.rpartition("/")[2]) for call in self.peer.calls[before:]]
+
+    async def ask(self, call: str, listing: Listing, *answers: bytes, **more: Any) -> None:
+        self.put(call, listing, **more)
+        await self.work(*answers)
+
+    @property
+    def waits(self) -> int | None:
+        """Milliseconds until the next call, None where none waits."""
+        queue = self.relay.queues.calls
+
+        def look(tx: Transaction) -> int | None:
+            return next_open(tx, queue)
+
+        moment = self.relay.db.run(look)
+        return None if moment is None else moment - self.relay.clock()
+
+    def state(self, listing: Listing) -> str:
+        return self.relay.listing(listing.id).state
+
+
+@pytest.fixture
+async def asking(relay: Relay) -> AsyncIterator[Asking]:
+    async with listening_peer() as peer:
+        client = Client(peer.url, "app", "secret")
+        yield Asking(relay, peer, client)
+        await client.close()
+
+
+@pytest.fixture
+def sam(relay: Relay) -> Person:
+    return relay.joins("Sam")
+
+
+async def test_create_sends_the_wish_as_the_interface_has_it(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam, STICKERS)
+    await asking.ask("create", listing, MADE)
+    (call,) = asking.peer.calls
+    assert call.headers["idempotency-key"] == listing.id
+    assert exact.loads(call.body) == {
+        "product": {"name": "Stickers", "description": "A pack"},
+        "instrumentCurrencyCode": "USD",
+        "receivers": [{"sendAmount": Decimal("2.50"), "destination": "$anna"}],
+        "notifications": {
+            "webhook": {
+                "webhookUrl": f"{RECEIVER}/{listing.token}",
+                "customParameters": {"listing": listing.id},
+            }
+        },
+        "expirationType": "limit",
+        "totalUnits": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("wish", "expiration"), [(COFFEE, "never"), (PAINTING, "onPaymentCompleted")]
+)
+async def test_only_a_drop_has_units_and_no_description_is_none(
+    asking: Asking, relay: Relay, sam: Person, wish: Wish, expiration: str
+) -> None:
+    await asking.ask("create", relay.listed(sam, wish), MADE)
+    body = exact.loads(asking.peer.calls[0].body)
+    assert body["expirationType"] == expiration
+    assert "totalUnits" not in body
+    assert body["product"] == {"name": wish.name}
+    assert "denominationCurrencyCode" not in body
+
+
+async def test_another_instrument_makes_the_price_a_denomination(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    asking.calls = asking.made(asking.client, instrument="BSV")
+    await asking.ask("create", relay.listed(sam), MADE)
+    body = exact.loads(asking.peer.calls[0].body)
+    assert (body["instrumentCurrencyCode"], body["denominationCurrencyCode"]) == ("BSV", "USD")
+
+
+@pytest.mark.parametrize(
+    ("minor", "currency", "amount"),
+    [
+        (1, "USD", "0.01"),
+        (30, "USD", "0.3"),
+        (1, "BSV", "0.00000001"),
+        (100_000_000_000_000_000, "BSV", "1000000000"),
+        (99_999_999_999_999_999, "BTC", "999999999.99999999"),
+        (5, "JPY", "5"),
+    ],
+)
+async def test_amounts_are_asked_for_exactly(
+    asking: Asking, relay: Relay, sam: Person, *, minor: int, currency: str, amount: str
+) -> None:
+    wish = Wish("donation", "Coffee", None, minor, currency, None, "$anna")
+    await asking.ask("create", relay.listed(sam, wish), MADE)
+    (receiver,) = exact.loads(asking.peer.calls[0].body)["receivers"]
+    assert receiver["sendAmount"] == Decimal(amount)
+
+
+async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam, STICKERS)
+    await asking.ask("create", listing, MADE)
+    kept = relay.listing(listing.id)
+    assert (kept.state, kept.request_id, kept.answer) == (
+        store.LIVE,
+        REQUEST_ID,
+        answer(remaining_units=3),
+    )
+    (card,) = relay.said
+    assert (card["method"], card["qr"]) == ("sendPhoto", URL)
+    assert relay.states(relay.queues.calls) == []
+
+
+async def test_a_lost_answer_makes_no_second_request(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    """The server is asked whether it has the listing before it is asked to make it."""
+    listing = relay.listed(sam)
+    asking.put("create", listing)
+    assert await asking.work(CUT) == [("POST", "paymentRequests")]
+    relay.clock.pass_(60)
+    assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
+    assert (asking.state(listing), len(relay.said)) == (store.LIVE, 2)
+
+
+async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam)
+    asking.put("create", listing)
+    await asking.work(CUT)
+    relay.clock.pass_(60)
+    made = await asking.work(listed(), MADE)
+    assert made == [("GET", "paymentRequests"), ("POST", "paymentRequests")]
+    keys = {call.headers["idempotency-key"] for call in asking.peer.calls if call.method == "POST"}
+    assert keys == {listing.id}
+
+
+async def test_a_create_that_a_crash_cut_short_is_looked_for_first(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam)
+    asking.put("create", listing)
+    queue, now = relay.queues.calls, relay.clock()
+    relay.db.run(lambda tx: outbox.claim(tx, queue, now, 1) and None)
+    relay.db.run(lambda tx: outbox.recover(tx, queue))
+    assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
+    assert asking.state(listing) == store.LIVE
+
+
+DOWN = [
+    *(CUT, told(500), told(503), told(429), told(302, Location="http://x.test/"), told(418)),
+    *(told(200, b"<html>"), told(200, {}), told(200, {"id": 5})),
+]
+
+
+@pytest.mark.parametrize("failure", DOWN, ids=range(len(DOWN)))
+async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_the_card(
+    asking: Asking, relay: Relay, sam: Person, failure: bytes
+) -> None:
+    listing = relay.listed(sam)
+    asking.put("create", listing)
+    for wait in BACKOFF:
+        await asking.work(failure)
+        assert asking.waits == wait
+        assert relay.texts == [t("en", "service-waiting", name="Coffee")]
+        relay.clock.pass_(wait / 1000)
+    await asking.work(listed(), MADE)
+    assert (asking.waits, asking.state(listing)) == (None, store.LIVE)
+    assert [body["method"] for body in relay.said] == ["sendMessage", "sendPhoto"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "wait"), [("1", 1000), ("17", 17_000), ("0", 1000), ("999999", LONGEST_RETRY_AFTER)]
+)
+async def test_a_wait_that_the_service_asks_for_is_kept(
+    asking: Asking, relay: Relay, sam: Person, asked: str, wait: int
+) -> None:
+    await asking.ask("create", relay.listed(sam), told(429, Retry_After=asked))
+    assert asking.waits == wait
+
+
+async def test_after_a_day_without_the_service_a_create_is_given_up_and_said(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    """Before the service forgets the key under which it may have made it."""
+    listing = relay.listed(sam)
+    await asking.ask("create", listing, CUT)
+    relay.clock.pass_(PATIENCE / 1000 + 1)
+    await asking.work(CUT)
+    assert (asking.waits, asking.state(listing)) == (None, store.FAILED)
+    assert relay.texts[1:] == [t("en", "service-given-up", name=COFFEE.name)]
+
+
+@pytest.mark.parametrize(
+    ("field", "step"),
+    [
+        ("product.name", "name"),
+        ("receivers[0].sendAmount", "amount"),
+        ("receivers[0].destination", "destination"),
+        ("instrumentCurrencyCode", "currency"),
+        ("totalUnits", "units"),
+        ("somethingElse", "review"),
+    ],
+)
+async def test_a_refusal_puts_the_person_back_at_the_step_it_is_about(
+    asking: Asking, relay: Relay, sam: Person, field: str, step: str
+) -> None:
+    listing = relay.listed(sam, STICKERS)
+    relay.db.run(lambda tx: store.save_destination(tx, sam.id, "$anna"))
+    info = [{"field": field, "message": "Up to <25> characters."}]
+    refusal = told(400, {"code": "invalidBody", "message": "Words.", "info": info})
+    await asking.ask("create", listing, refusal)
+    (row,) = relay.rows("drafts")
+    assert exact.loads(row["body"])["step"] == step
+    assert (asking.state(listing), asking.waits) == (store.FAILED, None)
+    (text,) = relay.texts
+    assert "Up to &lt;25&gt; characters." in text
+
+
+@pytest.mark.parametrize("status", [401, 404, 409, 413])
+async def test_another_refusal_of_a_create_is_told_and_nothing_waits(
+    asking: Asking, relay: Relay, sam: Person, status: int
+) -> None:
+    listing = relay.listed(sam)
+    await asking.ask("create", listing, told(status, {"message": "No <way>."}))
+    assert relay.texts == [t("en", "service-refused", message="No &lt;way&gt;.")]
+    assert (asking.state(listing), asking.waits) == (store.FAILED, None)
+    assert relay.rows("drafts") == []
+
+
+PLACE = {"place": {"message_id": 5, "picture": True}}
+
+
+@pytest.mark.parametrize(
+    ("call", "state", "asked"),
+    [
+        ("stop", store.STOPPED, ["PUT", "GET"]),
+        ("resume", store.LIVE, ["PUT", "GET"]),
+        ("refresh", store.LIVE, ["GET"]),
+        ("delete-yes", store.DELETED, ["DELETE"]),
+    ],
+)
+async def test_a_change_is_made_and_shown_in_place(
+    asking: Asking, relay: Relay, sam: Person, *, call: str, state: str, asked: list[str]
+) -> None:
+    listing = relay.listed(sam, COFFEE, answer())
+    await asking.ask(call, listing, *[MADE] * len(asked), **PLACE)
+    assert [one.method for one in asking.peer.calls] == asked
+    assert asking.state(listing) == state
+    (shown,) = relay.said
+    assert (shown["method"], shown["args"]["message_id"]) == ("editMessageCaption", 5)
+
+
+async def test_a_card_that_is_asked_for_is_sent_anew_and_fresh(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam, STICKERS, answer(remaining_units=2))
+    fresh = told(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 1})
+    await asking.ask("card", listing, fresh, **PLACE)
+    assert relay.listing(listing.id).answer == answer(remaining_units=1)
+    assert [body["method"] for body in relay.said] == ["sendPhoto"]
+
+
+@pytest.mark.parametrize("call", ["card", "refresh", "stop", "resume"])
+async def test_what_is_gone_at_the_service_is_taken_off_the_list_and_said(
+    asking: Asking, relay: Relay, sam: Person, call: str
+) -> None:
+    listing = relay.listed(sam, COFFEE, answer())
+    answers = [told(404), told(200, {"items": []})]
+    await asking.ask(call, listing, *answers, **PLACE)
+    asking.peer.answers.clear()
+    assert asking.state(listing) == store.DELETED
+    assert relay.texts == [t("en", "service-gone", name="Coffee")]
+
+
+@pytest.mark.parametrize("call", ["stop", "resume", "refresh", "delete-yes"])
+@pytest.mark.parametrize("failure", DOWN[:4], ids=range(4))
+async def test_a_change_that_may_not_have_been_made_is_not_claimed(
+    asking: Asking, relay: Relay, sam: Person, call: str, failure: bytes
+) -> None:
+    listing = relay.listed(sam, COFFEE, answer())
+    await asking.ask(call, listing, failure, **PLACE)
+    assert relay.texts == [t("en", "service-silent")]
+    assert (asking.state(listing), asking.waits) == (store.LIVE, None)
+
+
+async def test_without_the_service_a_card_is_shown_as_last_heard_and_says_so(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam, COFFEE, answer())
+    await asking.ask("card", listing, CUT, **PLACE)
+    assert [body["method"] for body in relay.said] == ["sendMessage", "sendPhoto"]
+    assert relay.texts[0] == t("en", "service-stale", name="Coffee")
+
+
+async def test_one_listing_that_waits_holds_up_no_other(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    waits, goes = relay.listed(sam), relay.listed(sam, STICKERS)
+    await asking.ask("create", waits, CUT)
+    await asking.ask("create", goes, MADE)
+    assert (asking.state(waits), asking.state(goes)) == (store.CREATING, store.LIVE)
+
+
+async def test_a_call_about_a_listing_that_is_no_more_ends(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam)
+    asking.put("create", listing)
+    relay.db.run(lambda tx: tx.execute("DELETE FROM listings"))
+    assert (await asking.work(), asking.waits, relay.said) == ([], None, [])

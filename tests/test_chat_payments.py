@@ -1,0 +1,86 @@
+"""Payments as the chat records them: each told once, and how a request then stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat import store
+from bot.chat.usecases import status_of
+from bot.core import outbox
+from tests.relaying import COFFEE, PAINTING, STICKERS, answer
+
+if TYPE_CHECKING:
+    from bot.sandbox.people import Person
+    from tests.relaying import Relay
+
+
+@pytest.fixture
+def sam(relay: Relay) -> Person:
+    return relay.joins("Sam")
+
+
+def test_how_a_listing_stands_is_one_word(relay: Relay, sam: Person) -> None:
+    now = relay.clock()
+    stands = {
+        "active": relay.listed(sam, COFFEE, answer(id="1", expires_at=now + 1)),
+        "expired": relay.listed(sam, COFFEE, answer(id="2", expires_at=now)),
+        "scheduled": relay.listed(sam, COFFEE, answer(id="3", enabled_at=now + 1)),
+        "stopped": relay.listed(sam, COFFEE, answer(id="4"), state=store.STOPPED),
+        "soldOut": relay.listed(sam, STICKERS, answer(id="5", remaining_units=0)),
+    }
+    assert {status_of(listing, now) for listing in stands.values()} == stands.keys()
+    for word, listing in stands.items():
+        assert status_of(listing, now) == word
+
+
+def pay(number: int, request: str = "r") -> store.Payment:
+    return store.Payment(request, f"t{number}", 250, "USD", {})
+
+
+async def test_a_payment_is_recorded_and_told_once(relay: Relay, sam: Person) -> None:
+    listing = relay.listed(sam, STICKERS, answer(remaining_units=3))
+    assert await relay.chat.record_payment(listing, pay(1), 2) is True
+    assert await relay.chat.record_payment(listing, pay(1), 2) is False
+    assert (len(relay.rows("received_payments")), len(relay.said)) == (1, 1)
+    (row,) = [row for row in relay.rows("outbox") if row["queue"] == "messages"]
+    assert (row["lane"], row["priority"]) == (str(sam.id), outbox.ALERT)
+    assert relay.listing(listing.id).paid_count == 1
+
+
+async def test_the_same_transaction_of_two_requests_is_two_payments(
+    relay: Relay, sam: Person
+) -> None:
+    for request in ("a", "b"):
+        listing = relay.listed(sam, COFFEE, answer(id=request))
+        assert await relay.chat.record_payment(listing, pay(1, request), None) is True
+    assert len(relay.said) == 2
+
+
+@pytest.mark.parametrize(("told", "known"), [([2, 1], 1), ([1, 2], 1), ([None, None], 1), ([0], 0)])
+async def test_what_is_left_of_a_drop_only_goes_down_in_whatever_order_it_is_told(
+    relay: Relay, sam: Person, told: list[int | None], known: int
+) -> None:
+    """Where the service does not say, it is counted from the payments told."""
+    listing = relay.listed(sam, STICKERS, answer(remaining_units=3))
+    for number, left in enumerate(told):
+        await relay.chat.record_payment(listing, pay(number), left)
+    kept = relay.listing(listing.id).answer
+    assert kept is not None
+    assert kept.remaining_units == known
+
+
+async def test_a_one_off_that_is_paid_is_completed(relay: Relay, sam: Person) -> None:
+    listing = relay.listed(sam, PAINTING, answer())
+    assert status_of(listing, relay.clock()) == "active"
+    await relay.chat.record_payment(listing, pay(1), None)
+    assert status_of(relay.listing(listing.id), relay.clock()) == "completed"
+
+
+async def test_a_payment_that_comes_before_the_answer_to_create_is_told(
+    relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam)
+    assert await relay.chat.record_payment(listing, pay(1), None) is True
+    assert len(relay.said) == 1

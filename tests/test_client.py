@@ -1,0 +1,364 @@
+"""The service over HTTP: every form of answer read, every failure typed, credentials kept."""
+
+from __future__ import annotations
+
+import json
+import time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat.client import LONGEST_EXPIRATION, Answer, Client
+from bot.core import errors, exact
+from bot.core.errors import BotError, FieldProblem
+from bot.core.vault import Vault
+from bot.service.app import create_app
+from bot.service.deps import Service
+from bot.service.usecases import apps
+from tests.peer import CUT, listening_peer, told
+from tests.relaying import REQUEST_ID as ID
+from tests.relaying import URL
+from tests.relaying import answer as answer_with
+from tests.serving import LOOPBACK, NEW, NOON
+from tests.test_sandbox_server import listening
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+    from bot.core.db import Database
+    from tests.peer import Peer
+    from tests.serving import Clock
+
+LEAST = {"id": ID, "paymentRequestUrl": URL}
+
+
+@pytest.fixture
+async def peer() -> AsyncIterator[Peer]:
+    async with listening_peer() as peer:
+        yield peer
+
+
+@pytest.fixture
+async def client(peer: Peer) -> AsyncIterator[Client]:
+    client = Client(peer.url, "app-1", "s3cret")
+    yield client
+    await client.close()
+
+
+async def created(client: Client, peer: Peer, **fields: Any) -> Answer:
+    """What the client reads in an answer with these fields."""
+    await peer.say(told(200, LEAST | fields))
+    return await client.create({}, "key")
+
+
+async def test_a_call_carries_credentials_body_and_key(client: Client, peer: Peer) -> None:
+    await peer.say(told(200, LEAST))
+    await client.create({"product": {"name": "Tee & Kaffee"}}, "listing-1")
+    (call,) = peer.calls
+    assert (call.method, call.path) == ("POST", "/v3/paymentRequests")
+    names = ("app-id", "app-secret", "idempotency-key", "content-type", "accept")
+    assert [call.headers[name] for name in names] == [
+        *("app-1", "s3cret", "listing-1", "application/json", "application/json"),
+    ]
+    assert json.loads(call.body) == {"product": {"name": "Tee & Kaffee"}}
+
+
+async def test_an_address_with_a_path_is_kept(peer: Peer) -> None:
+    client = Client(f"{peer.url}/cloud", "a", "b")
+    await peer.say(told(200, {"items": []}))
+    await client.list()
+    await client.close()
+    assert peer.calls[0].path == "/cloud/v3/paymentRequests"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_no_redirect_is_followed_so_credentials_stay_at_the_origin(
+    client: Client, peer: Peer, status: int
+) -> None:
+    async with listening_peer() as other:
+        await peer.say(told(status, Location=f"{other.url}/v3/paymentRequests"))
+        with pytest.raises(errors.BadAnswer, match="check PAYMENTS_URL"):
+            await client.create({}, "key")
+        assert other.calls == []
+
+
+@pytest.mark.parametrize(
+    "other", ["//evil.test/x", "http://evil.test/", "../../x", "a/b?c#d", "ü "]
+)
+async def test_an_id_of_any_form_stays_one_part_of_the_path(
+    client: Client, peer: Peer, other: str
+) -> None:
+    await peer.say(told(200, LEAST))
+    await client.get(other)
+    path = peer.calls[0].path
+    assert path.startswith("/v3/paymentRequests/")
+    assert path.count("/") == 3
+    assert "?" not in path
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [
+        Decimal("0.1") + Decimal("0.2"),
+        Decimal("0.00000001"),
+        Decimal(1000000000),
+        Decimal("999999999.99999999"),
+        Decimal("5.00"),
+    ],
+)
+async def test_amounts_go_out_exact_and_as_numbers(
+    client: Client, peer: Peer, amount: Decimal
+) -> None:
+    await peer.say(told(200, LEAST))
+    await client.create({"sendAmount": amount}, "key")
+    assert b'"sendAmount":"' not in peer.calls[0].body
+    assert exact.loads(peer.calls[0].body) == {"sendAmount": amount}
+
+
+async def test_fields_that_a_server_leaves_out_are_none(client: Client, peer: Peer) -> None:
+    assert await created(client, peer) == answer_with()
+
+
+async def test_every_field_that_is_there_is_read(client: Client, peer: Peer) -> None:
+    webhook = {"webhookUrl": "x", "customParameters": {"listing": "abc"}}
+    answer = await created(
+        client, peer, isEnabled=False, totalUnits=10, remainingUnits=7,
+        enabledAt="2027-01-15T08:00:00Z", expiresAt="2027-01-15T08:00:01.500Z",
+        notifications={"webhook": webhook},
+    )  # fmt: skip
+    assert answer == answer_with(
+        is_enabled=False, total_units=10, remaining_units=7,
+        enabled_at=NOON, expires_at=NOON + 1500, listing_id="abc",
+    )  # fmt: skip
+    assert Answer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+
+
+@pytest.fixture
+def _far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("told_at", "read_at"),
+    [
+        (None, None),
+        ("2027-01-15T08:00:00Z", NOON),
+        ("2027-01-15T08:00:00.000Z", NOON),
+        ("2027-01-15T09:00:00+01:00", NOON),
+        ("2027-01-15T08:00:00", NOON),
+        (1_800_000_000, NOON),
+        (1_800_000_000.5, NOON + 500),
+        (0, 0),
+    ],
+)
+@pytest.mark.usefixtures("_far_from_greenwich")
+async def test_times_are_read_as_text_and_as_seconds(
+    client: Client, peer: Peer, told_at: Any, read_at: int | None
+) -> None:
+    """In UTC where no zone is told, wherever this machine stands."""
+    assert (await created(client, peer, expiresAt=told_at)).expires_at == read_at
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"customParameters": {"listing": "abc"}},
+        {"notifications": {"webhook": {"customParameters": {"listing": "abc"}}}},
+    ],
+)
+async def test_the_listing_is_found_wherever_the_server_echoes_it(
+    client: Client, peer: Peer, parameters: dict[str, Any]
+) -> None:
+    assert (await created(client, peer, **parameters)).listing_id == "abc"
+
+
+NO_REQUEST: list[Any] = [
+    *(None, [], 5, "x", {}, {"id": ID}, {"paymentRequestUrl": URL}, LEAST | {"id": 5}),
+    *(LEAST | {"id": ""}, LEAST | {"id": "a\x00b"}, LEAST | {"paymentRequestUrl": "x" * 2049}),
+    *(LEAST | {"expiresAt": "soon"}, LEAST | {"expiresAt": [1]}, LEAST | {"totalUnits": "many"}),
+    *(LEAST | {"notifications": 5}, LEAST | {"id": "a\ud800"}),
+]
+
+
+@pytest.mark.parametrize("body", NO_REQUEST, ids=range(len(NO_REQUEST)))
+async def test_what_is_no_payment_request_is_a_bad_answer(
+    client: Client, peer: Peer, body: Any
+) -> None:
+    await peer.say(told(200, body))
+    with pytest.raises(errors.BadAnswer):
+        await client.create({}, "key")
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{", b"NaN", b"\xff"])
+async def test_a_success_that_is_no_json_is_a_bad_answer(
+    client: Client, peer: Peer, body: bytes
+) -> None:
+    await peer.say(told(200, body))
+    with pytest.raises(errors.BadAnswer, match="no JSON"):
+        await client.create({}, "key")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (400, "invalidBody", errors.InvalidBody),
+        (400, "emailUnavailable", errors.EmailUnavailable),
+        (400, "somethingNew", errors.InvalidBody),
+        (400, None, errors.InvalidBody),
+        (422, None, errors.InvalidBody),
+        (401, "unauthorized", errors.Unauthorized),
+        (403, None, errors.Unauthorized),
+        (404, "notFound", errors.NotFound),
+        (405, None, errors.MethodNotAllowed),
+        (409, "notLimited", errors.NotLimited),
+        (409, "notEnoughUnits", errors.NotEnoughUnits),
+        (409, "idempotencyMismatch", errors.IdempotencyMismatch),
+        (413, None, errors.BodyTooLarge),
+        (415, None, errors.UnsupportedMediaType),
+        (418, None, errors.BadAnswer),
+        (429, "rateLimited", errors.Overloaded),
+        (500, "internal", errors.Overloaded),
+        (503, None, errors.Overloaded),
+    ],
+)
+async def test_a_refusal_comes_back_as_the_error_it_is(
+    client: Client, peer: Peer, status: int, code: str | None, kind: type[BotError]
+) -> None:
+    await peer.say(told(status, {"code": code, "message": "Words.", "info": []}))
+    with pytest.raises(BotError) as caught:
+        await client.create({}, "key")
+    assert type(caught.value) is kind
+
+
+async def test_a_refusal_says_which_field_and_why(client: Client, peer: Peer) -> None:
+    info = [{"field": "product.name", "message": "Too long."}, "odd", {"message": 5}]
+    await peer.say(told(400, {"code": "invalidBody", "message": "Words.", "info": info}))
+    with pytest.raises(errors.InvalidBody, match=r"^Words\.$") as caught:
+        await client.create({}, "key")
+    assert caught.value.info == (FieldProblem("product.name", "Too long."), FieldProblem("", "5"))
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"", b"[1]", b'{"message": 5, "info": 7, "code": {}}'])
+async def test_a_refusal_without_words_has_ours(client: Client, peer: Peer, body: bytes) -> None:
+    await peer.say(told(400, body))
+    with pytest.raises(errors.InvalidBody, match=r"^The body is not valid\.$"):
+        await client.create({}, "key")
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"), [("17", 17.0), ("soon", None), ("-1", None), ("", None), ("1.5", None)]
+)
+async def test_the_wait_that_a_server_asks_for_is_told(
+    client: Client, peer: Peer, header: str, seconds: float | None
+) -> None:
+    await peer.say(told(429, Retry_After=header))
+    with pytest.raises(errors.Overloaded) as caught:
+        await client.create({}, "key")
+    assert caught.value.retry_after == seconds
+
+
+async def test_a_lost_answer_and_a_closed_door_are_unreachable(client: Client, peer: Peer) -> None:
+    await peer.say(CUT)
+    with pytest.raises(errors.Unreachable) as caught:
+        await client.create({}, "key")
+    assert "s3cret" not in str(caught.value)
+    nobody = Client("http://127.0.0.1:1", "a", "b")
+    with pytest.raises(errors.Unreachable, match="ConnectError"):
+        await nobody.list()
+    await nobody.close()
+
+
+@pytest.mark.parametrize("status", [404, 405])
+async def test_a_server_that_gives_no_single_request_is_asked_for_its_list(
+    client: Client, peer: Peer, status: int
+) -> None:
+    """The published interface has no get."""
+    other = LEAST | {"id": "f" * 24}
+    await peer.say(told(status), told(200, {"items": [other, LEAST]}))
+    assert (await client.get(ID)).id == ID
+    assert [call.path for call in peer.calls] == [
+        f"/v3/paymentRequests/{ID}",
+        "/v3/paymentRequests",
+    ]
+
+
+@pytest.mark.parametrize("status", [404, 405])
+async def test_a_request_that_is_in_no_list_is_not_found(
+    client: Client, peer: Peer, status: int
+) -> None:
+    await peer.say(told(status), told(200, {"items": []}))
+    with pytest.raises(errors.NotFound):
+        await client.get(ID)
+
+
+@pytest.mark.parametrize("body", [None, [], {}, {"items": None}, {"items": [5]}])
+async def test_a_list_without_items_is_a_bad_answer(client: Client, peer: Peer, body: Any) -> None:
+    await peer.say(told(200, body))
+    with pytest.raises(errors.BadAnswer):
+        await client.list()
+
+
+async def test_stopping_is_an_edit_that_ends_it_in_a_second(client: Client, peer: Peer) -> None:
+    await peer.say(told(200, LEAST))
+    await client.stop(ID)
+    (call,) = peer.calls
+    assert (call.method, call.path) == ("PUT", f"/v3/paymentRequests/{ID}")
+    assert json.loads(call.body) == {"expirationInSeconds": 1}
+
+
+async def test_resuming_takes_the_end_away_or_puts_it_far_off(client: Client, peer: Peer) -> None:
+    """Not every server takes null."""
+    await peer.say(told(400, {"code": "invalidBody"}), told(200, LEAST))
+    await client.resume(ID)
+    assert [json.loads(call.body) for call in peer.calls] == [
+        {"expirationInSeconds": None},
+        {"expirationInSeconds": LONGEST_EXPIRATION},
+    ]
+
+
+@pytest.mark.parametrize("status", [200, 204, 404])
+async def test_deleting_what_is_gone_is_no_error(client: Client, peer: Peer, status: int) -> None:
+    await peer.say(told(status))
+    await client.delete(ID)
+    assert (peer.calls[0].method, peer.calls[0].body) == ("DELETE", b"")
+
+
+async def with_service(
+    db: Database, clock: Clock, act: Callable[[Client], Awaitable[None]]
+) -> None:
+    """Act on our own service, over HTTP."""
+    vault = Vault("key")
+    made = db.run(lambda tx: apps.create(tx, vault, "bot", clock()))
+    service = Service(db=db, now=clock, public_url="http://pay.test", allow=LOOPBACK)
+    async with listening(create_app(service)) as root:
+        client = Client(root, made.app_id, made.app_secret)
+        await act(client)
+        await client.close()
+
+
+async def test_our_own_service_understands_every_call(db: Database, clock: Clock) -> None:
+    webhook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": "abc"}}
+    body = NEW | {"notifications": {"webhook": webhook}}
+
+    async def act(client: Client) -> None:
+        made = await client.create(body, "abc")
+        assert await client.create(body, "abc") == made
+        assert (made.listing_id, made.is_enabled) == ("abc", True)
+        assert (await client.get(made.id), await client.find("abc")) == (made, made)
+        assert await client.find("other") is None
+        await client.stop(made.id)
+        clock.pass_(1)
+        assert (await client.get(made.id)).is_enabled is False
+        await client.resume(made.id)
+        assert (await client.get(made.id)).is_enabled is True
+        await client.delete(made.id)
+        await client.delete(made.id)
+        with pytest.raises(errors.NotFound):
+            await client.get(made.id)
+
+    await with_service(db, clock, act)

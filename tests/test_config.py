@@ -1,0 +1,176 @@
+"""Settings: each problem is one line that names the setting and says how to mend it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import ValidationError
+
+from bot import config
+from bot.core.errors import ConfigError
+from bot.core.rates import Rate
+from bot.sandbox.world import TOKEN
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No `.env` and no setting of this machine."""
+    monkeypatch.chdir(tmp_path)
+    for name in config.Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_without_any_setting_the_defaults_hold() -> None:
+    settings = config.load()
+    assert (settings.url, settings.database_url) == (
+        "http://127.0.0.1:8080",
+        "sqlite:///data/bot.db",
+    )
+    assert config.secrets(settings) == []
+
+
+WEBHOOK = {"TELEGRAM_MODE": "webhook"}
+FREE = {"HOST", "SECRET_KEY", "APP_ID", "APP_SECRET", "METRICS_TOKEN"}
+"""Settings that may be any text."""
+
+BAD: list[tuple[dict[str, str], list[str]]] = [
+    ({"PUBLIC_URL": "example.org"}, ["PUBLIC_URL: write a whole address"]),
+    ({"PUBLIC_URL": "https://example.org:99999"}, ["PUBLIC_URL: Port out of range"]),
+    ({"TELEGRAM_API_URL": "ftp://example.org"}, ["TELEGRAM_API_URL: write a whole address"]),
+    ({"TELEGRAM_MODE": "pigeon"}, ["TELEGRAM_MODE: "]),
+    ({"TELEGRAM_RATE": "30/hour"}, ["TELEGRAM_RATE: write a rate such as 30/second"]),
+    ({"TELEGRAM_CHAT_RATE": "1"}, ["TELEGRAM_CHAT_RATE: write a rate such as 30/second"]),
+    ({"TELEGRAM_GROUP_RATE": "0/minute"}, ["TELEGRAM_GROUP_RATE: write a rate such as"]),
+    ({"DATABASE_URL": "mysql://localhost/bot"}, ["DATABASE_URL: write sqlite:///data/bot.db"]),
+    ({"PAYMENTS_URL": "pay"}, ["PAYMENTS_URL: write a whole address"]),
+    ({"LOG_LEVEL": "loud"}, ["LOG_LEVEL: "]),
+    ({"PORT": "http"}, ["PORT: "]),
+    (
+        {**WEBHOOK, "PUBLIC_URL": "https://example.org:9000"},
+        ["PUBLIC_URL: Telegram delivers updates to the ports 443, 80, 88, 8443 only"],
+    ),
+    ({"PUBLIC_URL": "https://u@example.org"}, ["PUBLIC_URL: write the address without user"]),
+    ({"TELEGRAM_MODE": "webhook"}, ["PUBLIC_URL: TELEGRAM_MODE=webhook needs an https"]),
+    (
+        {"PAYMENTS_URL": "https://pay.example.org"},
+        ["APP_ID: PAYMENTS_URL needs", "APP_SECRET: PAYMENTS_URL needs"],
+    ),
+    ({"API_RATE": "many"}, ["API_RATE: "]),
+    ({"PAYER_RATE": "-1/second"}, ["PAYER_RATE: "]),
+    ({"WEBHOOK_ALLOW": "10.0.0.0/99"}, ["WEBHOOK_ALLOW: "]),
+    ({"FORWARDED_ALLOW_IPS": "proxy"}, ["FORWARDED_ALLOW_IPS: "]),
+    ({"ALLOWED_SELLERS": "1,sam"}, ["ALLOWED_SELLERS: "]),
+    ({"RESERVATION_SECONDS": "0"}, ["RESERVATION_SECONDS: "]),
+    ({"LOG_FORMAT": "xml"}, ["LOG_FORMAT: "]),
+    ({"INSTRUMENT_CURRENCY": "ABC"}, ["INSTRUMENT_CURRENCY: "]),
+    ({"RAIL": "gold"}, ["RAIL: "]),
+    ({"PORT": "0"}, ["PORT: "]),
+    ({"WEBHOOK_SECRET": "guess"}, ["WEBHOOK_SECRET: A webhook secret is whsec_ and base64"]),
+    ({"BOT_TOKEN": "123"}, ["BOT_TOKEN: a token looks like 123456:ABC-DEF"]),
+]
+
+
+@pytest.mark.parametrize(("given", "problems"), BAD, ids=str)
+def test_a_bad_setting_is_one_line_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], problems: list[str]
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError) as caught:
+        config.load()
+    assert len(caught.value.problems) == len(problems), caught.value.problems
+    for line, problem in zip(caught.value.problems, problems, strict=True):
+        assert line.startswith(problem)
+        assert "\n" not in line
+
+
+def test_secrets_are_known_to_the_log_and_not_shown_by_the_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("BOT_TOKEN", TOKEN)
+    monkeypatch.setenv("SECRET_KEY", "a key")
+    settings = config.load()
+    assert sorted(config.secrets(settings)) == sorted([TOKEN, "a key"])
+    assert TOKEN not in repr(settings)
+    assert "a key" not in repr(settings)
+
+
+def test_a_slash_at_the_end_of_an_address_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PUBLIC_URL", "https://pay.example.org/")
+    assert config.load().url == "https://pay.example.org"
+
+
+def test_every_setting_that_can_be_wrong_is_among_these() -> None:
+    named = {problem.partition(":")[0] for _, problems in BAD for problem in problems}
+    assert named | FREE == {name.upper() for name in config.Settings.model_fields}
+
+
+def test_all_problems_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOT_TOKEN", "123")
+    monkeypatch.setenv("PORT", "70000")
+    monkeypatch.setenv("API_RATE", "many")
+    with pytest.raises(ConfigError) as caught:
+        config.load()
+    names = [line.partition(":")[0] for line in caught.value.problems]
+    assert names == ["BOT_TOKEN", "PORT", "API_RATE"]
+    assert str(caught.value).splitlines() == list(caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("telegram_api_url", "http://127.0.0.1:8081/", "http://127.0.0.1:8081"),
+        ("telegram_mode", "polling", "polling"),
+        ("telegram_rate", "0", None),
+        ("telegram_chat_rate", "2/second", Rate(2, 1)),
+        ("telegram_group_rate", " 20/minute ", Rate(20, 60)),
+        ("public_url", "https://example.org/shop/", "https://example.org/shop"),
+        ("host", "::", "::"),
+        ("port", "65535", 65535),
+        ("forwarded_allow_ips", "10.0.0.0/8, ::1,", ("10.0.0.0/8", "::1")),
+        ("forwarded_allow_ips", "*", ("*",)),
+        ("database_url", "sqlite:////var/lib/bot.db", "sqlite:////var/lib/bot.db"),
+        ("instrument_currency", "MNEE", "MNEE"),
+        ("rail", "sandbox", "sandbox"),
+        ("reservation_seconds", "86400", 86_400),
+        ("api_rate", "", Rate(1200, 60)),
+        ("payer_rate", "5/second", Rate(5, 1)),
+        ("webhook_allow", "receiver.local, 10.0.0.0/8", "receiver.local, 10.0.0.0/8"),
+        ("allowed_sellers", "1, 2,3", (1, 2, 3)),
+        ("log_level", "debug", "debug"),
+        ("log_format", "json", "json"),
+    ],
+)
+def test_a_good_value_is_taken(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: object
+) -> None:
+    monkeypatch.setenv(name.upper(), text)
+    assert getattr(config.load(), name) == value
+
+
+def test_a_bot_api_server_of_ones_own_delivers_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TELEGRAM_MODE", "webhook")
+    monkeypatch.setenv("TELEGRAM_API_URL", "http://127.0.0.1:8081")
+    assert config.load().url == "http://127.0.0.1:8080"
+
+
+def test_the_file_is_read_and_the_environment_comes_before_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text(
+        "PORT=9001  # where\nHOST=0.0.0.0\nEDITOR=vi\nAPP_ID=\n", "utf-8"
+    )
+    monkeypatch.setenv("PORT", "9002")
+    settings = config.load()
+    assert (settings.host, settings.port, settings.app_id) == ("0.0.0.0", 9002, None)
+
+
+def test_settings_do_not_change() -> None:
+    settings = config.load()
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.port = 1  # type: ignore[misc]
+    assert settings.port == 8080

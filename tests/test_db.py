@@ -1,0 +1,214 @@
+"""The database: whole transactions, one writer at a time, wake-ups only for what is committed."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core import schema
+from bot.core.db import Database, open_database, sqlite_path
+from bot.core.errors import ConfigProblem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.core.db import Transaction
+
+KEEP = "INSERT INTO kept_secrets (name, sealed) VALUES (:name, :sealed)"
+COUNT = "SELECT COUNT(*) AS n FROM kept_secrets"
+ROUNDS = 50
+COUNTER = f"""
+import sys
+from bot.core.db import Database
+from tests.test_db import ROUNDS, count_up
+database = Database(sys.argv[1])
+for _ in range({ROUNDS}):
+    database.run(count_up)
+database.close()
+"""
+
+
+def keep(tx: Transaction, name: str = "a") -> int:
+    return tx.execute(KEEP, name=name, sealed="x")
+
+
+def count_up(tx: Transaction) -> None:
+    """Read, then write what was read and one more."""
+    row = tx.one("SELECT sealed FROM kept_secrets WHERE name = 'counter'")
+    assert row
+    tx.execute(
+        "UPDATE kept_secrets SET sealed = :value WHERE name = 'counter'",
+        value=str(int(row["sealed"]) + 1),
+    )
+
+
+async def test_a_transaction_commits_whole_and_gives_what_its_work_gives(db: Database) -> None:
+    assert await db.transaction(keep) == 1
+    assert await db.query("SELECT * FROM kept_secrets") == [{"name": "a", "sealed": "x"}]
+
+
+async def test_a_transaction_that_raises_leaves_nothing_and_wakes_nobody(db: Database) -> None:
+    woken = db.listen("topic")
+
+    def work(tx: Transaction) -> None:
+        keep(tx)
+        tx.wake("topic")
+        raise LookupError("no")
+
+    with pytest.raises(LookupError, match="no"):
+        await db.transaction(work)
+    assert await db.one(COUNT) == {"n": 0}
+    assert not woken.is_set()
+    assert await db.transaction(keep) == 1
+
+
+async def test_a_statement_that_fails_undoes_those_before_it(db: Database) -> None:
+    with pytest.raises(sqlite3.IntegrityError):
+        await db.transaction(lambda tx: (keep(tx), keep(tx)))
+    assert await db.one(COUNT) == {"n": 0}
+
+
+async def test_listeners_are_woken_only_once_the_commit_is_done(db: Database) -> None:
+    woken, other = db.listen("topic"), db.listen("other")
+    may_end = threading.Event()
+
+    def work(tx: Transaction) -> None:
+        keep(tx)
+        tx.wake("topic")
+        may_end.wait(5)
+
+    task = asyncio.create_task(db.transaction(work))
+    assert await db.one(COUNT) == {"n": 0}
+    assert not woken.is_set()
+    may_end.set()
+    await woken.wait()
+    assert await db.one(COUNT) == {"n": 1}
+    await task
+    assert not other.is_set()
+
+
+async def test_a_commit_wakes_though_nobody_waits_for_its_result_any_more(db: Database) -> None:
+    woken, begun, may_end = db.listen("topic"), threading.Event(), threading.Event()
+
+    def work(tx: Transaction) -> None:
+        begun.set()
+        may_end.wait(5)
+        keep(tx)
+        tx.wake("topic")
+
+    task = asyncio.create_task(db.transaction(work))
+    await asyncio.to_thread(begun.wait)
+    task.cancel()
+    may_end.set()
+    await asyncio.wait_for(woken.wait(), 5)
+    assert await db.one(COUNT) == {"n": 1}
+
+
+async def test_every_listener_of_a_topic_is_woken(db: Database) -> None:
+    first, second = db.listen("topic"), db.listen("topic")
+    await db.transaction(lambda tx: tx.wake("topic"))
+    assert (first.is_set(), second.is_set()) == (True, True)
+
+
+async def test_readers_go_on_beside_a_writer(db: Database) -> None:
+    """Twice as many reads as there are readers, while a transaction is open."""
+    may_end = threading.Event()
+    writing = asyncio.create_task(db.transaction(lambda _tx: may_end.wait(5)))
+    found = await asyncio.gather(*(db.one(COUNT) for _ in range(4)))
+    assert found == [{"n": 0}] * 4
+    may_end.set()
+    assert await writing is True
+
+
+async def test_two_processes_that_read_then_write_wait_for_each_other(tmp_path: Path) -> None:
+    """BEGIN IMMEDIATE: neither loses a step, neither is refused as busy."""
+    path = f"{tmp_path}/bot.db"
+    database = open_database(f"sqlite:///{path}")
+    database.run(lambda tx: tx.execute(KEEP, name="counter", sealed="0"))
+    others = [
+        await asyncio.create_subprocess_exec(sys.executable, "-c", COUNTER, path) for _ in range(2)
+    ]
+    for _ in range(ROUNDS):
+        await database.transaction(count_up)
+    assert [await other.wait() for other in others] == [0, 0]
+    assert await database.query("SELECT sealed FROM kept_secrets") == [{"sealed": str(ROUNDS * 3)}]
+    database.close()
+
+
+def test_migrating_twice_is_harmless(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/bot.db"
+    first = open_database(url)
+    first.run(keep)
+    second = open_database(url)
+    second.migrate()
+    assert second.run(lambda tx: tx.query("SELECT name FROM kept_secrets")) == [{"name": "a"}]
+    numbers = second.run(lambda tx: tx.query("SELECT number FROM migrations"))
+    assert [row["number"] for row in numbers] == [*range(1, len(schema.MIGRATIONS) + 1)]
+    first.close()
+    second.close()
+
+
+def test_a_migration_that_fails_leaves_nothing_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = ("CREATE TABLE good (id TEXT)", "CREATE NONSENSE")
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
+    url = f"sqlite:///{tmp_path}/bot.db"
+    with pytest.raises(ConfigProblem, match="NONSENSE"):
+        open_database(url)
+    monkeypatch.undo()
+    database = open_database(url)
+    found = database.run(lambda tx: tx.query("SELECT name FROM sqlite_master WHERE name = 'good'"))
+    assert found == []
+    database.close()
+
+
+async def test_what_is_committed_is_durable_and_its_keys_hold(db: Database) -> None:
+    """synchronous=FULL (2), write-ahead log, foreign keys on."""
+    assert await db.query("PRAGMA synchronous") == [{"synchronous": 2}]
+    assert await db.query("PRAGMA journal_mode") == [{"journal_mode": "wal"}]
+    assert await db.query("PRAGMA foreign_keys") == [{"foreign_keys": 1}]
+
+
+@pytest.mark.parametrize("what", ["a folder", "no database", "below a file"])
+def test_a_file_that_cannot_be_used_is_one_problem_of_the_configuration(
+    tmp_path: Path, what: str
+) -> None:
+    (tmp_path / "text").write_text("no database at all, just text" * 100)
+    path = {"a folder": "", "no database": "/text", "below a file": "/text/bot.db"}[what]
+    with pytest.raises(ConfigProblem, match=r"^DATABASE_URL: sqlite:///\S+ can't be used: "):
+        open_database(f"sqlite:///{tmp_path}{path}")
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("sqlite:///data/bot.db", "data/bot.db"),
+        ("sqlite:////srv/bot.db", "/srv/bot.db"),
+        ("sqlite:///with%20space.db", "with space.db"),
+    ],
+)
+def test_an_address_names_a_file(url: str, path: str) -> None:
+    assert sqlite_path(url) == path
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "data/bot.db", "sqlite:", "sqlite:///", "sqlite://host/x.db", "mysql:///x"),
+        *(":memory:", "sqlite:///:memory:"),
+    ],
+)
+def test_another_address_is_refused_with_what_to_write(url: str) -> None:
+    with pytest.raises(ConfigProblem, match=r"write sqlite:///data/bot\.db"):
+        sqlite_path(url)
+
+
+def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
+    open_database(f"sqlite:///{tmp_path}/a/b/bot.db").close()
+    assert (tmp_path / "a/b/bot.db").is_file()

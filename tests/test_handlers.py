@@ -1,0 +1,242 @@
+"""Updates as what a person did, and what is said as Telegram's calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat.handlers import (
+    Moved,
+    Person,
+    Searched,
+    Spoke,
+    Tapped,
+    answered,
+    changed,
+    read,
+    said,
+)
+from bot.chat.replies import Button, Reply
+from bot.sandbox.model import Draft
+from tests.relaying import BOT_NAME, Relay
+
+if TYPE_CHECKING:
+    from bot.chat.handlers import Event
+
+ROWS = ((Button("Show", action=("list", "0")),),)
+MARKUP = {"inline_keyboard": [[{"text": "Show", "callback_data": "list:0"}]]}
+LINK = "https://pay.example.org/pay/1"
+
+
+def events(relay: Relay) -> list[Event | None]:
+    """What the bot reads in what the world's people just did."""
+    pending = [*relay.world.updates.pending]
+    relay.world.updates.pending.clear()
+    return [read(update, BOT_NAME) for update in pending]
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "rest"),
+    [
+        ("hello", None, "hello"),
+        ("/start", "start", ""),
+        ("/start new", "start", "new"),
+        ("/HELP", "help", ""),
+        ("/donation 5 USD  Coffee for two ", "donation", "5 USD  Coffee for two"),
+        ("/donation@PaymentRequestBot 5 USD Tea", "donation", "5 USD Tea"),
+        ("/donation@paymentrequestBOT 5 USD Tea", "donation", "5 USD Tea"),
+        ("/donation\n5 USD Tea", "donation", "5 USD Tea"),
+        ("/", "", ""),
+        ("not /a command", None, "not /a command"),
+    ],
+)
+def test_a_message_is_a_text_or_a_command_with_its_arguments(
+    relay: Relay, text: str, command: str | None, rest: str
+) -> None:
+    sam = relay.joins("Sam")
+    sam.send(text)
+    assert events(relay) == [Spoke(Person(sam.id, sam.id, private=True, tag="en"), rest, command)]
+
+
+def test_a_command_for_another_bot_is_none_of_ours(relay: Relay) -> None:
+    relay.joins().send("/help@OtherBot")
+    assert events(relay) == [None]
+
+
+def test_a_picture_is_a_message_with_the_text_below_it(relay: Relay, qr_picture: bytes) -> None:
+    sam = relay.joins()
+    sam.send_photo(qr_picture)
+    sam.send_photo(qr_picture, "below")
+    assert [event.text for event in events(relay) if isinstance(event, Spoke)] == ["", "below"]
+
+
+@pytest.fixture
+def qr_picture() -> bytes:
+    from bot.core import qr  # noqa: PLC0415
+
+    return qr.png("x")
+
+
+@pytest.mark.parametrize("tag", ["en", "pt-br", None])
+def test_the_language_is_telegrams_and_may_be_missing(relay: Relay, tag: str | None) -> None:
+    relay.joins(language_code=tag).send("x")
+    (event,) = events(relay)
+    assert event is not None
+    assert event.person.tag == tag
+
+
+def test_in_a_group_the_chat_is_the_group(relay: Relay) -> None:
+    sam = relay.joins()
+    group = sam.new_group("Market")
+    relay.world.updates.pending.clear()
+    sam.send("/help", group)
+    assert events(relay) == [Spoke(Person(sam.id, group.id, private=False, tag="en"), "", "help")]
+
+
+def test_a_press_knows_its_query_its_action_and_the_message(relay: Relay) -> None:
+    sam = relay.joins()
+    shown = relay.world.post(sam.chat, relay.world.bot, Draft({"text": "x"}, None))
+    query = sam.press_old(shown, "list:3")
+    assert events(relay) == [
+        Tapped(
+            Person(sam.id, sam.id, private=True, tag="en"),
+            query.id, ("list", "3"), shown.id, picture=False,
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", ["", "nonsense", "list:x", "draft:1", "card:../etc"])
+def test_a_press_that_no_button_of_ours_carries_has_no_action(relay: Relay, data: str) -> None:
+    sam = relay.joins()
+    shown = relay.world.post(sam.chat, relay.world.bot, Draft({"text": "x"}, None))
+    sam.press_old(shown, data)
+    (event,) = events(relay)
+    assert isinstance(event, Tapped)
+    assert event.action is None
+
+
+def callback(**message: Any) -> dict[str, Any]:
+    person = {"id": 7, "is_bot": False, "first_name": "Sam"}
+    query = {"id": "1", "from": person, "chat_instance": "1", "data": "list:0"}
+    return {"update_id": 1, "callback_query": query | message}
+
+
+def test_a_message_too_old_to_be_touched_has_no_id() -> None:
+    """Telegram tells it with the date 0."""
+    old = {"chat": {"id": 7, "type": "private"}, "message_id": 5, "date": 0}
+    event = read(callback(message=old), BOT_NAME)
+    assert isinstance(event, Tapped)
+    assert (event.message_id, event.person.chat_id) == (None, 7)
+
+
+def test_a_press_below_an_inline_message_is_answered_to_its_person_in_private() -> None:
+    event = read(callback(inline_message_id="abc"), BOT_NAME)
+    assert isinstance(event, Tapped)
+    assert (event.message_id, event.person) == (None, Person(7, 7, private=True, tag=None))
+
+
+def test_an_inline_query_is_what_was_typed(relay: Relay) -> None:
+    sam = relay.joins()
+    asked = sam.ask_inline("cof")
+    assert events(relay) == [
+        Searched(Person(sam.id, sam.id, private=True, tag="en"), asked.id, "cof", "")
+    ]
+
+
+def test_blocking_and_letting_in_again_are_moves(relay: Relay) -> None:
+    sam = relay.joins()
+    sam.block()
+    sam.unblock()
+    blocked, back = events(relay)
+    assert isinstance(blocked, Moved)
+    assert isinstance(back, Moved)
+    assert (blocked.open, back.open) == (False, True)
+    assert blocked.person.chat_id == sam.id
+
+
+@pytest.mark.parametrize(
+    ("status", "is_open"),
+    [("kicked", False), ("left", False), ("member", True), ("administrator", True)],
+)
+def test_who_has_left_or_was_banned_cannot_be_written_to(
+    relay: Relay, status: str, *, is_open: bool
+) -> None:
+    relay.joins().block()
+    raw = relay.world.updates.pending.pop()
+    rights = dict.fromkeys(
+        (
+            *("can_be_edited", "is_anonymous", "can_manage_chat", "can_delete_messages"),
+            *("can_manage_video_chats", "can_restrict_members", "can_promote_members"),
+            *("can_change_info", "can_invite_users", "can_post_stories", "can_edit_stories"),
+            "can_delete_stories",
+        ),
+        False,
+    )
+    raw["my_chat_member"]["new_chat_member"] |= {"status": status, "until_date": 0, **rights}
+    event = read(raw, BOT_NAME)
+    assert isinstance(event, Moved)
+    assert event.open is is_open
+
+
+@pytest.mark.parametrize("kind", ["edited_message", "channel_post", "something_new"])
+def test_other_updates_are_nothing_to_us(kind: str) -> None:
+    chat = {"id": 7, "type": "channel", "title": "News"}
+    post = {"message_id": 1, "date": 1, "chat": chat, "text": "/help"}
+    assert read({"update_id": 1, kind: post}, BOT_NAME) is None
+
+
+def test_a_text_is_sent_as_a_message() -> None:
+    assert said(Reply("Hi", ROWS), "en") == {
+        "method": "sendMessage",
+        "args": {"text": "Hi", "reply_markup": MARKUP},
+        "language": "en",
+    }
+
+
+def test_without_buttons_there_is_no_keyboard() -> None:
+    assert said(Reply("Hi"), "en")["args"] == {"text": "Hi"}
+
+
+def test_a_reply_with_a_picture_is_sent_as_a_photo_of_its_code() -> None:
+    assert said(Reply("Hi", ROWS, LINK), "en") == {
+        "method": "sendPhoto",
+        "args": {"caption": "Hi", "reply_markup": MARKUP},
+        "qr": LINK,
+        "language": "en",
+    }
+
+
+@pytest.mark.parametrize(
+    ("message_id", "was_picture", "reply", "method"),
+    [
+        (5, False, Reply("Hi"), "editMessageText"),
+        (5, True, Reply("Hi"), "editMessageCaption"),
+        (5, True, Reply("Hi", picture=LINK), "editMessageCaption"),
+        (5, False, Reply("Hi", picture=LINK), "sendPhoto"),
+        (None, False, Reply("Hi"), "sendMessage"),
+        (None, True, Reply("Hi", picture=LINK), "sendPhoto"),
+    ],
+)
+def test_a_reply_takes_the_place_of_a_message_where_telegram_lets_it(
+    message_id: int | None, reply: Reply, method: str, *, was_picture: bool
+) -> None:
+    assert changed(reply, message_id, "en", picture=was_picture)["method"] == method
+
+
+def test_an_edit_names_its_message_and_takes_buttons_away() -> None:
+    assert changed(Reply("Hi"), 5, "en", picture=False)["args"] == {
+        "message_id": 5,
+        "text": "Hi",
+        "reply_markup": None,
+    }
+
+
+@pytest.mark.parametrize(("toast", "words"), [(None, {}), ("", {}), ("Done", {"text": "Done"})])
+def test_a_callback_is_answered_with_words_or_without(
+    toast: str | None, words: dict[str, str]
+) -> None:
+    assert answered("1", toast) == {
+        "method": "answerCallbackQuery",
+        "args": {"callback_query_id": "1", **words},
+    }

@@ -1,0 +1,147 @@
+"""Inline queries: a seller's own requests, to be posted anywhere; nobody else's, nothing stale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.chat import store
+from bot.chat.inline import PAGE, Inline
+from bot.sandbox.faults import Fault
+from tests.relaying import COFFEE, STICKERS, URL, Relay, answer, telegram_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.sandbox.model import InlineQuery
+    from bot.sandbox.people import Person
+
+
+class Searching:
+    def __init__(self, relay: Relay, inline: Inline) -> None:
+        self.relay = relay
+        self.inline = inline
+
+    async def types(self, person: Person, text: str, offset: str = "") -> InlineQuery:
+        """Type after the bot's name; the query, with what the bot answered to it."""
+        asked = person.ask_inline(text, offset=offset)
+        await self.inline.answer(self.relay.world.updates.pending.pop())
+        return asked
+
+
+@pytest.fixture
+async def search(relay: Relay) -> AsyncIterator[Searching]:
+    async with telegram_of(relay.world) as bot:
+        yield Searching(relay, Inline(bot, relay.chat))
+
+
+@pytest.fixture
+def sam(relay: Relay) -> Person:
+    return relay.joins("Sam")
+
+
+def titles(query: InlineQuery) -> list[str]:
+    return [result["title"] for result in query.results]
+
+
+async def test_a_seller_finds_live_requests_by_a_part_of_the_name(
+    relay: Relay, search: Searching, sam: Person
+) -> None:
+    coffee = relay.listed(sam, COFFEE, answer())
+    relay.listed(sam, STICKERS, answer(id="b" * 24))
+    found = await search.types(sam, "COFF")
+    assert [result["id"] for result in found.results] == [coffee.id]
+    assert len((await search.types(sam, "")).results) == 2
+    assert (await search.types(sam, "nothing")).results == []
+    assert [r["id"] for r in (await search.types(sam, coffee.id)).results] == [coffee.id]
+
+
+async def test_what_is_posted_carries_the_link(
+    relay: Relay, search: Searching, sam: Person
+) -> None:
+    relay.listed(sam, COFFEE, answer())
+    found = await search.types(sam, "")
+    pat = relay.joins("Pat")
+    posted = sam.choose(found, found.results[0]["id"], sam.dialog(pat))
+    assert "Coffee" in posted.text
+    assert [button.get("url") for button in posted.buttons] == [URL]
+
+
+async def test_nobody_finds_what_is_anothers(relay: Relay, search: Searching, sam: Person) -> None:
+    listing = relay.listed(sam, COFFEE, answer())
+    pat = relay.joins("Pat")
+    assert (await search.types(pat, "")).results == []
+    assert (await search.types(pat, listing.id)).results == []
+
+
+@pytest.mark.parametrize("state", [store.CREATING, store.STOPPED, store.FAILED, store.DELETED])
+async def test_only_what_can_be_paid_is_shared(
+    relay: Relay, search: Searching, sam: Person, state: str
+) -> None:
+    relay.listed(sam, COFFEE, answer(), state=state)
+    assert (await search.types(sam, "")).results == []
+
+
+async def test_the_answer_is_personal_and_not_cached(
+    relay: Relay, search: Searching, sam: Person
+) -> None:
+    """Telegram would give it to everybody for five minutes."""
+    await search.types(sam, "")
+    (call,) = relay.world.calls_of("answerInlineQuery")
+    assert (call.params["is_personal"], int(call.params["cache_time"])) in ((True, 0), ("true", 0))
+
+
+async def test_a_button_leads_to_a_new_request(search: Searching, sam: Person) -> None:
+    found = await search.types(sam, "")
+    assert found.button == {"text": "Make a new request", "start_parameter": "new"}
+
+
+async def test_many_results_come_in_pages(relay: Relay, search: Searching, sam: Person) -> None:
+    for number in range(PAGE + 1):
+        relay.listed(sam, COFFEE, answer(id=f"{number}"))
+    first = await search.types(sam, "")
+    assert (len(first.results), first.next_offset) == (PAGE, str(PAGE))
+    second = await search.types(sam, "", first.next_offset)
+    assert (len(second.results), second.next_offset) == (1, "")
+    shown = [result["id"] for result in (*first.results, *second.results)]
+    assert len(set(shown)) == PAGE + 1
+
+
+@pytest.mark.parametrize("offset", ["x", "-1", "1.5", "٣", "999999"])
+async def test_an_offset_of_anybodys_making_does_no_harm(
+    relay: Relay, search: Searching, sam: Person, offset: str
+) -> None:
+    relay.listed(sam, COFFEE, answer())
+    found = await search.types(sam, "", offset)
+    assert titles(found) == ([] if offset == "999999" else titles(await search.types(sam, "")))
+
+
+async def test_a_failure_at_telegram_is_a_line_in_the_log(
+    relay: Relay, search: Searching, sam: Person
+) -> None:
+    relay.world.faults.add(Fault("error", "answerInlineQuery"))
+    with capture_logs() as logs:
+        await search.types(sam, "")
+    assert [(line["event"], line["reason"]) for line in logs] == [
+        ("inline query not answered", "NetworkError")
+    ]
+
+
+async def test_a_query_that_came_too_late_is_a_line_in_the_log(
+    relay: Relay, search: Searching, sam: Person
+) -> None:
+    sam.ask_inline("x")
+    relay.clock.pass_(3600)
+    with capture_logs() as logs:
+        await search.inline.answer(relay.world.updates.pending.pop())
+    assert [(line["event"], line["reason"]) for line in logs] == [
+        ("inline query not answered", "BadRequest")
+    ]
+
+
+async def test_anything_else_is_left_alone(relay: Relay, search: Searching, sam: Person) -> None:
+    sam.send("hello")
+    await search.inline.answer(relay.world.updates.pending.pop())
+    assert relay.world.calls_of("answerInlineQuery") == []

@@ -1,0 +1,274 @@
+"""The same journey with other ends: Telegram's webhook, a foreign service, the demo."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from bot.chat.updates import SECRET_HEADER, WEBHOOK_PATH
+from bot.core import signing
+from tests.fronts import foreign, relayed
+from tests.playing import decoded, labels, link_of, opened, pay, settled_seller, told
+from tests.stage import PATIENCE, Process, free_port, process, staged, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def certificate(folder: Path) -> Path:
+    """A certificate for 127.0.0.1 with its key, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(here, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.NoEncryption()
+    form = serialization.PrivateFormat.PKCS8
+    path = folder / "front.pem"
+    pem = serialization.Encoding.PEM
+    path.write_bytes(key.private_bytes(pem, form, plain) + made.public_bytes(pem))
+    return path
+
+
+async def test_in_webhook_mode_telegram_brings_the_updates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Registered with a secret, delivered over https, answered; strangers are turned away."""
+    pem, front, port = certificate(tmp_path), free_port(), free_port()
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    public = f"https://127.0.0.1:{front}"
+    async with staged(tmp_path) as stage, relayed(port, front, pem):
+        world = stage.world
+        env = {"TELEGRAM_MODE": "webhook", "PUBLIC_URL": public, "PORT": port}
+        async with stage.run(**env) as run:
+            await run.ready()
+            run.secrets.add(world.webhook.secret)
+            assert world.webhook.url == f"{public}{WEBHOOK_PATH}"
+            assert world.calls_of("getUpdates") == []
+            sam = await settled_seller(world)
+            card = await sam.card("/drop 2 5 USD Mug", "Mug")
+            assert link_of(card).startswith(f"{public}/pay/")
+            assert decoded(world, card) == link_of(card)
+            inside = link_of(card).replace(public, run.url)
+            alert = await sam.alert(pay(inside))
+            assert told(alert) == ["💰 $5.00 received for Mug", "1 of 2 left"]
+            await strangers_are_turned_away(run, world.webhook.secret)
+            await world.close()
+
+
+async def strangers_are_turned_away(run: Process, secret: str) -> None:
+    update = {"update_id": 1, "message": {"text": "/start"}}
+    stored = run.rows("SELECT COUNT(*) FROM outbox WHERE queue = 'updates'")
+    async with httpx.AsyncClient(base_url=run.url, trust_env=False) as http:
+        for guess in (b"", b"guess", b"\xe9"):
+            headers = {SECRET_HEADER.encode(): guess}
+            answer = await http.post(WEBHOOK_PATH, json=update, headers=headers)
+            assert answer.status_code == 401
+        proof = {SECRET_HEADER: secret}
+        for body in (b"", b"[]", b"{", b"{}", b'{"update_id": "1"}'):
+            answer = await http.post(WEBHOOK_PATH, content=body, headers=proof)
+            assert answer.status_code == 400
+    assert run.rows("SELECT COUNT(*) FROM outbox WHERE queue = 'updates'") == stored
+
+
+async def test_a_foreign_service_works_the_same(tmp_path: Path) -> None:
+    """Created, paid, told, stopped, resumed and deleted at another server."""
+    async with (
+        foreign(tmp_path) as (service, keys),
+        staged(tmp_path) as stage,
+        stage.run(PAYMENTS_URL=service.url, **keys) as run,
+    ):
+        await run.ready()
+        sam = await settled_seller(stage.world)
+        card = await sam.card("/drop 2 2.50 USD Sticker", "Sticker")
+        link = link_of(card)
+        assert link.startswith(f"{service.url}/pay/")
+        assert decoded(stage.world, card) == link
+        alert = await sam.alert(pay(link))
+        assert told(alert) == ["💰 $2.50 received for Sticker", "1 of 2 left"]
+        await sam.press(card, "Stop", "Stopped")
+        await sam.press(card, "Resume", "1 of 2 left")
+        last = await sam.alert(pay(link))
+        assert told(last)[1] == "🏁 SOLD OUT: that was the last one."
+        question = await sam.press(card, "Delete", "Delete “Sticker”?")
+        await sam.press(question, "Yes, delete it", "Sticker is deleted")
+        assert (await opened(link)).status_code == 404
+        assert len(sam.alerts) == 2
+        assert run.rows("SELECT COUNT(*) FROM payment_requests") == [(0,)]
+
+
+PAYER = {"email": "pat@example.org", "paymail": "pat@<i>hand</i>cash.io"}
+
+
+async def test_a_payers_data_is_told_as_the_webhook_brings_it(tmp_path: Path) -> None:
+    """Signed, told once however often it comes; unsigned or altered it is 401 and not told."""
+    async with (
+        foreign(tmp_path) as (service, keys),
+        staged(tmp_path) as stage,
+        stage.run(PAYMENTS_URL=service.url, **keys) as run,
+    ):
+        await run.ready()
+        sam = await settled_seller(stage.world)
+        await sam.card("/drop 2 2.50 USD Sticker", "Sticker")
+        event = event_of(run) | {"amount": 2.5, "currencyCode": "USD", "remainingUnits": 1}
+        body = json.dumps(event).encode()
+        signed = signing.sign([keys["WEBHOOK_SECRET"]], "msg_1", datetime.now(UTC), body)
+        proven = {"appSecret": keys["APP_SECRET"]}
+        for headers, sent in (
+            ({}, body),
+            (signed, body + b" "),
+            ({}, json.dumps(event | proven).encode()),
+        ):
+            assert await post(run, sent, headers) == 401
+        assert [await post(run, body, signed) for _ in range(2)] == [200, 200]
+        await stage.world.wait_for(lambda: sam.alerts, PATIENCE)
+        await sam.say("/help", "In one line")
+        assert [told(alert) for alert in sam.alerts] == [
+            [
+                "💰 $2.50 received for Sticker",
+                "Paymail: pat@<i>hand</i>cash.io",
+                "E-mail: pat@example.org",
+                "1 of 2 left",
+            ]
+        ]
+
+
+async def test_handcashs_webhook_is_proven_by_the_secret_in_its_body(tmp_path: Path) -> None:
+    """No signature, no amount: the alert takes it from the request; a wrong secret is 401."""
+    async with foreign(tmp_path) as (service, keys), staged(tmp_path) as stage:
+        del keys["WEBHOOK_SECRET"]
+        async with stage.run(PAYMENTS_URL=service.url, **keys) as run:
+            await run.ready()
+            sam = await settled_seller(stage.world)
+            await sam.card("/drop 2 2.50 USD Sticker", "Sticker")
+            event = event_of(run)
+            for secret in ("", "wrong", None, 5):
+                assert (
+                    await post(run, json.dumps(event | {"appSecret": secret}).encode(), {}) == 401
+                )
+            event |= {"appSecret": keys["APP_SECRET"]}
+            assert await post(run, json.dumps(event).encode(), {}) == 200
+            await stage.world.wait_for(lambda: sam.alerts, PATIENCE)
+            assert told(sam.alerts[0])[0] == "💰 $2.50 received for Sticker"
+            assert told(sam.alerts[0])[-1] == "1 of 2 left"
+
+
+def event_of(run: Process) -> dict[str, Any]:
+    ((listing, request),) = run.rows("SELECT id, request_id FROM listings")
+    return {
+        "paymentRequestId": request,
+        "transactionId": "t1",
+        "customParameters": {"listing": listing},
+        "userData": PAYER,
+    }
+
+
+async def post(run: Process, body: bytes, headers: dict[str, str]) -> int:
+    """Bring a webhook to the only request of the bot; the status of the answer."""
+    ((token,),) = run.rows("SELECT token FROM listings")
+    async with httpx.AsyncClient(trust_env=False) as http:
+        address = f"{run.url}/webhooks/payments/{token}"
+        return (await http.post(address, content=body, headers=headers)).status_code
+
+
+async def test_a_foreign_service_that_is_down_is_waited_for(tmp_path: Path) -> None:
+    """The seller is told, nothing is lost, and the card comes once it is back, once."""
+    port = free_port()
+    async with (
+        foreign(tmp_path) as (_, keys),
+        staged(tmp_path) as stage,
+        stage.run(PAYMENTS_URL=f"http://127.0.0.1:{port}", **keys) as run,
+    ):
+        await run.ready()
+        sam = await settled_seller(stage.world)
+        await sam.say("/donation 5 USD Coffee", "The payment service is not answering.")
+        assert sam.cards == []
+        there = tmp_path / "there"
+        async with process(there, "service", PORT=port, WEBHOOK_ALLOW="127.0.0.1") as service:
+            await service.ready()
+            await stage.world.wait_for(lambda: sam.cards, PATIENCE)
+            assert service.rows("SELECT COUNT(*) FROM payment_requests") == [(1,)]
+        silent = await sam.press(sam.cards[0], "Stop", "whether this was done")
+        assert silent.text.startswith("The payment service is not answering")
+        listed = await sam.say("/list", "Your requests")
+        assert labels(listed)[0] == "🟢 Coffee · $5.00"
+        assert len(sam.cards) == 1
+
+
+async def test_wrong_credentials_at_a_foreign_service_are_said(tmp_path: Path) -> None:
+    """The seller learns that it was refused; the operator finds why in the log."""
+    async with foreign(tmp_path) as (service, _), staged(tmp_path) as stage:
+        keys = {"APP_ID": "nobody", "APP_SECRET": "a wrong secret of a test"}
+        async with stage.run(PAYMENTS_URL=service.url, **keys) as run:
+            await run.ready()
+            sam = await settled_seller(stage.world)
+            await sam.say("/donation 5 USD Coffee", "The payment service refused this")
+            assert "Unauthorized" in await run.line("service call failed")
+            await sam.say("/list", "You have no requests yet")
+
+
+async def test_the_demo_goes_on_where_it_was_with_the_same_database(tmp_path: Path) -> None:
+    """The Telegram of the demo forgets, the bot doesn't: /list, buttons and pages still work."""
+    port = free_port()
+    link = ""
+    for start in range(2):
+        async with process(tmp_path, "demo", "--no-browser", PORT=port) as run:
+            await run.ready()
+            async with httpx.AsyncClient(base_url=f"{run.url}/chat/api/", trust_env=False) as http:
+                await http.post("start", json={"user_id": 1001})
+                if start == 0:
+                    await http.post("send", json={"user_id": 1001, "text": "/oneoff 9 EUR Vase"})
+                    await shown(http, "Where should the money go")
+                    await http.post("send", json={"user_id": 1001, "text": "$anna"})
+                    card = await shown(http, "One-off · €9.00")
+                    link = next(b["url"] for b in buttons(card) if "url" in b)
+                else:
+                    await http.post("send", json={"user_id": 1001, "text": "/list"})
+                    page = await shown(http, "Your requests")
+                    assert buttons(page)[0]["text"] == "🟢 Vase · €9.00"
+                    assert (await pay(link)).status_code == 303
+                    alert = await shown(http, "received for Vase")
+                    assert alert["text"].endswith("✅ Paid: closed now.")
+            assert await run.stop() == 0
+
+
+async def shown(http: httpx.AsyncClient, words: str) -> Any:
+    """Wait for a message of the bot in the demo's chat."""
+    found: list[Any] = []
+
+    async def look() -> bool:
+        state = (await http.get("state", params={"user": 1001})).json()
+        chat = state["chats"][0]["messages"]
+        found[:] = [m for m in chat if not m["out"] and words in said_in(m)]
+        return bool(found)
+
+    await until(look)
+    return found[0]
+
+
+def buttons(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return [button for row in message["reply_markup"]["inline_keyboard"] for button in row]
+
+
+def said_in(message: dict[str, Any]) -> str:
+    return str(message.get("text") or message.get("caption") or "")

@@ -1,0 +1,277 @@
+"""What the operator sees: a log without secrets, /livez, /readyz, /metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+import structlog
+from fastapi import FastAPI, Response
+
+from bot.core import ops
+from bot.core.lanes import Queue
+from bot.core.ops import HIDDEN, CountRequests, Ops, configure_logging
+from tests.queueing import Post
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from bot.core.db import Database
+    from tests.serving import Clock
+
+SECRETS = ["correct-horse", 'quote"and\\slash', "schlüssel", "42:short"]
+SHAPES = ["123456789:AAHabcdefghijklmnopqrstuvwxyz_-012", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"]
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    root = logging.getLogger()
+    kept, level = [*root.handlers], root.level
+    levels = {name: logging.getLogger(name).level for name in (*ops.QUIET, "telegram.request")}
+    yield
+    root.handlers[:] = kept
+    root.setLevel(level)
+    for name, was in levels.items():
+        logging.getLogger(name).setLevel(was)
+    structlog.reset_defaults()
+
+
+def fail(secret: str) -> None:
+    raise LookupError(f"no way to https://api.test/bot{secret}/getMe")
+
+
+def say(way: str, secret: str) -> None:
+    """Bring a secret into the log."""
+    log, foreign = structlog.get_logger("ours"), logging.getLogger("foreign.library")
+    match way:
+        case "event":
+            event = f"about {secret} here"
+            log.warning(event)
+        case "value":
+            log.warning("about", value=secret, nested={"key": [secret]})
+        case "traceback":
+            try:
+                fail(secret)
+            except LookupError:
+                log.exception("failed")
+        case "foreign":
+            foreign.warning("HTTP Request: POST https://api.test/bot%s/getMe", secret)
+        case "foreign traceback":
+            try:
+                fail(secret)
+            except LookupError:
+                foreign.exception("failed")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("way", ["event", "value", "traceback", "foreign", "foreign traceback"])
+@pytest.mark.parametrize("secret", [*SECRETS, *SHAPES])
+def test_no_secret_stands_in_the_log_whichever_way_it_came(
+    capsys: pytest.CaptureFixture[str], form: str, way: str, secret: str
+) -> None:
+    """Neither as it is nor as JSON or Python would write it; what looks like a token, neither."""
+    configure_logging("info", form, SECRETS)
+    say(way, secret)
+    written = capsys.readouterr().err
+    assert HIDDEN in written
+    for spelled in (secret, json.dumps(secret)[1:-1], repr(secret)[1:-1]):
+        assert spelled not in written
+
+
+def test_the_rest_of_the_line_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("info", "json", SECRETS)
+    say("foreign", "correct-horse")
+    line = json.loads(capsys.readouterr().err)
+    assert (line["event"], line["level"]) == (
+        f"HTTP Request: POST https://api.test/bot{HIDDEN}/getMe",
+        "warning",
+    )
+
+
+def test_json_is_one_object_a_line_also_with_a_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logging("info", "json", [])
+    say("foreign traceback", "x")
+    say("value", "two\nlines")
+    first, second = map(json.loads, capsys.readouterr().err.splitlines())
+    assert "LookupError: no way" in first["exception"]
+    assert (second["value"], second["timestamp"][-1]) == ("two\nlines", "Z")
+
+
+def test_a_value_cannot_begin_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("info", "text", [])
+    say("value", "two\nlines")
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_below_the_level_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("error", "text", [])
+    say("event", "x")
+    say("foreign", "x")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ops.QUIET)
+def test_loggers_that_print_every_call_are_quiet_even_at_debug(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    configure_logging("debug", "text", [])
+    logging.getLogger(name).info("HTTP Request")
+    assert capsys.readouterr().err == ""
+    logging.getLogger(name).warning("look")
+    assert "look" in capsys.readouterr().err
+
+
+@pytest.fixture
+def desk(db: Database) -> Ops:
+    return Ops(db)
+
+
+def visitor(app: FastAPI, host: str = "127.0.0.1") -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app, client=(host, 5000))
+    return httpx.AsyncClient(transport=transport, base_url="http://bot.test")
+
+
+def served(desk: Ops) -> FastAPI:
+    app = FastAPI()
+    app.include_router(desk.router())
+    return app
+
+
+@pytest.fixture
+async def near(desk: Ops) -> AsyncIterator[httpx.AsyncClient]:
+    async with visitor(served(desk)) as http:
+        yield http
+
+
+async def test_livez_answers_whatever_is_wrong(desk: Ops, near: httpx.AsyncClient) -> None:
+    desk.db.close()
+    answer = await near.get("/livez")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+async def test_readyz_is_200_when_every_check_is_well(desk: Ops, near: httpx.AsyncClient) -> None:
+    async def well() -> None:
+        return None
+
+    desk.checks["telegram"] = well
+    answer = await near.get("/readyz")
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"status": "ok", "checks": {"database": "ok", "telegram": "ok"}},
+    )
+
+
+async def tells() -> str | None:
+    return "not reached yet"
+
+
+async def raises() -> str | None:
+    raise LookupError("with a secret in it")
+
+
+async def test_readyz_is_503_and_says_which_check_fails(desk: Ops, near: httpx.AsyncClient) -> None:
+    desk.checks |= {"telegram": tells, "other": raises}
+    answer = await near.get("/readyz")
+    checks = {"database": "ok", "telegram": "not reached yet", "other": "LookupError"}
+    assert (answer.status_code, answer.json()) == (503, {"status": "not ready", "checks": checks})
+
+
+async def test_readyz_does_not_wait_for_a_check_that_hangs(
+    desk: Ops, near: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hangs() -> str | None:
+        await asyncio.Event().wait()
+        return None
+
+    monkeypatch.setattr(ops, "CHECK_SECONDS", 0.01)
+    desk.checks["telegram"] = hangs
+    answer = await near.get("/readyz")
+    assert (answer.status_code, answer.json()["checks"]["telegram"]) == (503, "TimeoutError")
+
+
+async def test_readyz_is_503_without_a_database(desk: Ops, near: httpx.AsyncClient) -> None:
+    desk.db.close()
+    answer = await near.get("/readyz")
+    assert (answer.status_code, answer.json()["checks"]) == (503, {"database": "RuntimeError"})
+
+
+async def test_metrics_tell_what_the_queues_hold_now(
+    desk: Ops, near: httpx.AsyncClient, clock: Clock
+) -> None:
+    post = Post(desk.db, Queue("messages", lease=60_000), clock)
+    post.put("a", "one", "two")
+    (message,) = post.claim()
+    told = (await near.get("/metrics")).text
+    assert 'outbox_messages{queue="messages",state="leased"} 1.0' in told
+    assert 'outbox_messages{queue="messages",state="waiting"} 1.0' in told
+    post.done(message)
+    assert 'state="leased"' not in (await near.get("/metrics")).text
+
+
+async def metrics(desk: Ops, host: str, headers: dict[str, str]) -> httpx.Response:
+    async with visitor(served(desk), host) as http:
+        return await http.get(
+            "/metrics", headers=[(k.encode(), v.encode()) for k, v in headers.items()]
+        )
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("127.9.9.9", 200),
+        ("::1", 200),
+        ("10.0.0.1", 401),
+        ("", 401),
+        ("x", 401),
+    ],
+)
+async def test_without_a_token_metrics_answer_loopback_only(
+    desk: Ops, host: str, status: int
+) -> None:
+    answer = await metrics(desk, host, {"X-Forwarded-For": "127.0.0.1"})
+    assert answer.status_code == status
+    assert ("outbox_messages" in answer.text) == (status == 200)
+
+
+@pytest.mark.parametrize(
+    ("host", "told", "status"),
+    [
+        ("10.0.0.1", "Bearer let-me-in", 200),
+        ("10.0.0.1", "Bearer let-me-i", 401),
+        ("10.0.0.1", "let-me-in", 401),
+        ("127.0.0.1", "", 401),
+        ("127.0.0.1", "Bearer schlüssel", 401),
+    ],
+)
+async def test_with_a_token_metrics_answer_whoever_shows_it_and_nobody_else(
+    db: Database, host: str, told: str, status: int
+) -> None:
+    answer = await metrics(Ops(db, "let-me-in"), host, {"Authorization": told})
+    assert answer.status_code == status
+
+
+async def test_answers_are_counted_by_method_and_status(desk: Ops) -> None:
+    app = served(desk)
+    app.add_middleware(CountRequests, counter=desk.requests)
+
+    @app.post("/teapot")
+    async def teapot() -> Response:
+        return Response(status_code=418)
+
+    async with visitor(app) as http:
+        await http.post("/teapot")
+        await http.post("/teapot")
+        await http.get("/nowhere")
+        told = (await http.get("/metrics")).text
+    counted = [line for line in told.splitlines() if line.startswith("http_requests_total")]
+    assert counted == [
+        'http_requests_total{method="POST",status="418"} 2.0',
+        'http_requests_total{method="GET",status="404"} 1.0',
+    ]

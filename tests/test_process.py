@@ -1,0 +1,232 @@
+"""The process: how it starts, when it is ready, how it stops, what it says of bad settings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+from contextlib import asynccontextmanager, closing
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from bot.sandbox.faults import Fault
+from bot.sandbox.world import TOKEN
+from tests.playing import link_of, pay, settled_seller
+from tests.stage import (
+    PATIENCE,
+    finished,
+    free_port,
+    process,
+    product,
+    rows,
+    staged,
+    status,
+    telegram_at,
+    until,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+SIGTERM_SECONDS = 10
+
+
+@asynccontextmanager
+async def silent() -> AsyncIterator[tuple[int, asyncio.Event]]:
+    """A server that takes connections and never answers; the event tells of the first."""
+    asked, over = asyncio.Event(), asyncio.Event()
+
+    async def hang(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await over.wait()
+        writer.close()
+
+    server = await asyncio.start_server(hang, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1], asked
+    finally:
+        over.set()
+        server.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+async def test_it_is_ready_once_telegram_knows_it_and_stops_with_0(
+    tmp_path: Path, how: signal.Signals
+) -> None:
+    async with product(tmp_path) as (stage, run):
+        assert await status(f"{run.url}/livez") == 200
+        async with httpx.AsyncClient(trust_env=False) as http:
+            ready = await http.get(f"{run.url}/readyz")
+        checks = {"database": "ok", "telegram": "ok"}
+        assert (ready.status_code, ready.json()) == (200, {"status": "ok", "checks": checks})
+        await stage.world.wait_for(lambda: stage.world.calls_of("setMyShortDescription"), PATIENCE)
+        assert await run.stop(how) == 0
+        assert await status(f"{run.url}/livez") == 0
+
+
+async def test_sigterm_ends_it_while_the_demos_page_and_polls_are_open(tmp_path: Path) -> None:
+    """Nobody's open page holds up the stop; it ends with 0 and at once."""
+    async with process(tmp_path, "demo", "--no-browser") as run:
+        await run.ready()
+        assert await run.line("Chat with the bot:") == f"  Chat with the bot: {run.url}/chat"
+        async with httpx.AsyncClient(base_url=run.url, timeout=PATIENCE, trust_env=False) as http:
+            await until(lambda: _presented(http))
+            state = (await http.get("/chat/api/state", params={"user": 1001})).json()
+            watching = asyncio.create_task(
+                http.get("/chat/api/events", params={"since": state["seq"], "user": 1001})
+            )
+            await http.get("/livez")
+            assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+            assert (await watching).json()["closed"] is True
+
+
+async def _presented(http: httpx.AsyncClient) -> bool:
+    """Whether the bot has set its commands, after which only the long poll is under way."""
+    state = (await http.get("/chat/api/state", params={"user": 1001})).json()
+    return bool(state["bot"]["description"])
+
+
+async def test_sigterm_ends_it_while_webhook_and_telegram_hang(tmp_path: Path) -> None:
+    """What can't finish is left for the next start: exit 0 within ten seconds, nothing lost."""
+    async with (
+        silent() as (port, asked),
+        product(tmp_path, WEBHOOK_ALLOW="127.0.0.1") as (stage, run),
+    ):
+        _, made, _ = await finished(tmp_path, "apps", "create", "shop")
+        keys = dict(line.split("=", 1) for line in made)
+        run.secrets |= {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
+        link = await _create(run.url, keys, f"http://127.0.0.1:{port}/hook")
+        assert (await pay(link)).status_code == 303
+        await asyncio.wait_for(asked.wait(), PATIENCE)
+        sam = await settled_seller(stage.world)
+        stage.world.faults.add(Fault("delay", "sendMessage", seconds=600))
+        await sam.say("/help", "In one line")
+        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+        left = run.rows("SELECT queue FROM outbox WHERE state IN ('leased', 'waiting')")
+        assert sorted(left) == [("messages",), ("webhooks",)]
+
+
+async def _create(url: str, keys: dict[str, str], webhook: str) -> str:
+    body = {
+        "product": {"name": "Coffee"},
+        "instrumentCurrencyCode": "USD",
+        "receivers": [{"sendAmount": 5, "destination": "alice"}],
+        "expirationType": "never",
+        "notifications": {"webhook": {"webhookUrl": webhook, "customParameters": {}}},
+    }
+    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+    async with httpx.AsyncClient(trust_env=False) as http:
+        answer = await http.post(f"{url}/v3/paymentRequests", json=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["paymentRequestUrl"])
+
+
+async def test_sigterm_ends_it_while_telegram_is_not_reached(tmp_path: Path) -> None:
+    async with (
+        silent() as (port, asked),
+        process(
+            tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=f"http://127.0.0.1:{port}"
+        ) as run,
+    ):
+        await asyncio.wait_for(asked.wait(), PATIENCE)
+        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+
+
+async def test_telegram_unreachable_at_the_start_is_waited_for(tmp_path: Path) -> None:
+    """/readyz is 503 with the reason until Telegram is there; pay pages work meanwhile."""
+    port = free_port()
+    async with process(
+        tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=f"http://127.0.0.1:{port}"
+    ) as run:
+        await run.line("telegram not reached")
+        async with httpx.AsyncClient(trust_env=False) as http:
+            ready = await http.get(f"{run.url}/readyz")
+            page = await http.get(f"{run.url}/pay/{'0' * 24}")
+        assert ready.status_code == 503
+        assert ready.json()["checks"] == {"telegram": "NetworkError", "database": "ok"}
+        assert (page.status_code, "Nothing to pay here" in page.text) == (404, True)
+        async with telegram_at(port):
+            await run.ready()
+            assert await status(f"{run.url}/readyz") == 200
+            assert await run.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "problems"),
+    [
+        (("run",), {}, ["BOT_TOKEN: is needed to run; BotFather on Telegram gives you one"]),
+        (
+            ("run",),
+            {"BOT_TOKEN": "nonsense", "PORT": "99999", "TELEGRAM_MODE": "pigeon"},
+            ["BOT_TOKEN: a token looks like", "TELEGRAM_MODE: ", "PORT: "],
+        ),
+        (
+            ("service",),
+            {"DATABASE_URL": "sqlite:////proc/none/bot.db"},
+            ["DATABASE_URL: sqlite:////proc/none/bot.db can't be used"],
+        ),
+        (("service",), {"HOST": "no.such.host.invalid"}, ["HOST: no.such.host.invalid is no add"]),
+        (("apps", "list"), {"LOG_LEVEL": "loud"}, ["LOG_LEVEL: "]),
+        (("doctor",), {"DATABASE_URL": "mysql://x"}, ["DATABASE_URL: write sqlite:///"]),
+    ],
+    ids=str,
+)
+async def test_bad_settings_end_with_2_and_one_line_each(
+    tmp_path: Path, command: tuple[str, ...], given: dict[str, str], problems: list[str]
+) -> None:
+    """Nothing else is written, and no secret with it."""
+    code, out, err = await finished(tmp_path, *command, **given)
+    assert (code, out, len(err)) == (2, [], len(problems)), err
+    for line, problem in zip(err, problems, strict=True):
+        assert line.startswith(problem)
+
+
+async def test_a_taken_port_ends_with_2_and_says_what_to_do(tmp_path: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = str(taken.getsockname()[1])
+        code, out, err = await finished(tmp_path, "run", BOT_TOKEN=TOKEN, PORT=port)
+    assert (code, out, len(err)) == (2, [], 1), err
+    assert err[0].startswith(f"PORT: 127.0.0.1:{port} can't be listened on")
+
+
+async def test_a_token_that_telegram_refuses_ends_with_2(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        code, _, err = await finished(
+            tmp_path, "run", **{**stage.settings, "BOT_TOKEN": "43:not-the-one-of-the-sandbox"}
+        )
+    assert code == 2
+    assert err[-1] == "BOT_TOKEN: Telegram does not know it: copy it again"
+
+
+async def test_a_key_that_does_not_fit_the_database_ends_with_2(tmp_path: Path) -> None:
+    async with product(tmp_path, SECRET_KEY="the first of two keys") as (stage, run):
+        assert await run.stop() == 0
+        code, _, err = await finished(
+            tmp_path, "run", **stage.settings, SECRET_KEY="the second of two keys"
+        )
+    assert (code, len(err)) == (2, 1), err
+    assert err[0].startswith("SECRET_KEY: the secrets in the database were sealed with another")
+
+
+async def test_json_logs_are_one_object_a_line(tmp_path: Path) -> None:
+    """Foreseen trouble included: refusals of Telegram and of the form are lines as well."""
+    async with product(tmp_path, LOG_FORMAT="json") as (stage, run):
+        sam = await settled_seller(stage.world)
+        card = await sam.card("/donation 5 USD Coffee", "Coffee")
+        stage.world.faults.add(Fault("error", "sendMessage", code=502))
+        await sam.alert(pay(link_of(card)))
+        assert await run.stop() == 0
+        entries: list[dict[str, Any]] = [json.loads(line) for line in run.err]
+    assert {"event", "level", "timestamp"} <= set.intersection(*map(set, entries))
+    events = {entry["event"] for entry in entries}
+    assert {"ready", "telegram refused", "payment received", "stopped"} <= events
+
+
+async def test_the_key_and_the_database_are_for_their_owner_only(tmp_path: Path) -> None:
+    async with product(tmp_path) as (_, run):
+        assert run.database.with_suffix(".key").stat().st_mode & 0o777 == 0o600
+        assert rows(run.database, "SELECT COUNT(*) FROM apps") == [(1,)]

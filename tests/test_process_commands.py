@@ -1,0 +1,222 @@
+"""The operator's commands, beside a running process and alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from click.testing import CliRunner
+
+from bot.cli import main
+from bot.sandbox.world import TOKEN
+from tests.playing import link_of, pay, settled_seller
+from tests.serving import NEW
+from tests.stage import Process, finished, free_port, process, product, staged, until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+COMMANDS = [
+    (),
+    ("run",),
+    ("demo",),
+    ("service",),
+    ("doctor",),
+    ("apps",),
+    *(("apps", name) for name in ("create", "list", "rotate", "revoke")),
+    ("deliveries",),
+    *(("deliveries", name) for name in ("list", "show", "retry")),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_answers_help_without_any_setting(command: tuple[str, ...]) -> None:
+    for flag in ("--help", "-h"):
+        answer = CliRunner().invoke(main, [*command, flag])
+        assert (answer.exit_code, answer.output.startswith("Usage: ")) == (0, True)
+
+
+def test_a_command_that_there_is_not_is_named() -> None:
+    answer = CliRunner().invoke(main, ["fly"])
+    assert (answer.exit_code, "No such command 'fly'" in answer.output) == (2, True)
+
+
+BESIDE = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Process]:
+    """The payment service alone, at work while the commands are given."""
+    folder = tmp_path_factory.mktemp("service")
+    async with process(folder, "service", WEBHOOK_ALLOW="127.0.0.1") as run:
+        yield await run.ready()
+
+
+async def order(service: Process, *command: str) -> list[str]:
+    """The output of a command that must succeed on the service's database, without a word else."""
+    code, out, err = await finished(service.database.parent, *command)
+    assert (code, err) == (0, [])
+    return out
+
+
+async def create(service: Process, name: str) -> dict[str, str]:
+    keys = dict(line.split("=", 1) for line in await order(service, "apps", "create", name))
+    service.secrets |= {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
+    return keys
+
+
+async def listed(service: Process, *command: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in await order(service, *command, "list", "--json")]
+
+
+async def call(service: Process, keys: dict[str, str], **fields: Any) -> httpx.Response:
+    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+    async with httpx.AsyncClient(trust_env=False, headers=headers) as http:
+        address = f"{service.url}/v3/paymentRequests"
+        return await http.post(address, json=NEW | fields) if fields else await http.get(address)
+
+
+@BESIDE
+async def test_apps_are_created_rotated_and_revoked_beside_the_service(service: Process) -> None:
+    """Credentials are printed once, work at once, and stop working at once."""
+    keys = await create(service, "shop")
+    assert list(keys) == ["APP_ID", "APP_SECRET", "WEBHOOK_SECRET"]
+    assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{32}", keys["WEBHOOK_SECRET"])
+    assert (await call(service, keys)).status_code == 200
+    (entry,) = [app for app in await listed(service, "apps") if app["id"] == keys["APP_ID"]]
+    assert (list(entry), entry["name"]) == (["id", "name", "created", "revoked"], "shop")
+    assert datetime.fromisoformat(entry["created"]).utcoffset() is not None
+    table = await order(service, "apps", "list")
+    assert table[0].split() == ["ID", "NAME", "CREATED", "REVOKED"]
+    assert keys["APP_SECRET"] not in "\n".join(table)
+
+    rotated = dict(
+        line.split("=", 1) for line in await order(service, "apps", "rotate", keys["APP_ID"])
+    )
+    service.secrets |= set(rotated.values()) - {keys["APP_ID"]}
+    assert rotated["APP_ID"] == keys["APP_ID"]
+    assert rotated["APP_SECRET"] != keys["APP_SECRET"]
+    assert (await call(service, keys)).status_code == 401
+    assert (await call(service, rotated)).status_code == 200
+
+    assert await order(service, "apps", "revoke", keys["APP_ID"]) == [f"revoked {keys['APP_ID']}"]
+    assert (await call(service, rotated)).status_code == 401
+    (entry,) = [app for app in await listed(service, "apps") if app["id"] == keys["APP_ID"]]
+    assert entry["revoked"] is not None
+
+
+@BESIDE
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("apps", "rotate", "nobody"),
+        ("apps", "revoke", "nobody"),
+        ("apps", "create", ""),
+        ("deliveries", "show", "nothing"),
+        ("deliveries", "retry", "nothing"),
+    ],
+    ids=" ".join,
+)
+async def test_what_there_is_not_ends_with_1_and_one_line(
+    service: Process, command: tuple[str, ...]
+) -> None:
+    code, out, err = await finished(service.database.parent, *command)
+    assert (code, out, len(err)) == (1, [], 1), (out, err)
+
+
+@BESIDE
+async def test_deliveries_are_listed_shown_and_sent_again(service: Process) -> None:
+    """A webhook that nobody took waits with its reason; retried, it reaches who listens now."""
+    keys, port = await create(service, "market"), free_port()
+    hook = {"webhookUrl": f"http://127.0.0.1:{port}/hook", "customParameters": {"a": 1}}
+    made = (await call(service, keys, notifications={"webhook": hook})).json()
+    paid = await pay(made["paymentRequestUrl"])
+
+    async def failed() -> bool:
+        return service.rows("SELECT note FROM outbox WHERE note LIKE 'ConnectError%'") != []
+
+    await until(failed)
+    (entry,) = await listed(service, "deliveries")
+    assert list(entry) == ["id", "request", "address", "state", "attempts", "next"]
+    assert entry["request"] == made["id"]
+    assert (entry["address"], entry["state"], entry["attempts"]) == (
+        f"http://127.0.0.1:{port}/hook",
+        "waiting",
+        1,
+    )
+    table = await order(service, "deliveries", "list")
+    assert table[0].split() == ["ID", "REQUEST", "ADDRESS", "STATE", "ATTEMPTS", "NEXT"]
+    shown = dict(
+        line.split(None, 1) for line in await order(service, "deliveries", "show", entry["id"])
+    )
+    assert shown["transaction:"] == paid.headers["location"].rpartition("/")[2]
+    assert shown["note:"].startswith("ConnectError")
+    assert (await finished(service.database.parent, "deliveries", "show", "x"))[0] == 1
+
+
+async def test_retry_sends_again_what_was_delivered(tmp_path: Path) -> None:
+    """The bot's own receiver takes it twice and tells the seller once."""
+    async with product(tmp_path) as (stage, run):
+        sam = await settled_seller(stage.world)
+        card = await sam.card("/donation 5 USD Coffee", "Coffee")
+        await sam.alert(pay(link_of(card)))
+
+        async def delivered() -> bool:
+            return run.rows("SELECT state FROM outbox WHERE queue = 'webhooks'") == [("done",)]
+
+        await until(delivered)
+        (entry,) = await listed(run, "deliveries")
+        assert entry["state"] == "delivered"
+        assert await order(run, "deliveries", "retry", entry["id"]) == [f"{entry['id']} is waiting"]
+        await run.line("fresh=False")
+        await until(delivered)
+        await sam.say("/help", "In one line")
+        assert len(sam.alerts) == 1
+
+
+async def test_doctor_is_content_with_a_bot_that_runs(tmp_path: Path) -> None:
+    async with product(tmp_path) as (stage, run):
+        port = run.url.rpartition(":")[2]
+        code, out, err = await finished(
+            tmp_path, "doctor", **stage.settings, PORT=port, PUBLIC_URL=run.url
+        )
+    assert (code, err) == (0, [])
+    assert out == [
+        f"ok   database: sqlite:///{run.database}",
+        "ok   BOT_TOKEN: @PaymentRequestBot",
+        f"ok   PUBLIC_URL: {run.url}",
+        f"ok   server: answers at {run.url}",
+    ]
+
+
+async def test_doctor_says_what_to_mend(tmp_path: Path) -> None:
+    """No token, no server, an address that nobody can reach: a line each, and exit 1."""
+    code, out, err = await finished(
+        tmp_path, "doctor", PUBLIC_URL="http://localhost", PAYMENTS_URL="http://127.0.0.1:1",
+        APP_ID="a", APP_SECRET="a secret of the test",
+    )  # fmt: skip
+    assert (code, err) == (1, [])
+    assert [line.split(":", 1)[0] for line in out] == [
+        "ok   database",
+        "MEND BOT_TOKEN",
+        "MEND PUBLIC_URL",
+        "ok   server",
+        "MEND PAYMENTS_URL",
+    ]
+
+
+async def test_doctor_tells_a_refused_token_from_a_lost_network(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        wrong = {**stage.settings, "BOT_TOKEN": "43:not-the-one-of-the-sandbox"}
+        _, refused, _ = await finished(tmp_path, "doctor", **wrong)
+    _, lost, _ = await finished(
+        tmp_path, "doctor", BOT_TOKEN=TOKEN, TELEGRAM_API_URL="http://127.0.0.1:1"
+    )
+    assert refused[1] == "MEND BOT_TOKEN: Telegram does not know it: copy it again"
+    assert lost[1].startswith("MEND BOT_TOKEN: Telegram at http://127.0.0.1:1 is not reached")

@@ -1,0 +1,68 @@
+"""Texts by language and key: complete in each language, and never a half-filled one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from fluent.runtime import FluentResource
+from fluent.syntax import ast
+
+from bot.core import texts
+from bot.core.texts import DEFAULT, LOCALES, choose, languages, t
+
+VARIABLE = re.compile(r"\$([a-zA-Z][\w-]*)")
+
+
+def messages(language: str) -> dict[str, str]:
+    """Source text by key, of all files of a language; a key that stands twice fails."""
+    found: dict[str, str] = {}
+    for path in sorted((LOCALES / language).glob("*.ftl")):
+        source = path.read_text(encoding="utf-8")
+        for entry in FluentResource(source).body:
+            assert not isinstance(entry, ast.Junk), f"{path.name}: {entry.content}"
+            if isinstance(entry, ast.Message):
+                key = entry.id.name
+                assert key not in found, f"{path.name} says {key} again"
+                assert entry.span
+                found[key] = source[entry.span.start : entry.span.end]
+    return found
+
+
+def test_the_default_language_comes_first() -> None:
+    assert languages()[0] == DEFAULT == "en"
+    assert len(set(languages())) == len(languages())
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [("en", "en"), ("en-GB", "en"), ("EN_us", "en"), ("xx", "en"), ("", "en"), (None, "en")],
+)
+def test_a_tag_chooses_its_language_else_english(tag: str | None, language: str) -> None:
+    assert choose(tag) == language
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_language_has_the_same_keys_with_the_same_values(language: str) -> None:
+    ours, theirs = messages(DEFAULT), messages(language)
+    assert ours.keys() == theirs.keys()
+    for key, source in ours.items():
+        assert set(VARIABLE.findall(source)) == set(VARIABLE.findall(theirs[key])), key
+
+
+def test_values_stand_in_the_text_as_they_are() -> None:
+    """Without the isolating marks that Fluent would set, and escaped by whoever gives them."""
+    assert t("en", "listing-deleted", name="<b>&") == (
+        "<b><b>&</b> is deleted. Its link no longer works."
+    )
+
+
+@pytest.mark.parametrize("values", [{}, {"nam": "x"}])
+def test_a_missing_value_is_a_bug_and_never_shown(values: dict[str, str]) -> None:
+    with pytest.raises(KeyError, match="listing-deleted"):
+        t("en", "listing-deleted", **values)
+
+
+def test_an_unknown_key_is_a_bug() -> None:
+    with pytest.raises(LookupError, match="no-such-key"):
+        texts.t("en", "no-such-key")

@@ -1,0 +1,69 @@
+"""Secrets at rest: nothing of them in the database, and a wrong key is said as such."""
+
+from __future__ import annotations
+
+import stat
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.core.errors import ConfigProblem
+from bot.core.vault import Vault, keep, new_password, read_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.core.db import Database
+
+VAULT = Vault("key")
+
+
+@given(st.text())
+def test_what_was_sealed_opens_again_and_does_not_show(text: str) -> None:
+    sealed = VAULT.seal(text)
+    assert Vault("key").open(sealed) == text
+    assert len(text) < 8 or text not in sealed
+
+
+def test_the_same_text_is_sealed_differently_each_time() -> None:
+    assert VAULT.seal("same") != VAULT.seal("same")
+
+
+@pytest.mark.parametrize("sealed", [Vault("other").seal("text"), VAULT.seal("text")[:-2], "", "x"])
+def test_another_key_and_what_was_tampered_with_are_a_problem_of_secret_key(sealed: str) -> None:
+    with pytest.raises(ConfigProblem, match=r"^SECRET_KEY: "):
+        VAULT.open(sealed)
+
+
+def test_the_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "bot.key"
+    key = read_key(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert read_key(path) == key == path.read_text()
+    assert len(key) >= 43
+
+
+def test_passwords_are_never_the_same() -> None:
+    assert len({new_password() for _ in range(100)}) == 100
+
+
+def test_a_kept_secret_is_made_once_and_stored_sealed(db: Database) -> None:
+    numbers = count()
+
+    def make() -> str:
+        return f"secret-{next(numbers)}"
+
+    assert [db.run(lambda tx: keep(tx, VAULT, "a", make)) for _ in range(2)] == ["secret-0"] * 2
+    assert db.run(lambda tx: keep(tx, VAULT, "b", make)) == "secret-1"
+    stored = db.run(lambda tx: tx.query("SELECT sealed FROM kept_secrets"))
+    assert all("secret" not in row["sealed"] for row in stored)
+
+
+def test_a_kept_secret_is_not_made_anew_where_the_key_is_wrong(db: Database) -> None:
+    db.run(lambda tx: keep(tx, VAULT, "a", lambda: "secret"))
+    with pytest.raises(ConfigProblem, match="SECRET_KEY"):
+        db.run(lambda tx: keep(tx, Vault("other"), "a", lambda: "another"))
+    assert db.run(lambda tx: keep(tx, VAULT, "a", lambda: "another")) == "secret"
