@@ -197,7 +197,7 @@ def _in_database(work: Callable[[Transaction, Vault], T]) -> T:
     settings = config.load()
     database = open_database(settings.database_url)
     try:
-        vault = open_vault(settings)
+        vault = open_vault(settings, database)
         return database.run(lambda tx: work(tx, vault))
     finally:
         database.close()

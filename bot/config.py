@@ -21,6 +21,7 @@ from bot.core.errors import BotError, ConfigError
 from bot.core.rates import Rate, parse_rate
 
 TELEGRAM = "https://api.telegram.org"
+HTTP = ("http", "https")
 WEBHOOK_PORTS = (443, 80, 88, 8443)
 """Where Telegram delivers updates (core.telegram.org/bots/api#setwebhook); a Bot API server of
 one's own delivers anywhere, over plain http too."""
@@ -47,7 +48,8 @@ def _checked(check: Any) -> AfterValidator:
 
 def _root(value: str) -> str:
     parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
+    has_blank = " " in value or not value.isprintable()  # urlsplit drops some without a word
+    if parts.scheme not in HTTP or not parts.hostname or parts.port == 0 or has_blank:
         raise ValueError("write a whole address, such as https://example.org")
     if parts.query or parts.fragment or parts.username:
         raise ValueError("write the address without user, query and fragment")

@@ -9,8 +9,12 @@ import pytest
 import pytest_asyncio
 
 from bot.core.db import open_database
+from bot.sandbox import people
+from bot.sandbox.limits import NO_LIMITS
+from bot.sandbox.world import World
+from tests import telegraph
 from tests.relaying import Relay
-from tests.serving import Clock
+from tests.serving import Clock, Shop, opened
 from tests.stage import Process, Stage, product
 
 if TYPE_CHECKING:
@@ -18,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.db import Database
-    from bot.sandbox.world import World
 
 
 @pytest.fixture
@@ -47,6 +50,30 @@ def db(tmp_path: Path, empty_file: Path) -> Iterator[Database]:
 def relay(db: Database, clock: Clock) -> Relay:
     """The chat's parts on that file, without a network."""
     return Relay(db, clock)
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
+    async with opened(tmp_path) as it:
+        yield it
+
+
+@pytest.fixture
+def sandbox_clock() -> telegraph.Clock:
+    return telegraph.Clock()
+
+
+@pytest.fixture
+async def bot(sandbox_clock: telegraph.Clock) -> AsyncIterator[telegraph.Bot]:
+    """A bare client of a sandbox without limits."""
+    async with telegraph.serving(World(limits=NO_LIMITS, now=sandbox_clock)) as client:
+        yield client
+
+
+@pytest.fixture
+def sam(bot: telegraph.Bot) -> people.Person:
+    """Somebody who has started that bot."""
+    return people.join(bot.world, "Sam", started=True)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

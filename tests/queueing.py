@@ -27,7 +27,7 @@ class Post:
     clock: Clock
 
     def put(
-        self, lane: str, *words: str, priority: int = outbox.REPLY, key: str | None = None
+        self, lane: str, *words: str, priority: int = lanes.REPLY, key: str | None = None
     ) -> bool:
         """Put a message for each word; whether the last one was new."""
         return [self._put(lane, word, priority, key) for word in words][-1]
@@ -65,7 +65,7 @@ class Post:
 
     def next_open(self) -> int | None:
         """Milliseconds from now until the next message may be claimed."""
-        moment = self.db.run(lambda tx: lanes.next_open(tx, self.queue))
+        moment = self.db.run(lambda tx: lanes.next_open(tx, self.queue, self.clock()))
         return None if moment is None else moment - self.clock()
 
     def rows(self) -> list[Row]:

@@ -17,7 +17,7 @@ from bot.sandbox.model import Draft
 from bot.sandbox.world import TOKEN, World
 from bot.wiring.telegram import _make_bot
 from tests.queueing import bodies, work
-from tests.test_sandbox_server import serving
+from tests.telegraph import serving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -15,6 +15,7 @@ from bot.core.vault import Vault
 from bot.service.app import create_app
 from bot.service.deps import Service
 from bot.service.usecases import apps
+from bot.service.wire.answers import ErrorAnswer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from bot.service.usecases.apps import Credentials
 
 URL = "http://pay.test"
+ALL = "/v3/paymentRequests"
 NOON = 1_800_000_000_000  # 2027-01-15T08:00:00Z
 NOON_ISO = "2027-01-15T08:00:00.000Z"
 LOOPBACK = AllowList.parse("127.0.0.0/8")
@@ -34,6 +36,7 @@ NEW: dict[str, Any] = {
     "expirationType": "never",
 }
 DROP: dict[str, Any] = {"expirationType": "limit", "totalUnits": 3}
+HOOK = {"webhookUrl": "https://h.example/w", "customParameters": {"order": 7}}
 
 
 class Clock:
@@ -61,19 +64,19 @@ class Shop:
     anyone: httpx.AsyncClient
 
     async def create(self, **fields: Any) -> dict[str, Any]:
-        answer = await self.seller.post("/v3/paymentRequests", json=NEW | fields)
+        answer = await self.seller.post(ALL, json=NEW | fields)
         assert answer.status_code == 200, answer.text
         made: dict[str, Any] = answer.json()
         return made
 
     async def get(self, request_id: str) -> dict[str, Any]:
-        answer = await self.seller.get(f"/v3/paymentRequests/{request_id}")
+        answer = await self.seller.get(f"{ALL}/{request_id}")
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
         return found
 
     async def edit(self, request_id: str, body: dict[str, Any]) -> httpx.Response:
-        return await self.seller.put(f"/v3/paymentRequests/{request_id}", json=body)
+        return await self.seller.put(f"{ALL}/{request_id}", json=body)
 
     async def token(self, request_id: str) -> str:
         page = await self.anyone.get(f"/pay/{request_id}")
@@ -84,6 +87,17 @@ class Shop:
 
     async def rows(self, table: str) -> list[Row]:
         return await self.db.query(f"SELECT * FROM {table}")
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    """Status and code of a refusal, which must be as the interface writes them."""
+    ErrorAnswer.model_validate(answer.json())
+    return answer.status_code, answer.json()["code"]
+
+
+def fields(answer: httpx.Response) -> list[str]:
+    """The fields that a refusal names."""
+    return [one["field"] for one in answer.json()["info"]]
 
 
 def token_of(page: str) -> str:

@@ -25,7 +25,7 @@ from bot.core.vault import Vault
 from bot.sandbox.limits import NO_LIMITS
 from bot.sandbox.server import create_app
 from bot.sandbox.world import TOKEN, World
-from tests.test_sandbox_server import listening, serving
+from tests.telegraph import listening, serving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
@@ -31,6 +30,15 @@ LOOPBACK_SPELLINGS = [
     "127.0.0.\u00ad1",
     "①②⑦.0.0.1",
 ]
+
+
+def refusal(url: str, allow: AllowList = NOBODY) -> str | None:
+    """Why a webhook address is refused, None where it is taken."""
+    try:
+        check_url(url, allow)
+    except ForbiddenAddress as error:
+        return str(error)
+    return None
 
 
 @pytest.mark.parametrize("host", LOOPBACK_SPELLINGS)
@@ -269,7 +277,7 @@ def test_bad_entries_are_named(entry: str) -> None:
 )
 def test_sound_addresses_pass(url: str) -> None:
     """A name is judged when it is dialled; here it only has to be one."""
-    check_url(url, NOBODY)
+    assert refusal(url) is None
 
 
 @pytest.mark.parametrize(
@@ -322,9 +330,7 @@ def test_sound_addresses_pass(url: str) -> None:
 )
 def test_unsound_addresses_are_refused(url: str) -> None:
     """No other scheme, no credentials, no private address in any spelling, and a reason."""
-    with pytest.raises(ForbiddenAddress) as caught:
-        check_url(url, NOBODY)
-    assert str(caught.value)
+    assert refusal(url)
 
 
 @pytest.mark.parametrize(
@@ -332,11 +338,10 @@ def test_unsound_addresses_are_refused(url: str) -> None:
 )
 def test_allowed_private_addresses_pass(url: str) -> None:
     """What the operator lists may be written into a request."""
-    check_url(url, AllowList.parse("127.0.0.0/8, localhost, 10.1.1.1, ::1"))
+    assert refusal(url, AllowList.parse("127.0.0.0/8, localhost, 10.1.1.1, ::1")) is None
 
 
 @given(st.text() | st.from_regex(r"https?://[0-9a-fx.:\[\]@%\\ /]*", fullmatch=True))
 def test_any_text_is_answered(url: str) -> None:
-    """A webhook address is taken or refused, never an error of another kind."""
-    with suppress(ForbiddenAddress):
-        check_url(url, NOBODY)
+    """A webhook address is taken or refused with a reason, never an error of another kind."""
+    assert refusal(url) != ""

@@ -78,7 +78,7 @@ class Asking:
         queue = self.relay.queues.calls
 
         def look(tx: Transaction) -> int | None:
-            return next_open(tx, queue)
+            return next_open(tx, queue, self.relay.clock())
 
         moment = self.relay.db.run(look)
         return None if moment is None else moment - self.relay.clock()
@@ -213,7 +213,7 @@ async def test_a_create_that_a_crash_cut_short_is_looked_for_first(
     asking.put("create", listing)
     queue, now = relay.queues.calls, relay.clock()
     relay.db.run(lambda tx: outbox.claim(tx, queue, now, 1) and None)
-    relay.db.run(lambda tx: outbox.recover(tx, queue))
+    relay.db.run(lambda tx: outbox.recover(tx, queue, relay.clock()))
     assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
     assert asking.state(listing) == store.LIVE
 

@@ -118,7 +118,10 @@ def test_a_long_description_gives_way_to_the_rest_never_within_an_escape() -> No
 
 def test_a_card_can_always_be_marked_as_repeated() -> None:
     longest = replace(DROP, name="😀" * 100, description="😀" * 500)
-    parsed(possibly_repeated(card(longest, "en").text, "en"), 1024)
+    text = card(longest, "en").text
+    marked = possibly_repeated(text, "en")
+    assert marked != text
+    assert parsed(marked, 1024).text.startswith("Possibly repeated")
 
 
 def test_a_link_too_long_to_show_is_left_to_the_button() -> None:
@@ -251,15 +254,14 @@ def test_no_words_break_a_message(name: str, description: str, other: str) -> No
 
 def test_the_worst_words_break_nothing() -> None:
     worst = replace(DROP, name=EVIL, description=EVIL)
-    check(card(worst, "en"))
-    check(delete_question(worst, "en"))
-    check(list_page([worst] * 8, 0, 2, "en"))
-    check(
-        alert(
-            Payment(LISTING, "oneoff", EVIL, 1, "USD", dict.fromkeys(map(str, range(99)), EVIL)),
-            "en",
-        )
-    )
+    data = dict.fromkeys(map(str, range(99)), EVIL)
+    for reply in (
+        card(worst, "en"),
+        delete_question(worst, "en"),
+        list_page([worst] * 8, 0, 2, "en"),
+        alert(Payment(LISTING, "oneoff", EVIL, 1, "USD", data), "en"),
+    ):
+        assert "<b>&amp;" in "\n".join([check(reply), *labels(reply.rows)])
 
 
 @pytest.mark.parametrize(

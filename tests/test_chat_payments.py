@@ -8,7 +8,7 @@ import pytest
 
 from bot.chat import store
 from bot.chat.usecases import status_of
-from bot.core import outbox
+from bot.core import lanes
 from tests.relaying import COFFEE, PAINTING, STICKERS, answer
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ async def test_a_payment_is_recorded_and_told_once(relay: Relay, sam: Person) ->
     assert await relay.chat.record_payment(listing, pay(1), 2) is False
     assert (len(relay.rows("received_payments")), len(relay.said)) == (1, 1)
     (row,) = [row for row in relay.rows("outbox") if row["queue"] == "messages"]
-    assert (row["lane"], row["priority"]) == (str(sam.id), outbox.ALERT)
+    assert (row["lane"], row["priority"]) == (str(sam.id), lanes.ALERT)
     assert relay.listing(listing.id).paid_count == 1
 
 

@@ -142,10 +142,11 @@ async def fails_as_in_a_worker(relay: Relay) -> list[int]:
 async def test_a_poison_update_is_set_aside_after_three_tries_and_the_next_goes_on(
     relay: Relay, sam: Person, pat: Person
 ) -> None:
-    sam.send("poison")
+    refuse = "CREATE TRIGGER refuse BEFORE INSERT ON drafts BEGIN SELECT RAISE(ABORT, 'full'); END"
+    relay.db.run(lambda tx: tx.execute(refuse))
+    sam.send("/new")
     sam.send("/privacy")
     pat.send("/paysupport")
-    relay.world.updates.pending[0]["message"] = {"chat": {"id": sam.id}, "date": "yesterday"}
     await relay.store()
     with capture_logs() as logs:
         attempts = await fails_as_in_a_worker(relay)
@@ -165,11 +166,21 @@ async def test_a_poison_press_is_answered_all_the_same(relay: Relay, sam: Person
     assert relay.answers == [{"callback_query_id": query.id}]
 
 
-async def test_a_poison_update_without_a_chat_is_set_aside_in_silence(relay: Relay) -> None:
-    await relay.intake.take([{"update_id": 1, "message": {"date": "yesterday"}}])
-    with capture_logs():
-        await fails_as_in_a_worker(relay)
-    assert (relay.states(relay.queues.updates), relay.said) == (["dead"], [])
+async def test_an_update_that_cannot_be_read_is_set_aside_at_once_and_in_silence(
+    relay: Relay, sam: Person
+) -> None:
+    """Nobody knows what was asked, so there is nothing to be sorry for; the chat goes on."""
+    sam.send("poison")
+    sam.send("/privacy")
+    relay.world.updates.pending[0]["message"]["from"] = {}
+    await relay.store()
+    with capture_logs() as logs:
+        await work(relay.db, relay.queues.updates, relay.chat.take, relay.clock)
+    assert sorted(relay.states(relay.queues.updates)) == ["dead", "done"]
+    assert relay.texts == [t("en", "privacy")]
+    assert [(line["event"], line["log_level"]) for line in logs] == [
+        ("update set aside", "warning")
+    ]
 
 
 WORDS = ("card", "refresh", "stop", "resume", "delete", "delete-yes")

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from bot.chat.client import LONGEST_EXPIRATION, Answer, Client
 from bot.core import errors, exact
@@ -21,7 +22,7 @@ from tests.relaying import REQUEST_ID as ID
 from tests.relaying import URL
 from tests.relaying import answer as answer_with
 from tests.serving import LOOPBACK, NEW, NOON
-from tests.test_sandbox_server import listening
+from tests.telegraph import listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -296,7 +297,7 @@ async def test_a_request_that_is_in_no_list_is_not_found(
         await client.get(ID)
 
 
-@pytest.mark.parametrize("body", [None, [], {}, {"items": None}, {"items": [5]}])
+@pytest.mark.parametrize("body", [None, [], {}, {"items": None}])
 async def test_a_list_without_items_is_a_bad_answer(client: Client, peer: Peer, body: Any) -> None:
     await peer.say(told(200, body))
     with pytest.raises(errors.BadAnswer):
@@ -362,3 +363,38 @@ async def test_our_own_service_understands_every_call(db: Database, clock: Clock
             await client.get(made.id)
 
     await with_service(db, clock, act)
+
+
+BROKEN = {"id": "f" * 24, "customParameters": {"listing": "broken"}}
+
+
+async def test_an_item_that_cannot_be_read_keeps_nobody_from_the_others(
+    client: Client, peer: Peer
+) -> None:
+    items = [5, BROKEN, LEAST | {"customParameters": {"listing": "abc"}}, {"customParameters": 5}]
+    await peer.say(*[told(200, {"items": items}), told(404), told(200, {"items": items})] * 2)
+    with capture_logs() as logs:
+        assert [item.id for item in await client.list()] == [ID]
+    assert [line.get("number") for line in logs] == [3]
+    assert (await client.get(ID)).id == ID
+    assert await client.find("abc") == answer_with(listing_id="abc")
+
+
+async def test_a_request_is_not_taken_for_gone_because_it_cannot_be_read(
+    client: Client, peer: Peer
+) -> None:
+    """It would be made a second time."""
+    listed = told(200, {"items": [BROKEN]})
+    await peer.say(told(404), listed, listed, listed)
+    with pytest.raises(errors.BadAnswer):
+        await client.get("f" * 24)
+    with pytest.raises(errors.BadAnswer):
+        await client.find("broken")
+    assert await client.find("abc") is None
+
+
+@pytest.mark.parametrize("units", [-1, 10**30, 1e300])
+async def test_units_that_nobody_can_mean_are_unknown(
+    client: Client, peer: Peer, units: float
+) -> None:
+    assert (await created(client, peer, remainingUnits=units)).remaining_units is None

@@ -174,3 +174,14 @@ def test_settings_do_not_change() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         settings.port = 1  # type: ignore[misc]
     assert settings.port == 8080
+
+
+@pytest.mark.parametrize("name", ["PUBLIC_URL", "PAYMENTS_URL", "TELEGRAM_API_URL"])
+@pytest.mark.parametrize("address", ["http://a b", "http://a\tb", "http://a\x7fb", "http://a/b c"])
+def test_an_address_with_blanks_or_control_characters_is_no_address(
+    monkeypatch: pytest.MonkeyPatch, name: str, address: str
+) -> None:
+    monkeypatch.setenv(name, address)
+    with pytest.raises(ConfigError) as caught:
+        config.load()
+    assert caught.value.problems == (f"{name}: write a whole address, such as https://example.org",)

@@ -182,3 +182,15 @@ def test_without_a_form_a_text_is_told_where_to_go() -> None:
     talk = Talk(KNOWN).give(Said("hello"))
     assert talk.draft is None
     assert ("new",) in talk.offered
+
+
+def test_keep_shows_every_digit_of_an_amount_without_a_currency() -> None:
+    talk = new(STRANGER).press("kind", "donation").say("Coffee").press("skip").say("0.12345")
+    talk.press_label("⬅")
+    assert "Keep: 0.12345" in labels(talk.replies[-1].rows)
+
+
+def test_keep_shows_every_digit_of_an_amount_with_its_currency() -> None:
+    talk = new().press("kind", "donation").say("Coffee").press("skip").say("0.12345 BTC")
+    talk.press_label("⬅")
+    assert "Keep: 0.12345 BTC" in labels(talk.replies[-1].rows)

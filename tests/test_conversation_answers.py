@@ -113,8 +113,8 @@ def test_an_ambiguous_amount_is_asked_about_never_guessed(said: str, choices: li
 
 def test_an_ambiguous_amount_without_a_currency_asks_for_both() -> None:
     talk = new(STRANGER).press("kind", "donation").say("Coffee").press("skip").say("1.234")
-    assert labels(talk.replies[-1].rows)[:2] == ["1.234", "1,234"]
-    assert talk.press_label("1,234").step == "currency"
+    assert labels(talk.replies[-1].rows)[:2] == ["1.234", "1234"]
+    assert talk.press_label("1234").step == "currency"
     talk.say("eur")
     assert (talk.form.amount, talk.form.currency) == (Decimal(1234), "EUR")
 

@@ -18,6 +18,7 @@ from bot.chat.handlers import (
     said,
 )
 from bot.chat.replies import Button, Reply
+from bot.core.errors import Unreadable
 from bot.sandbox.model import Draft
 from tests.relaying import BOT_NAME, Relay
 
@@ -240,3 +241,90 @@ def test_a_callback_is_answered_with_words_or_without(
         "method": "answerCallbackQuery",
         "args": {"callback_query_id": "1", **words},
     }
+
+
+SPARSE: list[tuple[dict[str, Any], Event | None]] = [
+    (
+        {"message": {"from": {"id": 7}, "chat": {"id": 7}, "text": "hi"}},
+        Spoke(Person(7, 7, private=True, tag=None), "hi"),
+    ),
+    (
+        {"message": {"from": {"id": 7}, "chat": {"id": -7}, "text": "/help"}},
+        Spoke(Person(7, -7, private=False, tag=None), "", "help"),
+    ),
+    (
+        {"message": {"from": {"id": 7, "language_code": 5}, "chat": {"id": 7, "type": 1}}},
+        Spoke(Person(7, 7, private=True, tag=None), ""),
+    ),
+    (
+        {"message": {"from": {"id": 7}, "chat": {"id": 7}, "text": 5, "date": 10**20}},
+        Spoke(Person(7, 7, private=True, tag=None), ""),
+    ),
+    (
+        {"message": {"from": {"id": 7}, "chat": {"id": 7}, "entities": 5, "poll": {}}},
+        Spoke(Person(7, 7, private=True, tag=None), ""),
+    ),
+    ({"message": {"chat": {"id": 7}, "text": "from nobody"}}, None),
+    (
+        {"callback_query": {"id": "1", "from": {"id": 7}, "message": {"chat": {"id": 7}}}},
+        Tapped(Person(7, 7, private=True, tag=None), "1", None, None, picture=False),
+    ),
+    (
+        {
+            "callback_query": {
+                "id": "1", "from": {"id": 7}, "data": "help",
+                "message": {"chat": {"id": 7}, "date": 10**15, "message_id": 5, "photo": [{}]},
+            }
+        },
+        Tapped(Person(7, 7, private=True, tag=None), "1", ("help",), 5, picture=True),
+    ),
+    (
+        {"inline_query": {"id": "1", "from": {"id": 7}}},
+        Searched(Person(7, 7, private=True, tag=None), "1", "", ""),
+    ),
+    (
+        {
+            "my_chat_member": {
+                "from": {"id": 7}, "chat": {"id": 7}, "new_chat_member": {"status": "kicked"},
+            }
+        },
+        Moved(Person(7, 7, private=True, tag=None), open=False),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("raw", "event"), SPARSE, ids=range(len(SPARSE)))
+def test_what_other_bot_api_servers_leave_out_is_not_missed(
+    raw: dict[str, Any], event: Event | None
+) -> None:
+    assert read({"update_id": 1, **raw}, BOT_NAME) == event
+
+
+WHO = {"from": {"id": 7}, "chat": {"id": 7}}
+UNREADABLE: list[dict[str, Any]] = [
+    {"message": {"from": {}, "chat": {"id": 7}}},
+    {"message": {"from": {"id": 7}}},
+    {"message": {"from": {"id": "7"}, "chat": {"id": 7}}},
+    {"message": {"from": {"id": True}, "chat": {"id": 7}}},
+    {"message": {"from": {"id": 7}, "chat": {"id": 10**30}}},
+    {"callback_query": {"from": {"id": 7}, "data": "help"}},
+    {"callback_query": {"id": "1", "from": {"id": 7}, "message": {"date": 1}}},
+    {"inline_query": {"id": "1"}},
+    {"my_chat_member": WHO},
+    {"my_chat_member": WHO | {"new_chat_member": {"status": 5}}},
+]
+
+
+@pytest.mark.parametrize("raw", UNREADABLE, ids=range(len(UNREADABLE)))
+def test_without_who_where_and_what_an_update_cannot_be_read(raw: dict[str, Any]) -> None:
+    with pytest.raises(Unreadable):
+        read({"update_id": 1, **raw}, BOT_NAME)
+
+
+def test_a_bot_without_a_name_is_not_the_one_that_a_command_names(relay: Relay) -> None:
+    sam = relay.joins()
+    sam.send("/help@PaymentRequestBot")
+    sam.send("/help")
+    addressed, plain = (read(update, "") for update in relay.world.updates.pending)
+    assert addressed is None
+    assert plain == Spoke(Person(sam.id, sam.id, private=True, tag="en"), "", "help")

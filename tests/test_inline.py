@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from bot.sandbox.people import Person
 
 
+TOO_OLD = "Query is too old and response timeout expired or query id is invalid"
+
+
 class Searching:
     def __init__(self, relay: Relay, inline: Inline) -> None:
         self.relay = relay
@@ -109,7 +112,7 @@ async def test_many_results_come_in_pages(relay: Relay, search: Searching, sam: 
     assert len(set(shown)) == PAGE + 1
 
 
-@pytest.mark.parametrize("offset", ["x", "-1", "1.5", "٣", "999999"])
+@pytest.mark.parametrize("offset", ["x", "-1", "1.5", "٣", "9" * 5000, "999999"])
 async def test_an_offset_of_anybodys_making_does_no_harm(
     relay: Relay, search: Searching, sam: Person, offset: str
 ) -> None:
@@ -125,7 +128,7 @@ async def test_a_failure_at_telegram_is_a_line_in_the_log(
     with capture_logs() as logs:
         await search.types(sam, "")
     assert [(line["event"], line["reason"]) for line in logs] == [
-        ("inline query not answered", "NetworkError")
+        ("inline query not answered", "Internal Server Error")
     ]
 
 
@@ -137,7 +140,7 @@ async def test_a_query_that_came_too_late_is_a_line_in_the_log(
     with capture_logs() as logs:
         await search.inline.answer(relay.world.updates.pending.pop())
     assert [(line["event"], line["reason"]) for line in logs] == [
-        ("inline query not answered", "BadRequest")
+        ("inline query not answered", TOO_OLD)
     ]
 
 
@@ -145,3 +148,11 @@ async def test_anything_else_is_left_alone(relay: Relay, search: Searching, sam:
     sam.send("hello")
     await search.inline.answer(relay.world.updates.pending.pop())
     assert relay.world.calls_of("answerInlineQuery") == []
+
+
+async def test_a_query_that_cannot_be_read_is_a_line_in_the_log(search: Searching) -> None:
+    with capture_logs() as logs:
+        await search.inline.answer({"update_id": 1, "inline_query": {"from": {"id": 7}}})
+    assert [(line["event"], line["reason"]) for line in logs] == [
+        ("inline query not answered", "the query has no id")
+    ]

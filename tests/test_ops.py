@@ -14,11 +14,14 @@ from fastapi import FastAPI, Response
 
 from bot.core import ops
 from bot.core.lanes import Queue
-from bot.core.ops import HIDDEN, CountRequests, Ops, configure_logging
+from bot.core.ops import HIDDEN, CountRequests, EndQuietly, Ops, configure_logging
+from bot.wiring.process import WebServer, listen
 from tests.queueing import Post
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+
+    from starlette.types import Message, Receive, Scope, Send
 
     from bot.core.db import Database
     from tests.serving import Clock
@@ -275,3 +278,57 @@ async def test_answers_are_counted_by_method_and_status(desk: Ops) -> None:
         'http_requests_total{method="POST",status="418"} 2.0',
         'http_requests_total{method="GET",status="404"} 1.0',
     ]
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+async def test_what_the_operator_sees_is_not_stored_by_caches(desk: Ops, path: str) -> None:
+    """Nor is a refusal."""
+    for host in ("127.0.0.1", "10.0.0.1"):
+        async with visitor(served(desk), host) as http:
+            answer = await http.get(path)
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_a_request_that_the_servers_stop_cancels_ends_without_a_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is answered 503: an upload that has not come is none that was done."""
+    entered = asyncio.Event()
+
+    async def reads(_scope: Scope, receive: Receive, _send: Send) -> None:
+        while True:
+            entered.set()
+            await receive()
+
+    with listen("127.0.0.1", 0) as socket:
+        server = WebServer(EndQuietly(reads), (), 0)
+        serving = asyncio.create_task(server.serve(sockets=[socket]))
+        reader, writer = await asyncio.open_connection(*socket.getsockname())
+        writer.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nslow")
+        async with asyncio.timeout(5):
+            await entered.wait()
+            server.should_exit = True
+            await serving
+            answer = await reader.read()
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert "Exception in ASGI application" not in caplog.text
+    assert "ASGI callable returned" not in caplog.text
+
+
+async def test_a_cancellation_from_inside_stays_an_error() -> None:
+    async def breaks(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise asyncio.CancelledError
+
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    with pytest.raises(asyncio.CancelledError):
+        await EndQuietly(breaks)({"type": "http"}, receive, send)
+    assert sent == []

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core import lanes, outbox
-from bot.core.lanes import Queue
-from bot.core.outbox import ALERT, NOTICE, REPLY
+from bot.core.lanes import ALERT, NOTICE, REPLY, Queue
 from tests.queueing import Post
 
 if TYPE_CHECKING:
@@ -173,7 +172,7 @@ def test_what_a_lost_process_had_leased_comes_again_as_uncertain(post: Post) -> 
     post.put("a", "a1", "a2")
     post.put("b", "b1")
     post.claim()
-    assert post.db.run(lambda tx: outbox.recover(tx, post.queue)) == 2
+    assert post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock())) == 2
     assert [(m.body["word"], m.attempts, m.uncertain) for m in post.claim()] == [
         ("a1", 2, True),
         ("b1", 2, True),
@@ -183,7 +182,7 @@ def test_what_a_lost_process_had_leased_comes_again_as_uncertain(post: Post) -> 
 def test_recovering_leaves_other_queues_alone(post: Post, kept: Post) -> None:
     kept.put("a", "one")
     kept.claim()
-    assert post.db.run(lambda tx: outbox.recover(tx, post.queue)) == 0
+    assert post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock())) == 0
     assert kept.states() == {"one": "leased"}
 
 

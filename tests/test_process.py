@@ -14,7 +14,8 @@ import pytest
 
 from bot.sandbox.faults import Fault
 from bot.sandbox.world import TOKEN
-from tests.playing import link_of, pay, settled_seller
+from tests.peer import listening_peer, told
+from tests.playing import link_of, pay, seller, settled_seller
 from tests.stage import (
     PATIENCE,
     finished,
@@ -170,6 +171,7 @@ async def test_telegram_unreachable_at_the_start_is_waited_for(tmp_path: Path) -
             ["DATABASE_URL: sqlite:////proc/none/bot.db can't be used"],
         ),
         (("service",), {"HOST": "no.such.host.invalid"}, ["HOST: no.such.host.invalid is no add"]),
+        (("service",), {"PUBLIC_URL": "http://a b"}, ["PUBLIC_URL: write a whole address"]),
         (("apps", "list"), {"LOG_LEVEL": "loud"}, ["LOG_LEVEL: "]),
         (("doctor",), {"DATABASE_URL": "mysql://x"}, ["DATABASE_URL: write sqlite:///"]),
     ],
@@ -230,3 +232,39 @@ async def test_the_key_and_the_database_are_for_their_owner_only(tmp_path: Path)
     async with product(tmp_path) as (_, run):
         assert run.database.with_suffix(".key").stat().st_mode & 0o777 == 0o600
         assert rows(run.database, "SELECT COUNT(*) FROM apps") == [(1,)]
+
+
+async def test_nobody_waits_for_an_answer_until_the_commands_are_set(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        stage.world.faults.add(Fault("delay", "setMyCommands", seconds=600))
+        async with stage.run() as run:
+            await run.ready()
+            async with asyncio.timeout(SIGTERM_SECONDS):
+                await seller(stage.world).say("/help", "In one line")
+            assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+
+
+async def test_a_refusal_at_the_start_is_told_in_telegrams_words(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        words = "Bad Request: bad webhook: nobody is there"
+        stage.world.faults.add(Fault("error", "deleteWebhook", code=400, description=words))
+        async with stage.run() as run:
+            assert (
+                "bad webhook: nobody is there" in (await run.line("telegram not reached")).lower()
+            )
+            await run.ready()
+            assert await run.stop() == 0
+
+
+async def test_a_bot_api_server_may_say_little_of_the_bot(tmp_path: Path) -> None:
+    """An answer that says nothing is waited out; a bot without a username is one all the same."""
+    me = {"id": 42, "is_bot": True, "first_name": "Payments"}
+    results: list[Any] = [[], me, True]
+    answers = [told(200, {"ok": True, "result": result}) for result in results]
+    async with (
+        listening_peer(*answers) as peer,
+        process(tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=peer.url) as run,
+    ):
+        await run.line("getMe's answer can't be read")
+        await run.ready()
+        assert await run.stop() == 0

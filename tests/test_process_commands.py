@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from datetime import datetime
@@ -220,3 +221,34 @@ async def test_doctor_tells_a_refused_token_from_a_lost_network(tmp_path: Path) 
     )
     assert refused[1] == "MEND BOT_TOKEN: Telegram does not know it: copy it again"
     assert lost[1].startswith("MEND BOT_TOKEN: Telegram at http://127.0.0.1:1 is not reached")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("apps", "create", "shop"), ("apps", "list"), ("deliveries", "list"), ("service",)],
+    ids=" ".join,
+)
+async def test_another_secret_key_than_the_databases_is_told_before_anything_is_done(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """Or else what is made under it could never be signed beside the rest."""
+    right, wrong = {"SECRET_KEY": "the right key of a test"}, {"SECRET_KEY": "another key of it"}
+    assert (await finished(tmp_path, "apps", "create", "first", **right))[0] == 0
+    code, out, err = await finished(tmp_path, *command, **wrong)
+    assert (code, out, len(err)) == (2, [], 1), err
+    assert err[0].startswith("SECRET_KEY: ")
+    _, kept, _ = await finished(tmp_path, "apps", "list", "--json", **right)
+    assert [json.loads(line)["name"] for line in kept] == ["first"]
+
+
+async def test_an_upload_under_way_does_not_spoil_the_stop(tmp_path: Path) -> None:
+    """Exit 0, and no traceback in the log, which every process of a test is searched for."""
+    async with process(tmp_path, "service") as run:
+        await run.ready()
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(run.port))
+        head = "Host: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 99"
+        writer.write(f"POST /pay/x HTTP/1.1\r\n{head}\r\nExpect: 100-continue\r\n\r\n".encode())
+        assert await reader.readline() == b"HTTP/1.1 100 Continue\r\n"
+        assert await run.stop() == 0
+        assert b"HTTP/1.1 503 " in await reader.read()
+        writer.close()

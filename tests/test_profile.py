@@ -35,3 +35,14 @@ async def test_a_refusal_is_a_line_in_the_log_and_the_bot_works_without(
             await present(bot)
     assert [line["event"] for line in logs] == ["commands not set at telegram"]
     assert "exc_info" not in logs[0]
+
+
+async def test_a_refusal_is_told_in_telegrams_words(relay: Relay) -> None:
+    async with telegram_of(relay.world) as bot:
+        fault = Fault(
+            "error", "setMyCommands", code=400, description="Bad Request: no such command"
+        )
+        relay.world.faults.add(fault)
+        with capture_logs() as logs:
+            await present(bot)
+    assert [line["reason"] for line in logs] == ["No such command"]

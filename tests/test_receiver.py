@@ -15,10 +15,10 @@ from structlog.testing import capture_logs
 
 from bot.chat.conversation import Wish
 from bot.chat.receiver import PATH, Proof, Receiver
-from bot.core import exact, outbox, signing
+from bot.core import exact, lanes, signing
 from tests.relaying import COFFEE, REQUEST_ID, STICKERS, answer
 from tests.serving import client
-from tests.test_sandbox_server import listening
+from tests.telegraph import listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -107,7 +107,7 @@ async def test_a_good_webhook_is_stored_with_one_alert_and_answered_200(
     assert (row["amount"], row["currency"]) == (250, "USD")
     (message,) = relay.rows("outbox")
     assert (message["queue"], message["lane"]) == ("messages", str(sam.id))
-    assert message["priority"] == outbox.ALERT
+    assert message["priority"] == lanes.ALERT
     (text,) = relay.texts
     assert "$2.50" in text
     assert "pat@example.org" in text
@@ -360,3 +360,31 @@ async def test_an_alert_says_the_price_of_a_request_whose_currency_has_no_decima
         handcash = Service(relay, http, relay.listed(sam, wish, answer()))
         assert await handcash.sends(json.dumps(HANDCASH).encode()) == 200
     assert "¥500" in relay.texts[0]
+
+
+@pytest.mark.parametrize("left", [-1, 4, 10**30])
+async def test_what_no_drop_can_have_left_is_counted_instead(
+    service: Service, relay: Relay, listing: Listing, left: int
+) -> None:
+    assert await service.signs(PAID | {"remainingUnits": left}) == 200
+    kept = relay.listing(listing.id).answer
+    assert kept is not None
+    assert kept.remaining_units == 2
+
+
+async def test_nothing_is_left_of_what_has_no_units(relay: Relay, sam: Person) -> None:
+    async with client(serve(relay, SECRET)) as http:
+        donation = relay.listed(sam, COFFEE, answer())
+        assert await Service(relay, http, donation).signs(PAID | {"remainingUnits": 0}) == 200
+    kept = relay.listing(donation.id).answer
+    assert kept is not None
+    assert kept.remaining_units is None
+    assert "left" not in relay.texts[0]
+    assert "SOLD OUT" not in relay.texts[0]
+
+
+async def test_an_amount_that_is_no_number_is_told_as_the_price(
+    service: Service, relay: Relay
+) -> None:
+    assert await service.signs(PAID | {"amount": True}) == 200
+    assert relay.rows("received_payments")[0]["amount"] == 250

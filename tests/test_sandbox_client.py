@@ -13,8 +13,7 @@ from bot.sandbox.faults import Fault
 from bot.sandbox.limits import Limits
 from bot.sandbox.server import create_app
 from bot.sandbox.world import World
-from tests.test_sandbox_server import listening
-from tests.test_sandbox_text import png
+from tests.telegraph import listening, png
 
 MARKUP = telegram.InlineKeyboardMarkup(
     [

@@ -1,17 +1,13 @@
 """What the bot may change and remove of what it has sent."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from bot.sandbox import people
-from bot.sandbox.limits import NO_LIMITS
 from bot.sandbox.model import Version
-from bot.sandbox.world import World
-from tests.test_sandbox_server import START, Bot, Clock, serving
-from tests.test_sandbox_text import png
+from tests.telegraph import START, A, Bot, Clock, keys, png
 
 NOT_MODIFIED = (
     400,
@@ -22,35 +18,12 @@ NOT_MODIFIED = (
 )
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def bot(clock: Clock) -> AsyncIterator[Bot]:
-    async with serving(World(limits=NO_LIMITS, now=clock)) as client:
-        yield client
-
-
-@pytest.fixture
-def sam(bot: Bot) -> people.Person:
-    return people.join(bot.world, "Sam", started=True)
-
-
-def keys(*buttons: dict[str, Any]) -> dict[str, Any]:
-    return {"inline_keyboard": [list(buttons)]}
-
-
-A = {"text": "A", "callback_data": "a"}
-
-
 async def test_an_edit_replaces_text_and_keyboard_and_keeps_the_history(
-    bot: Bot, sam: people.Person, clock: Clock
+    bot: Bot, sam: people.Person, sandbox_clock: Clock
 ) -> None:
     sent = await bot.done("sendMessage", chat_id=sam.id, text="one", reply_markup=keys(A))
     place = {"chat_id": sam.id, "message_id": sent["message_id"]}
-    clock.now += 5
+    sandbox_clock.now += 5
     edited = await bot.done("editMessageText", **place, text="two")
     assert (edited["text"], edited["edit_date"]) == ("two", int(START) + 5)
     assert "reply_markup" not in edited
@@ -136,15 +109,15 @@ async def test_media_of_an_edit_are_checked(
 
 
 async def test_a_message_can_be_deleted_for_48_hours(
-    bot: Bot, sam: people.Person, clock: Clock
+    bot: Bot, sam: people.Person, sandbox_clock: Clock
 ) -> None:
     sent = [await bot.done("sendMessage", chat_id=sam.id, text="x") for _ in range(2)]
     first, second = ({"chat_id": sam.id, "message_id": one["message_id"]} for one in sent)
-    clock.now += 48 * 60 * 60
+    sandbox_clock.now += 48 * 60 * 60
     assert await bot.done("deleteMessage", **first) is True
     gone = (400, "Bad Request: message to delete not found")
     assert await bot.refused("deleteMessage", **first) == gone
-    clock.now += 1
+    sandbox_clock.now += 1
     late = (400, "Bad Request: message can't be deleted for everyone")
     assert await bot.refused("deleteMessage", **second) == late
     assert [message.id for message in sam.chat.visible] == [second["message_id"]]

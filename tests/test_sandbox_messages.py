@@ -1,6 +1,5 @@
 """What the bot may send: Telegram's checks, errors and limits."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,31 +10,7 @@ from starlette.routing import Route
 from bot.sandbox import people
 from bot.sandbox.limits import NO_LIMITS, Limiter, Limits, Rate
 from bot.sandbox.world import World
-from tests.test_sandbox_server import START, Bot, Clock, listening, serving
-from tests.test_sandbox_text import png
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def bot(clock: Clock) -> AsyncIterator[Bot]:
-    async with serving(World(limits=NO_LIMITS, now=clock)) as client:
-        yield client
-
-
-@pytest.fixture
-def sam(bot: Bot) -> people.Person:
-    return people.join(bot.world, "Sam", started=True)
-
-
-def keys(*buttons: dict[str, Any]) -> dict[str, Any]:
-    return {"inline_keyboard": [list(buttons)]}
-
-
-A = {"text": "A", "callback_data": "a"}
+from tests.telegraph import START, A, Bot, Clock, keys, listening, png, serving
 
 
 async def test_a_sent_message_is_what_the_person_sees(bot: Bot, sam: people.Person) -> None:
@@ -334,8 +309,8 @@ async def test_a_chat_action_is_shown_and_checked(bot: Bot, sam: people.Person) 
     assert answer == (400, "Bad Request: wrong parameter action in request")
 
 
-async def test_a_private_chat_takes_a_burst_of_four_then_one_a_second(clock: Clock) -> None:
-    async with serving(World(now=clock)) as bot:
+async def test_a_private_chat_takes_a_burst_of_four_then_one_a_second(sandbox_clock: Clock) -> None:
+    async with serving(World(now=sandbox_clock)) as bot:
         sam = people.join(bot.world, "Sam", started=True)
         for _ in range(4):
             await bot.done("sendMessage", chat_id=sam.id, text="x")
@@ -345,7 +320,7 @@ async def test_a_private_chat_takes_a_burst_of_four_then_one_a_second(clock: Clo
             "description": "Too Many Requests: retry after 1",
             "parameters": {"retry_after": 1},
         }
-        clock.now += 1
+        sandbox_clock.now += 1
         await bot.done("sendMessage", chat_id=sam.id, text="x")
         assert (await bot.refused("sendMessage", chat_id=sam.id, text="x"))[0] == 429
         assert len(sam.chat.visible) == 5

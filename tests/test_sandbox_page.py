@@ -12,8 +12,7 @@ from playwright.async_api import Page, async_playwright, expect
 from bot.sandbox import people
 from bot.sandbox.limits import NO_LIMITS, Limits
 from bot.sandbox.world import World
-from tests.test_sandbox_server import Bot, Clock, serving
-from tests.test_sandbox_text import png
+from tests.telegraph import Bot, Clock, png, serving
 
 CHROMIUM = Path("/usr/bin/chromium")
 HAS_BROWSER = CHROMIUM.exists()
@@ -51,6 +50,19 @@ async def act(bot: Bot, name: str, **body: Any) -> Any:
 async def events(bot: Bot, since: int, **more: Any) -> Any:
     params = {"since": since, "user": 1001, **more}
     return (await bot.http.get("/chat/api/events", params=params)).json()
+
+
+async def offer(bot: Bot, update: dict[str, Any], title: str, text: str) -> dict[str, Any]:
+    """Answer an inline query with one article; the article."""
+    result = {
+        "type": "article",
+        "id": "1",
+        "title": title,
+        "input_message_content": {"message_text": text},
+    }
+    number = update["inline_query"]["id"]
+    await bot.done("answerInlineQuery", inline_query_id=number, results=[result])
+    return result
 
 
 @pytest.mark.parametrize("path", ["/chat", "/chat/assets/main.js", "/chat/assets/layout.css"])
@@ -147,8 +159,7 @@ async def test_a_press_through_the_control_api_waits_for_its_answer(
     sent = await bot.done("sendMessage", chat_id=sam.id, text="?", reply_markup=KEYBOARD)
     place = {"user_id": sam.id, "message_id": sent["message_id"]}
     pressing = asyncio.create_task(act(bot, "press", **place, row=0, column=0))
-    await bot.world.wait_for(lambda: bot.world.updates.pending)
-    (update,) = await bot.updates()
+    update = await bot.update()
     identifier = update["callback_query"]["id"]
     await bot.done("answerCallbackQuery", callback_query_id=identifier, text="ok")
     answer = {"text": "ok", "show_alert": False, "url": ""}
@@ -163,17 +174,9 @@ async def test_inline_results_through_the_control_api_are_chosen_into_a_chat(
     group = next(chat for chat in bot.world.chats.values() if chat.is_group)
     place = {"user_id": sam.id, "chat_id": group.id}
     asking = asyncio.create_task(act(bot, "inline", **place, query="q"))
-    await bot.world.wait_for(lambda: bot.world.updates.pending)
-    (update,) = await bot.updates()
+    update = await bot.update()
     assert update["inline_query"]["chat_type"] == "group"
-    result = {
-        "type": "article",
-        "id": "1",
-        "title": "T",
-        "input_message_content": {"message_text": "x"},
-    }
-    number = update["inline_query"]["id"]
-    await bot.done("answerInlineQuery", inline_query_id=number, results=[result])
+    result = await offer(bot, update, "T", "x")
     answer = await asking
     assert (answer["answered"], answer["results"]) == (True, [result])
     await act(bot, "choose", **place, query_id=answer["query_id"], result_id="1")
@@ -318,8 +321,7 @@ async def test_buttons_and_pictures_work_in_the_page(
     await page.get_by_role("button", name="Open picture: QR").click()
     await page.get_by_role("button", name="Close picture").click()
     await page.get_by_role("button", name="Yes").click()
-    await bot.world.wait_for(lambda: bot.world.updates.pending)
-    (update,) = await bot.updates()
+    update = await bot.update()
     number = update["callback_query"]["id"]
     answer = {"callback_query_id": number, "text": "Really?", "show_alert": True}
     await bot.done("answerCallbackQuery", **answer)
@@ -352,14 +354,7 @@ async def test_a_card_is_shared_into_the_group_by_inline_mode(
     await bot.world.wait_for(lambda: bot.world.updates.pending)
     update = (await bot.updates())[-1]
     assert update["inline_query"]["query"] == "coffee"
-    result = {
-        "type": "article",
-        "id": "1",
-        "title": "Coffee",
-        "input_message_content": {"message_text": "Buy me a coffee"},
-    }
-    number = update["inline_query"]["id"]
-    await bot.done("answerInlineQuery", inline_query_id=number, results=[result])
+    await offer(bot, update, "Coffee", "Buy me a coffee")
     await page.get_by_role("option", name="Coffee").click()
     posted = page.get_by_role("article", name="Message from You")
     await expect(posted).to_contain_text("Buy me a coffee")

@@ -1,17 +1,14 @@
 """Buttons, inline mode and the bot's profile, from both ends."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from bot.sandbox import people
 from bot.sandbox.errors import WorldError
-from bot.sandbox.limits import NO_LIMITS
 from bot.sandbox.world import World
-from tests.test_sandbox_server import Bot, Clock, serving
-from tests.test_sandbox_text import png
+from tests.telegraph import Bot, Clock, keys, png
 
 TOO_OLD = (
     400,
@@ -19,22 +16,6 @@ TOO_OLD = (
 )
 A = {"text": "Yes, stop", "callback_data": "stop:1"}
 LINK = {"text": "Open", "url": "https://example.com"}
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def bot(clock: Clock) -> AsyncIterator[Bot]:
-    async with serving(World(limits=NO_LIMITS, now=clock)) as client:
-        yield client
-
-
-@pytest.fixture
-def sam(bot: Bot) -> people.Person:
-    return people.join(bot.world, "Sam", started=True)
 
 
 @pytest.fixture
@@ -53,13 +34,9 @@ def article(number: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def keyboard(*buttons: dict[str, Any]) -> dict[str, Any]:
-    return {"inline_keyboard": [list(buttons)]}
-
-
 async def asked(bot: Bot, sam: people.Person) -> Any:
     """A message with two buttons, as the person sees it."""
-    await bot.done("sendMessage", chat_id=sam.id, text="?", reply_markup=keyboard(A, LINK))
+    await bot.done("sendMessage", chat_id=sam.id, text="?", reply_markup=keys(A, LINK))
     return sam.chat.visible[-1]
 
 
@@ -77,13 +54,13 @@ async def test_a_press_becomes_a_callback_query_and_its_answer_comes_back(
 
 
 async def test_a_press_is_answered_once_and_within_a_quarter_of_an_hour(
-    bot: Bot, sam: people.Person, clock: Clock
+    bot: Bot, sam: people.Person, sandbox_clock: Clock
 ) -> None:
     message = await asked(bot, sam)
     first, second = sam.press_at(message, 0, 0), sam.press_old(message, "old")
     await bot.done("answerCallbackQuery", callback_query_id=first.id)
     assert await bot.refused("answerCallbackQuery", callback_query_id=first.id) == TOO_OLD
-    clock.now += 15 * 60 + 1
+    sandbox_clock.now += 15 * 60 + 1
     assert await bot.refused("answerCallbackQuery", callback_query_id=second.id) == TOO_OLD
     assert await bot.refused("answerCallbackQuery", callback_query_id="0") == TOO_OLD
     assert second.answer is None
@@ -117,8 +94,7 @@ async def test_only_buttons_that_are_there_and_ask_the_bot_can_be_pressed(
 async def inline(bot: Bot, actor: people.Person, query: str, **answer: Any) -> Any:
     """Ask and answer an inline query; the query as the person has it afterwards."""
     waiting = asyncio.create_task(actor.inline(query))
-    await bot.world.wait_for(lambda: bot.world.updates.pending)
-    (update,) = await bot.updates()
+    update = await bot.update()
     number = update["inline_query"]["id"]
     await bot.done("answerInlineQuery", inline_query_id=number, **answer)
     return await waiting
@@ -127,7 +103,7 @@ async def inline(bot: Bot, actor: people.Person, query: str, **answer: Any) -> A
 async def test_a_chosen_result_is_posted_via_the_bot_and_can_be_edited(
     bot: Bot, sam: people.Person, pat: people.Person
 ) -> None:
-    query = await inline(bot, sam, "coffee", results=[article("1", reply_markup=keyboard(A))])
+    query = await inline(bot, sam, "coffee", results=[article("1", reply_markup=keys(A))])
     assert query.results[0]["title"] == "T"
     posted = sam.choose(query, "1", sam.dialog(pat))
     assert (posted.text, posted.via_bot, posted.sender) == ("x", bot.world.bot, sam.user)
@@ -141,7 +117,7 @@ async def test_a_chosen_result_is_posted_via_the_bot_and_can_be_edited(
 async def test_a_button_under_an_inline_message_names_it_by_its_inline_id(
     bot: Bot, sam: people.Person, pat: people.Person
 ) -> None:
-    query = await inline(bot, sam, "", results=[article("1", reply_markup=keyboard(A))])
+    query = await inline(bot, sam, "", results=[article("1", reply_markup=keys(A))])
     posted = sam.choose(query, "1", sam.dialog(pat))
     pat.press(posted, "stop")
     (update,) = await bot.updates()
@@ -163,7 +139,7 @@ async def test_a_chosen_result_is_told_only_with_inline_feedback(
     bot: Bot, sam: people.Person, pat: people.Person, *, feedback: bool
 ) -> None:
     bot.world.inline_feedback = feedback
-    query = await inline(bot, sam, "q", results=[article("1", reply_markup=keyboard(A))])
+    query = await inline(bot, sam, "q", results=[article("1", reply_markup=keys(A))])
     posted = sam.choose(query, "1", sam.dialog(pat))
     told = [update["chosen_inline_result"] for update in await bot.updates()]
     assert (
@@ -191,16 +167,16 @@ async def test_an_inline_photo_is_posted_by_its_file_id(
 
 
 async def test_an_answer_is_cached_for_everybody_unless_it_is_personal(
-    bot: Bot, sam: people.Person, pat: people.Person, clock: Clock
+    bot: Bot, sam: people.Person, pat: people.Person, sandbox_clock: Clock
 ) -> None:
     shared = await inline(bot, sam, "q", results=[article("1")])
     assert await pat.inline("q") is shared
-    clock.now += 301
+    sandbox_clock.now += 301
     own = await inline(bot, sam, "q", results=[article("2")], is_personal=True, cache_time=5)
     assert await sam.inline("q") is own
     pats = pat.ask_inline("q")
     assert pats is not own
-    clock.now += 6
+    sandbox_clock.now += 6
     assert sam.ask_inline("q") is not own
     assert len(await bot.updates()) == 2
 
@@ -224,7 +200,7 @@ async def test_an_answer_is_cached_for_everybody_unless_it_is_personal(
             "input message content is not specified",
         ),
         (
-            {"results": [article("1", reply_markup=keyboard({"text": "A"}))]},
+            {"results": [article("1", reply_markup=keys({"text": "A"}))]},
             "text buttons are unallowed in the inline keyboard",
         ),
         (
@@ -250,10 +226,10 @@ async def test_inline_answers_are_checked(
 
 
 async def test_an_inline_query_can_be_answered_for_15_seconds(
-    bot: Bot, sam: people.Person, clock: Clock
+    bot: Bot, sam: people.Person, sandbox_clock: Clock
 ) -> None:
     query = sam.ask_inline("q")
-    clock.now += 16
+    sandbox_clock.now += 16
     late = await bot.refused("answerInlineQuery", inline_query_id=query.id, results=[])
     assert late == TOO_OLD
 

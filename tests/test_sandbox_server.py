@@ -2,132 +2,15 @@
 
 import asyncio
 import json
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 from bot.sandbox import people
 from bot.sandbox.faults import Fault
-from bot.sandbox.limits import NO_LIMITS
-from bot.sandbox.server import create_app
 from bot.sandbox.world import World
-
-START = 1_800_000_000.0
-
-
-class Clock:
-    """A clock that stands until it is moved."""
-
-    def __init__(self, now: float = START) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class _Server(uvicorn.Server):
-    """Tells when it is ready and stops when told, so that nobody looks again and again."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-        self.stop = asyncio.Event()
-
-    async def main_loop(self) -> None:
-        await self.stop.wait()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End without uvicorn's tenth of a second of grace: all clients have gone by now."""
-        del sockets
-        for server in self.servers:
-            server.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
-        while self.server_state.connections:  # noqa: ASYNC110 - uvicorn has no event for it
-            await asyncio.sleep(0)
-        await self.lifespan.shutdown()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-
-@asynccontextmanager
-async def listening(app: Any, port: int = 0) -> AsyncIterator[str]:
-    """Serve an ASGI app on a loopback port, 0 for a free one; the address without a last slash."""
-    config = uvicorn.Config(app, log_level="critical", ws="none", lifespan="on")
-    server = _Server(config)
-    with socket.create_server(("127.0.0.1", port)) as listener:
-        task = asyncio.create_task(server.serve([listener]))
-        await server.ready.wait()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.stop.set()
-            await task
-
-
-class Bot:
-    """A bare client of the Bot API: answers are the JSON bodies as they came."""
-
-    def __init__(self, world: World, http: httpx.AsyncClient) -> None:
-        self.world = world
-        self.http = http
-
-    async def call(self, method: str, **params: Any) -> dict[str, Any]:
-        path = f"/bot{self.world.token}/{method}"
-        answer: dict[str, Any] = (await self.http.post(path, json=params)).json()
-        return answer
-
-    async def done(self, method: str, **params: Any) -> Any:
-        """The result of a call that must be accepted."""
-        answer = await self.call(method, **params)
-        assert answer["ok"], answer
-        return answer["result"]
-
-    async def refused(self, method: str, **params: Any) -> tuple[int, str]:
-        """Code and description of a call that must be refused."""
-        answer = await self.call(method, **params)
-        assert not answer["ok"], answer
-        return answer["error_code"], answer["description"]
-
-    async def upload(self, method: str, files: dict[str, Any], **params: Any) -> dict[str, Any]:
-        path = f"/bot{self.world.token}/{method}"
-        answer: dict[str, Any] = (await self.http.post(path, data=params, files=files)).json()
-        return answer
-
-    async def updates(self, **params: Any) -> list[dict[str, Any]]:
-        """The pending updates, confirmed at once."""
-        pending: list[dict[str, Any]] = await self.done("getUpdates", **params)
-        if pending:
-            await self.done("getUpdates", offset=pending[-1]["update_id"] + 1)
-        return pending
-
-
-@asynccontextmanager
-async def serving(world: World) -> AsyncIterator[Bot]:
-    """Serve a world and give the bot's client for it."""
-    async with listening(create_app(world)) as root, httpx.AsyncClient(base_url=root) as http:
-        try:
-            yield Bot(world, http)
-        finally:
-            await world.close()
-
-
-@pytest.fixture
-async def bot() -> AsyncIterator[Bot]:
-    async with serving(World(limits=NO_LIMITS, now=Clock())) as client:
-        yield client
-
-
-@pytest.fixture
-def sam(bot: Bot) -> people.Person:
-    return people.join(bot.world, "Sam", started=True)
+from tests.telegraph import START, Bot, Clock
 
 
 async def test_another_token_is_unauthorized(bot: Bot) -> None:
@@ -297,7 +180,7 @@ async def test_faults_that_name_no_method_spare_get_updates(bot: Bot) -> None:
 async def test_faults_can_be_cleared(bot: Bot) -> None:
     bot.world.faults.add(Fault("error", times=9))
     bot.world.faults.clear()
-    await bot.done("getMe")
+    assert (await bot.call("getMe"))["ok"]
 
 
 async def test_a_file_is_downloaded_at_the_path_that_get_file_names(

@@ -9,6 +9,7 @@ from bot.sandbox.entities import formatted, units, web_address, written
 from bot.sandbox.errors import ApiError
 from bot.sandbox.formatting import parse_html
 from bot.sandbox.images import Picture, measure
+from tests.telegraph import png
 
 
 def entity(kind: str, offset: int, length: int, **more: Any) -> dict[str, Any]:
@@ -161,11 +162,6 @@ def test_length_counts_utf16_units(text: str, length: int) -> None:
 )
 def test_only_addresses_with_a_dot_or_an_ip_are_links(address: str, taken: str | None) -> None:
     assert web_address(address) == taken
-
-
-def png(width: int, height: int) -> bytes:
-    header = struct.pack(">II5B", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + header + b"\0\0\0\0"
 
 
 def jpeg(width: int, height: int) -> bytes:

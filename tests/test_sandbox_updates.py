@@ -14,8 +14,7 @@ from bot.sandbox import people
 from bot.sandbox.errors import WorldError
 from bot.sandbox.limits import NO_LIMITS
 from bot.sandbox.world import World
-from tests.test_sandbox_server import START, Bot, Clock, listening, serving
-from tests.test_sandbox_text import png
+from tests.telegraph import START, Bot, Clock, listening, png, serving
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ from bot.chat.queues import make_queues
 from bot.chat.replies import CAPTION_LIMIT, Reply
 from bot.chat.sender import BACKOFF, Sender
 from bot.core import outbox
-from bot.core.lanes import next_open
-from bot.core.outbox import ALERT, NOTICE, REPLY
+from bot.core.lanes import ALERT, NOTICE, REPLY, next_open
 from bot.core.rates import Rate
 from bot.core.worker import Job, Worker
 from bot.sandbox.faults import Fault
@@ -85,7 +84,7 @@ class Sending:
         queue = self.queues.messages
 
         def look(tx: Transaction) -> int | None:
-            return next_open(tx, queue)
+            return next_open(tx, queue, self.relay.clock())
 
         moment = self.relay.db.run(look)
         return None if moment is None else moment - self.relay.clock()
@@ -189,7 +188,7 @@ async def test_a_message_that_a_lost_process_may_have_sent_says_so(
     sending.put(sam.chat, "paid", priority=ALERT)
     queue, now = sending.queues.messages, sending.relay.clock()
     sending.relay.db.run(lambda tx: outbox.claim(tx, queue, now, 1) and None)
-    sending.relay.db.run(lambda tx: outbox.recover(tx, queue))
+    sending.relay.db.run(lambda tx: outbox.recover(tx, queue, now))
     await sending.work()
     assert seen(sam.chat) == [f"{MARK}paid"]
 

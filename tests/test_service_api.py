@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bot.core import exact
 from bot.service.usecases import apps
 from bot.service.wire.answers import (
-    ErrorAnswer,
     PaymentList,
     PublicAnswer,
     RequestAnswer,
@@ -20,38 +19,17 @@ from bot.service.wire.answers import (
     StatsAnswer,
 )
 from tests.serving import (
+    ALL,
     DROP,
+    HOOK,
     NEW,
     NOON_ISO,
     URL,
     Shop,
+    code,
+    fields,
     headers_of,
-    opened,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    import httpx
-
-ALL = "/v3/paymentRequests"
-HOOK = {"webhookUrl": "https://h.example/w", "customParameters": {"order": 7}}
-
-
-@pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
-    async with opened(tmp_path) as it:
-        yield it
-
-
-def code(answer: httpx.Response) -> tuple[int, str]:
-    ErrorAnswer.model_validate(answer.json())
-    return answer.status_code, answer.json()["code"]
-
-
-def fields(answer: httpx.Response) -> list[str]:
-    return [one["field"] for one in answer.json()["info"]]
 
 
 async def test_create_answers_the_whole_object(shop: Shop) -> None:

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bot.service.api.docs import brief
-from tests.serving import NEW, Shop, opened
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-
-@pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
-    async with opened(tmp_path) as it:
-        yield it
+from tests.serving import NEW, Shop
 
 
 async def document(shop: Shop) -> dict[str, Any]:

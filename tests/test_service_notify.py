@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +16,15 @@ from bot.core.addresses import AllowList
 from bot.core.vault import Vault
 from bot.core.worker import Worker
 from bot.service import notify
+from bot.service.app import create_app
+from bot.service.deps import Service
 from bot.service.notify import Notifier, next_attempt, read_retry_after
 from bot.service.usecases import deliveries
 from bot.service.usecases.deliveries import WEBHOOKS
+from bot.service.usecases.requests import INTERNAL_HOST
 from bot.service.wire.answers import WebhookEvent
 from tests.receiving import Receiver, answer, receiving
-from tests.serving import DROP, LOOPBACK, NOON, Shop, opened
+from tests.serving import DROP, LOOPBACK, NOON, URL, Shop, client, opened
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -76,7 +81,7 @@ async def test_a_payment_is_told_with_a_body_signed_by_the_applications_secret(
     (payment,) = await shop.rows("payments")
     assert received.line == "POST /hook HTTP/1.1"
     assert received.headers["content-type"] == "application/json"
-    assert received.headers["webhook-id"] == f"webhook-{payment['id']}"
+    assert received.headers["webhook-id"] == row["id"]
     assert exact.loads(received.body) == exact.loads(
         exact.dumps(
             {
@@ -332,3 +337,91 @@ async def test_the_operator_sees_deliveries(
         row["due_at"],
     )
     assert seen.note == "answered 500"
+
+
+@asynccontextmanager
+async def working(shop: Shop, receiver: Receiver) -> AsyncIterator[None]:
+    """Deliver what goes to the bot's own receiver, for as long as the block runs."""
+    internal = {INTERNAL_HOST: lambda: ("127.0.0.1", receiver.port)}
+    async with Notifier(shop.db, shop.vault, shop.clock, AllowList(), internal) as bots:
+        worker = Worker(shop.db, bots.job, shop.clock)
+        running = asyncio.create_task(worker.run())
+        try:
+            yield
+        finally:
+            receiver.release.set()
+            await worker.stop(5)
+            await running
+
+
+async def inside(shop: Shop, **fields: Any) -> str:
+    """Make a request whose webhook goes to the bot's own receiver; its id."""
+    hook = {"webhookUrl": "https://h.example/w"}
+    made = await shop.create(**fields, notifications={"webhook": hook})
+    url = f"http://{INTERNAL_HOST}/w"
+    shop.db.run(
+        lambda tx: tx.execute(
+            "UPDATE payment_requests SET webhook_url = :url WHERE id = :id", url=url, id=made["id"]
+        )
+    )
+    return str(made["id"])
+
+
+async def arrived(receiver: Receiver, number: int) -> list[Any]:
+    """Wait for so many webhooks; their bodies as they came."""
+    async with asyncio.timeout(5):
+        while len(receiver.received) < number:
+            receiver.arrived.clear()
+            await receiver.arrived.wait()
+    return [exact.loads(one.body) for one in receiver.received]
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["waiting", "as they come"])
+async def test_the_bots_receiver_is_told_of_a_requests_payments_in_their_order(
+    shop: Shop, receiver: Receiver, *, before: bool
+) -> None:
+    """Five at once, in one millisecond: what remains counts down."""
+    request_id = await inside(shop, expirationType="limit", totalUnits=5)
+
+    async def pay() -> None:
+        posts = (shop.pay(request_id, f"{number:032d}") for number in range(5))
+        assert {one.status_code for one in await asyncio.gather(*posts)} == {303}
+
+    if before:
+        await pay()
+    async with working(shop, receiver):
+        if not before:
+            await pay()
+        told = await arrived(receiver, 5)
+    assert [one["remainingUnits"] for one in told] == [4, 3, 2, 1, 0]
+
+
+async def test_in_the_bots_receiver_too_a_webhook_that_waits_is_passed_by_a_newer_one(
+    shop: Shop, receiver: Receiver
+) -> None:
+    request_id = await inside(shop, **DROP)
+    receiver.answers = [answer(500)]
+    async with working(shop, receiver):
+        await shop.pay(request_id, "a" * 32)
+        await arrived(receiver, 1)
+        await shop.pay(request_id, "b" * 32)
+        told = await arrived(receiver, 2)
+    assert [one["remainingUnits"] for one in told] == [2, 1]
+
+
+async def test_a_payment_is_of_the_time_of_its_commit(shop: Shop) -> None:
+    """Forms overtake each other on their way to the one writer; what they cause sorts as they came.
+
+    Its time is asked for there, not when the form came in.
+    """
+
+    def now() -> int:
+        return NOON + 1000 * threading.current_thread().name.startswith("db-writer")
+
+    request_id = await inside(shop, **DROP)
+    app = create_app(Service(db=shop.db, now=now, public_url=URL))
+    async with client(app) as payer:
+        paid = await payer.post(f"/pay/{request_id}", data={"token": "t" * 32})
+    assert paid.status_code == 303
+    (row,) = await shop.rows("outbox")
+    assert row["due_at"] == NOON + 1000

@@ -15,19 +15,12 @@ from bot.service.page import view
 from tests.serving import DROP, URL, Shop, opened, token_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     import httpx
 
 ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
 GIVEN = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+44 20 7946 0958"}
-
-
-@pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
-    async with opened(tmp_path) as it:
-        yield it
 
 
 async def page(shop: Shop, request_id: str, **headers: str) -> httpx.Response:

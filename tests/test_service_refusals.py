@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,18 +11,19 @@ from fastapi import APIRouter, HTTPException
 
 from bot.core import exact
 from bot.core.rates import Rate
+from bot.service.api import bodies
 from bot.service.app import create_app
 from bot.service.deps import Service
 from bot.service.usecases import apps
-from bot.service.wire.answers import (
-    ErrorAnswer,
-)
 from tests.serving import (
+    ALL,
     LOOPBACK,
     NEW,
     URL,
     Shop,
     client,
+    code,
+    fields,
     headers_of,
     opened,
 )
@@ -28,26 +31,6 @@ from tests.serving import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
-
-    import httpx
-
-ALL = "/v3/paymentRequests"
-HOOK = {"webhookUrl": "https://h.example/w", "customParameters": {"order": 7}}
-
-
-@pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
-    async with opened(tmp_path) as it:
-        yield it
-
-
-def code(answer: httpx.Response) -> tuple[int, str]:
-    ErrorAnswer.model_validate(answer.json())
-    return answer.status_code, answer.json()["code"]
-
-
-def fields(answer: httpx.Response) -> list[str]:
-    return [one["field"] for one in answer.json()["info"]]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +177,9 @@ async def test_a_webhook_address_that_can_not_be_right_is_refused(shop: Shop, ur
 
 async def test_the_operator_may_allow_private_addresses(tmp_path: Path) -> None:
     async with opened(tmp_path, allow=LOOPBACK) as shop:
-        await shop.create(notifications={"webhook": {"webhookUrl": "http://127.0.0.1:9/h"}})
+        hook = {"webhookUrl": "http://127.0.0.1:9/h"}
+        made = await shop.create(notifications={"webhook": hook})
+        assert made["notifications"]["webhook"]["webhookUrl"] == hook["webhookUrl"]
 
 
 async def test_the_bots_own_application_alone_may_name_its_receiver(tmp_path: Path) -> None:
@@ -276,3 +261,46 @@ async def test_answers_are_not_stored_by_caches(shop: Shop) -> None:
         answer = await shop.seller.get(path)
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("at", ["9999999999999999999", str(2**63)])
+@pytest.mark.parametrize("query", [{}, {"limit": 5}])
+async def test_a_cursor_of_a_time_that_no_column_holds_is_refused(
+    shop: Shop, at: str, query: dict[str, Any]
+) -> None:
+    """Of the list and of payments; the latest time that one holds is a place like any other."""
+    made = await shop.create()
+    for path in (ALL, f"{ALL}/{made['id']}/payments"):
+        wrong = await shop.seller.get(path, params=query | {"cursor": cursor(at)})
+        assert (code(wrong), fields(wrong)) == ((400, "invalidBody"), ["cursor"])
+        right = await shop.seller.get(path, params=query | {"cursor": cursor(str(2**63 - 1))})
+        assert right.status_code == 200
+
+
+def cursor(at: str) -> str:
+    return base64.urlsafe_b64encode(f"{at}.{'a' * 24}".encode()).decode().rstrip("=")
+
+
+async def test_a_list_that_can_not_be_read_is_an_error_from_its_first_byte(shop: Shop) -> None:
+    shop.db.run(lambda tx: tx.execute("ALTER TABLE payment_requests RENAME TO elsewhere"))
+    assert code(await shop.seller.get(ALL)) == (500, "internal")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [(ALL, "application/json"), ("/pay/" + "0" * 24, "application/x-www-form-urlencoded")],
+)
+async def test_a_body_that_stalls_is_refused(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, path: str, kind: str
+) -> None:
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.01)
+
+    async def stalling() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    async with asyncio.timeout(5):
+        answer = await shop.seller.post(path, content=stalling(), headers={"Content-Type": kind})
+    assert answer.status_code == 400
+    assert path != ALL or answer.json()["message"] == "The body did not arrive in time."
+    assert await shop.rows("payment_requests") == []

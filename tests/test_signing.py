@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,9 @@ from standardwebhooks import Webhook
 from bot.core import signing
 from bot.core.errors import BadSignature
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 NOW = datetime(2026, 11, 21, 1, 2, 3, 456_789, tzinfo=UTC)
 BODY = '{"paymentRequestId":"abc","amount":2.5,"name":"Zoë"}'.encode()
 SECRET, OTHER = signing.new_secret(), signing.new_secret()
@@ -20,6 +25,16 @@ SECRET, OTHER = signing.new_secret(), signing.new_secret()
 
 def signed(*secrets: str, body: bytes = BODY) -> dict[str, str]:
     return signing.sign(secrets or (SECRET,), "msg_1", NOW, body)
+
+
+def accepted(
+    secrets: Sequence[str], headers: dict[str, str], body: bytes = BODY, now: datetime = NOW
+) -> bool:
+    try:
+        signing.verify(secrets, headers, body, now)
+    except BadSignature:
+        return False
+    return True
 
 
 def test_secrets_are_24_random_bytes() -> None:
@@ -46,20 +61,20 @@ def test_headers_are_those_of_the_published_example() -> None:
 def test_the_package_itself_accepts_what_we_sign() -> None:
     """A receiver that uses the published package verifies our headers."""
     headers = signing.sign([SECRET], "msg_1", datetime.now(UTC), BODY)
-    Webhook(SECRET).verify(BODY, headers)
+    assert Webhook(SECRET).verify(BODY, headers) == json.loads(BODY)
 
 
 @given(st.text(), st.datetimes(timezones=st.just(UTC)).filter(lambda at: at.year > 1971))
 def test_what_is_signed_verifies(text: str, now: datetime) -> None:
     """Any UTF-8 body verifies with its own headers at its own time."""
     body = text.encode("utf-8", "replace")
-    signing.verify([SECRET], signing.sign([SECRET], "m", now, body), body, now)
+    assert accepted([SECRET], signing.sign([SECRET], "m", now, body), body, now)
 
 
 def test_header_names_are_taken_in_any_case() -> None:
     """HTTP header names have no case."""
     headers = {name.title(): value for name, value in signed().items()}
-    signing.verify([SECRET], headers, BODY, NOW)
+    assert accepted([SECRET], headers)
 
 
 @pytest.mark.parametrize(
@@ -68,14 +83,14 @@ def test_header_names_are_taken_in_any_case() -> None:
 )
 def test_secrets_rotate_without_a_gap(signers: tuple[str, ...], known: tuple[str, ...]) -> None:
     """One secret in common is enough, at either side."""
-    signing.verify(known, signed(*signers), BODY, NOW)
+    assert accepted(known, signed(*signers))
 
 
 @pytest.mark.parametrize("seconds", [-300, -1, 0, 1, 299])
 def test_five_minutes_either_way_are_accepted(seconds: int) -> None:
     """Clocks may differ by five minutes."""
     now = NOW.replace(microsecond=0) + timedelta(seconds=seconds)
-    signing.verify([SECRET], signed(), BODY, now)
+    assert accepted([SECRET], signed(), now=now)
 
 
 @pytest.mark.parametrize("seconds", [-301, 301, 86_400])
@@ -89,7 +104,7 @@ def test_the_zone_of_now_changes_nothing() -> None:
     """A moment is a moment in every zone."""
     abroad = NOW.astimezone(timezone(timedelta(hours=9)))
     assert signed() == signing.sign([SECRET], "msg_1", abroad, BODY)
-    signing.verify([SECRET], signed(), BODY, abroad)
+    assert accepted([SECRET], signed(), now=abroad)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +169,7 @@ def test_a_secret_may_lack_its_prefix_and_padding() -> None:
     """The bare base64 is the same secret."""
     bare = base64.b64encode(b"0" * 25).decode()
     headers = signing.sign(["whsec_" + bare], "m", NOW, BODY)
-    signing.verify([bare.rstrip("=")], headers, BODY, NOW)
+    assert accepted([bare.rstrip("=")], headers)
 
 
 def test_signing_with_a_malformed_secret_says_so() -> None:

@@ -25,7 +25,7 @@ from bot.core import exact
 from bot.sandbox.world import TOKEN
 from tests.peer import CUT, SECONDS, listening_peer, told
 from tests.serving import client
-from tests.test_sandbox_server import serving
+from tests.telegraph import serving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -107,7 +107,7 @@ async def test_what_is_put_is_taken_up_at_once(
     async with working(post, hands.handle):
         for number in range(20):
             await put(post, "a", f"{number}")
-            await hands.took(number + 1)
+            assert await hands.took(number + 1) == [f"{n}" for n in range(number + 1)]
         await ended(post)
 
 
@@ -129,7 +129,7 @@ async def test_what_is_put_between_the_claim_and_the_sleep_is_not_slept_over(
     times = count(1)
 
     def now() -> int:
-        if next(times) == 2:  # asked for how long to sleep, the claim being done
+        if next(times) == 3:  # asked for how long to sleep, recovered and claimed
             post.put("b", "late")
             post.db.wake("test")
         return post.clock()
@@ -334,7 +334,7 @@ async def test_what_does_not_finish_in_time_is_given_up_and_comes_again_as_uncer
         await hands.took(1)
         await made.stop(0.01)
     assert post.states() == {"one": "leased"}
-    post.db.run(lambda tx: outbox.recover(tx, post.queue))
+    post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock()))
     assert post.first().uncertain is True
 
 

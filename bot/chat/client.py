@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import httpx
+import structlog
 
 from bot.core import errors, exact, outgoing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+log = structlog.get_logger()
 
 PATH = "/v3/paymentRequests"
 TIMEOUT = httpx.Timeout(15.0, connect=5.0)
@@ -26,6 +29,8 @@ LONGEST_EXPIRATION = 315_360_000
 """Seconds; the interface has no way to say `never` that every server knows."""
 LONGEST_TEXT = 2048
 """Characters of an id or a link; a longer one fits no QR code and no button."""
+MOST_UNITS = 10**12
+"""Far more than any request has; what lies beyond can't even be written out."""
 
 REFUSALS: dict[int, type[errors.Refused]] = {
     400: errors.InvalidBody,
@@ -104,22 +109,32 @@ class Client:
         try:
             return _answer(await self._call("GET", _path(request_id)))
         except (errors.NotFound, errors.MethodNotAllowed):
-            for item in await self.list():
-                if item.id == request_id:
-                    return item
+            for item in await self._items():
+                if isinstance(item, dict) and item.get("id") == request_id:
+                    return _answer(item)
             raise errors.NotFound from None
 
     async def list(self) -> list[Answer]:
-        """Give all requests of the application (4.2)."""
+        """Give the requests of the application (4.2); what can't be read is left out."""
+        items = await self._items()
+        found = [answer for item in items if (answer := _readable(item))]
+        if len(found) < len(items):
+            log.warning("requests that nobody can read", number=len(items) - len(found))
+        return found
+
+    async def _items(self) -> Sequence[Any]:
         data = await self._call("GET", PATH)
         items = data.get("items") if isinstance(data, dict) else None
         if not isinstance(items, list):
             raise errors.BadAnswer("the list has no items")
-        return [_answer(item) for item in items]
+        return items
 
     async def find(self, listing_id: str) -> Answer | None:
         """Give the request that was created for this listing, if there is one."""
-        return next((item for item in await self.list() if item.listing_id == listing_id), None)
+        for item in await self._items():
+            if _is_of(item, listing_id):
+                return _answer(item)
+        return None
 
     async def stop(self, request_id: str) -> None:
         """End a request now, by an edit (4.3)."""
@@ -232,6 +247,21 @@ def _answer(data: Any) -> Answer:
         raise errors.BadAnswer("the answer is no payment request") from error
 
 
+def _readable(data: Any) -> Answer | None:
+    try:
+        return _answer(data)
+    except errors.BadAnswer:
+        return None
+
+
+def _is_of(data: Any, listing_id: str) -> bool:
+    """Whether an item is this listing's, however little else of it can be read."""
+    try:
+        return _listing(data) == listing_id
+    except AttributeError:
+        return False
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT or not value.isprintable():
         raise TypeError(value)
@@ -239,7 +269,9 @@ def _text(value: Any) -> str:
 
 
 def _whole(value: Any) -> int | None:
-    return None if value is None else int(value)
+    """A number of units; None also for one that nobody can mean."""
+    number = Decimal(-1 if value is None else value)
+    return int(number) if 0 <= number <= MOST_UNITS else None
 
 
 def _time(value: Any) -> int | None:

@@ -6,6 +6,7 @@ seconds, and the next letter typed asks again.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -22,7 +23,9 @@ from telegram.error import TelegramError
 from bot.chat.cards import Card, shared_article
 from bot.chat.handlers import Searched, read
 from bot.chat.keyboards import markup
+from bot.chat.refusals import told
 from bot.chat.usecases import FROM_INLINE
+from bot.core.errors import Unreadable
 from bot.core.texts import choose, t
 
 if TYPE_CHECKING:
@@ -35,6 +38,9 @@ log = structlog.get_logger()
 PAGE = 20
 """Results in one answer; Telegram takes 50."""
 
+OFFSET = re.compile(r"[0-9]{1,9}")
+"""What we give for the next page; anything else begins with the first."""
+
 
 class Inline:
     """Answers inline queries from what is known of the seller's requests."""
@@ -45,17 +51,18 @@ class Inline:
 
     async def answer(self, update: dict[str, Any]) -> None:
         """Answer one inline query; a failure is a line in the log."""
-        event = read(update, self._bot.username)
-        if not isinstance(event, Searched):
-            return
         try:
-            await self._answer(event)
+            event = read(update, "")  # a query names no bot
+            if isinstance(event, Searched):
+                await self._answer(event)
+        except Unreadable as error:
+            log.warning("inline query not answered", reason=str(error))
         except TelegramError as error:
-            log.warning("inline query not answered", reason=type(error).__name__)
+            log.warning("inline query not answered", reason=told(error))
 
     async def _answer(self, event: Searched) -> None:
         language = choose(event.person.tag)
-        start = int(event.offset) if event.offset.isascii() and event.offset.isdigit() else 0
+        start = int(event.offset) if OFFSET.fullmatch(event.offset) else 0
         cards = await self._chat.search(event.person.id, event.text)
         page = cards[start : start + PAGE]
         following = str(start + PAGE) if len(cards) > start + PAGE else ""

@@ -9,6 +9,7 @@ from telegram import BotCommand
 from telegram.error import TelegramError
 
 from bot.chat.conversation import commands, description, short_description
+from bot.chat.refusals import told
 from bot.core.texts import DEFAULT, languages
 
 if TYPE_CHECKING:
@@ -28,4 +29,4 @@ async def present(bot: Bot) -> None:
             await bot.set_my_description(description(language), language_code=code)
             await bot.set_my_short_description(short_description(language), language_code=code)
     except TelegramError as error:
-        log.warning("commands not set at telegram", reason=type(error).__name__)
+        log.warning("commands not set at telegram", reason=told(error))

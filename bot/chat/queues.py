@@ -41,7 +41,12 @@ def make_queues(total: Rate | None, chat: Rate | None, group: Rate | None) -> Qu
     return Queues(
         updates=Queue("updates", lease=60_000, keep=True),
         calls=Queue("calls", lease=60_000),
-        messages=Queue("messages", lease=60_000, pace=_pace(total, 1), lane_pace=lane_pace),
+        messages=Queue(
+            "messages",
+            lease=60_000,
+            pace=_pace(total, 1),
+            lane_pace=lane_pace,
+        ),
         answers=Queue("answers", lease=60_000, ordered=False, width=8),
     )
 

@@ -147,7 +147,6 @@ def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | 
         raise InvalidBody("paymentRequestId is not that of this address.")
     amount, currency = _amount(data, listing)
     payer = data.get("userData")
-    left = data.get("remainingUnits")
     payment = Payment(
         request_id=request_id,
         transaction_id=_id(data, "transactionId"),
@@ -155,7 +154,15 @@ def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | 
         currency=currency,
         payer=payer if isinstance(payer, dict) else {},
     )
-    return payment, left if isinstance(left, int) and not isinstance(left, bool) else None
+    return payment, _left(data, listing)
+
+
+def _left(data: Mapping[str, Any], listing: Listing) -> int | None:
+    """Give what is left of a drop; None where that is not told or can't be."""
+    left, units = data.get("remainingUnits"), listing.wish.units
+    if units is None or not isinstance(left, int) or isinstance(left, bool):
+        return None
+    return left if 0 <= left <= units else None
 
 
 def _id(data: Mapping[str, Any], field: str) -> str:
@@ -171,7 +178,9 @@ def _amount(data: Mapping[str, Any], listing: Listing) -> tuple[int, str]:
     A payment is never kept from its seller because another server names currencies of its own.
     """
     told, currency = data.get("amount"), data.get("currencyCode")
-    if not isinstance(told, int | Decimal) or not isinstance(currency, str):
+    if isinstance(told, bool) or not isinstance(told, int | Decimal):
+        return listing.wish.amount, listing.wish.currency
+    if not isinstance(currency, str):
         return listing.wish.amount, listing.wish.currency
     try:
         return money.to_minor(Decimal(told), currency), currency

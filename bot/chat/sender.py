@@ -26,7 +26,9 @@ from telegram.error import (
 
 from bot.chat import store
 from bot.chat.cards import possibly_repeated
+from bot.chat.refusals import told
 from bot.chat.replies import CAPTION_LIMIT, TEXT_LIMIT, shown_units
+from bot.chat.transport import accepted
 from bot.core import lanes, outbox, qr
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ log = structlog.get_logger()
 
 BACKOFF = (1_000, 2_000, 5_000, 15_000, 30_000, 60_000)
 """Milliseconds until the next try while Telegram can't be reached, the last for ever."""
+
+TRIES = 10
+"""Tries after which a message that is refused, or never clearly answered, is given up."""
 
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Failures of httpx that leave no doubt: nothing reached the other side."""
@@ -100,19 +105,19 @@ def verdict(error: TelegramError, attempts: int) -> Verdict:
         case BadRequest():
             found = _bad_request(error)
         case _ if _in_doubt(error):
-            found = Verdict(Fate.IN_DOUBT, f"Telegram's answer was lost: {_told(error)}", wait)
+            found = Verdict(Fate.IN_DOUBT, f"Telegram's answer was lost: {told(error)}", wait)
         case _:
-            found = Verdict(Fate.AGAIN, _told(error), wait)
+            found = Verdict(Fate.AGAIN, told(error), wait)
     return found
 
 
 def _bad_request(error: BadRequest) -> Verdict:
-    told = error.message.lower()
-    if any(part in told for part in POINTLESS):
+    words = error.message.lower()
+    if any(part in words for part in POINTLESS):
         return Verdict(Fate.DONE, error.message)
-    if any(part in told for part in CHAT_GONE):
+    if any(part in words for part in CHAT_GONE):
         return Verdict(Fate.PAUSED, error.message)
-    return Verdict(Fate.DEAD, error.message)
+    return Verdict(Fate.DEAD, error.message, BACKOFF[-1])
 
 
 def _in_doubt(error: TelegramError) -> bool:
@@ -133,10 +138,12 @@ def _milliseconds(error: RetryAfter) -> int:
     return int((wait if isinstance(wait, int) else wait.total_seconds()) * 1000)
 
 
-def _told(error: TelegramError) -> str:
-    """Give the error in words that can't carry an address with the token in it."""
-    cause = error.__cause__
-    return type(cause).__name__ if isinstance(cause, httpx.HTTPError) else error.message
+def _hopeless(message: Message, fate: Fate) -> bool:
+    """Whether a message is given up: an alert only after many tries, for money stands behind it."""
+    if message.priority == lanes.ALERT:
+        return fate is Fate.DEAD and message.attempts >= TRIES
+    lasting = fate is Fate.IN_DOUBT and message.attempts >= TRIES
+    return lasting or fate in {Fate.DEAD, Fate.UNHEARD}
 
 
 class Sender:
@@ -160,24 +167,35 @@ class Sender:
         try:
             await self._call(message)
         except TelegramError as error:
-            outcome = verdict(error, message.attempts)
-            log.warning(
-                "telegram refused", method=message.body["method"], chat=message.lane,
-                fate=outcome.fate.name.lower(), reason=outcome.note,
-            )  # fmt: skip
-            await self._db.transaction(lambda tx: self._settle(tx, queue, message, outcome))
+            await self._refused(queue, message, error)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if not accepted():
+                await self._refused(queue, message, TelegramError(f"unreadable answer: {error!r}"))
+                return
+            log.warning("telegram's answer can't be read", method=message.body["method"])
+            await self._done(queue, message)
         else:
-            now = self._now()
-            await self._db.transaction(lambda tx: outbox.done(tx, queue, message, now))
+            await self._done(queue, message)
+
+    async def _done(self, queue: Queue, message: Message) -> None:
+        now = self._now()
+        await self._db.transaction(lambda tx: outbox.done(tx, queue, message, now))
+
+    async def _refused(self, queue: Queue, message: Message, error: TelegramError) -> None:
+        outcome = verdict(error, message.attempts)
+        log.warning(
+            "telegram refused", method=message.body["method"], chat=message.lane,
+            fate=outcome.fate.name.lower(), reason=outcome.note,
+        )  # fmt: skip
+        await self._db.transaction(lambda tx: self._settle(tx, queue, message, outcome))
 
     def _settle(self, tx: Transaction, queue: Queue, message: Message, outcome: Verdict) -> None:
         now = self._now()
         match outcome.fate:
             case Fate.DONE:
                 outbox.done(tx, queue, message, now)
-            case Fate.DEAD:
-                outbox.bury(tx, queue, message, now, outcome.note)
-            case Fate.UNHEARD if message.priority != outbox.ALERT:
+            case _ if _hopeless(message, outcome.fate):
+                log.error("message given up", chat=message.lane, reason=outcome.note)
                 outbox.bury(tx, queue, message, now, outcome.note)
             case Fate.HELD:
                 outbox.retry(tx, queue, message, now + outcome.value, outcome.note)
@@ -188,7 +206,7 @@ class Sender:
                 outbox.retry(tx, queue, message, now, outcome.note)
                 outbox.move(tx, queue, message.lane, str(outcome.value))
                 store.move_chat(tx, int(message.lane), outcome.value)
-            case Fate.AGAIN | Fate.IN_DOUBT | Fate.UNHEARD:
+            case _:
                 doubt = outcome.fate is Fate.IN_DOUBT
                 due_at = now + outcome.value
                 outbox.retry(tx, queue, message, due_at, outcome.note, uncertain=doubt)
@@ -198,7 +216,7 @@ class Sender:
         if queue is self._queues.answers:  # a lane that nothing would resume
             outbox.bury(tx, queue, message, self._now(), why)
             return
-        if message.priority == outbox.ALERT:
+        if message.priority == lanes.ALERT:
             outbox.retry(tx, queue, message, self._now(), why)
         else:
             outbox.bury(tx, queue, message, self._now(), why)

@@ -18,6 +18,7 @@ from bot.chat.conversation import Pressed, Said
 from bot.chat.handlers import Moved, Spoke, Tapped, answered, changed, read, said
 from bot.chat.replies import Reply
 from bot.core import lanes, outbox
+from bot.core.errors import Unreadable
 from bot.core.texts import choose, t
 
 if TYPE_CHECKING:
@@ -77,10 +78,17 @@ class Chat:
         self._allowed = allowed
 
     async def take(self, message: Message) -> None:
-        """Deal with one stored update; one that keeps failing is set aside with an apology."""
+        """Deal with one stored update; one that keeps failing is set aside with an apology.
+
+        One that can't be read at all is set aside at once: nobody knows what was asked.
+        """
         try:
             event = read(message.body, self._bot_name())
             await self._db.transaction(lambda tx: self._take(tx, message, event))
+        except Unreadable as error:
+            note = f"can't be read: {error}"
+            log.warning("update set aside", id=message.id, reason=note)
+            await self._db.transaction(lambda tx: self._bury(tx, message, note))
         except Exception:
             if message.attempts < TRIES:
                 raise
@@ -248,8 +256,8 @@ class Chat:
         left = _left(listing) if left is None else left
         if listing.answer is not None and left is not None:
             known = listing.answer.remaining_units
-            left = left if known is None else min(known, left)
-            store.set_answer(tx, listing_id, listing.answer.with_left(left))
+            least = left if known is None else min(known, left)
+            store.set_answer(tx, listing_id, listing.answer.with_left(least))
         language = store.language_of(tx, listing.seller_id) or choose(None)
         wish = listing.wish
         card = PaymentCard(
@@ -257,14 +265,18 @@ class Chat:
             payment.payer, left, wish.units,
         )  # fmt: skip
         body = said(alert(card, language), language)
-        self._put(tx, listing.chat_id, body, outbox.ALERT)
+        self._put(tx, listing.chat_id, body, lanes.ALERT)
         return True
 
     def _set_aside(self, tx: Transaction, message: Message) -> None:
-        outbox.bury(tx, self._queues.updates, message, self._now(), "failed three times")
+        self._bury(tx, message, "failed three times")
         language = choose(None)
         if message.lane != "0":
             self._put(tx, int(message.lane), said(Reply(t(language, "update-failed")), language))
+
+    def _bury(self, tx: Transaction, message: Message, why: str) -> None:
+        """Set an update aside; a press is answered all the same, or its button would spin on."""
+        outbox.bury(tx, self._queues.updates, message, self._now(), why)
         query = message.body.get("callback_query")
         if isinstance(query, dict) and "id" in query:
             body = answered(str(query["id"]), None)
@@ -281,7 +293,7 @@ class Chat:
         self._put(turn.tx, turn.person.chat_id, body)
 
     def _put(
-        self, tx: Transaction, chat_id: int, body: dict[str, Any], priority: int = outbox.REPLY
+        self, tx: Transaction, chat_id: int, body: dict[str, Any], priority: int = lanes.REPLY
     ) -> None:
         outbox.put(tx, self._queues.messages, str(chat_id), body, self._now(), priority=priority)
 

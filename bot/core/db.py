@@ -12,7 +12,7 @@ import asyncio
 import sqlite3
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,16 +21,25 @@ from urllib.parse import unquote, urlsplit
 from sqlite_utils import Database as SqliteUtils
 
 from bot.core import schema
-from bot.core.errors import ConfigProblem
+from bot.core.errors import ConfigProblem, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
 Row = dict[str, Any]
 
 BUSY_TIMEOUT_SECONDS = 10
 READERS = 2
+TROUBLE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+}
+"""SQLite's primary result codes that are no fault of ours (sqlite.org/rescode.html)."""
 
 
 class Transaction:
@@ -125,7 +134,8 @@ class Database:
     def _select(self, sql: str, params: dict[str, object]) -> list[Row]:
         db = self._idle.pop()
         try:
-            return Transaction(db).query(sql, **params)
+            with _told_apart():
+                return Transaction(db).query(sql, **params)
         finally:
             self._idle.append(db)
 
@@ -142,7 +152,7 @@ def open_database(url: str) -> Database:
         raise _unusable(url, error) from error
     try:
         database.migrate()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, StorageError) as error:
         database.close()
         raise _unusable(url, error) from error
     return database
@@ -179,15 +189,27 @@ def _connect(path: str) -> SqliteUtils:
 
 def _run(db: SqliteUtils, work: Callable[[Transaction], T]) -> tuple[T, set[str]]:
     tx = Transaction(db)
-    db.conn.execute("BEGIN IMMEDIATE")
-    try:
-        result = work(tx)
-        db.conn.execute("COMMIT")
-    except BaseException:
-        if db.conn.in_transaction:
-            db.conn.execute("ROLLBACK")
-        raise
+    with _told_apart():
+        db.conn.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(tx)
+            db.conn.execute("COMMIT")
+        except BaseException:
+            if db.conn.in_transaction:
+                db.conn.execute("ROLLBACK")
+            raise
     return result, tx.woken
+
+
+@contextmanager
+def _told_apart() -> Iterator[None]:
+    """Raise StorageError for what is the machine's trouble; the rest is a bug and stays one."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF in TROUBLE:
+            raise StorageError(str(error)) from error
+        raise
 
 
 def _migrate(tx: Transaction, number: int, statements: tuple[str, ...]) -> None:

@@ -3,9 +3,11 @@
 BotError
 ├── MoneyError             an amount or a currency that can't be taken
 ├── BadSignature           a webhook that doesn't prove where it comes from
+├── Unreadable             an update that nobody can make sense of
 ├── ConfigProblem          one thing wrong with one setting
 ├── ConfigError            all of them together
 ├── ForbiddenAddress       an address that webhooks may not reach
+├── StorageError           the database can't be used just now: locked, full, read-only
 ├── Refused                the caller asked for what can't be done
 │   ├── InvalidBody            400 invalidBody
 │   ├── EmailUnavailable       400 emailUnavailable
@@ -56,6 +58,10 @@ class BadSignature(BotError):
     """A webhook that doesn't prove where it comes from."""
 
 
+class Unreadable(BotError):
+    """An update that nobody can make sense of; the message says what is missing."""
+
+
 class ConfigProblem(BotError):
     """One thing wrong with one setting, said so that it can be mended."""
 
@@ -70,6 +76,10 @@ class ConfigError(BotError):
 
 class ForbiddenAddress(BotError):
     """An address that webhooks may not reach; the message says which and why."""
+
+
+class StorageError(BotError):
+    """The database can't be used just now: locked, full, read-only or gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ def loads(text: str | bytes) -> Any:
     """Read JSON; ValueError for what is none, NaN and Infinity included."""
     try:
         return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
+    except (RecursionError, ArithmeticError) as error:
+        raise ValueError("nested too deep, or a number beyond all machines") from error
 
 
 def _refuse(name: str) -> None:

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.core.db import Transaction
+    from bot.core.db import Row, Transaction
 
 WHOLE_QUEUE = "*"
 """The lane whose row keeps the pace of its whole queue."""
 
+REPLY, ALERT, NOTICE = PRIORITIES = (0, 1, 2)
+"""Priority classes: who waits for an answer, money that came in, everything else."""
+
 HEAD = (
-    "SELECT priority, due_at FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND state = 'waiting' ORDER BY priority, id LIMIT 1"
+    "SELECT id, due_at FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND state = 'waiting' AND priority = :priority ORDER BY id LIMIT 1"
 )
 FIRST_DUE = (
     "SELECT priority, due_at FROM outbox WHERE queue = :queue AND lane = :lane"
@@ -46,14 +49,19 @@ class Pace:
         """Give the theoretical arrival time after one that goes now."""
         return max(arrival_at, now) + self.interval
 
+    def sensible(self, arrival_at: int, now: int) -> int:
+        """Give `arrival_at`, or the latest it can be: a clock that ran ahead holds up nothing."""
+        return min(arrival_at, now + self.burst * self.interval)
+
 
 @dataclass(frozen=True, slots=True)
 class Queue:
     """A queue's policy; times in milliseconds.
 
-    `ordered`: a lane's head that must wait holds up its lane. `width`: messages
-    of a lane under way at once. Settled messages are dropped unless `keep` says
-    that somebody looks at them.
+    `ordered`: a lane's head that must wait holds up its lane, as far as messages of its
+    priority go. `width`: messages of a lane under way at once, unless
+    `lane_width` knows another for it.
+    Settled messages are dropped unless `keep` says that somebody looks at them.
     """
 
     name: str
@@ -63,6 +71,11 @@ class Queue:
     keep: bool = False
     pace: Pace | None = None
     lane_pace: Callable[[str], Pace | None] = field(default=lambda _lane: None)
+    lane_width: Callable[[str], int | None] = field(default=lambda _lane: None)
+
+    def room(self, lane: str) -> int:
+        """How many messages of this lane may be under way at once."""
+        return self.lane_width(lane) or self.width
 
 
 def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:
@@ -102,7 +115,7 @@ def resume(tx: Transaction, queue: Queue, lane: str) -> None:
         pause(tx, queue, lane, None)
 
 
-def next_open(tx: Transaction, queue: Queue) -> int | None:
+def next_open(tx: Transaction, queue: Queue, now: int) -> int | None:
     """When the next message may be claimed, in epoch ms; None where none waits."""
     row = tx.one(
         "SELECT MIN(open_at) AS open_at, (SELECT arrival_at FROM lanes"
@@ -113,7 +126,8 @@ def next_open(tx: Transaction, queue: Queue) -> int | None:
     )
     if row is None or row["open_at"] is None:
         return None
-    paced = queue.pace.next_at(row["arrival_at"] or 0) if queue.pace else 0
+    pace = queue.pace
+    paced = pace.next_at(pace.sensible(row["arrival_at"] or 0, now)) if pace else 0
     return max(int(row["open_at"]), paced)
 
 
@@ -133,7 +147,7 @@ def take_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
     turns = [
         (name, pace.arrival(arrival_at, now))
         for name, pace in paces
-        if pace and pace.next_at(arrival_at := _arrival(tx, queue, name)) <= now
+        if pace and pace.next_at(arrival_at := pace.sensible(_arrival(tx, queue, name), now)) <= now
     ]
     if len(turns) < sum(pace is not None for _, pace in paces):
         return False
@@ -175,12 +189,49 @@ def under_way(tx: Transaction, queue: Queue, lane: str) -> int:
     return int(row["n"]) if row else 0
 
 
+def heads(tx: Transaction, queue: Queue, lane: str) -> list[Row]:
+    """Give the first waiting message of each priority class: id, priority and due_at.
+
+    Classes don't wait for each other: a reply that can't be sent holds up no alert.
+    """
+    found = (
+        (priority, tx.one(HEAD, queue=queue.name, lane=lane, priority=priority))
+        for priority in PRIORITIES
+    )
+    return [{**row, "priority": priority} for priority, row in found if row]
+
+
+def set_right(tx: Transaction, queue: Queue, now: int) -> None:
+    """After a start: let nothing wait for a time that only a clock that ran ahead has seen."""
+    tx.execute(
+        "UPDATE outbox SET due_at = :now"
+        " WHERE queue = :queue AND state = 'waiting' AND attempts = 0 AND due_at > :now",
+        queue=queue.name,
+        now=now,
+    )
+    rows = tx.query(
+        "SELECT lane, arrival_at FROM lanes"
+        " WHERE queue = :queue AND (arrival_at > :now OR open_at > :now)",
+        queue=queue.name,
+        now=now,
+    )
+    for row in rows:
+        pace = queue.pace if row["lane"] == WHOLE_QUEUE else queue.lane_pace(row["lane"])
+        tx.execute(
+            "UPDATE lanes SET arrival_at = :at WHERE queue = :queue AND lane = :lane",
+            queue=queue.name,
+            lane=row["lane"],
+            at=pace.sensible(row["arrival_at"], now) if pace else 0,
+        )
+        reopen(tx, queue, row["lane"])
+
+
 def reopen(tx: Transaction, queue: Queue, lane: str) -> None:
     """Write down anew when this lane may be claimed from, and how urgently."""
     _ensure_lane(tx, queue, lane)
     head = None
-    if under_way(tx, queue, lane) < queue.width:
-        head = tx.one(HEAD if queue.ordered else FIRST_DUE, queue=queue.name, lane=lane)
+    if under_way(tx, queue, lane) < queue.room(lane):
+        head = _first(tx, queue, lane)
     state = tx.one(
         "SELECT arrival_at, held_until FROM lanes WHERE queue = :queue AND lane = :lane",
         queue=queue.name,
@@ -199,6 +250,12 @@ def reopen(tx: Transaction, queue: Queue, lane: str) -> None:
         open_at=open_at,
         priority=head["priority"] if head else None,
     )
+
+
+def _first(tx: Transaction, queue: Queue, lane: str) -> Row | None:
+    if queue.ordered:
+        return min(heads(tx, queue, lane), key=lambda row: row["due_at"], default=None)
+    return tx.one(FIRST_DUE, queue=queue.name, lane=lane)
 
 
 def sweep(tx: Transaction, queue: Queue, now: int) -> int:

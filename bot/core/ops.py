@@ -31,11 +31,15 @@ if TYPE_CHECKING:
 
     from bot.core.db import Database
 
+log = structlog.get_logger()
+
 HIDDEN = "[hidden]"
 TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
 """What looks like a bot token or a signing secret is hidden even where we don't know it."""
 
 CHECK_SECONDS = 2.0
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+STOPPED = {"Connection": "close", "Retry-After": "5", **HEADERS}
 QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio")
 """Loggers that print addresses with the token in them, or every call.
 
@@ -130,26 +134,28 @@ class Ops:
         return router
 
     async def _livez(self) -> JSONResponse:
-        return JSONResponse({"status": "ok"})
+        return JSONResponse({"status": "ok"}, headers=HEADERS)
 
     async def _readyz(self) -> JSONResponse:
         results = await asyncio.gather(*(_checked(check) for check in self.checks.values()))
         told = {name: problem or "ok" for name, problem in zip(self.checks, results, strict=True)}
         ready = not any(results)
         return JSONResponse(
-            {"status": "ok" if ready else "not ready", "checks": told}, 200 if ready else 503
+            {"status": "ok" if ready else "not ready", "checks": told},
+            200 if ready else 503,
+            HEADERS,
         )
 
     async def _metrics(self, request: Request) -> Response:
         if not self._may_read(request):
             return JSONResponse(
-                {"code": "unauthorized", "message": "Not for you.", "info": []}, 401
+                {"code": "unauthorized", "message": "Not for you.", "info": []}, 401, HEADERS
             )
         self.depth.clear()
         rows = await self.db.query("SELECT queue, state, COUNT(*) AS n FROM outbox GROUP BY 1, 2")
         for row in rows:
             self.depth.labels(row["queue"], row["state"]).set(row["n"])
-        return Response(generate_latest(self.registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(self.registry), 200, HEADERS, CONTENT_TYPE_LATEST)
 
     def _may_read(self, request: Request) -> bool:
         if self.metrics_token is not None:
@@ -185,6 +191,41 @@ class CountRequests:
             await send(message)
 
         await self._app(scope, receive, counted)
+
+
+class EndQuietly:
+    """ASGI middleware that lets a request end that the server's stop has cancelled.
+
+    The server takes an exception for a bug, and an answer that never began, too: it is a 503.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass everything through; a cancellation that is not of this task stays an error."""
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if scope["type"] != "http" or task is None or not task.cancelling():
+                raise
+            if not begun:
+                await Response(status_code=503, headers=STOPPED)(scope, receive, send)
+
+
+async def storage_trouble(_request: Request, error: Exception) -> Response:
+    """Answer for a database that is locked or full: a line in the log, and 503 to try again."""
+    log.error("database not usable", reason=str(error))
+    body = {"code": "unavailable", "message": "Not just now: please try again.", "info": []}
+    return JSONResponse(body, 503, {"Retry-After": "5"})
 
 
 async def _checked(check: Callable[[], Awaitable[str | None]]) -> str | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact, lanes
+from bot.core.lanes import REPLY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,13 +23,8 @@ if TYPE_CHECKING:
     from bot.core.db import Row, Transaction
     from bot.core.lanes import Queue
 
-REPLY, ALERT, NOTICE = 0, 1, 2
-"""Priority classes: who waits for an answer, money that came in, everything else."""
-
-HEADS = (
-    "SELECT id, lane, priority, body, attempts, uncertain, created_at FROM outbox"
-    " WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
-    " ORDER BY priority, id LIMIT :free"
+BY_ID = (
+    "SELECT id, lane, priority, body, attempts, uncertain, created_at FROM outbox WHERE id = :id"
 )
 DUE = (
     "SELECT id, lane, priority, body, attempts, uncertain, created_at FROM outbox"
@@ -99,11 +95,19 @@ def claim(tx: Transaction, queue: Queue, now: int, room: int) -> list[Message]:
 
 
 def done(tx: Transaction, queue: Queue, message: Message, now: int) -> None:
-    """Settle a message that reached its end."""
+    """Settle a message that reached its end.
+
+    Like `retry` and `bury`, it changes nothing once the lease has run out and the message
+    belongs to another attempt.
+    """
     if queue.keep:
         _settle(tx, message, "done", now, None)
     else:
-        tx.execute("DELETE FROM outbox WHERE id = :id", id=message.id)
+        tx.execute(
+            "DELETE FROM outbox WHERE id = :id AND state = 'leased' AND attempts = :attempts",
+            id=message.id,
+            attempts=message.attempts,
+        )
     lanes.reopen(tx, queue, message.lane)
 
 
@@ -119,8 +123,10 @@ def retry(
     """Give a message back, to be claimed again from `due_at` on."""
     tx.execute(
         "UPDATE outbox SET state = 'waiting', due_at = :due_at, note = :note, leased_until = NULL,"
-        " uncertain = :uncertain WHERE id = :id",
+        " uncertain = :uncertain"
+        " WHERE id = :id AND state = 'leased' AND attempts = :attempts",
         id=message.id,
+        attempts=message.attempts,
         due_at=due_at,
         note=note,
         uncertain=int(uncertain or message.uncertain),
@@ -163,7 +169,7 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
     return row is not None
 
 
-def recover(tx: Transaction, queue: Queue) -> int:
+def recover(tx: Transaction, queue: Queue, now: int) -> int:
     """At the start: what a process that is gone had leased comes again; how many."""
     rows = tx.query(
         "UPDATE outbox SET state = 'waiting', leased_until = NULL, uncertain = 1"
@@ -172,6 +178,7 @@ def recover(tx: Transaction, queue: Queue) -> int:
     )
     for lane in {row["lane"] for row in rows}:
         lanes.reopen(tx, queue, lane)
+    lanes.set_right(tx, queue, now)
     return len(rows)
 
 
@@ -196,13 +203,11 @@ def _expire(tx: Transaction, queue: Queue, now: int) -> None:
 
 
 def _candidates(tx: Transaction, queue: Queue, lane: str, now: int) -> list[Row]:
-    return tx.query(
-        HEADS if queue.ordered else DUE,
-        queue=queue.name,
-        lane=lane,
-        now=now,
-        free=queue.width - lanes.under_way(tx, queue, lane),
-    )
+    free = queue.room(lane) - lanes.under_way(tx, queue, lane)
+    if not queue.ordered:
+        return tx.query(DUE, queue=queue.name, lane=lane, now=now, free=free)
+    due = [head["id"] for head in lanes.heads(tx, queue, lane) if head["due_at"] <= now]
+    return [row for key in due[:free] for row in tx.query(BY_ID, id=key)]
 
 
 def _lease(tx: Transaction, row: Row, until: int) -> Message:
@@ -226,8 +231,9 @@ def _lease(tx: Transaction, row: Row, until: int) -> Message:
 def _settle(tx: Transaction, message: Message, state: str, now: int, note: str | None) -> None:
     tx.execute(
         "UPDATE outbox SET state = :state, settled_at = :now, note = :note, leased_until = NULL"
-        " WHERE id = :id",
+        " WHERE id = :id AND state = 'leased' AND attempts = :attempts",
         id=message.id,
+        attempts=message.attempts,
         state=state,
         now=now,
         note=note,

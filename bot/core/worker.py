@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.core import lanes, outbox
+from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -56,7 +57,7 @@ class Worker:
         """Work until `stop`; what an earlier process left leased comes first."""
         self._idle.clear()
         try:
-            await self._db.transaction(lambda tx: outbox.recover(tx, self._job.queue))
+            await self._recover()
             while not self._stopping:
                 self._wake.clear()
                 wait = await self._round()
@@ -80,12 +81,27 @@ class Worker:
         for task in self._under_way:
             task.cancel()
 
+    async def _recover(self) -> None:
+        queue = self._job.queue
+        while not self._stopping:
+            try:
+                await self._db.transaction(lambda tx: outbox.recover(tx, queue, self._now()))
+            except StorageError as error:
+                log.warning("queue can't be read", queue=queue.name, reason=str(error))
+                await self._sleep(LONGEST_WAIT)
+            else:
+                return
+
     async def _round(self) -> float:
         room = self._job.room - len(self._under_way)
         if room <= 0:
             return LONGEST_WAIT
         try:
             messages, next_open = await self._db.transaction(lambda tx: self._claim(tx, room))
+        except StorageError as error:
+            log.warning("queue can't be read", queue=self._job.queue.name, reason=str(error))
+            await asyncio.sleep(LONGEST_WAIT)
+            return 0
         except Exception:
             log.exception("queue can't be read", queue=self._job.queue.name)
             return LONGEST_WAIT
@@ -98,12 +114,16 @@ class Worker:
         return (next_open - self._now()) / 1000
 
     def _claim(self, tx: Transaction, room: int) -> tuple[list[Message], int | None]:
-        messages = outbox.claim(tx, self._job.queue, self._now(), room)
-        return messages, lanes.next_open(tx, self._job.queue)
+        now = self._now()
+        messages = outbox.claim(tx, self._job.queue, now, room)
+        return messages, lanes.next_open(tx, self._job.queue, now)
 
     async def _handle(self, message: Message) -> None:
         try:
             await self._job.handle(message)
+        except StorageError as error:
+            log.warning("message waits", queue=self._job.queue.name, reason=str(error))
+            await self._stumble(message, type(error).__name__)
         except Exception as error:
             log.exception("message failed", queue=self._job.queue.name, id=message.id)
             await self._stumble(message, type(error).__name__)
@@ -111,6 +131,8 @@ class Worker:
     async def _stumble(self, message: Message, note: str) -> None:
         try:
             await self._db.transaction(lambda tx: self._give_back(tx, message, note))
+        except StorageError as error:
+            log.warning("message stays leased", queue=self._job.queue.name, reason=str(error))
         except Exception:
             log.exception("message stays leased", queue=self._job.queue.name, id=message.id)
 

@@ -13,12 +13,12 @@ from fastapi import FastAPI
 
 from bot.chat.client import Client
 from bot.chat.receiver import Proof
-from bot.core import outbox
+from bot.core import lanes, outbox, vault
 from bot.core.addresses import AllowList
 from bot.core.db import open_database, sqlite_path
-from bot.core.errors import BotError
-from bot.core.ops import CountRequests, Ops
-from bot.core.vault import Vault, read_key
+from bot.core.errors import BotError, StorageError
+from bot.core.ops import CountRequests, EndQuietly, Ops, storage_trouble
+from bot.core.vault import Vault
 from bot.core.worker import Worker
 from bot.service.app import create_app
 from bot.service.deps import Service
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from bot.config import Settings
+    from bot.core.db import Database
 
 log = structlog.get_logger()
 
@@ -53,13 +54,22 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def open_vault(settings: Settings) -> Vault:
-    """Give the vault of SECRET_KEY, or of the key that is kept beside the database."""
+def open_vault(settings: Settings, database: Database) -> Vault:
+    """Give the vault of SECRET_KEY, or of the key that is kept beside the database.
+
+    Raises ConfigProblem where the database was sealed with another key.
+    """
+    keys = Vault(_key(settings))
+    database.run(lambda tx: vault.prove(tx, keys))
+    return keys
+
+
+def _key(settings: Settings) -> str:
     if settings.secret_key is not None:
-        return Vault(settings.secret_key.get_secret_value())
+        return settings.secret_key.get_secret_value()
     path = Path(sqlite_path(settings.database_url)).with_suffix(".key")
     path.parent.mkdir(parents=True, exist_ok=True)
-    return Vault(read_key(path))
+    return vault.read_key(path)
 
 
 class Application:
@@ -84,12 +94,14 @@ class Application:
         self._closers = list(closers)
         self._workers: list[Worker] = []
         self._db = open_database(settings.database_url)
-        self._vault = open_vault(settings)
+        self._vault = open_vault(settings, self._db)
         self._socket = listen(settings.host, settings.port)
         self._ops = Ops(self._db, _secret(settings.metrics_token))
         self._app = FastAPI(openapi_url=None) if settings.payments_url else self._serve()
         self._app.router.routes.extend(routes)
         self._app.include_router(self._ops.router())
+        self._app.add_exception_handler(StorageError, storage_trouble)
+        self._app.add_middleware(EndQuietly)
         self._app.add_middleware(CountRequests, counter=self._ops.requests)
         self._chat = self._talk() if chat else None
 
@@ -98,18 +110,21 @@ class Application:
 
         Raises ConfigError where Telegram refuses the token, BotError where a part of us failed.
         """
+        with stop_signals(self._stopping.set):
+            await self._run()
+        if self._failed:
+            raise BotError("a part of the application failed: see the log")
+
+    async def _run(self) -> None:
         server = WebServer(self._app, self._settings.forwarded_allow_ips, SERVER_PATIENCE)
         serving = asyncio.create_task(server.serve(sockets=[self._socket]))
         try:
-            with stop_signals(self._stopping.set):
-                for worker in self._workers:
-                    self._start(worker.run())
-                self._start(self._sweep())
-                await self._until_stopped(self._begin())
+            for worker in self._workers:
+                self._start(worker.run())
+            self._start(self._sweep())
+            await self._until_stopped(self._begin())
         finally:
             await self._close(server, serving)
-        if self._failed:
-            raise BotError("a part of the application failed: see the log")
 
     async def _begin(self) -> None:
         if self._chat is not None:
@@ -204,13 +219,18 @@ class Application:
     async def _sweep(self) -> None:
         """Once an hour, drop what was settled long ago."""
         while True:
-            moment = now()
-            await self._db.transaction(
-                partial(outbox.forget, queue=WEBHOOKS, before=moment - DELIVERIES_KEPT)
-            )
-            if self._chat is not None:
-                await self._chat.sweep(moment)
+            try:
+                await self._sweep_once(now())
+            except StorageError as error:
+                log.warning("nothing swept", reason=str(error))
             await asyncio.sleep(SWEEP_SECONDS)
+
+    async def _sweep_once(self, moment: int) -> None:
+        before = moment - DELIVERIES_KEPT
+        await self._db.transaction(partial(outbox.forget, queue=WEBHOOKS, before=before))
+        await self._db.transaction(partial(lanes.sweep, queue=WEBHOOKS, now=moment))
+        if self._chat is not None:
+            await self._chat.sweep(moment)
 
 
 def _secret(value: SecretStr | None) -> str | None:

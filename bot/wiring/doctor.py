@@ -49,7 +49,7 @@ def _database(settings: Settings) -> list[Finding]:
     except BotError as error:
         return [Finding("database", well=False, text=str(error))]
     try:
-        open_vault(settings)
+        open_vault(settings, database)
         dead = database.run(
             lambda tx: tx.query(
                 "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = 'dead' GROUP BY queue"

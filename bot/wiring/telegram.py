@@ -11,7 +11,6 @@ import httpx
 import structlog
 from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
-from telegram.request import HTTPXRequest
 
 from bot.chat import profile
 from bot.chat.calls import Calls
@@ -19,7 +18,9 @@ from bot.chat.inline import Inline
 from bot.chat.queues import FAILED_FOR, SEEN_FOR, make_queues
 from bot.chat.receiver import PATH as RECEIVER_PATH
 from bot.chat.receiver import Proof, Receiver
+from bot.chat.refusals import told
 from bot.chat.sender import Sender
+from bot.chat.transport import Transport
 from bot.chat.updates import KINDS, WEBHOOK_PATH, Intake, Poller, receive_updates
 from bot.chat.usecases import Chat
 from bot.core import lanes, outbox, outgoing, vault
@@ -78,7 +79,7 @@ class TelegramSide:
         )
         chat = Chat(
             db, self._queues, now,
-            bot_name=lambda: self._bot.username,
+            bot_name=lambda: self._bot.username or "",
             allowed=frozenset(settings.allowed_sellers),
         )  # fmt: skip
         self._receiver = Receiver(db, chat, proof, now)
@@ -123,7 +124,7 @@ class TelegramSide:
                 await self._choose_mode()
             except TelegramError as error:
                 self._problem = type(error).__name__
-                log.warning("telegram not reached", reason=self._problem, again_in=wait)
+                log.warning("telegram not reached", reason=told(error), again_in=wait)
                 await asyncio.sleep(wait)
             else:
                 self._problem = None
@@ -135,12 +136,18 @@ class TelegramSide:
             await self._bot.initialize()
         except InvalidToken:
             raise ConfigError(["BOT_TOKEN: Telegram does not know it: copy it again"]) from None
+        except (TypeError, ValueError, AttributeError):
+            raise TelegramError("getMe's answer can't be read") from None
 
     async def listen(self) -> None:
-        """Take updates until cancelled; in webhook mode they come by themselves."""
-        await profile.present(self._bot)
-        if self._settings.telegram_mode == "polling":
-            await self._poller.run()
+        """Take updates until cancelled; in webhook mode they come by themselves.
+
+        The profile is set meanwhile: nobody waits for an answer because of it.
+        """
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(profile.present(self._bot))
+            if self._settings.telegram_mode == "polling":
+                await self._poller.run()
 
     async def sweep(self, moment: int) -> None:
         """Drop what is remembered of messages and lanes for longer than it is of use."""
@@ -173,7 +180,7 @@ class TelegramSide:
 
 def _make_bot(root: str, token: str) -> Bot:
     limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
-    request = HTTPXRequest(
+    request = Transport(
         connection_pool_size=CONNECTIONS,
         read_timeout=READ_SECONDS,
         pool_timeout=READ_SECONDS,

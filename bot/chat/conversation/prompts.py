@@ -191,7 +191,7 @@ def _value(draft: Draft, seller: Seller) -> str | None:
 
 def _amount_label(amount: Decimal, currency: str | None, seller: Seller) -> str:
     if currency is None:
-        return t(seller.language, "number", number=amount)
+        return f"{amount:f}"  # Fluent would round it
     return format_money(to_minor(amount, currency), currency, seller.language)
 
 

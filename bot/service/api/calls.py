@@ -18,6 +18,8 @@ from bot.service.wire import exact_json
 
 MAX_KEY = 255
 ID_DIGITS = 24
+MOMENTS = 2**63
+"""Times are below it, as BIGINT columns are."""
 
 
 class Doors:
@@ -99,7 +101,7 @@ def read_cursor(cursor: str | None) -> Place | None:
     except (binascii.Error, ValueError):
         at, row_id = "", ""
     sound = at.isascii() and at.isdecimal() and len(at) < ID_DIGITS and len(row_id) == ID_DIGITS
-    if not sound or write_cursor(int(at), row_id) != cursor:
+    if not sound or int(at) >= MOMENTS or write_cursor(int(at), row_id) != cursor:
         problem = FieldProblem("cursor", "is none that this list gave")
         raise InvalidBody("cursor: is none that this list gave", [problem])
     return Place(int(at), row_id)

@@ -1,7 +1,8 @@
 """`/v3/paymentRequests`: the calls of applications (interface section 4)."""
 
-from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
@@ -18,7 +19,13 @@ from bot.service.store import requests as request_store
 from bot.service.usecases import requests
 from bot.service.usecases.requests import Caller
 from bot.service.wire import reading, writing
-from bot.service.wire.answers import PaymentAnswer, PaymentList, RequestAnswer, RequestList
+from bot.service.wire.answers import (
+    PaymentAnswer,
+    PaymentList,
+    RequestAnswer,
+    RequestItem,
+    RequestList,
+)
 
 MAX_PAGE = 100
 router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
@@ -29,6 +36,14 @@ Limit = Annotated[
 Cursor = Annotated[
     str | None, Query(max_length=100, description="`nextCursor` of the page before.")
 ]
+
+
+class ReadPage(Protocol):
+    """Reads a page of one application's list."""
+
+    async def __call__(
+        self, *, limit: int, after: request_store.Place | None
+    ) -> list[PaymentRequest]: ...
 
 
 @router.post(
@@ -69,33 +84,29 @@ async def list_(
 ) -> Response:
     """Give the application's requests, newest first."""
     after = calls.read_cursor(cursor)
+    read = partial(request_store.page, service.db, caller.app_id, caller.now, status=status)
+    write = partial(writing.item, service.public_url, now=caller.now)
     if limit is None:
-        chunks = _everything(service, caller, after, status)
+        first = await read(limit=MAX_PAGE, after=after)  # before the answer begins: it may fail
+        chunks = _everything(first, read, write)
         return StreamingResponse(chunks, 200, answering.HEADERS, "application/json")
-    rows = await request_store.page(
-        service.db, caller.app_id, caller.now, limit=limit + 1, after=after, status=status
-    )
-    items = [writing.item(service.public_url, row, caller.now) for row in rows[:limit]]
+    rows = await read(limit=limit + 1, after=after)
+    items = [write(row) for row in rows[:limit]]
     return answering.json(_paged(RequestList, items, _more(rows, limit)))
 
 
 async def _everything(
-    service: Service, caller: Caller, after: request_store.Place | None, status: Status | None
+    rows: list[PaymentRequest], read: ReadPage, write: Callable[[PaymentRequest], RequestItem]
 ) -> AsyncIterator[str]:
-    """Write the whole list page by page, so that a long one fills no memory."""
+    """Write the whole list page by page from the first one, so that it fills no memory."""
     opening = '{"items":['
-    while True:
-        rows = await request_store.page(
-            service.db, caller.app_id, caller.now, limit=MAX_PAGE, after=after, status=status
-        )
-        items = (writing.item(service.public_url, row, caller.now) for row in rows)
-        text = ",".join(exact.dumps(writing.dump(item)) for item in items)
-        if text:
-            yield opening + text
-            opening = ","
+    while rows:
+        yield opening + ",".join(exact.dumps(writing.dump(write(row))) for row in rows)
+        opening = ","
         if len(rows) < MAX_PAGE:
             break
         after = request_store.Place(rows[-1].created_at, rows[-1].id)
+        rows = await read(limit=MAX_PAGE, after=after)
     yield "]}" if opening == "," else opening + "]}"
 
 

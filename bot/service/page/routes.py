@@ -60,9 +60,12 @@ async def pay(id: str, request: Request) -> Response:  # noqa: A002 - its name i
         )
     order = Order(id, token, data)
     try:
-        payment = await service.db.transaction(lambda tx: paying.pay(tx, service.till, order, now))
+        # Timed when it commits, so that payments and their webhooks sort by time as they came.
+        payment = await service.db.transaction(
+            lambda tx: paying.pay(tx, service.till, order, service.now())
+        )
     except NotPayable:
-        return await _too_late(request, service, id, now)
+        return await _too_late(request, service, id, service.now())
     return RedirectResponse(_target(found, payment), 303, render.HEADERS)
 
 

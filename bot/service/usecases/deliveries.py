@@ -11,13 +11,24 @@ from bot.core import outbox
 from bot.core.errors import NotFound
 from bot.core.lanes import Queue
 from bot.service.store import apps as store
+from bot.service.usecases.requests import INTERNAL_HOST
 
 if TYPE_CHECKING:
     from bot.core.db import Row, Transaction
     from bot.service.model.request import Payment, PaymentRequest
 
-WEBHOOKS = Queue("webhooks", lease=60_000, ordered=False, width=8, keep=True)
-"""A lane an endpoint, so that a slow one holds up no other; the lease outlasts a delivery."""
+
+def _width(lane: str) -> int | None:
+    return 1 if lane.startswith(f"{INTERNAL_HOST}/") else None
+
+
+WEBHOOKS = Queue("webhooks", lease=60_000, ordered=False, width=8, keep=True, lane_width=_width)
+"""A lane an endpoint, so that a slow one holds up no other; the lease outlasts a delivery.
+
+The bot's own receiver has a lane a request, one at a time, so that the seller reads "3 left" after
+"4 left". One that waits for its next attempt is passed all the same. Endpoints of others have no
+such lanes: many requests of one that hangs would take all the room there is.
+"""
 
 SHOWN = 100
 """How many deliveries a list shows unless asked for more."""
@@ -42,7 +53,7 @@ class Delivery:
 
 
 def put(tx: Transaction, request: PaymentRequest, payment: Payment, remaining: int | None) -> None:
-    """Owe the webhook of a payment; its id, which receivers dedupe by, is the payment's."""
+    """Owe the webhook of a payment; its id, which receivers dedupe by, sorts by time of payment."""
     webhook = request.terms.webhook
     if webhook is None:
         return
@@ -58,8 +69,10 @@ def put(tx: Transaction, request: PaymentRequest, payment: Payment, remaining: i
         "remainingUnits": remaining,
         "completedAt": payment.completed_at,
     }
-    lane = (urlsplit(webhook.url).hostname or "").rstrip(".")
-    outbox.put(tx, WEBHOOKS, lane, body, payment.completed_at, key=f"webhook-{payment.id}")
+    host = (urlsplit(webhook.url).hostname or "").rstrip(".")
+    lane = f"{host}/{request.id}" if host == INTERNAL_HOST else host
+    at = payment.completed_at
+    outbox.put(tx, WEBHOOKS, lane, body, at, key=f"webhook-{outbox.new_id(at)}")
 
 
 def every(tx: Transaction, limit: int = SHOWN) -> list[Delivery]:

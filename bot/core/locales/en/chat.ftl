@@ -160,7 +160,6 @@ settings =
 settings-none =
     <b>Settings</b>
     You have not said yet where your money should be sent.
-number = { NUMBER($number) }
 count =
     { $count ->
         [one] { $count } piece
