@@ -84,3 +84,13 @@ async def test_a_payment_that_comes_before_the_answer_to_create_is_told(
     listing = relay.listed(sam)
     assert await relay.chat.record_payment(listing, pay(1), None) is True
     assert len(relay.said) == 1
+
+
+async def test_each_alert_tells_what_was_left_after_its_own_payment(
+    relay: Relay, sam: Person
+) -> None:
+    """However the webhooks overtook each other: one alert, and one only, says sold out."""
+    listing = relay.listed(sam, STICKERS, answer(remaining_units=3))
+    for number, left in enumerate([1, 0, 2]):
+        await relay.chat.record_payment(listing, pay(number), left)
+    assert ["sold out" in text.lower() for text in relay.texts] == [False, True, False]

@@ -6,13 +6,15 @@ import asyncio
 import sqlite3
 import sys
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.core import db as db_module
 from bot.core import schema
 from bot.core.db import Database, open_database, sqlite_path
-from bot.core.errors import ConfigProblem
+from bot.core.errors import ConfigProblem, StorageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -212,3 +214,19 @@ def test_another_address_is_refused_with_what_to_write(url: str) -> None:
 def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
     open_database(f"sqlite:///{tmp_path}/a/b/bot.db").close()
     assert (tmp_path / "a/b/bot.db").is_file()
+
+
+async def test_a_database_that_is_locked_is_told_apart_from_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """StorageError for what the machine is to blame for; a wrong statement stays what it is."""
+    monkeypatch.setattr(db_module, "BUSY_TIMEOUT_SECONDS", 0.01)
+    database = open_database(f"sqlite:///{tmp_path}/bot.db")
+    with closing(sqlite3.connect(tmp_path / "bot.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError, match="locked"):
+            await database.transaction(lambda tx: tx.execute("DELETE FROM lanes"))
+        other.execute("ROLLBACK")
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        await database.transaction(lambda tx: tx.execute("DELETE FROM nowhere"))
+    database.close()

@@ -67,3 +67,9 @@ def test_half_a_character_stays_an_escape_so_that_it_can_be_stored() -> None:
 def test_a_value_that_is_no_json_is_refused() -> None:
     with pytest.raises(TypeError):
         dumps({"a": object()})
+
+
+@pytest.mark.parametrize("text", ['{"a":1e99999999999999999999}', "[" * 100_000])
+def test_what_no_machine_holds_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match="beyond all machines"):
+        loads(text)

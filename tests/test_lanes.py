@@ -316,3 +316,34 @@ def test_sweeping_leaves_other_queues_alone(post: Post, chats: Post) -> None:
     assert post.sweep() == 0
     assert lane_names(chats) == {ANN, lanes.WHOLE_QUEUE}
     assert chats.sweep() == 2
+
+
+def test_a_reply_that_waits_for_its_retry_holds_up_no_alert(post: Post) -> None:
+    """Order is kept within a priority class, not across them."""
+    post.put("a", "reply")
+    post.retry(post.first(), 60)
+    post.put("a", "later reply")
+    post.put("a", "alert", priority=ALERT)
+    post.done(post.first())
+    assert (post.claim(), post.next_open()) == ([], 60_000)
+    assert [row["state"] for row in post.rows()] == ["waiting", "waiting"]
+
+
+def test_a_clock_that_ran_ahead_holds_up_nothing_after_a_restart(chats: Post) -> None:
+    chats.clock.pass_(3600)
+    chats.put(ANN, *"abcdef")
+    chats.done(*(chats.first() for _ in "a"))
+    chats.clock.at -= 3600 * SECOND
+    chats.db.run(lambda tx: outbox.recover(tx, chats.queue, chats.clock()))
+    chats.put(BOB, "now")
+    assert sent_at(chats)[-1] <= 10 * SECOND
+
+
+def test_a_clock_set_back_while_running_does_not_stop_the_queue(chats: Post) -> None:
+    chats.clock.pass_(3600)
+    chats.put(ANN, "before")
+    chats.done(chats.first())
+    chats.clock.at -= 3600 * SECOND
+    chats.put(BOB, "after")
+    assert chats.next_open() == 0
+    assert chats.words() == ["after"]

@@ -11,12 +11,22 @@ import httpx
 import pytest
 import structlog
 from fastapi import FastAPI, Response
+from structlog.testing import capture_logs
 
 from bot.core import ops
+from bot.core.errors import StorageError
 from bot.core.lanes import Queue
-from bot.core.ops import HIDDEN, CountRequests, EndQuietly, Ops, configure_logging
+from bot.core.ops import (
+    HIDDEN,
+    CountRequests,
+    EndQuietly,
+    Ops,
+    configure_logging,
+    storage_trouble,
+)
 from bot.wiring.process import WebServer, listen
 from tests.queueing import Post
+from tests.serving import client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -332,3 +342,19 @@ async def test_a_cancellation_from_inside_stays_an_error() -> None:
     with pytest.raises(asyncio.CancelledError):
         await EndQuietly(breaks)({"type": "http"}, receive, send)
     assert sent == []
+
+
+async def test_a_database_that_cannot_be_used_is_503_and_one_line() -> None:
+    app = FastAPI()
+    app.add_exception_handler(StorageError, storage_trouble)
+
+    @app.get("/")
+    async def fail() -> None:
+        raise StorageError("database is locked")
+
+    with capture_logs() as logs:
+        async with client(app) as http:
+            answer = await http.get("/")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert answer.json()["code"] == "unavailable"
+    assert [line["reason"] for line in logs] == ["database is locked"]

@@ -126,6 +126,16 @@ async def _create(url: str, keys: dict[str, str], webhook: str) -> str:
     return str(answer.json()["paymentRequestUrl"])
 
 
+async def test_a_second_signal_does_not_cut_the_stop_short(tmp_path: Path) -> None:
+    async with product(tmp_path) as (stage, run):
+        sam = await settled_seller(stage.world)
+        stage.world.faults.add(Fault("delay", "sendMessage", seconds=600))
+        await sam.say("/help", "In one line")
+        run.child.send_signal(signal.SIGTERM)
+        await run.line("stopping")
+        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+
+
 async def test_sigterm_ends_it_while_telegram_is_not_reached(tmp_path: Path) -> None:
     async with (
         silent() as (port, asked),

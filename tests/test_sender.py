@@ -7,13 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 from structlog.testing import capture_logs
 
 from bot.chat import store
 from bot.chat.handlers import answered, said
 from bot.chat.queues import make_queues
 from bot.chat.replies import CAPTION_LIMIT, Reply
-from bot.chat.sender import BACKOFF, Sender
+from bot.chat.sender import BACKOFF, TRIES, Sender
 from bot.core import outbox
 from bot.core.lanes import ALERT, NOTICE, REPLY, next_open
 from bot.core.rates import Rate
@@ -22,12 +25,15 @@ from bot.sandbox.faults import Fault
 from bot.sandbox.limits import Limits
 from bot.sandbox.model import Draft
 from bot.sandbox.world import TOKEN
+from bot.wiring.telegram import _make_bot
 from tests.queueing import bodies, work
 from tests.relaying import COFFEE, URL, Relay, answer, telegram_of
+from tests.telegraph import listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from starlette.requests import Request
     from telegram import Bot
 
     from bot.core.db import Database, Transaction
@@ -350,6 +356,38 @@ async def test_where_a_method_is_unknown_alerts_wait_and_the_rest_is_given_up(
     sending.relay.clock.pass_(BACKOFF[-1] / 1000)
     await sending.work()
     assert seen(sam.chat) == ["paid"]
+
+
+async def test_a_call_that_was_taken_is_not_made_again_for_an_answer_of_another_shape(
+    sending: Sending, sam: Person
+) -> None:
+    """A Bot API server of somebody's own may answer `ok` and little more."""
+    calls = 0
+
+    async def answer_little(_request: Request) -> JSONResponse:
+        nonlocal calls
+        calls += 1
+        return JSONResponse({"ok": True, "result": {"message_id": calls}})
+
+    app = Starlette(routes=[Route("/bot{rest:path}", answer_little, methods=["POST"])])
+    async with listening(app) as root:
+        bot = _make_bot(root, TOKEN)
+        sender = Sender(sending.relay.db, bot, sending.queues, sending.relay.clock)
+        sending.put(sam.chat, "one", "two")
+        await work(sending.relay.db, sending.queues.messages, sender.send, sending.relay.clock)
+        await bot.shutdown()
+    assert (calls, sending.waiting) == (2, [])
+
+
+async def test_a_reply_that_is_never_clearly_answered_is_given_up_an_alert_is_not(
+    sending: Sending, sam: Person
+) -> None:
+    sending.fault("error", code=500, description="Internal Server Error", times=1000)
+    sending.put(sam.chat, "reply")
+    sending.put(sam.chat, "paid", priority=ALERT)
+    for _ in range(TRIES + 1):
+        await sending.work_later()
+    assert sending.waiting == ["paid"]
 
 
 async def test_a_failure_is_one_line_in_the_log_with_its_reason(

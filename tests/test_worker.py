@@ -308,9 +308,12 @@ async def test_what_a_claim_hands_out_during_the_stop_is_waited_for(
     """Else a message would be sent by a process that no longer settles it."""
     claiming, may_claim = threading.Event(), threading.Event()
 
+    times = count(1)
+
     def now() -> int:
-        claiming.set()
-        may_claim.wait(SECONDS)
+        if next(times) == 2:  # recovered, and claiming
+            claiming.set()
+            may_claim.wait(SECONDS)
         return post.clock()
 
     post.put("a", "one")

@@ -50,8 +50,8 @@ class Pace:
         return max(arrival_at, now) + self.interval
 
     def sensible(self, arrival_at: int, now: int) -> int:
-        """Give `arrival_at`, or the latest it can be: a clock that ran ahead holds up nothing."""
-        return min(arrival_at, now + self.burst * self.interval)
+        """Give `arrival_at`, or `now` where only a clock that ran ahead can have written it."""
+        return arrival_at if arrival_at <= now + self.burst * self.interval else now
 
 
 @dataclass(frozen=True, slots=True)
