@@ -375,7 +375,7 @@ async def test_a_call_that_was_taken_is_not_made_again_for_an_answer_of_another_
         sender = Sender(sending.relay.db, bot, sending.queues, sending.relay.clock)
         sending.put(sam.chat, "one", "two")
         await work(sending.relay.db, sending.queues.messages, sender.send, sending.relay.clock)
-        await bot.shutdown()
+        await bot.request.shutdown()
     assert (calls, sending.waiting) == (2, [])
 
 
