@@ -387,7 +387,8 @@ async def test_a_reply_that_is_never_clearly_answered_is_given_up_an_alert_is_no
     sending.put(sam.chat, "paid", priority=ALERT)
     for _ in range(TRIES + 1):
         await sending.work_later()
-    assert sending.waiting == ["paid"]
+    found = {row["priority"]: row["state"] for row in sending.relay.rows("outbox")}
+    assert found == {REPLY: "dead", ALERT: "waiting"}
 
 
 async def test_a_failure_is_one_line_in_the_log_with_its_reason(
