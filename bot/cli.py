@@ -14,9 +14,11 @@ import click
 import uvloop
 
 from bot import config
+from bot.core import harmless
 from bot.core.db import open_database
 from bot.core.errors import BotError, ConfigError, ConfigProblem
 from bot.core.ops import configure_logging
+from bot.service.model.delivery import DeliveryState
 from bot.service.usecases import apps as app_usecases
 from bot.service.usecases import deliveries as delivery_usecases
 from bot.wiring.application import Application, now, open_vault
@@ -27,13 +29,24 @@ if TYPE_CHECKING:
     from bot.config import Settings
     from bot.core.db import Transaction
     from bot.core.vault import Vault
+    from bot.service.model.delivery import Attempt, Delivery
     from bot.service.usecases.apps import Credentials
-    from bot.service.usecases.deliveries import Delivery
 
 T = TypeVar("T")
 
 BAD_SETTING = 2
 """The exit code for a setting that can't be worked with."""
+
+HOUR = 3600 * 1000
+"""In milliseconds."""
+
+LONGEST_OVERLAP = 30 * 24
+"""Hours: a secret that is not trusted any more should not sign for ever."""
+
+STATES = [state.value for state in DeliveryState]
+
+ANSWER_LINES = 3
+"""How much of an answer is shown."""
 
 
 class Commands(click.Group):
@@ -107,9 +120,25 @@ def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by 
 
 @apps.command("rotate")
 @click.argument("app_id", metavar="ID")
-def apps_rotate(app_id: str) -> None:
-    """Give the application ID new secrets and print them, once."""
-    _print_credentials(_in_database(lambda tx, vault: app_usecases.rotate(tx, vault, app_id)))
+@click.option(
+    "--overlap",
+    metavar="HOURS",
+    type=click.IntRange(0, LONGEST_OVERLAP),
+    default=app_usecases.OVERLAP // HOUR,
+    show_default=True,
+    help="How long webhooks are signed with the former secret too; 0 ends it at once.",
+)
+def apps_rotate(app_id: str, overlap: int) -> None:
+    """Give the application ID new secrets and print them, once.
+
+    The old APP_SECRET ends at once. The old WEBHOOK_SECRET signs beside the new one for some hours
+    more, so that receivers can change theirs in the meantime.
+    """
+    _print_credentials(
+        _in_database(
+            lambda tx, vault: app_usecases.rotate(tx, vault, app_id, now(), overlap * HOUR)
+        )
+    )
 
 
 @apps.command("revoke")
@@ -122,15 +151,23 @@ def apps_revoke(app_id: str) -> None:
 
 @main.group()
 def deliveries() -> None:
-    """Look after the webhooks that were sent, or could not be."""
+    """Look after the webhooks and e-mails that were sent, or could not be."""
 
 
 @deliveries.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-@click.option("--limit", default=100, show_default=True, help="How many, the newest first.")
-def deliveries_list(as_json: bool, limit: int) -> None:  # noqa: FBT001 - click passes options by name
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=delivery_usecases.SHOWN,
+    show_default=True,
+    help="How many, the newest first.",
+)
+@click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state.")
+def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # noqa: FBT001 - click passes options by name
     """List deliveries: what was sent where, and what comes next."""
-    found = _in_database(lambda tx, _vault: delivery_usecases.every(tx, limit))
+    only = DeliveryState(state) if state else None
+    found = _in_database(lambda tx, _vault: delivery_usecases.every(tx, limit, only))
     columns = ("id", "request", "address", "state", "attempts", "next")
     _print_table(columns, [_delivery(item) for item in found], as_json=as_json)
 
@@ -138,10 +175,17 @@ def deliveries_list(as_json: bool, limit: int) -> None:  # noqa: FBT001 - click 
 @deliveries.command("show")
 @click.argument("delivery_id", metavar="ID")
 def deliveries_show(delivery_id: str) -> None:
-    """Show the delivery ID with everything known of it."""
-    found = _in_database(lambda tx, _vault: delivery_usecases.show(tx, delivery_id))
+    """Show the delivery ID with everything known of it, attempt by attempt."""
+    found, attempts = _in_database(
+        lambda tx, _vault: (
+            delivery_usecases.show(tx, delivery_id),
+            delivery_usecases.attempts(tx, delivery_id),
+        )
+    )
     for name, value in _delivery(found).items():
-        click.echo(f"{name + ':':<13} {value if value is not None else '-'}")
+        _print_fact(name, value)
+    for number, attempt in enumerate(attempts, start=1):
+        _print_attempt(number, attempt)
 
 
 @deliveries.command("retry")
@@ -217,11 +261,28 @@ def _delivery(item: Delivery) -> dict[str, Any]:
         "state": item.state,
         "attempts": item.attempts,
         "next": _time(item.next_at),
+        "channel": item.channel.value,
         "transaction": item.transaction_id,
         "created": _time(item.created_at),
         "settled": _time(item.settled_at),
         "note": item.note,
     }
+
+
+def _print_fact(name: str, value: object) -> None:
+    text = harmless.line(str(value)) if value is not None else "-"
+    click.echo(f"{name + ':':<13} {text}")
+
+
+def _print_attempt(number: int, attempt: Attempt) -> None:
+    """Print what came of an attempt, with the first lines of what the other side said."""
+    came = attempt.status if attempt.status is not None else "no answer"
+    _print_fact("attempt", f"{number} at {_time(attempt.at)}, {came} after {attempt.took} ms")
+    lines = [line for line in (attempt.answer or "").split("\n") if line.strip()]
+    for line in lines[:ANSWER_LINES]:
+        _print_fact("answer", line)
+    if attempt.trouble is not None:
+        _print_fact("trouble", attempt.trouble)
 
 
 def _print_table(
@@ -234,7 +295,8 @@ def _print_table(
         return
     lines = [[name.upper() for name in columns]]
     lines += [
-        [str(row[name] if row[name] is not None else "-") for name in columns] for row in rows
+        [harmless.line(str(row[name])) if row[name] is not None else "-" for name in columns]
+        for row in rows
     ]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     for line in lines:

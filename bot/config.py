@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from bot.core import money, signing
+from bot.core import money, signing, smtp
 from bot.core.addresses import AllowList
 from bot.core.db import sqlite_path
 from bot.core.errors import BotError, ConfigError
@@ -66,6 +66,10 @@ def _signing_secret(value: SecretStr) -> None:
     signing.check_secret(value.get_secret_value())
 
 
+def _smtp_url(value: SecretStr) -> None:
+    smtp.parse_server(value.get_secret_value())
+
+
 def _currency(value: str) -> str:
     money.exponent(value)
     return value
@@ -112,6 +116,8 @@ class Settings(BaseSettings):
     app_secret: SecretStr | None = None
     webhook_secret: Annotated[SecretStr, _checked(_signing_secret)] | None = None
     instrument_currency: Annotated[str, _checked(_currency)] | None = None
+    smtp_url: Annotated[SecretStr, _checked(_smtp_url)] | None = None
+    smtp_from: Annotated[str, _checked(smtp.parse_sender)] | None = None
     rail: Literal["sandbox"] = "sandbox"
     reservation_seconds: Annotated[int, Field(ge=1, le=86_400)] = 900
     api_rate: RateSetting = Rate(1200, 60)
@@ -145,7 +151,10 @@ def load(**given: Any) -> Settings:
 def secrets(settings: Settings) -> list[str]:
     """Give every secret among the settings, for the log to hide."""
     values = (getattr(settings, name) for name in type(settings).model_fields)
-    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    found = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    if settings.smtp_url is not None:
+        found += smtp.passwords(settings.smtp_url.get_secret_value())
+    return found
 
 
 def _line(problem: Any) -> str:
@@ -161,6 +170,10 @@ def _together(settings: Settings) -> Any:
             yield "APP_ID: PAYMENTS_URL needs the application's id at that server"
         if not settings.app_secret:
             yield "APP_SECRET: PAYMENTS_URL needs the application's secret at that server"
+    if settings.smtp_url is not None and settings.smtp_from is None:
+        yield "SMTP_FROM: SMTP_URL needs the address that e-mails come from"
+    if settings.smtp_from is not None and settings.smtp_url is None:
+        yield "SMTP_URL: SMTP_FROM needs the server that takes the e-mails"
     if settings.telegram_mode == "webhook" and settings.telegram_api_url == TELEGRAM:
         address = urlsplit(settings.url)
         if address.scheme != "https":

@@ -12,9 +12,11 @@ from bot.core.db import open_database
 from bot.sandbox import people
 from bot.sandbox.limits import NO_LIMITS
 from bot.sandbox.world import World
+from bot.service.notify.webhooks import Webhooks
 from tests import telegraph
+from tests.receiving import Receiver, receiving
 from tests.relaying import Relay
-from tests.serving import Clock, Shop, opened
+from tests.serving import LOOPBACK, Clock, Shop, opened
 from tests.stage import Process, Stage, product
 
 if TYPE_CHECKING:
@@ -55,6 +57,19 @@ def relay(db: Database, clock: Clock) -> Relay:
 @pytest.fixture
 async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
     async with opened(tmp_path) as it:
+        yield it
+
+
+@pytest.fixture
+async def notifier(shop: Shop) -> AsyncIterator[Webhooks]:
+    """What sends the webhooks of that service, to this machine as well."""
+    async with Webhooks(shop.db, shop.vault, shop.clock, LOOPBACK) as it:
+        yield it
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    async with receiving() as it:
         yield it
 
 

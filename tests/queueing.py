@@ -30,13 +30,15 @@ class Post:
         self, lane: str, *words: str, priority: int = lanes.REPLY, key: str | None = None
     ) -> bool:
         """Put a message for each word; whether the last one was new."""
-        return [self._put(lane, word, priority, key) for word in words][-1]
+        return [self._put(lane, word, priority=priority, key=key) for word in words][-1]
 
-    def _put(self, lane: str, word: str, priority: int, key: str | None) -> bool:
+    def put_later(self, lane: str, word: str, seconds: float) -> None:
+        """Put a message that is to go so much later than now."""
+        self._put(lane, word, due_at=self.clock() + int(seconds * 1000))
+
+    def _put(self, lane: str, word: str, **how: Any) -> bool:
         body, now = {"word": word}, self.clock()
-        return self.db.run(
-            lambda tx: outbox.put(tx, self.queue, lane, body, now, key=key, priority=priority)
-        )
+        return self.db.run(lambda tx: outbox.put(tx, self.queue, lane, body, now, **how))
 
     def claim(self, room: int = 100) -> list[Message]:
         return self.db.run(lambda tx: outbox.claim(tx, self.queue, self.clock(), room))

@@ -46,6 +46,12 @@ class Receiver:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/hook"
 
+    async def count(self, number: int) -> None:
+        """Wait until so many have come."""
+        while len(self.received) < number:
+            self.arrived.clear()
+            await self.arrived.wait()
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.open[writer] = asyncio.current_task()
         try:

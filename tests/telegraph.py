@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import uvicorn
 
+from bot.sandbox import people
+from bot.sandbox.limits import NO_LIMITS
 from bot.sandbox.server import create_app
+from bot.sandbox.world import World
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-    from bot.sandbox.world import World
 
 START = 1_800_000_000.0
 A = {"text": "A", "callback_data": "a"}
@@ -125,6 +126,16 @@ async def serving(world: World) -> AsyncIterator[Bot]:
             yield Bot(world, http)
         finally:
             await world.close()
+
+
+@asynccontextmanager
+async def cast() -> AsyncIterator[Bot]:
+    """Serve a world without limits with the demo's people in it, and nothing to be told yet."""
+    world = World(limits=NO_LIMITS)
+    people.cast(world)
+    async with serving(world) as client:
+        await client.updates()
+        yield client
 
 
 def keys(*buttons: dict[str, Any]) -> dict[str, Any]:

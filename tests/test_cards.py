@@ -170,6 +170,7 @@ def test_an_empty_list_offers_to_make_one() -> None:
     assert actions(reply.rows) == [("new",)]
 
 
+OVERSOLD = "⚠️ OVERSOLD: this money came when nothing was left for it. You owe it back to the payer."
 ALERTS = [
     (Payment(LISTING, "donation", "Coffee", 500, "USD"), "💰 $5.00 received for Coffee"),
     (
@@ -185,6 +186,14 @@ ALERTS = [
     (
         Payment(LISTING, "oneoff", "Dawn", 12000, "EUR"),
         "💰 €120.00 received for Dawn\n✅ Paid: closed now.",
+    ),
+    (
+        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, 2),
+        "💰 $2.50 received for Pack\n0 of 10 left\n2 are being paid right now",
+    ),
+    (
+        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, oversold=True),
+        f"💰 $2.50 received for Pack\n{OVERSOLD}",
     ),
     (
         Payment(

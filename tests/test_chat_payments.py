@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.chat import store
-from bot.chat.usecases import status_of
+from bot.chat.usecases import card_of, status_of
 from bot.core import lanes
 from tests.relaying import COFFEE, PAINTING, STICKERS, answer
 
@@ -30,6 +31,8 @@ def test_how_a_listing_stands_is_one_word(relay: Relay, sam: Person) -> None:
         "stopped": relay.listed(sam, COFFEE, answer(id="4"), state=store.STOPPED),
         "soldOut": relay.listed(sam, STICKERS, answer(id="5", remaining_units=0)),
     }
+    held = relay.listed(sam, STICKERS, answer(id="6", remaining_units=0, reserved_units=1))
+    assert status_of(held, now) == "active"
     assert {status_of(listing, now) for listing in stands.values()} == stands.keys()
     for word, listing in stands.items():
         assert status_of(listing, now) == word
@@ -69,6 +72,31 @@ async def test_what_is_left_of_a_drop_only_goes_down_in_whatever_order_it_is_tol
     kept = relay.listing(listing.id).answer
     assert kept is not None
     assert kept.remaining_units == known
+
+
+async def test_a_drop_whose_last_units_are_only_reserved_is_not_told_as_sold_out(
+    relay: Relay, sam: Person
+) -> None:
+    """Whoever holds them may yet go away."""
+    listing = relay.listed(sam, STICKERS, answer(remaining_units=3))
+    held = replace(pay(1), reserved_units=2)
+    await relay.chat.record_payment(listing, held, 0)
+    (text,) = relay.texts
+    assert text.splitlines()[1:] == ["0 of 3 left", "2 are being paid right now"]
+    card = card_of(relay.listing(listing.id), relay.clock())
+    assert (card.status, card.remaining_units, card.reserved_units) == ("active", 0, 2)
+
+
+async def test_money_for_which_nothing_was_left_is_told_as_owed_back(
+    relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam, STICKERS, answer(remaining_units=0))
+    await relay.chat.record_payment(listing, replace(pay(1), oversold=True), 0)
+    (text,) = relay.texts
+    assert "OVERSOLD" in text
+    assert "SOLD OUT" not in text
+    (row,) = relay.rows("received_payments")
+    assert row["oversold"] == 1
 
 
 async def test_a_one_off_that_is_paid_is_completed(relay: Relay, sam: Person) -> None:

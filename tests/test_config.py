@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from bot import config
 from bot.core.errors import ConfigError
+from bot.core.ops import Hide
 from bot.core.rates import Rate
 from bot.sandbox.world import TOKEN
 
@@ -34,6 +35,7 @@ def test_without_any_setting_the_defaults_hold() -> None:
 
 
 WEBHOOK = {"TELEGRAM_MODE": "webhook"}
+FROM = {"SMTP_FROM": "shop@example.org"}
 FREE = {"HOST", "SECRET_KEY", "APP_ID", "APP_SECRET", "METRICS_TOKEN"}
 """Settings that may be any text."""
 
@@ -70,6 +72,14 @@ BAD: list[tuple[dict[str, str], list[str]]] = [
     ({"RAIL": "gold"}, ["RAIL: "]),
     ({"PORT": "0"}, ["PORT: "]),
     ({"WEBHOOK_SECRET": "guess"}, ["WEBHOOK_SECRET: A webhook secret is whsec_ and base64"]),
+    ({**FROM, "SMTP_URL": "mail.example.org"}, ["SMTP_URL: write smtp://user:password@"]),
+    ({**FROM, "SMTP_URL": "http://mail.example.org"}, ["SMTP_URL: write smtp://"]),
+    ({**FROM, "SMTP_URL": "smtp://mail.example.org:99999"}, ["SMTP_URL: write smtp://"]),
+    ({**FROM, "SMTP_URL": "smtp://shop:open/sesame@mail"}, ["SMTP_URL: write smtp://"]),
+    ({**FROM, "SMTP_URL": "smtp://shop@mail"}, ["SMTP_URL: write both user and password"]),
+    ({"SMTP_URL": "smtp://mail", "SMTP_FROM": "shop"}, ["SMTP_FROM: write an address such as"]),
+    ({"SMTP_URL": "smtp://mail.example.org"}, ["SMTP_FROM: SMTP_URL needs the address"]),
+    (FROM, ["SMTP_URL: SMTP_FROM needs the server"]),
     ({"BOT_TOKEN": "123"}, ["BOT_TOKEN: a token looks like 123456:ABC-DEF"]),
 ]
 
@@ -97,6 +107,28 @@ def test_secrets_are_known_to_the_log_and_not_shown_by_the_settings(
     assert sorted(config.secrets(settings)) == sorted([TOKEN, "a key"])
     assert TOKEN not in repr(settings)
     assert "a key" not in repr(settings)
+
+
+def test_the_mail_servers_password_is_hidden_in_every_spelling(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = "smtp://shop:open%2Fsesame@mail.example.org"
+    monkeypatch.setenv("SMTP_URL", url)
+    monkeypatch.setenv("SMTP_FROM", "Our shop <shop@example.org>")
+    settings = config.load()
+    assert sorted(config.secrets(settings)) == ["open%2Fsesame", "open/sesame", url]
+    hide = Hide(config.secrets(settings))
+    assert "sesame" not in hide(None, "", f"{url} open/sesame open%2Fsesame {settings!r}")
+
+
+def test_a_problem_of_the_mail_server_does_not_repeat_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for wrong in ("smtp://shop:sesame@", "smtp://shop:sesame/@mail", "smtp://shop:sesame@mail:x"):
+        monkeypatch.setenv("SMTP_URL", wrong)
+        with pytest.raises(ConfigError) as caught:
+            config.load()
+        assert "sesame" not in str(caught.value)
 
 
 def test_a_slash_at_the_end_of_an_address_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +167,8 @@ def test_all_problems_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         ("forwarded_allow_ips", "*", ("*",)),
         ("database_url", "sqlite:////var/lib/bot.db", "sqlite:////var/lib/bot.db"),
         ("instrument_currency", "MNEE", "MNEE"),
+        ("smtp_url", "", None),
+        ("smtp_from", "", None),
         ("rail", "sandbox", "sandbox"),
         ("reservation_seconds", "86400", 86_400),
         ("api_rate", "", Rate(1200, 60)),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bot.chat.queues import make_queues
 from bot.core import lanes, outbox
 from bot.core.db import open_database
-from bot.core.lanes import ALERT, Pace, Queue
+from bot.core.lanes import ALERT, NOTICE, REPLY, Pace, Queue
 from bot.core.rates import Rate
 from tests.queueing import Post
 from tests.serving import NOON
@@ -329,21 +329,23 @@ def test_a_reply_that_waits_for_its_retry_holds_up_no_alert(post: Post) -> None:
     assert [row["state"] for row in post.rows()] == ["waiting", "waiting"]
 
 
-def test_a_clock_that_ran_ahead_holds_up_nothing_after_a_restart(chats: Post) -> None:
-    chats.clock.pass_(3600)
-    chats.put(ANN, *"abcdef")
-    chats.done(*(chats.first() for _ in "a"))
-    chats.clock.at -= 3600 * SECOND
-    chats.db.run(lambda tx: outbox.recover(tx, chats.queue, chats.clock()))
-    chats.put(BOB, "now")
-    assert sent_at(chats)[-1] <= 10 * SECOND
+def test_the_next_opening_is_found_in_every_class_of_urgency(post: Post) -> None:
+    """The most urgent class is not the one that opens first."""
+    for lane, priority, seconds in (("a", REPLY, 9), ("b", ALERT, 7), ("c", NOTICE, 8)):
+        post.put(lane, lane, priority=priority)
+        post.retry(post.first(), seconds)
+    assert post.next_open() == 7000
 
 
-def test_a_clock_set_back_while_running_does_not_stop_the_queue(chats: Post) -> None:
-    chats.clock.pass_(3600)
-    chats.put(ANN, "before")
-    chats.done(chats.first())
-    chats.clock.at -= 3600 * SECOND
-    chats.put(BOB, "after")
-    assert chats.next_open() == 0
-    assert chats.words() == ["after"]
+def test_lanes_are_found_by_an_index_however_many_wait_for_later(post: Post) -> None:
+    """A claim looks neither at lanes that wait for a time nor at those that wait for room."""
+    for sql in (lanes.OPEN_LANES, lanes.NEXT_OPEN):
+        plan = post.db.run(partial(explain, sql=sql))
+        looks = [line for line in plan if line.startswith(("SEARCH lanes", "SCAN lanes"))]
+        ends = "USING INDEX lanes_open (queue=? AND priority=? AND open_at<?)"
+        assert looks == [f"SEARCH lanes {ends}"] * len(lanes.PRIORITIES)
+
+
+def explain(tx: Transaction, sql: str) -> list[str]:
+    rows = tx.query(f"EXPLAIN QUERY PLAN {sql}", queue="q", by=1, most=1)
+    return [row["detail"] for row in rows]

@@ -280,3 +280,51 @@ def test_a_lane_moved_into_a_paused_one_waits_with_it(post: Post) -> None:
     assert post.claim() == []
     post.db.run(lambda tx: lanes.resume(tx, post.queue, "new"))
     assert post.words() == ["one"]
+
+
+def test_a_message_can_be_put_to_go_later(post: Post, clock: Clock) -> None:
+    post.put_later("a", "later", 60)
+    assert (post.claim(), post.next_open()) == ([], 60_000)
+    clock.pass_(59.999)
+    assert post.claim() == []
+    clock.pass_(0.001)
+    assert post.words() == ["later"]
+
+
+def test_a_time_that_is_over_already_is_now(post: Post, clock: Clock) -> None:
+    """It would else go before what waits longer."""
+    post.put_later("a", "meant for yesterday", -86_400)
+    assert post.rows()[0]["due_at"] == clock()
+
+
+def test_what_is_put_to_go_later_delays_nothing_unordered(loose: Post) -> None:
+    loose.put_later("a", "later", 60)
+    loose.put("a", "now")
+    assert (loose.words(), loose.next_open()) == (["now"], 60_000)
+
+
+@pytest.mark.parametrize("how", ["done", "retry", "bury"])
+@pytest.mark.parametrize("keep", [True, False])
+def test_settling_says_whether_the_lease_was_still_held(
+    post: Post, kept: Post, clock: Clock, how: str, *, keep: bool
+) -> None:
+    """Whose lease is lost settles nothing, whatever another attempt made of the message."""
+    it = kept if keep else post
+
+    def settle(tx: Transaction) -> bool:
+        if how == "retry":
+            return outbox.retry(tx, it.queue, message, clock(), "again")
+        if how == "bury":
+            return outbox.bury(tx, it.queue, message, clock(), "no use")
+        return outbox.done(tx, it.queue, message, clock())
+
+    it.put("a", "one")
+    (message,) = it.claim()
+    clock.pass_(LEASE / 1000)
+    (later,) = it.claim()
+    before = it.rows()
+    assert it.db.run(settle) is False
+    assert it.rows() == before
+    message = later
+    assert it.db.run(settle) is True
+    assert it.db.run(settle) is False

@@ -6,6 +6,8 @@ import asyncio
 import json
 import signal
 import socket
+import subprocess
+import sys
 from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from tests.peer import listening_peer, told
 from tests.playing import link_of, pay, seller, settled_seller
 from tests.stage import (
     PATIENCE,
+    ROOT,
     finished,
     free_port,
     process,
@@ -278,3 +281,19 @@ async def test_a_bot_api_server_may_say_little_of_the_bot(tmp_path: Path) -> Non
         await run.line("getMe's answer can't be read")
         await run.ready()
         assert await run.stop() == 0
+
+
+def test_it_may_open_more_files_than_systems_grant_unasked() -> None:
+    """Each payer's connection is one; what is granted already is never taken back."""
+    look = (
+        "import resource as r\n"
+        "from bot.wiring.process import MOST_FILES, open_many_files\n"
+        "hard = r.getrlimit(r.RLIMIT_NOFILE)[1]\n"
+        "r.setrlimit(r.RLIMIT_NOFILE, (256, hard))\n"
+        "open_many_files()\n"
+        "now = r.getrlimit(r.RLIMIT_NOFILE)\n"
+        "assert now == (min(MOST_FILES, hard) if hard > 0 else MOST_FILES, hard), now\n"
+        "open_many_files()\n"
+        "assert r.getrlimit(r.RLIMIT_NOFILE) == now\n"
+    )
+    subprocess.run([sys.executable, "-c", look], cwd=ROOT, check=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 from bot.cli import main
 from bot.sandbox.world import TOKEN
 from tests.playing import link_of, pay, settled_seller
+from tests.receiving import receiving
 from tests.serving import NEW
 from tests.stage import Process, finished, free_port, process, product, staged, until
 
@@ -146,11 +148,8 @@ async def test_deliveries_are_listed_shown_and_sent_again(service: Process) -> N
     (entry,) = await listed(service, "deliveries")
     assert list(entry) == ["id", "request", "address", "state", "attempts", "next"]
     assert entry["request"] == made["id"]
-    assert (entry["address"], entry["state"], entry["attempts"]) == (
-        f"http://127.0.0.1:{port}/hook",
-        "waiting",
-        1,
-    )
+    assert (entry["address"], entry["state"]) == (f"http://127.0.0.1:{port}/hook", "waiting")
+    assert entry["attempts"] >= 1
     table = await order(service, "deliveries", "list")
     assert table[0].split() == ["ID", "REQUEST", "ADDRESS", "STATE", "ATTEMPTS", "NEXT"]
     shown = dict(
@@ -158,7 +157,101 @@ async def test_deliveries_are_listed_shown_and_sent_again(service: Process) -> N
     )
     assert shown["transaction:"] == paid.headers["location"].rpartition("/")[2]
     assert shown["note:"].startswith("ConnectError")
+    assert shown["channel:"] == "webhook"
+    assert re.fullmatch(r"\d at \S+\+00:00, no answer after \d+ ms", shown["attempt:"])
+    assert shown["trouble:"] == shown["note:"]
     assert (await finished(service.database.parent, "deliveries", "show", "x"))[0] == 1
+
+
+async def ids(service: Process, *options: str) -> list[str]:
+    lines = await order(service, "deliveries", "list", "--json", *options)
+    return [json.loads(line)["id"] for line in lines]
+
+
+async def settled(service: Process, request_id: str, state: str) -> str:
+    """Wait until the delivery of this request is in that state of the outbox; its id."""
+    sql = (
+        "SELECT d.id FROM deliveries d JOIN outbox o ON o.id = d.id"
+        f" WHERE d.request_id = '{request_id}' AND o.state = '{state}'"
+    )
+
+    async def there() -> bool:
+        return service.rows(sql) != []
+
+    await until(there)
+    ((delivery,),) = service.rows(sql)
+    return str(delivery)
+
+
+@BESIDE
+async def test_an_answer_is_shown_so_that_it_can_not_steer_the_terminal(service: Process) -> None:
+    """Its first lines, of every attempt; the list is narrowed to a state."""
+    keys = await create(service, "rude")
+    nasty = b"\x1b]0;owned\x07\r\n\r\n\x1b[2Jsecond\nthird\nfourth"
+    async with receiving() as receiver:
+        head = b"HTTP/1.1 410 X\r\nContent-Length: %d\r\n\r\n" % len(nasty)
+        receiver.answers = [head + nasty]
+        hook = {"webhookUrl": f"{receiver.url}?key=word"}
+        made = (await call(service, keys, notifications={"webhook": hook})).json()
+        await pay(made["paymentRequestUrl"])
+        delivery = await settled(service, made["id"], "dead")
+        assert await ids(service, "--state", "dead") == [delivery]
+        assert delivery not in await ids(service, "--state", "waiting")
+        assert await order(service, "deliveries", "retry", delivery) == [f"{delivery} is waiting"]
+        assert await settled(service, made["id"], "done") == delivery
+    lines = await order(service, "deliveries", "show", delivery)
+    assert all(line.isprintable() for line in lines)
+    assert f"address:      {receiver.url}?key=word" in lines
+    tries = [line.split(maxsplit=1)[1] for line in lines if line.startswith("attempt:")]
+    assert [line.split()[0] for line in tries] == ["1", "2"]
+    assert ", 410 after " in tries[0]
+    assert ", 200 after " in tries[1]
+    answers = [line.removeprefix("answer:").strip() for line in lines if line.startswith("answer:")]
+    assert answers == ["\ufffd]0;owned\ufffd", "\ufffd[2Jsecond", "third", "ok"]
+
+
+@BESIDE
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("deliveries", "list", "--state", "lost"),
+        ("deliveries", "list", "--limit", "0"),
+        ("apps", "rotate", "x", "--overlap", "-1"),
+        ("apps", "rotate", "x", "--overlap", "721"),
+    ],
+    ids=" ".join,
+)
+async def test_an_option_that_makes_no_sense_is_refused(
+    service: Process, command: tuple[str, ...]
+) -> None:
+    code, out, err = await finished(service.database.parent, *command)
+    assert (code, out) == (2, [])
+    assert err[-1].startswith("Error: Invalid value for '--")
+
+
+@BESIDE
+@pytest.mark.parametrize(("options", "hours"), [((), 24), (("--overlap", "2"), 2)])
+async def test_a_rotation_keeps_the_former_webhook_secret_for_its_overlap(
+    service: Process, options: tuple[str, ...], hours: int
+) -> None:
+    keys = await create(service, "turning")
+    before = int(time.time() * 1000)
+    lines = await order(service, "apps", "rotate", keys["APP_ID"], *options)
+    service.secrets |= {line.partition("=")[2] for line in lines[1:]}
+    after = int(time.time() * 1000)
+    ((until_,),) = service.rows(f"SELECT former_until FROM apps WHERE id = '{keys['APP_ID']}'")
+    assert before <= until_ - hours * 3600 * 1000 <= after
+
+
+@BESIDE
+async def test_a_rotation_without_overlap_ends_the_former_secret_at_once(service: Process) -> None:
+    keys = await create(service, "hasty")
+    lines = await order(service, "apps", "rotate", keys["APP_ID"], "--overlap", "0")
+    service.secrets |= {line.partition("=")[2] for line in lines[1:]}
+    found = service.rows(
+        f"SELECT former_webhook_secret, former_until FROM apps WHERE id = '{keys['APP_ID']}'"
+    )
+    assert found == [(None, None)]
 
 
 async def test_retry_sends_again_what_was_delivered(tmp_path: Path) -> None:
@@ -193,6 +286,7 @@ async def test_doctor_is_content_with_a_bot_that_runs(tmp_path: Path) -> None:
         "ok   BOT_TOKEN: @PaymentRequestBot",
         f"ok   PUBLIC_URL: {run.url}",
         f"ok   server: answers at {run.url}",
+        "ok   SMTP_URL: not set, so e-mail notifications are refused",
     ]
 
 

@@ -15,7 +15,8 @@ from structlog.testing import capture_logs
 
 from bot.chat.conversation import Wish
 from bot.chat.receiver import PATH, Proof, Receiver
-from bot.core import exact, lanes, signing
+from bot.core import bodies, exact, lanes, signing
+from tests.knocking import stalling
 from tests.relaying import COFFEE, REQUEST_ID, STICKERS, answer
 from tests.serving import client
 from tests.telegraph import listening
@@ -177,13 +178,13 @@ async def test_a_signature_that_does_not_hold_is_401_and_nothing_is_stored(
 MALFORMED = [
     *(b"", b"{", b'{"paymentRequestId": "0123', b"[]", b"null", b'"text"', b"\xff\xfe"),
     *(b'{"amount": NaN}', b"[" * 60_000, b'{"a": ' + b"9" * 5000 + b"}"),
+    b'{"a":' * 101 + b"1" + b"}" * 101,
 ]
 
 
 @pytest.mark.parametrize("body", MALFORMED, ids=range(len(MALFORMED)))
 async def test_a_body_that_is_no_json_object_is_refused(service: Service, body: bytes) -> None:
-    sent = await service.sends(body)
-    assert sent == 400
+    assert await service.sends(body) == 400
     assert service.nothing_happened()
 
 
@@ -273,7 +274,8 @@ async def test_a_webhook_that_comes_before_the_answer_to_create_is_taken(
 
 
 async def test_a_body_above_64_kib_is_413_and_one_below_is_not(service: Service) -> None:
-    assert await service.sends(b" " * (64 * 1024 + 1)) == 413
+    for large in (b" " * (64 * 1024 + 1), b"[" * 100_000):
+        assert await service.sends(large) == 413
     assert await service.sends(b" " * (64 * 1024)) == 400
     assert service.nothing_happened()
 
@@ -291,8 +293,16 @@ async def test_a_body_that_breaks_off_is_a_line_in_the_log_and_nothing_is_stored
             async with httpx.AsyncClient(base_url=root) as http:  # taken up after it
                 assert (await http.post(f"{PATH}/unknown")).status_code == 404
     reasons = {line["reason"] for line in logs}
-    assert reasons == {"The body breaks off.", "No request of ours has this address."}
+    assert reasons == {"The body broke off.", "No request of ours has this address."}
     assert (relay.rows("received_payments"), relay.said) == ([], [])
+
+
+async def test_a_body_that_stalls_is_refused_and_nothing_is_stored(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.01)
+    assert (await service.http.post(service.path, content=stalling())).status_code == 400
+    assert service.nothing_happened()
 
 
 async def test_handcash_is_believed_by_the_applications_secret_in_the_body(
@@ -338,11 +348,11 @@ async def test_without_a_signing_secret_a_signature_counts_for_nothing(handcash:
 async def test_the_applications_secret_is_never_kept_nor_logged(
     handcash: Service, relay: Relay
 ) -> None:
-    bodies = (
+    sent = (
         HANDCASH, HANDCASH | {"appSecret": "a-wrong-secret"}, HANDCASH | {"transactionId": 5},
     )  # fmt: skip
     with capture_logs() as logs:
-        for body in bodies:
+        for body in sent:
             await handcash.sends(json.dumps(body).encode())
     assert [line["event"] for line in logs] == [
         *("payment received", "webhook refused", "webhook refused"),

@@ -3,36 +3,20 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
 
 from bot.sandbox import people
-from bot.sandbox.limits import NO_LIMITS, Limits
+from bot.sandbox.limits import Limits
 from bot.sandbox.world import World
-from tests.telegraph import Bot, Clock, png, serving
-
-CHROMIUM = Path("/usr/bin/chromium")
-HAS_BROWSER = CHROMIUM.exists()
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-A = {"text": "Yes", "callback_data": "y"}
-KEYBOARD = {
-    "inline_keyboard": [
-        [A, {"text": "Copy link", "copy_text": {"text": "https://example.com/pay"}}],
-        [{"text": "Share", "switch_inline_query": "coffee"}],
-        [{"text": "Pay", "url": "https://example.com/pay"}],
-    ]
-}
+from tests.chatpage import HOSTILE_MAIL, KEYBOARD, act, offer
+from tests.telegraph import Bot, Clock, cast, png
 
 
 @pytest.fixture
 async def bot() -> AsyncIterator[Bot]:
-    world = World(limits=NO_LIMITS)
-    people.cast(world)
-    async with serving(world) as client:
-        await client.updates()
+    async with cast() as client:
         yield client
 
 
@@ -41,28 +25,9 @@ def sam(bot: Bot) -> people.Person:
     return people.person(bot.world, 1001)
 
 
-async def act(bot: Bot, name: str, **body: Any) -> Any:
-    response = await bot.http.post(f"/chat/api/{name}", json=body)
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
 async def events(bot: Bot, since: int, **more: Any) -> Any:
     params = {"since": since, "user": 1001, **more}
     return (await bot.http.get("/chat/api/events", params=params)).json()
-
-
-async def offer(bot: Bot, update: dict[str, Any], title: str, text: str) -> dict[str, Any]:
-    """Answer an inline query with one article; the article."""
-    result = {
-        "type": "article",
-        "id": "1",
-        "title": title,
-        "input_message_content": {"message_text": text},
-    }
-    number = update["inline_query"]["id"]
-    await bot.done("answerInlineQuery", inline_query_id=number, results=[result])
-    return result
 
 
 @pytest.mark.parametrize("path", ["/chat", "/chat/assets/main.js", "/chat/assets/layout.css"])
@@ -76,7 +41,15 @@ async def test_the_page_runs_only_its_own_scripts_and_styles(bot: Bot, path: str
 
 
 async def test_the_page_names_no_foreign_address(bot: Bot) -> None:
-    names = ("main.js", "composer.js", "messages.js", "formatting.js", "dom.js", "api.js")
+    names = (
+        "main.js",
+        "composer.js",
+        "messages.js",
+        "formatting.js",
+        "dom.js",
+        "api.js",
+        "mails.js",
+    )
     paths = ["/chat", *(f"/chat/assets/{name}" for name in names)]
     pages = [(await bot.http.get(path)).text for path in paths]
     joined = "".join(pages)
@@ -243,6 +216,28 @@ async def test_pictures_are_shown_and_files_are_downloaded(bot: Bot, sam: people
     assert (await bot.http.get("/chat/files/none")).status_code == 404
 
 
+async def test_emails_are_listed_and_shown_as_who_may_do_nothing(bot: Bot) -> None:
+    """Whoever wrote one: it runs nothing, loads nothing and may be framed by the page alone."""
+    bot.world.deliver(HOSTILE_MAIL, ("seller@example.org",))
+    listed = (await bot.http.get("/chat/api/mails")).json()
+    assert (listed["count"], listed["mails"][0]["text"]) == (1, "As text <b>\n")
+    shown = await bot.http.get("/chat/mails/1")
+    assert shown.headers["content-type"] == "text/html; charset=utf-8"
+    assert "<h1>As HTML</h1>" in shown.text
+    policy = shown.headers["content-security-policy"].split("; ")
+    assert policy[0] == "sandbox allow-popups allow-popups-to-escape-sandbox"
+    assert {"default-src 'none'", "form-action 'none'", "frame-ancestors 'self'"} <= {*policy}
+    assert (await bot.http.get("/chat/mails/2")).status_code == 404
+
+
+async def test_every_page_is_told_of_an_email(bot: Bot) -> None:
+    since = bot.world.feed.seq
+    waiting = [asyncio.create_task(events(bot, since, user=user)) for user in (1001, 1002)]
+    bot.world.deliver(HOSTILE_MAIL, ("seller@example.org",))
+    for answer in await asyncio.gather(*waiting):
+        assert [event["type"] for event in answer["events"]] == ["mail"]
+
+
 def test_events_that_are_no_longer_kept_ask_for_a_new_start() -> None:
     world = World(now=Clock())
     sam = people.join(world, "Sam", started=True)
@@ -251,111 +246,3 @@ def test_events_that_are_no_longer_kept_ask_for_a_new_start() -> None:
         sam.send("x")
     assert world.feed.since(since) is None
     assert len(world.feed.since(since + 1) or []) == 2000
-
-
-@pytest.fixture
-async def page(bot: Bot) -> AsyncIterator[Page]:
-    if not HAS_BROWSER:
-        pytest.skip(f"no browser at {CHROMIUM}")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        context = await browser.new_context(
-            base_url=str(bot.http.base_url),
-            viewport={"width": 390, "height": 780},
-            permissions=["clipboard-read", "clipboard-write"],
-        )
-        opened = await context.new_page()
-        problems: list[str] = []
-        opened.on("pageerror", lambda error: problems.append(str(error)))
-        yield opened
-        await browser.close()
-    assert problems == []
-
-
-@pytest.mark.browser
-async def test_a_person_starts_the_bot_and_talks_to_it(
-    bot: Bot, page: Page, sam: people.Person
-) -> None:
-    await bot.done("setMyDescription", description="Makes payment links")
-    await page.goto("/chat")
-    await expect(page.get_by_role("note")).to_have_text("Sandbox — not real Telegram")
-    await expect(page.get_by_text("Makes payment links")).to_be_visible()
-    await page.get_by_role("button", name="START").click()
-    await expect(page.get_by_role("article", name="Message from You")).to_contain_text("/start")
-    text = "<b>Hi</b> &lt;img src=x onerror=alert(1)&gt;"
-    sent = await bot.done("sendMessage", chat_id=sam.id, text=text, parse_mode="HTML")
-    article = page.get_by_role("article", name="Message from Payment Requests")
-    await expect(article.locator("strong")).to_have_text("Hi")
-    await expect(article).to_contain_text("<img src=x onerror=alert(1)>")
-    place = {"chat_id": sam.id, "message_id": sent["message_id"]}
-    await bot.done("editMessageText", **place, text="Changed")
-    await expect(article).to_contain_text("Changed")
-    await expect(article).to_contain_text("edited")
-    await bot.done("deleteMessage", **place)
-    await expect(article).to_have_count(0)
-    await page.get_by_label("Message", exact=True).fill("a < b")
-    await page.get_by_role("button", name="Send", exact=True).click()
-    await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "a < b")
-
-
-@pytest.mark.browser
-async def test_buttons_and_pictures_work_in_the_page(
-    bot: Bot, page: Page, sam: people.Person
-) -> None:
-    sam.start()
-    await bot.updates()
-    await bot.upload(
-        "sendPhoto",
-        {"photo": png(60, 60)},
-        chat_id=sam.id,
-        caption="QR",
-        reply_markup=json.dumps(KEYBOARD),
-    )
-    await page.goto("/chat")
-    await page.get_by_role("button", name="Copy link").click()
-    await expect(page.get_by_role("status")).to_have_text("Copied to clipboard")
-    assert await page.evaluate("navigator.clipboard.readText()") == "https://example.com/pay"
-    link = page.get_by_role("link", name="Pay")
-    await expect(link).to_have_attribute("target", "_blank")
-    await expect(link).to_have_attribute("href", "https://example.com/pay")
-    await page.get_by_role("button", name="Open picture: QR").click()
-    await page.get_by_role("button", name="Close picture").click()
-    await page.get_by_role("button", name="Yes").click()
-    update = await bot.update()
-    number = update["callback_query"]["id"]
-    answer = {"callback_query_id": number, "text": "Really?", "show_alert": True}
-    await bot.done("answerCallbackQuery", **answer)
-    await expect(page.get_by_role("dialog")).to_contain_text("Really?")
-
-
-@pytest.mark.browser
-async def test_commands_are_hinted_while_typing(bot: Bot, page: Page, sam: people.Person) -> None:
-    sam.start()
-    commands = [{"command": name, "description": f"{name}!"} for name in ("new", "list")]
-    await bot.done("setMyCommands", commands=commands)
-    await page.goto("/chat")
-    await page.get_by_label("Message", exact=True).fill("/")
-    await expect(page.get_by_role("option")).to_have_count(2)
-    await page.get_by_label("Message", exact=True).fill("/n")
-    await page.get_by_role("option", name="/new").click()
-    await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "/new")
-
-
-@pytest.mark.browser
-async def test_a_card_is_shared_into_the_group_by_inline_mode(
-    bot: Bot, page: Page, sam: people.Person
-) -> None:
-    sam.start()
-    await bot.updates()
-    await bot.done("sendMessage", chat_id=sam.id, text="card", reply_markup=KEYBOARD)
-    await page.goto("/chat")
-    await page.get_by_role("button", name="Share").click()
-    await page.get_by_role("dialog").get_by_role("button", name="Saturday market").click()
-    await bot.world.wait_for(lambda: bot.world.updates.pending)
-    update = (await bot.updates())[-1]
-    assert update["inline_query"]["query"] == "coffee"
-    await offer(bot, update, "Coffee", "Buy me a coffee")
-    await page.get_by_role("option", name="Coffee").click()
-    posted = page.get_by_role("article", name="Message from You")
-    await expect(posted).to_contain_text("Buy me a coffee")
-    await expect(posted).to_contain_text("via @PaymentRequestBot")

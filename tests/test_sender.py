@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from starlette.applications import Starlette
@@ -13,87 +13,35 @@ from starlette.routing import Route
 from structlog.testing import capture_logs
 
 from bot.chat import store
-from bot.chat.handlers import answered, said
+from bot.chat.handlers import said
 from bot.chat.queues import make_queues
 from bot.chat.replies import CAPTION_LIMIT, Reply
 from bot.chat.sender import BACKOFF, TRIES, Sender
 from bot.core import outbox
-from bot.core.lanes import ALERT, NOTICE, REPLY, next_open
+from bot.core.lanes import ALERT, NOTICE, REPLY
 from bot.core.rates import Rate
 from bot.core.worker import Job, Worker
-from bot.sandbox.faults import Fault
 from bot.sandbox.limits import Limits
 from bot.sandbox.model import Draft
 from bot.sandbox.world import TOKEN
 from bot.wiring.telegram import _make_bot
 from tests.queueing import bodies, work
 from tests.relaying import COFFEE, URL, Relay, answer, telegram_of
+from tests.sending import Sending
 from tests.telegraph import listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from starlette.requests import Request
-    from telegram import Bot
 
-    from bot.core.db import Database, Transaction
+    from bot.core.db import Database
     from bot.sandbox.model import Chat
     from bot.sandbox.people import Person
     from tests.serving import Clock
 
 PNG = b"\x89PNG"
 MARK = "Possibly repeated: I may have told you this already.\n"
-
-
-class Sending:
-    """The sender at work against the sandbox."""
-
-    def __init__(self, relay: Relay, bot: Bot) -> None:
-        self.relay = relay
-        self.queues = relay.queues
-        self.sender = Sender(relay.db, bot, relay.queues, relay.clock)
-
-    def put(self, chat: Chat, *texts: str, priority: int = REPLY) -> None:
-        for text in texts:
-            self.put_body(chat, said(Reply(text), "en"), priority)
-
-    def put_body(self, chat: Chat, body: dict[str, Any], priority: int = REPLY) -> None:
-        queue, now, lane = self.queues.messages, self.relay.clock(), str(chat.id)
-        self.relay.db.run(
-            lambda tx: outbox.put(tx, queue, lane, body, now, priority=priority) and None
-        )
-
-    async def work(self) -> None:
-        await work(self.relay.db, self.queues.messages, self.sender.send, self.relay.clock)
-
-    async def work_later(self, seconds: float = 60) -> None:
-        self.relay.clock.pass_(seconds)
-        await self.work()
-
-    async def answer(self, query_id: str, toast: str | None = None) -> None:
-        queue, now = self.queues.answers, self.relay.clock()
-        body = answered(query_id, toast)
-        await self.relay.db.transaction(lambda tx: outbox.put(tx, queue, "7", body, now))
-        await work(self.relay.db, queue, self.sender.answer, self.relay.clock)
-
-    def fault(self, kind: str, **given: Any) -> None:
-        self.relay.world.faults.add(Fault(kind, **given))  # type: ignore[arg-type] # a kind
-
-    @property
-    def waiting(self) -> list[str]:
-        found = bodies(self.relay.db, self.queues.messages)
-        return [body["args"].get("text") or body["args"]["caption"] for body in found]
-
-    @property
-    def waits(self) -> int | None:
-        """Milliseconds until something may go, None where nothing may."""
-        queue = self.queues.messages
-
-        def look(tx: Transaction) -> int | None:
-            return next_open(tx, queue, self.relay.clock())
-
-        moment = self.relay.db.run(look)
-        return None if moment is None else moment - self.relay.clock()
 
 
 @pytest.fixture

@@ -284,9 +284,11 @@ async def test_anybody_sees_the_public_view_and_nothing_more(shop: Shop) -> None
     await shop.pay(made["id"])
     answer = await shop.anyone.get(f"{ALL}/public/{made['id']}")
     PublicAnswer.model_validate(answer.json())
+    assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.json() == {
         "id": made["id"],
         "paymentRequestUrl": made["paymentRequestUrl"],
+        "paymentRequestQrCodeUrl": made["paymentRequestQrCodeUrl"],
         "isEnabled": True,
         "status": "active",
         "product": {"name": "Coffee"},

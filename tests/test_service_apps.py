@@ -10,7 +10,8 @@ import pytest
 from bot.core.db import open_database
 from bot.core.errors import ConfigProblem, NotFound, Refused, Unauthorized
 from bot.core.vault import Vault
-from bot.service.usecases import apps, deliveries
+from bot.service.store import apps as store
+from bot.service.usecases import apps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,14 +43,71 @@ async def test_an_application_proves_itself_with_what_it_was_told(db: Database) 
     assert VAULT.open(row["webhook_secret"]) == made.webhook_secret
 
 
-async def test_rotated_secrets_end_at_once(db: Database) -> None:
+async def test_a_rotated_app_secret_ends_at_once(db: Database) -> None:
     old = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
-    new = db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id))
+    new = db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id, 1))
     assert new.app_id == old.app_id
     assert new.webhook_secret != old.webhook_secret
     await apps.authenticate(db, new.app_id, new.app_secret)
     with pytest.raises(Unauthorized):
         await apps.authenticate(db, old.app_id, old.app_secret)
+
+
+async def signing_at(db: Database, app_id: str, now: int) -> list[str]:
+    return [*map(VAULT.open, await store.read_webhook_secrets(db, app_id, now))]
+
+
+async def test_the_former_webhook_secret_counts_until_the_overlap_is_over(db: Database) -> None:
+    """The new one comes first; both are sealed."""
+    old = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
+    new = db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id, 1000, 500))
+    both = [new.webhook_secret, old.webhook_secret]
+    assert await signing_at(db, old.app_id, 1000) == both
+    assert await signing_at(db, old.app_id, 1499) == both
+    assert await signing_at(db, old.app_id, 1500) == both[:1]
+    (row,) = await db.query("SELECT * FROM apps")
+    assert all(secret not in str(row) for secret in both)
+
+
+async def test_unless_told_otherwise_the_overlap_is_a_day(db: Database) -> None:
+    old = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
+    db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id, 7))
+    (row,) = await db.query("SELECT former_until FROM apps")
+    assert row["former_until"] == 7 + 24 * 3600 * 1000
+
+
+async def test_a_rotation_without_overlap_keeps_nothing_of_the_former_secret(db: Database) -> None:
+    old = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
+    db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id, 1))
+    new = db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id, 2, 0))
+    assert await signing_at(db, old.app_id, 2) == [new.webhook_secret]
+    (row,) = await db.query("SELECT former_webhook_secret, former_until FROM apps")
+    assert set(row.values()) == {None}
+
+
+async def test_a_second_rotation_within_the_overlap_drops_the_oldest(db: Database) -> None:
+    made = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
+    second = db.run(lambda tx: apps.rotate(tx, VAULT, made.app_id, 1))
+    third = db.run(lambda tx: apps.rotate(tx, VAULT, made.app_id, 2))
+    expected = [third.webhook_secret, second.webhook_secret]
+    assert await signing_at(db, made.app_id, 3) == expected
+
+
+async def test_a_former_secret_is_cleared_once_its_time_is_over(db: Database) -> None:
+    """And no other application's, and no secret that is in use."""
+    made = [db.run(lambda tx: apps.create(tx, VAULT, "shop", 0)) for _ in range(3)]
+    new = db.run(lambda tx: apps.rotate(tx, VAULT, made[0].app_id, 0, 100))
+    db.run(lambda tx: apps.rotate(tx, VAULT, made[1].app_id, 0, 200))
+    assert db.run(lambda tx: apps.forget_former(tx, 99)) == 0
+    assert db.run(lambda tx: apps.forget_former(tx, 100)) == 1
+    rows = await db.query("SELECT id FROM apps WHERE former_webhook_secret IS NOT NULL")
+    assert rows == [{"id": made[1].app_id}]
+    assert await signing_at(db, made[0].app_id, 100) == [new.webhook_secret]
+    assert await signing_at(db, made[2].app_id, 100) == [made[2].webhook_secret]
+
+
+async def test_nobody_signs_for_an_application_that_there_is_not(db: Database) -> None:
+    assert await signing_at(db, "nobody", 0) == []
 
 
 async def test_a_revoked_application_is_listed_and_shut_out(db: Database) -> None:
@@ -60,8 +118,8 @@ async def test_a_revoked_application_is_listed_and_shut_out(db: Database) -> Non
     assert [(app.id, app.revoked_at) for app in db.run(apps.every)] == [(made.app_id, 7)]
     for again in (
         lambda tx: apps.revoke(tx, VAULT, made.app_id, 8),
-        lambda tx: apps.rotate(tx, VAULT, made.app_id),
-        lambda tx: apps.rotate(tx, VAULT, "nobody"),
+        lambda tx: apps.rotate(tx, VAULT, made.app_id, 8),
+        lambda tx: apps.rotate(tx, VAULT, "nobody", 8),
     ):
         with pytest.raises(NotFound):
             db.run(again)
@@ -89,13 +147,7 @@ async def test_the_bots_own_application_is_made_once(db: Database) -> None:
 async def test_the_bots_own_application_can_not_be_taken_from_it(db: Database) -> None:
     made = db.run(lambda tx: apps.ensure_embedded_app(tx, VAULT, 1))
     with pytest.raises(Refused, match="own application"):
-        db.run(lambda tx: apps.rotate(tx, VAULT, made.app_id))
+        db.run(lambda tx: apps.rotate(tx, VAULT, made.app_id, 2))
     with pytest.raises(Refused, match="own application"):
         db.run(lambda tx: apps.revoke(tx, VAULT, made.app_id, 2))
     await apps.authenticate(db, made.app_id, made.app_secret)
-
-
-def test_an_unknown_delivery_is_not_there(db: Database) -> None:
-    with pytest.raises(NotFound, match="no delivery webhook-x"):
-        db.run(lambda tx: deliveries.retry(tx, "webhook-x", 0))
-    assert db.run(deliveries.every) == []

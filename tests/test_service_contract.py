@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
+import jsonschema_rs
 import pytest
+from starlette.requests import Request
 
+from bot.core import ops
+from bot.core.errors import StorageError
+from bot.service.api import answering
+from bot.service.api.answering import Internal
 from bot.service.api.docs import brief
 from tests.serving import NEW, Shop
 
@@ -26,21 +33,71 @@ def references(value: Any) -> set[str]:
 async def test_every_call_is_there_with_its_answers(shop: Shop) -> None:
     spec = await document(shop)
     calls = {
-        f"{method} {path.removeprefix('/v3/paymentRequests')}": sorted(call["responses"])
+        f"{method} {path.removeprefix('/v3/')}": " ".join(sorted(call["responses"]))
         for path, operations in spec["paths"].items()
         for method, call in operations.items()
     }
-    assert calls == {
-        "post ": ["200", "400", "401", "409", "413", "415", "429"],
-        "get ": ["200", "400", "401", "429"],
-        "get /{id}": ["200", "401", "404", "429"],
-        "put /{id}": ["200", "400", "401", "404", "409", "413", "415", "429"],
-        "delete /{id}": ["200", "401", "404", "429"],
-        "get /{id}/payments": ["200", "400", "401", "404", "429"],
-        "get /{id}/payments/{transactionId}": ["200", "401", "404", "429"],
-        "get /public/{id}": ["200", "404", "429"],
-        "get /public/stats/{id}": ["200", "404", "429"],
+    assert {name: answers.removesuffix(" 429 500 503") for name, answers in calls.items()} == {
+        "post paymentRequests": "200 400 401 404 409 413 415",
+        "get paymentRequests": "200 400 401",
+        "get paymentRequests/{id}": "200 401 404",
+        "put paymentRequests/{id}": "200 400 401 404 409 413 415",
+        "delete paymentRequests/{id}": "200 401 404",
+        "get paymentRequests/{id}/payments": "200 400 401 404",
+        "get paymentRequests/{id}/payments/{transactionId}": "200 401 404",
+        "get paymentRequests/public/{id}": "200 404",
+        "get paymentRequests/public/stats/{id}": "200 404",
+        "get deliveries": "200 400 401",
+        "get deliveries/{id}": "200 401 404",
+        "post deliveries/{id}/retry": "200 401 404",
     }
+
+
+def operations_of(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    every = (call for operations in spec["paths"].values() for call in operations.values())
+    return {call["operationId"]: call for call in every}
+
+
+async def test_links_lead_to_calls_by_parameters_that_they_take(shop: Shop) -> None:
+    """Each of a request's calls can be reached from what create answers."""
+    calls = operations_of(await document(shop))
+    for call in calls.values():
+        for link in call["responses"]["200"].get("links", {}).values():
+            taken = {one["name"] for one in calls[link["operationId"]]["parameters"]}
+            needed = {
+                one["name"] for one in calls[link["operationId"]]["parameters"] if one["required"]
+            }
+            assert needed <= set(link["parameters"]) <= taken
+    assert set(calls["createPaymentRequest"]["responses"]["200"]["links"]) == {
+        *("getPaymentRequest", "editPaymentRequest", "deletePaymentRequest", "listPayments"),
+        *("getPublicPaymentRequest", "getPublicStats", "listDeliveries"),
+    }
+    page = (await shop.anyone.get("/docs")).text
+    assert 'Leads to: <a href="#getPaymentRequest">getPaymentRequest</a>' in page
+
+
+async def test_answers_leave_out_what_was_not_given(shop: Shop) -> None:
+    """No field is null, so no schema of an answer allows it."""
+    shapes = (await document(shop))["components"]["schemas"]
+    for name, shape in shapes.items():
+        if not name.endswith(("Body", "Edit")):
+            assert "null" not in str(shape.get("properties")), name
+    assert shapes["RequestAnswer"]["properties"]["expiresAt"]["format"] == "date-time"
+    assert shapes["RequestItem"]["properties"]["expiresAt"]["type"] == "integer"
+
+
+async def test_an_empty_answer_has_no_content(shop: Shop) -> None:
+    made = await shop.create()
+    gone = await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
+    assert (gone.content, "content-type" in gone.headers) == (b"", False)
+    said = operations_of(await document(shop))["deletePaymentRequest"]["responses"]["200"]
+    assert set(said) == {"description"}
+
+
+async def test_who_is_to_come_back_is_told_when(shop: Shop) -> None:
+    for call in operations_of(await document(shop)).values():
+        for code in ("429", "503"):
+            assert call["responses"][code]["headers"]["Retry-After"]["required"] is True
 
 
 async def test_every_reference_leads_somewhere(shop: Shop) -> None:
@@ -78,6 +135,36 @@ async def test_the_bounds_of_bodies_are_told(shop: Shop) -> None:
     assert "receivers" not in edit["properties"]
 
 
+HOOK_WITH_KEY = {"webhook": {"webhookUrl": "https://h.example/w", "customParameters": {"\n": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "taken"),
+    [
+        ({}, True),
+        ({"expirationType": "limit"}, False),
+        ({"expirationType": "limit", "totalUnits": None}, False),
+        ({"expirationType": "limit", "totalUnits": 3}, True),
+        ({"totalUnits": 3}, False),
+        ({"totalUnits": None}, True),
+        ({"expirationInSeconds": 60, "expiresAt": "2030-01-01T00:00:00Z"}, False),
+        ({"expirationInSeconds": 60, "expiresAt": None}, True),
+        ({"instrumentCurrencyCode": None}, False),
+        ({"instrumentCurrencyCode": None, "currencyCode": "USD"}, True),
+        ({"notifications": HOOK_WITH_KEY}, False),
+        ({"notifications": {"email": "nobody"}}, False),
+    ],
+)
+async def test_the_schema_takes_what_create_takes(
+    shop: Shop, fields: dict[str, Any], *, taken: bool
+) -> None:
+    """Also where one field decides about another."""
+    schema = await document(shop) | {"$ref": "#/components/schemas/CreateBody"}
+    sound = jsonschema_rs.is_valid(schema, NEW | fields, validate_formats=True)
+    answer = await shop.seller.post("/v3/paymentRequests", json=NEW | fields)
+    assert (sound, answer.status_code == 200) == (taken, taken), answer.text
+
+
 async def test_the_example_of_create_is_taken(shop: Shop) -> None:
     example = (await document(shop))["components"]["schemas"]["CreateBody"]["examples"][0]
     assert (await shop.seller.post("/v3/paymentRequests", json=example)).status_code == 200
@@ -94,8 +181,11 @@ async def test_the_examples_of_refusals_are_what_is_answered(shop: Shop) -> None
         "413": await shop.seller.post("/v3/paymentRequests", json=["x" * 70_000]),
         "415": await shop.seller.post("/v3/paymentRequests", content="{}"),
     }
-    for code, answer in answers.items():
-        assert answer.json() == said[code]["content"]["application/json"]["example"]
+    locked = await ops.storage_trouble(Request({"type": "http"}), StorageError("locked"))
+    told = {code: answer.content for code, answer in answers.items()}
+    told |= {"500": bytes(answering.refused(Internal()).body), "503": bytes(locked.body)}
+    for code, answer in told.items():
+        assert json.loads(answer) == said[code]["content"]["application/json"]["example"]
 
 
 async def test_the_docs_load_nothing_from_elsewhere(shop: Shop) -> None:

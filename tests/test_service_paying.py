@@ -9,28 +9,27 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from bot.core.db import open_database
-from bot.core.errors import NotFound, NotPayable, Refused
-from bot.core.vault import Vault
-from bot.service.model.changes import Creation, Edit
-from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
-from bot.service.rails import SandboxRail
-from bot.service.store import payments, requests
-from bot.service.usecases import apps, paying
-from bot.service.usecases import requests as usecases
+from bot.core.errors import NotFound
+from bot.service.exchange import SandboxExchange
+from bot.service.rails import Manner, Notice, SandboxRail
+from bot.service.usecases import paying
 from bot.service.usecases.paying import Order, Till
-from bot.service.usecases.requests import Caller, Policy
-from tests.serving import DROP, LOOPBACK, NOON, Shop
+from tests.serving import DROP, NOON, Shop
 
 if TYPE_CHECKING:
-    from bot.core.db import Database, Transaction
-    from bot.service.model.request import Payment, PaymentRequest
+    from bot.core.db import Transaction
+    from bot.service.rails import Attempt, Rail
+    from bot.service.usecases.paying import Standing
 
 HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
-TILL = Till(SandboxRail(), 900_000)
+
+
+def till(rail: Rail) -> Till:
+    return Till(rail, SandboxExchange(), 900_000)
+
+
+TILL = till(SandboxRail())
 
 
 async def test_two_hundred_payers_of_a_drop_of_twenty(shop: Shop) -> None:
@@ -96,7 +95,8 @@ async def test_what_remains_is_told_of_drops_only(
     await shop.pay(made["id"])
     (row,) = await shop.rows("outbox")
     assert json.loads(row["body"])["remainingUnits"] == remaining
-    assert (row["queue"], row["lane"], row["due_at"]) == ("webhooks", "h.example", NOON)
+    lane = "https://h.example:443/w"
+    assert (row["queue"], row["lane"], row["due_at"]) == ("webhooks", lane, NOON)
 
 
 async def test_a_donation_is_paid_again_and_again(shop: Shop) -> None:
@@ -119,13 +119,14 @@ async def test_a_payment_that_fails_half_way_leaves_nothing(shop: Shop) -> None:
     """Unit, checkout, payment and webhook commit together or not at all."""
 
     class Broken(SandboxRail):
-        def settle(self, checkout_id: str) -> str:
-            raise OSError(checkout_id)
+        def begin(self, tx: Transaction, attempt: Attempt) -> Notice | None:
+            del tx
+            raise OSError(attempt.checkout_id)
 
     made = await shop.create(**DROP, **HOOK)
     order = Order(made["id"], "t" * 32, {})
     with pytest.raises(OSError, match=r"[0-9a-f]{24}"):
-        await shop.db.transaction(lambda tx: paying.pay(tx, Till(Broken(), 1), order, NOON))
+        await shop.db.transaction(lambda tx: paying.pay(tx, till(Broken()), order, NOON))
     assert await shop.get(made["id"]) == made
     for table in ("checkouts", "payments", "outbox"):
         assert await shop.rows(table) == []
@@ -135,27 +136,27 @@ async def test_a_rails_payment_counts_once(shop: Shop) -> None:
     """`(rail, external id)` is unique: a second payment of the same money is undone whole."""
 
     class Repeating(SandboxRail):
-        def settle(self, checkout_id: str) -> str:
-            return "the-same" if checkout_id else ""
+        def begin(self, tx: Transaction, attempt: Attempt) -> Notice | None:
+            del tx
+            return Notice(attempt.checkout_id, "the-same")
 
-    made, till = await shop.create(**DROP), Till(Repeating(), 1)
-    await shop.db.transaction(lambda tx: paying.pay(tx, till, Order(made["id"], "a", {}), NOON))
+    made, same = await shop.create(**DROP), till(Repeating())
+    await shop.db.transaction(lambda tx: paying.pay(tx, same, Order(made["id"], "a", {}), NOON))
     with pytest.raises(sqlite3.IntegrityError):
-        await shop.db.transaction(lambda tx: paying.pay(tx, till, Order(made["id"], "b", {}), NOON))
+        await shop.db.transaction(lambda tx: paying.pay(tx, same, Order(made["id"], "b", {}), NOON))
     assert (await shop.get(made["id"]))["remainingUnits"] == 2
 
 
-def reserve(
-    tx: Transaction, request_id: str, number: int, at: int, lapses_at: int
-) -> PaymentRequest | None:
-    checkout = payments.Checkout(f"c{number}", request_id, f"r{number}", "{}", at, lapses_at)
-    return payments.open_checkout(tx, checkout)
+def reserve(tx: Transaction, request_id: str, number: int, at: int, reservation: int) -> Standing:
+    """Open a checkout whose money never comes."""
+    never = Till(SandboxRail(), SandboxExchange(), reservation)
+    return paying.pay(tx, never, Order(request_id, f"r{number}", {}, Manner.NEVER), at)
 
 
 async def test_a_reservation_holds_its_unit_until_it_lapses(shop: Shop) -> None:
     """Then it returns: to the eye at once, in the row with the next guarded statement."""
     made = await shop.create(expirationType="limit", totalUnits=1)
-    assert shop.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, NOON + 900_000))
+    assert shop.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, 900_000))
     during = await shop.get(made["id"])
     assert (during["remainingUnits"], during["isEnabled"], during["status"]) == (0, False, "active")
     assert (await shop.pay(made["id"])).status_code == 409
@@ -171,7 +172,7 @@ async def test_a_reservation_holds_its_unit_until_it_lapses(shop: Shop) -> None:
 
 async def test_a_lapsed_unit_can_be_taken_out_by_an_edit(shop: Shop) -> None:
     made = await shop.create(expirationType="limit", totalUnits=1)
-    shop.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, NOON + 1000))
+    shop.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, 1000))
     assert (await shop.edit(made["id"], {"decreaseRemainingUnits": 1})).status_code == 409
     shop.clock.pass_(1)
     answer = await shop.edit(made["id"], {"decreaseRemainingUnits": 1})
@@ -182,101 +183,3 @@ async def test_a_request_that_is_not_there_can_not_be_paid(shop: Shop) -> None:
     for order in (Order("0" * 24, "t", {}), Order("x", "t", {})):
         with pytest.raises(NotFound):
             await shop.db.transaction(partial(paying.pay, till=TILL, order=order, now=NOON))
-
-
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["pay", "again", "reserve", "decrease", "end", "revive", "wait"]),
-        st.integers(1, 4),
-    ),
-    max_size=25,
-)
-
-
-class Life:
-    """A request that lives on a real database, beside what must hold of it."""
-
-    def __init__(self, db: Database, total: int) -> None:
-        self.db, self.now, self.number, self.total = db, NOON, 0, total
-        vault = Vault("key")
-        app = db.run(lambda tx: apps.create(tx, vault, "shop", NOON))
-        self.app_id = app.app_id
-        terms = Terms(
-            Kind.LIMIT,
-            Product("Coffee"),
-            (Receiver("alice", 500),),
-            "USD",
-            webhook=Webhook("https://h.example"),
-        )
-        made = db.run(lambda tx: usecases.create(tx, self.caller(), Creation(terms, total), None))
-        self.id = made.id
-        self.paid: dict[str, Payment] = {}
-
-    def caller(self) -> Caller:
-        return Caller(self.app_id, self.now, Policy(LOOPBACK))
-
-    def request(self) -> PaymentRequest:
-        found = self.db.run(lambda tx: requests.find(tx, self.id, self.now))
-        assert found is not None
-        return found
-
-    def step(self, name: str, size: int) -> None:
-        self.number += 1
-        if name == "wait":
-            self.now += size * 1000
-        elif name in {"pay", "again"}:
-            self.pay(f"t{self.number if name == 'pay' else size}")
-        elif name == "reserve":
-            lapses_at = self.now + size * 1000
-            self.db.run(lambda tx: reserve(tx, self.id, self.number, self.now, lapses_at))
-        else:
-            self.edit(name, size)
-
-    def pay(self, token: str) -> None:
-        enabled = self.request().is_enabled(self.now)
-        try:
-            payment = self.db.run(
-                lambda tx: paying.pay(tx, TILL, Order(self.id, token, {}), self.now)
-            )
-        except NotPayable:
-            assert not enabled
-        else:
-            assert enabled or token in self.paid
-            assert self.paid.setdefault(token, payment) == payment
-
-    def edit(self, name: str, size: int) -> None:
-        change = {
-            "decrease": Edit(decrease=size),
-            "end": Edit(expires_at=self.now),
-            "revive": Edit(expires_at=self.now + size * 1000),
-        }[name]
-        try:
-            self.db.run(lambda tx: usecases.edit(tx, self.caller(), self.id, change))
-        except Refused:
-            units = self.request().units
-            assert units is not None
-            assert size > units.remaining
-
-    def check(self) -> None:
-        it = self.request()
-        units = it.units
-        assert units is not None
-        assert 0 <= units.remaining <= self.total
-        assert units.paid == it.paid_count == len(self.paid)
-        owed = self.db.run(lambda tx: tx.query("SELECT body FROM outbox ORDER BY id"))
-        told = [json.loads(row["body"])["transactionId"] for row in owed]
-        assert told == [one.id for one in self.paid.values()]
-
-
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
-@given(total=st.integers(1, 6), steps=STEPS)
-def test_whatever_happens_the_units_balance(
-    tmp_path_factory: pytest.TempPathFactory, total: int, steps: list[tuple[str, int]]
-) -> None:
-    """paid + remaining + reserved + decreased = total, and one webhook a payment."""
-    db = open_database(f"sqlite:///{tmp_path_factory.mktemp('life')}/bot.db")
-    life = Life(db, total)
-    for name, size in steps:
-        life.step(name, size)
-        life.check()
-    db.close()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi import APIRouter, HTTPException
 
-from bot.core import exact
+from bot.core import bodies, exact
 from bot.core.rates import Rate
-from bot.service.api import bodies
 from bot.service.app import create_app
 from bot.service.deps import Service
 from bot.service.usecases import apps
+from tests.knocking import stalling
 from tests.serving import (
     ALL,
     LOOPBACK,
@@ -144,6 +144,14 @@ async def test_email_is_refused_while_no_server_sends_it(shop: Shop) -> None:
     edit = await shop.edit(made["id"], {"notifications": {"email": "a@b.example"}})
     assert code(edit) == (400, "emailUnavailable")
     assert (await shop.edit(made["id"], {"notifications": {"email": None}})).status_code == 200
+
+
+async def test_a_key_whose_request_was_deleted_makes_no_other(shop: Shop) -> None:
+    key = {"Idempotency-Key": "k1"}
+    made = (await shop.seller.post(ALL, json=NEW, headers=key)).json()
+    await shop.seller.delete(f"{ALL}/{made['id']}")
+    assert code(await shop.seller.post(ALL, json=NEW, headers=key)) == (404, "notFound")
+    assert len(await shop.rows("payment_requests")) == 1
 
 
 @pytest.mark.parametrize(
@@ -294,10 +302,6 @@ async def test_a_body_that_stalls_is_refused(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, path: str, kind: str
 ) -> None:
     monkeypatch.setattr(bodies, "BODY_SECONDS", 0.01)
-
-    async def stalling() -> AsyncIterator[bytes]:
-        yield b"{"
-        await asyncio.Event().wait()
 
     async with asyncio.timeout(5):
         answer = await shop.seller.post(path, content=stalling(), headers={"Content-Type": kind})

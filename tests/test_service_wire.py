@@ -152,6 +152,8 @@ RECEIVER = {"sendAmount": 5, "destination": "alice"}
         ({"priceBeforeDiscount": "5"}, "priceBeforeDiscount"),
         ({"priceBeforeDiscount": Decimal("0.001")}, "priceBeforeDiscount"),
         ({"requestedUserData": ["shoeSize"]}, "requestedUserData.0"),
+        ({"notifications": {"email": "nobody"}}, "notifications.email"),
+        ({"notifications": {"email": "a@b\r\nBcc: c@d.example"}}, "notifications.email"),
         ({"requestedUserData": ["email", "email"]}, "requestedUserData"),
         ({"requestedUserData": "email"}, "requestedUserData"),
         ({"redirectUrl": "javascript:alert(1)"}, "redirectUrl"),

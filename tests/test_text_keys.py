@@ -14,7 +14,9 @@ from bot.chat.conversation.answers import COMMANDS
 from bot.chat.conversation.draft import KINDS, STEPS
 from bot.core import errors
 from bot.core.texts import DEFAULT
-from bot.service.model.request import RESERVED, PayerField, Status
+from bot.service.model.checkout import CheckoutState
+from bot.service.model.request import RESERVED, UNPRICED, PayerField, Status
+from bot.service.rails import Manner
 from tests.test_texts import messages
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ TEXTS = messages(DEFAULT)
 
 STATUSES = ("active", "scheduled", "expired", "stopped", "completed", "soldOut")
 PAYER = get_args(PayerField)
-PAGE_STATES = tuple(status for status in Status if status is not Status.ACTIVE)
+PAGE_STATES = (*(status for status in Status if status is not Status.ACTIVE), UNPRICED)
+AWAITED = (CheckoutState.OPEN, CheckoutState.LAPSED, CheckoutState.OVERSOLD)
 REFUSALS = (
     *(errors.InvalidBody, errors.BodyTooLarge, errors.UnsupportedMediaType),
     *(errors.RateLimited, errors.MethodNotAllowed),
@@ -43,6 +46,9 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "line-form-{}": [(kind,) for kind in KINDS],
     "mark-{}": [(status,) for status in STATUSES],
     "page-{}": [(word,) for word in (*PAYER, *PAGE_STATES, *REFUSED)],
+    "page-checkout-{}": [(state,) for state in AWAITED],
+    "page-checkout-{}-why": [(state,) for state in AWAITED],
+    "page-manner-{}": [(manner,) for manner in Manner],
     "page-{}-hint": [(field,) for field in PAYER],
     "page-{}-wrong": [(field,) for field in PAYER],
     "page-{}-why": [(state,) for state in (*PAGE_STATES, RESERVED)],
@@ -64,7 +70,7 @@ NO_KEYS = {"update-{}-{}"}
 VARIABLE = re.compile(r"\{[^{}]*?\$([a-zA-Z][\w-]*)")
 TEMPLATE_KEY = re.compile(r'"(page-[\w-]+)"(?! *~)')
 TEMPLATE_CALL = re.compile(r't\("([\w-]+)"((?:, \w+=[^()]*)?)\)')
-TEMPLATE_COMPOSED = re.compile(r'"(page-)" ~ [\w.]+(?: ~ "([\w-]+)")?')
+TEMPLATE_COMPOSED = re.compile(r'"(page-(?:[\w-]+-)?)" ~ [\w.]+(?: ~ "([\w-]+)")?')
 SHAPE = re.compile(r"(?:[a-z]+-|\{\}-)(?:[a-z-]|\{\})*")
 
 
@@ -109,9 +115,9 @@ def shapes() -> set[str]:
     }
     composed = {shape for shape in found if shape.partition("-")[0] in starts}
     drawn = {
-        f"page-{{}}{end}"
+        f"{start}{{}}{end}"
         for path in TEMPLATES
-        for _, end in TEMPLATE_COMPOSED.findall(path.read_text("utf-8"))
+        for start, end in TEMPLATE_COMPOSED.findall(path.read_text("utf-8"))
     }
     return {shape for shape in composed - NO_KEYS if SHAPE.fullmatch(shape)} | drawn
 

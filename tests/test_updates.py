@@ -21,8 +21,9 @@ from bot.chat.updates import (
     lane_of,
     receive_updates,
 )
-from bot.core import exact
+from bot.core import bodies, exact
 from bot.sandbox.world import TOKEN
+from tests.knocking import stalling
 from tests.peer import CUT, SECONDS, listening_peer, told
 from tests.serving import client
 from tests.telegraph import serving
@@ -270,15 +271,45 @@ async def test_webhook_who_does_not_know_the_secret_is_401_and_nothing_is_stored
     "body",
     [
         *(b"", b"{", b"[]", b"5", b"{}", b'{"update_id": "5"}', b'{"update_id": 5, "message": 1}'),
-        *(b"\xff", b"[" * 100_000, b'{"update_id": NaN}', b" " * (1024 * 1024 + 1)),
+        *(b"\xff", b"[" * 100_000, b'{"update_id": NaN}', b" " * 1024 * 1024),
+        b'{"update_id": 5, "message": {"a": ' + b"[" * 99 + b"]" * 99 + b"}}",
     ],
-    ids=range(11),
+    ids=range(12),
 )
 async def test_webhook_a_malformed_body_is_400_and_nothing_is_stored(
     relay: Relay, telegram: httpx.AsyncClient, body: bytes
 ) -> None:
     answer = await telegram.post(WEBHOOK_PATH, content=body)
     assert (answer.status_code, stored(relay)) == (400, [])
+
+
+async def test_webhook_a_body_above_a_mebibyte_is_413_and_nothing_is_stored(
+    relay: Relay, telegram: httpx.AsyncClient
+) -> None:
+    answer = await telegram.post(WEBHOOK_PATH, content=b" " * (1024 * 1024 + 1))
+    assert (answer.status_code, stored(relay)) == (413, [])
+
+
+async def test_webhook_an_update_as_deep_as_may_be_is_stored(
+    relay: Relay, telegram: httpx.AsyncClient
+) -> None:
+    """And so is one with more text in it than any other body may have."""
+    deep = b'{"update_id": 5, "message": {"a": ' + b"[" * 98 + b"]" * 98 + b"}}"
+    assert (await telegram.post(WEBHOOK_PATH, content=deep)).status_code == 200
+    long = message(6) | {"more": "x" * 100_000}
+    assert (await telegram.post(WEBHOOK_PATH, json=long)).status_code == 200
+    assert stored(relay) == [5, 6]
+
+
+async def test_webhook_a_body_that_stalls_is_400_and_nothing_is_stored(
+    relay: Relay, telegram: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.01)
+
+    with capture_logs() as logs:
+        answer = await telegram.post(WEBHOOK_PATH, content=stalling())
+    assert (answer.status_code, stored(relay)) == (400, [])
+    assert [line["reason"] for line in logs] == ["The body did not arrive in time."]
 
 
 async def test_webhook_what_cannot_be_stored_is_not_answered_200(

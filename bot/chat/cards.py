@@ -72,6 +72,8 @@ class Payment:
     payer: Mapping[str, object] = field(default_factory=dict)
     remaining_units: int | None = None
     total_units: int | None = None
+    reserved_units: int = 0
+    oversold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +247,17 @@ def _payer(payment: Payment, language: str) -> list[str]:
 
 
 def _left_after(payment: Payment, language: str) -> str | None:
+    if payment.oversold:
+        return t(language, "alert-oversold")
     if payment.kind == "oneoff":
         return t(language, "alert-closed")
     if payment.remaining_units is None:
         return None
-    if payment.remaining_units > 0:
-        left, total = payment.remaining_units, payment.total_units
-        if total is None:
-            return t(language, "alert-left", left=left)
-        return t(language, "alert-left-of", left=left, total=total)
-    return t(language, "alert-sold-out")
+    if payment.remaining_units == payment.reserved_units == 0:
+        return t(language, "alert-sold-out")
+    left, total, reserved = payment.remaining_units, payment.total_units, payment.reserved_units
+    if total is None:
+        told = t(language, "alert-left", left=left)
+    else:
+        told = t(language, "alert-left-of", left=left, total=total)
+    return f"{told}\n{t(language, 'card-reserved', reserved=reserved)}" if reserved else told

@@ -58,7 +58,10 @@ BY_CODE: dict[str, type[errors.Refused]] = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A payment request as the server tells it (interface, section 2.2); times in epoch ms."""
+    """A payment request as the server tells it (interface, section 2.2); times in epoch ms.
+
+    `reserved_units` are being paid for, where the server tells.
+    """
 
     id: str
     url: str
@@ -68,10 +71,11 @@ class Answer:
     enabled_at: int | None
     expires_at: int | None
     listing_id: str | None
+    reserved_units: int = 0
 
-    def with_left(self, remaining_units: int) -> Answer:
-        """Give the same request with this many units left."""
-        return replace(self, remaining_units=remaining_units)
+    def with_left(self, remaining_units: int, reserved_units: int) -> Answer:
+        """Give the same request with this many units left, and this many being paid for."""
+        return replace(self, remaining_units=remaining_units, reserved_units=reserved_units)
 
     def to_json(self) -> dict[str, Any]:
         """Give what `from_json` reads."""
@@ -242,6 +246,7 @@ def _answer(data: Any) -> Answer:
             enabled_at=_time(data.get("enabledAt")),
             expires_at=_time(data.get("expiresAt")),
             listing_id=_listing(data),
+            reserved_units=_whole(data.get("reservedUnits")) or 0,
         )
     except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise errors.BadAnswer("the answer is no payment request") from error

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
-from starlette.requests import ClientDisconnect
 
 from bot.chat import store
 from bot.chat.store import Payment
-from bot.core import exact, money, signing
+from bot.core import bodies, money, signing
 from bot.core.errors import (
     BadSignature,
     BodyTooLarge,
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 PATH = "/webhooks/payments"
-LARGEST_BODY = 64 * 1024
 LONGEST_ID = 200
 
 STATUS: dict[type[Refused], int] = {
@@ -77,7 +75,7 @@ class Receiver:
         @router.post(PATH + "/{token}")
         async def receive(token: str, request: Request) -> JSONResponse:
             try:
-                await self._receive(token, request.headers, await _body(request))
+                await self._receive(token, request.headers, await bodies.read(request))
             except Refused as error:
                 log.warning("webhook refused", reason=error.message)
                 return JSONResponse(
@@ -92,7 +90,7 @@ class Receiver:
         listing = await self._db.transaction(lambda tx: store.listing_by_token(tx, token))
         if listing is None:
             raise NotFound("No request of ours has this address.")
-        data = _read(body)
+        data = bodies.parse(body)
         self._prove(headers, body, data)
         payment, left = _payment(data, listing)
         fresh = await self._chat.record_payment(listing, payment, left)
@@ -118,28 +116,6 @@ def _same(told: str, known: str) -> bool:
     return hmac.compare_digest(told.encode("utf-8", "replace"), known.encode())
 
 
-async def _body(request: Request) -> bytes:
-    body = b""
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LARGEST_BODY:
-                raise BodyTooLarge
-    except ClientDisconnect:
-        raise InvalidBody("The body breaks off.") from None
-    return body
-
-
-def _read(body: bytes) -> dict[str, Any]:
-    try:
-        data = exact.loads(body)
-    except ValueError as error:
-        raise InvalidBody("The body is no JSON.") from error
-    if not isinstance(data, dict):
-        raise InvalidBody("The body is no JSON object.")
-    return data
-
-
 def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | None]:
     """Read a webhook's body; amount and what is left may be missing (HandCash sends neither)."""
     request_id = _id(data, "paymentRequestId")
@@ -153,16 +129,18 @@ def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | 
         amount=amount,
         currency=currency,
         payer=payer if isinstance(payer, dict) else {},
+        oversold=data.get("oversold") is True,
+        reserved_units=_units(data, "reservedUnits", listing) or 0,
     )
-    return payment, _left(data, listing)
+    return payment, _units(data, "remainingUnits", listing)
 
 
-def _left(data: Mapping[str, Any], listing: Listing) -> int | None:
-    """Give what is left of a drop; None where that is not told or can't be."""
-    left, units = data.get("remainingUnits"), listing.wish.units
-    if units is None or not isinstance(left, int) or isinstance(left, bool):
+def _units(data: Mapping[str, Any], field: str, listing: Listing) -> int | None:
+    """Give a number of a drop's units; None where that is not told or can't be."""
+    told, units = data.get(field), listing.wish.units
+    if units is None or not isinstance(told, int) or isinstance(told, bool):
         return None
-    return left if 0 <= left <= units else None
+    return told if 0 <= told <= units else None
 
 
 def _id(data: Mapping[str, Any], field: str) -> str:

@@ -186,13 +186,19 @@ def move_chat(tx: Transaction, old: int, new: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A payment as its webhook told it; `amount` in minor units of `currency`."""
+    """A payment as its webhook told it; `amount` in minor units of `currency`.
+
+    `oversold`: it came when no unit was left, so that the seller owes it back. `reserved_units`
+    were being paid for by others.
+    """
 
     request_id: str
     transaction_id: str
     amount: int
     currency: str
     payer: dict[str, Any]
+    oversold: bool = False
+    reserved_units: int = 0
 
 
 def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) -> bool:
@@ -200,8 +206,9 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
     return bool(
         tx.execute(
             "INSERT INTO received_payments"
-            " (request_id, transaction_id, listing_id, amount, currency, body, received_at)"
-            " VALUES (:request, :transaction, :listing, :amount, :currency, :body, :now)"
+            " (request_id, transaction_id, listing_id, amount, currency, body, oversold,"
+            " received_at)"
+            " VALUES (:request, :transaction, :listing, :amount, :currency, :body, :oversold, :now)"
             " ON CONFLICT (request_id, transaction_id) DO NOTHING",
             request=payment.request_id,
             transaction=payment.transaction_id,
@@ -209,6 +216,7 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
             amount=payment.amount,
             currency=payment.currency,
             body=exact.dumps(payment.payer),
+            oversold=int(payment.oversold),
             now=now,
         )
     )

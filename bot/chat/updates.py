@@ -17,10 +17,18 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import structlog
 from fastapi import APIRouter, Request, Response
-from starlette.requests import ClientDisconnect
 
-from bot.core import exact, outbox, outgoing
-from bot.core.errors import BadAnswer, Overloaded, PeerError, Unauthorized, Unreachable
+from bot.core import bodies, exact, outbox, outgoing
+from bot.core.errors import (
+    BadAnswer,
+    BodyTooLarge,
+    InvalidBody,
+    Overloaded,
+    PeerError,
+    Refused,
+    Unauthorized,
+    Unreachable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -166,9 +174,11 @@ def receive_updates(intake: Intake, secret: str) -> APIRouter:
         told = request.headers.get(SECRET_HEADER, "")
         if not hmac.compare_digest(told.encode(), secret.encode()):
             return Response(status_code=401)
-        update = _read(await _body(request))
-        if update is None:
-            return Response(status_code=400)
+        try:
+            update = await _update(request)
+        except Refused as error:
+            log.warning("update refused", reason=error.message)
+            return Response(status_code=413 if isinstance(error, BodyTooLarge) else 400)
         await intake.take([update])
         return Response()
 
@@ -204,22 +214,8 @@ def _refusal(status: int, data: dict[str, Any]) -> PeerError | Unauthorized:
     return Overloaded(told, float(wait) if isinstance(wait, int) else None)
 
 
-async def _body(request: Request) -> bytes:
-    """Give the body; empty for one that is too large or breaks off."""
-    body = b""
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LARGEST_UPDATE:
-                return b""
-    except ClientDisconnect:
-        return b""
-    return body
-
-
-def _read(body: bytes) -> dict[str, Any] | None:
-    try:
-        update = exact.loads(body)
-    except ValueError:
-        return None
-    return update if _is_update(update) else None
+async def _update(request: Request) -> dict[str, Any]:
+    update = bodies.parse(await bodies.read(request, LARGEST_UPDATE))
+    if not _is_update(update):
+        raise InvalidBody("The body is no update.")
+    return update

@@ -257,12 +257,14 @@ class Chat:
         if listing.answer is not None and left is not None:
             known = listing.answer.remaining_units
             least = left if known is None else min(known, left)
-            store.set_answer(tx, listing_id, listing.answer.with_left(least))
+            told = listing.answer.with_left(least, payment.reserved_units)
+            store.set_answer(tx, listing_id, told)
         language = store.language_of(tx, listing.seller_id) or choose(None)
         wish = listing.wish
         card = PaymentCard(
             listing_id, wish.kind, wish.name, payment.amount, payment.currency,
-            payment.payer, left, wish.units,
+            payment.payer, left, wish.units, payment.reserved_units,
+            payment.oversold,
         )  # fmt: skip
         body = said(alert(card, language), language)
         self._put(tx, listing.chat_id, body, lanes.ALERT)
@@ -322,6 +324,7 @@ def card_of(listing: Listing, now: int) -> Card:
         paid_count=listing.paid_count,
         status=status_of(listing, now),
         url=answer.url if answer else "",
+        reserved_units=answer.reserved_units if answer else 0,
     )  # fmt: skip
 
 
@@ -330,7 +333,7 @@ def status_of(listing: Listing, now: int) -> str:
     answer = listing.answer
     if listing.wish.kind == "oneoff" and listing.paid_count:
         return "completed"
-    if listing.wish.kind == "drop" and answer and answer.remaining_units == 0:
+    if answer and answer.remaining_units == answer.reserved_units == 0:
         return "soldOut"
     if listing.state == store.STOPPED:
         return "stopped"

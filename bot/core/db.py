@@ -26,6 +26,8 @@ from bot.core.errors import ConfigProblem, StorageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from bot.core.schema import Step
+
 T = TypeVar("T")
 Row = dict[str, Any]
 
@@ -110,8 +112,8 @@ class Database:
 
     def migrate(self) -> None:
         """Bring the schema to this version; safe beside another process that does it too."""
-        for number, statements in enumerate(schema.MIGRATIONS, start=1):
-            self.run(partial(_migrate, number=number, statements=statements))
+        for number, steps in enumerate(schema.MIGRATIONS, start=1):
+            self.run(partial(_migrate, number=number, steps=steps))
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """`transaction` for code without an event loop: the commands, the start."""
@@ -212,10 +214,13 @@ def _told_apart() -> Iterator[None]:
         raise
 
 
-def _migrate(tx: Transaction, number: int, statements: tuple[str, ...]) -> None:
+def _migrate(tx: Transaction, number: int, steps: tuple[Step, ...]) -> None:
     tx.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)")
     if tx.one("SELECT number FROM migrations WHERE number = :number", number=number):
         return
-    for statement in statements:
-        tx.execute(statement)
+    for step in steps:
+        if isinstance(step, str):
+            tx.execute(step)
+        else:
+            step(tx)
     tx.execute("INSERT INTO migrations (number) VALUES (:number)", number=number)

@@ -7,6 +7,7 @@ BotError
 ├── ConfigProblem          one thing wrong with one setting
 ├── ConfigError            all of them together
 ├── ForbiddenAddress       an address that webhooks may not reach
+├── MailRefused            an e-mail that the mail server did not take
 ├── StorageError           the database can't be used just now: locked, full, read-only
 ├── Refused                the caller asked for what can't be done
 │   ├── InvalidBody            400 invalidBody
@@ -76,6 +77,19 @@ class ConfigError(BotError):
 
 class ForbiddenAddress(BotError):
     """An address that webhooks may not reach; the message says which and why."""
+
+
+class MailRefused(BotError):
+    """An e-mail that the mail server did not take; `told` says it to the operator, in 1 KiB.
+
+    `final` where trying again is of no use; `code` of the server's answer, where there was one.
+    """
+
+    def __init__(self, told: str, *, final: bool = False, code: int | None = None) -> None:
+        super().__init__(told)
+        self.told = told
+        self.final = final
+        self.code = code
 
 
 class StorageError(BotError):

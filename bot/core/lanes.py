@@ -28,6 +28,18 @@ FIRST_DUE = (
     "SELECT priority, due_at FROM outbox WHERE queue = :queue AND lane = :lane"
     " AND state = 'waiting' ORDER BY due_at, id LIMIT 1"
 )
+OF_CLASS = (
+    "SELECT * FROM (SELECT lane, priority, open_at FROM lanes WHERE queue = :queue"
+    " AND priority = {0} AND open_at <= :by AND paused IS NULL AND waits_for IS NULL"
+    " ORDER BY open_at LIMIT :most) AS class{0}"
+)
+# A part for each priority, for within one the index ends where the time does.
+OPEN = " UNION ALL ".join(OF_CLASS.format(priority) for priority in PRIORITIES)
+OPEN_LANES = f"{OPEN} ORDER BY priority, open_at LIMIT :most"
+NEXT_OPEN = f"{OPEN} ORDER BY open_at LIMIT 1"
+
+FOREVER = 2**63 - 1
+"""Later than every time, as BIGINT columns go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,8 @@ class Queue:
 
     `ordered`: a lane's head that must wait holds up its lane, as far as messages of its
     priority go. `width`: messages of a lane under way at once, unless
-    `lane_width` knows another for it.
+    `lane_width` knows another for it. Lanes of which `group` says the same have no more than
+    `group_width` under way together; those of which it says None are in no group.
     Settled messages are dropped unless `keep` says that somebody looks at them.
     """
 
@@ -72,6 +85,8 @@ class Queue:
     pace: Pace | None = None
     lane_pace: Callable[[str], Pace | None] = field(default=lambda _lane: None)
     lane_width: Callable[[str], int | None] = field(default=lambda _lane: None)
+    group: Callable[[str], str | None] | None = None
+    group_width: int = 32
 
     def room(self, lane: str) -> int:
         """How many messages of this lane may be under way at once."""
@@ -116,30 +131,21 @@ def resume(tx: Transaction, queue: Queue, lane: str) -> None:
 
 
 def next_open(tx: Transaction, queue: Queue, now: int) -> int | None:
-    """When the next message may be claimed, in epoch ms; None where none waits."""
-    row = tx.one(
-        "SELECT MIN(open_at) AS open_at, (SELECT arrival_at FROM lanes"
-        " WHERE queue = :queue AND lane = :whole) AS arrival_at"
-        " FROM lanes WHERE queue = :queue AND open_at IS NOT NULL AND paused IS NULL",
-        queue=queue.name,
-        whole=WHOLE_QUEUE,
-    )
-    if row is None or row["open_at"] is None:
-        return None
-    pace = queue.pace
-    paced = pace.next_at(pace.sensible(row["arrival_at"] or 0, now)) if pace else 0
-    return max(int(row["open_at"]), paced)
+    """When the next message may be claimed, in epoch ms; None where none waits for a time."""
+    row = tx.one(NEXT_OPEN, queue=queue.name, by=FOREVER, most=1)
+    return max(int(row["open_at"]), _paced(tx, queue, now)) if row else None
 
 
-def open_lanes(tx: Transaction, queue: Queue, now: int, room: int) -> list[str]:
-    rows = tx.query(
-        "SELECT lane FROM lanes WHERE queue = :queue AND open_at <= :now AND paused IS NULL"
-        " ORDER BY priority, open_at LIMIT :room",
-        queue=queue.name,
-        now=now,
-        room=room,
-    )
-    return [row["lane"] for row in rows]
+def _paced(tx: Transaction, queue: Queue, now: int) -> int:
+    """When the pace of the whole queue lets a message go; 0 where it has none."""
+    if queue.pace is None:
+        return 0
+    return queue.pace.next_at(queue.pace.sensible(_arrival(tx, queue, WHOLE_QUEUE), now))
+
+
+def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[str]:
+    """Give the lanes that may be claimed from, the urgent first, then who waits longest."""
+    return [row["lane"] for row in tx.query(OPEN_LANES, queue=queue.name, by=now, most=most)]
 
 
 def take_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
@@ -202,10 +208,13 @@ def heads(tx: Transaction, queue: Queue, lane: str) -> list[Row]:
 
 
 def set_right(tx: Transaction, queue: Queue, now: int) -> None:
-    """After a start: let nothing wait for a time that only a clock that ran ahead has seen."""
+    """After a start: let nothing wait for a time that only a clock that ran ahead has seen.
+
+    A delay that was meant stays, counted from now.
+    """
     tx.execute(
-        "UPDATE outbox SET due_at = :now"
-        " WHERE queue = :queue AND state = 'waiting' AND attempts = 0 AND due_at > :now",
+        "UPDATE outbox SET due_at = :now + (due_at - created_at), created_at = :now"
+        " WHERE queue = :queue AND state = 'waiting' AND created_at > :now",
         queue=queue.name,
         now=now,
     )
@@ -243,7 +252,7 @@ def reopen(tx: Transaction, queue: Queue, lane: str) -> None:
         paced = pace.next_at(state["arrival_at"]) if pace else 0
         open_at = max(head["due_at"], state["held_until"], paced)
     tx.execute(
-        "UPDATE lanes SET open_at = :open_at, priority = :priority"
+        "UPDATE lanes SET open_at = :open_at, priority = :priority, waits_for = NULL"
         " WHERE queue = :queue AND lane = :lane",
         queue=queue.name,
         lane=lane,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact, lanes
-from bot.core.lanes import REPLY
+from bot.core.groups import Groups
+from bot.core.lanes import FOREVER, REPLY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,17 +63,22 @@ def put(
     *,
     key: str | None = None,
     priority: int = REPLY,
+    due_at: int | None = None,
 ) -> bool:
-    """Put a message; False where `key` was put before, and then nothing changes."""
+    """Put a message, to go from `due_at` on where that is later than now (epoch ms).
+
+    False where `key` was put before, and then nothing changes.
+    """
     fresh = tx.execute(
         "INSERT INTO outbox (id, queue, lane, priority, body, state, due_at, created_at)"
-        " VALUES (:id, :queue, :lane, :priority, :body, 'waiting', :now, :now)"
+        " VALUES (:id, :queue, :lane, :priority, :body, 'waiting', :due_at, :now)"
         " ON CONFLICT (id) DO NOTHING",
         id=key or new_id(now),
         queue=queue.name,
         lane=lane,
         priority=priority,
         body=exact.dumps(body),
+        due_at=max(now, due_at or now),
         now=now,
     )
     if fresh:
@@ -83,32 +89,41 @@ def put(
 
 def claim(tx: Transaction, queue: Queue, now: int, room: int) -> list[Message]:
     """Lease up to `room` messages that may go now, in order of priority, then of waiting."""
-    _expire(tx, queue, now)
+    _take_back(tx, queue, now)
+    groups = Groups(tx, queue)
+    groups.admit()
     claimed: list[Message] = []
-    for lane in lanes.open_lanes(tx, queue, now, room):
-        for row in _candidates(tx, queue, lane, now):
+    for lane in lanes.open_lanes(tx, queue, now, room + groups.passed):
+        if len(claimed) == room:
+            break
+        free = groups.free(lane)
+        if free == 0:
+            groups.park(lane)
+            continue
+        for row in _candidates(tx, queue, lane, now)[:free]:
             if len(claimed) == room or not lanes.take_turn(tx, queue, lane, now):
                 break
             claimed.append(_lease(tx, row, now + queue.lease))
+            groups.take(lane)
         lanes.reopen(tx, queue, lane)
     return claimed
 
 
-def done(tx: Transaction, queue: Queue, message: Message, now: int) -> None:
+def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
     """Settle a message that reached its end.
 
-    Like `retry` and `bury`, it changes nothing once the lease has run out and the message
-    belongs to another attempt.
+    Like `retry` and `bury`, it is False and changes nothing once the lease has run out and the
+    message belongs to another attempt.
     """
     if queue.keep:
-        _settle(tx, message, "done", now, None)
-    else:
-        tx.execute(
-            "DELETE FROM outbox WHERE id = :id AND state = 'leased' AND attempts = :attempts",
-            id=message.id,
-            attempts=message.attempts,
-        )
-    lanes.reopen(tx, queue, message.lane)
+        return _settle(tx, queue, message, "done", now=now, note=None)
+    ours = tx.execute(
+        "DELETE FROM outbox WHERE id = :id AND state = 'leased' AND attempts = :attempts",
+        id=message.id,
+        attempts=message.attempts,
+    )
+    _go_on(tx, queue, {message.lane})
+    return bool(ours)
 
 
 def retry(
@@ -119,9 +134,9 @@ def retry(
     note: str,
     *,
     uncertain: bool = False,
-) -> None:
+) -> bool:
     """Give a message back, to be claimed again from `due_at` on."""
-    tx.execute(
+    ours = tx.execute(
         "UPDATE outbox SET state = 'waiting', due_at = :due_at, note = :note, leased_until = NULL,"
         " uncertain = :uncertain"
         " WHERE id = :id AND state = 'leased' AND attempts = :attempts",
@@ -131,13 +146,13 @@ def retry(
         note=note,
         uncertain=int(uncertain or message.uncertain),
     )
-    lanes.reopen(tx, queue, message.lane)
+    _go_on(tx, queue, {message.lane})
+    return bool(ours)
 
 
-def bury(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> None:
+def bury(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
     """Settle a message that never will reach its end; it is kept for the operator."""
-    _settle(tx, message, "dead", now, note)
-    lanes.reopen(tx, queue, message.lane)
+    return _settle(tx, queue, message, "dead", now=now, note=note)
 
 
 def move(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
@@ -171,15 +186,9 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
 
 def recover(tx: Transaction, queue: Queue, now: int) -> int:
     """At the start: what a process that is gone had leased comes again; how many."""
-    rows = tx.query(
-        "UPDATE outbox SET state = 'waiting', leased_until = NULL, uncertain = 1"
-        " WHERE queue = :queue AND state = 'leased' RETURNING lane",
-        queue=queue.name,
-    )
-    for lane in {row["lane"] for row in rows}:
-        lanes.reopen(tx, queue, lane)
+    taken = _take_back(tx, queue, FOREVER)
     lanes.set_right(tx, queue, now)
-    return len(rows)
+    return taken
 
 
 def forget(tx: Transaction, queue: Queue, before: int) -> int:
@@ -191,15 +200,25 @@ def forget(tx: Transaction, queue: Queue, before: int) -> int:
     )
 
 
-def _expire(tx: Transaction, queue: Queue, now: int) -> None:
+def _take_back(tx: Transaction, queue: Queue, until: int) -> int:
+    """Let what is leased no longer than `until` wait again, its outcome not known; how many."""
     rows = tx.query(
         "UPDATE outbox SET state = 'waiting', leased_until = NULL, uncertain = 1"
-        " WHERE queue = :queue AND state = 'leased' AND leased_until <= :now RETURNING lane",
+        " WHERE queue = :queue AND state = 'leased' AND leased_until <= :until RETURNING lane",
         queue=queue.name,
-        now=now,
+        until=until,
     )
-    for lane in {row["lane"] for row in rows}:
+    if rows:
+        _go_on(tx, queue, {row["lane"] for row in rows})
+    return len(rows)
+
+
+def _go_on(tx: Transaction, queue: Queue, names: set[str]) -> None:
+    """Let lanes go on that have fewer messages under way, and who waited for them."""
+    groups = Groups(tx, queue)
+    for lane in names:
         lanes.reopen(tx, queue, lane)
+        groups.settled(lane)
 
 
 def _candidates(tx: Transaction, queue: Queue, lane: str, now: int) -> list[Row]:
@@ -228,8 +247,10 @@ def _lease(tx: Transaction, row: Row, until: int) -> Message:
     )
 
 
-def _settle(tx: Transaction, message: Message, state: str, now: int, note: str | None) -> None:
-    tx.execute(
+def _settle(
+    tx: Transaction, queue: Queue, message: Message, state: str, *, now: int, note: str | None
+) -> bool:
+    ours = tx.execute(
         "UPDATE outbox SET state = :state, settled_at = :now, note = :note, leased_until = NULL"
         " WHERE id = :id AND state = 'leased' AND attempts = :attempts",
         id=message.id,
@@ -238,3 +259,5 @@ def _settle(tx: Transaction, message: Message, state: str, now: int, note: str |
         now=now,
         note=note,
     )
+    _go_on(tx, queue, {message.lane})
+    return bool(ours)

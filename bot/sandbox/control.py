@@ -24,7 +24,7 @@ _OWN_PAGES = (None, "same-origin", "none")  # Sec-Fetch-Site; None from clients 
 
 def routes(world: World) -> list[Route]:
     """List the routes below `/chat/api/`."""
-    reads = {"state": _state, "events": _events, "calls": _calls}
+    reads = {"state": _state, "events": _events, "calls": _calls, "mails": _mails}
     listed = [
         Route(f"/chat/api/{name}", _handler(world, read), methods=["GET"])
         for name, read in reads.items()
@@ -67,6 +67,10 @@ async def _calls(world: World, request: Request) -> Json:
     methods = request.query_params.getlist("method")
     chosen = [call for call in world.calls if not methods or call.method in methods]
     return {"calls": [views.call(one) for one in chosen]}
+
+
+async def _mails(world: World, _request: Request) -> Json:
+    return world.mails.json()
 
 
 async def _photo(world: World, request: Request) -> Json:

@@ -14,7 +14,8 @@ from bot.sandbox.world import World
 _STATIC = Path(__file__).with_name("static")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
@@ -22,6 +23,13 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+_MAIL_POLICY = (
+    "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; "
+    "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+"""An e-mail brings its styles along, as all do; it loads nothing, runs nothing, is nobody."""
+
 _ASSETS = {path.name: path for path in _STATIC.iterdir() if path.suffix != ".html"}
 
 
@@ -30,6 +38,7 @@ def routes(world: World) -> list[BaseRoute]:
     return [
         Route("/chat", _index, methods=["GET"]),
         Route("/chat/assets/{name:str}", _asset, methods=["GET"]),
+        Route("/chat/mails/{number:int}", _mail(world), methods=["GET"]),
         Route("/chat/files/{file_id:str}", _files(world), methods=["GET"]),
     ]
 
@@ -43,6 +52,17 @@ async def _asset(request: Request) -> Response:
     if path is None:
         return Response("Not found", 404, _HEADERS)
     return FileResponse(path, headers=_HEADERS)
+
+
+def _mail(world: World) -> Callable[[Request], Any]:
+    async def show(request: Request) -> Response:
+        mail = world.mails.find(request.path_params["number"])
+        if mail is None:
+            return Response("Not found", 404, _HEADERS)
+        headers = _HEADERS | {"Content-Security-Policy": _MAIL_POLICY}
+        return Response(mail.html, headers=headers, media_type="text/html")
+
+    return show
 
 
 def _files(world: World) -> Callable[[Request], Any]:

@@ -14,6 +14,7 @@ from bot.sandbox.faults import Faults
 from bot.sandbox.feed import Feed
 from bot.sandbox.files import Files
 from bot.sandbox.limits import Limiter, Limits
+from bot.sandbox.mail import Mails
 from bot.sandbox.model import (
     CallbackQuery,
     Chat,
@@ -75,6 +76,7 @@ class World:
         self.bell = Bell()
         self.faults = Faults()
         self.files = Files()
+        self.mails = Mails()
         self.profile = Profile()
         self.limiter = Limiter(limits or Limits())
         self.users: dict[int, User] = {}
@@ -169,6 +171,12 @@ class World:
         message.inline_message_id = secrets.token_urlsafe(20)
         self.inline_messages[message.inline_message_id] = message
         return message.inline_message_id
+
+    def deliver(self, content: bytes, recipients: tuple[str, ...]) -> None:
+        """Keep an e-mail, and tell everybody's page. Errors: as for Mails.add."""
+        mail = self.mails.add(content, recipients, int(self.now()))
+        self.feed.add("mail", 0, mail=mail.id)
+        self.bell.ring()
 
     def push(self, kind: str, body: Json) -> None:
         """Send the bot an update."""

@@ -8,11 +8,10 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
 from bot.core import errors
 from bot.core.errors import Refused
-from bot.service.api import answering, docs, public, routes
+from bot.service.api import answering, deliveries, docs, public, routes
 from bot.service.api.answering import Internal
 from bot.service.api.calls import Doors
 from bot.service.page import render
@@ -36,7 +35,7 @@ HTTP_REFUSALS: dict[int, type[Refused]] = {
 }
 
 
-ROUTERS = (public.router, routes.router, pages.router, docs.router)
+ROUTERS = (public.router, routes.router, deliveries.router, pages.router, docs.router)
 
 
 def create_app(service: Service) -> FastAPI:
@@ -54,7 +53,6 @@ def create_app(service: Service) -> FastAPI:
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _wrong_parameter)
-    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _bug)
     return app
 
@@ -97,11 +95,6 @@ def _allowed(path: str) -> str:
 
 async def _wrong_parameter(request: Request, error: Any) -> Response:
     return _answer(request, reading.refused(error.errors(), strip=1))
-
-
-async def _gone(request: Request, _error: Exception) -> Response:
-    """Answer who hung up before the body was whole, though nobody hears it: it is no bug."""
-    return _answer(request, errors.InvalidBody("The body broke off."))
 
 
 async def _bug(request: Request, _error: Exception) -> Response:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.core.addresses import AllowList
+from bot.service.exchange import Exchange, SandboxExchange
 from bot.service.rails import Rail, SandboxRail
 from bot.service.usecases.paying import Till
 from bot.service.usecases.requests import Policy
@@ -22,7 +23,7 @@ class Service:
     """Everything that the API and the pay page need.
 
     `now` gives UTC epoch ms, `public_url` has no slash at its end, `reservation` is in ms;
-    a rate of None is no limit.
+    a rate of None is no limit, `mails` says whether e-mail can be sent.
     """
 
     db: Database
@@ -31,6 +32,8 @@ class Service:
     embedded_app_id: str | None = None
     allow: AllowList = field(default_factory=AllowList)
     rail: Rail = field(default_factory=SandboxRail)
+    exchange: Exchange = field(default_factory=SandboxExchange)
+    mails: bool = False
     reservation: int = 900_000
     api_rate: Rate | None = None
     payer_rate: Rate | None = None
@@ -38,9 +41,9 @@ class Service:
     @property
     def policy(self) -> Policy:
         """Give what callers are allowed."""
-        return Policy(self.allow, self.embedded_app_id)
+        return Policy(self.allow, self.exchange, self.embedded_app_id, self.mails)
 
     @property
     def till(self) -> Till:
         """Give how payments are taken."""
-        return Till(self.rail, self.reservation)
+        return Till(self.rail, self.exchange, self.reservation)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +12,14 @@ from fastapi import FastAPI
 
 from bot.chat.client import Client
 from bot.chat.receiver import Proof
-from bot.core import lanes, outbox, vault
-from bot.core.addresses import AllowList
+from bot.core import vault
 from bot.core.db import open_database, sqlite_path
 from bot.core.errors import BotError, StorageError
 from bot.core.ops import CountRequests, EndQuietly, Ops, storage_trouble
 from bot.core.vault import Vault
-from bot.core.worker import Worker
-from bot.service.app import create_app
-from bot.service.deps import Service
-from bot.service.notify import Notifier
-from bot.service.usecases import apps
-from bot.service.usecases.deliveries import WEBHOOKS
 from bot.service.usecases.requests import INTERNAL_HOST
-from bot.wiring.process import WebServer, listen, loopback, stop_signals
+from bot.wiring.process import WebServer, listen, loopback, open_many_files, stop_signals
+from bot.wiring.service import ServiceSide
 from bot.wiring.telegram import TelegramSide
 
 if TYPE_CHECKING:
@@ -37,6 +30,7 @@ if TYPE_CHECKING:
 
     from bot.config import Settings
     from bot.core.db import Database
+    from bot.core.worker import Worker
 
 log = structlog.get_logger()
 
@@ -45,8 +39,6 @@ SERVER_PATIENCE = 2.0
 """Seconds that a stop lets what is under way finish: ten in all with what comes after."""
 
 SWEEP_SECONDS = 3600.0
-DELIVERIES_KEPT = 30 * 24 * 3600 * 1000
-"""Milliseconds that settled webhooks can be looked at."""
 
 
 def now() -> int:
@@ -95,9 +87,11 @@ class Application:
         self._workers: list[Worker] = []
         self._db = open_database(settings.database_url)
         self._vault = open_vault(settings, self._db)
+        open_many_files()
         self._socket = listen(settings.host, settings.port)
         self._ops = Ops(self._db, _secret(settings.metrics_token))
-        self._app = FastAPI(openapi_url=None) if settings.payments_url else self._serve()
+        self._service = self._serve()
+        self._app = self._service.app if self._service else FastAPI(openapi_url=None)
         self._app.router.routes.extend(routes)
         self._app.include_router(self._ops.router())
         self._app.add_exception_handler(StorageError, storage_trouble)
@@ -169,39 +163,28 @@ class Application:
         self._db.close()
         log.info("stopped")
 
-    def _serve(self) -> FastAPI:
-        """Put the embedded payment request service together."""
-        settings = self._settings
-        own = self._db.run(lambda tx: apps.ensure_embedded_app(tx, self._vault, now()))
-        self._own = own
-        allow = AllowList.parse(settings.webhook_allow)
-        notifier = Notifier(self._db, self._vault, now, allow, internal={INTERNAL_HOST: self._here})
-        self._workers.append(Worker(self._db, notifier.job, now))
-        self._closers.append(notifier.close)
-        service = Service(
-            db=self._db,
-            now=now,
-            public_url=settings.url,
-            embedded_app_id=own.app_id,
-            allow=allow,
-            reservation=settings.reservation_seconds * 1000,
-            api_rate=settings.api_rate,
-            payer_rate=settings.payer_rate,
-        )
-        return create_app(service)
+    def _serve(self) -> ServiceSide | None:
+        """Put the embedded service together, unless another server takes its place."""
+        if self._settings.payments_url:
+            return None
+        side = ServiceSide(self._settings, self._db, self._vault, now, self._here)
+        self._workers.extend(side.workers)
+        self._closers.extend(side.closers)
+        return side
 
     def _talk(self) -> TelegramSide:
         """Put the Telegram side together, with the service it is to use."""
         settings = self._settings
-        if settings.payments_url:
+        if self._service is None:
             app_id, app_secret = settings.app_id or "", _secret(settings.app_secret) or ""
-            base, receiver = settings.payments_url, settings.url
+            base, receiver = settings.payments_url or "", settings.url
             proof = Proof(app_secret, _secret(settings.webhook_secret))
         else:
             host, port = self._here()
-            app_id, app_secret = self._own.app_id, self._own.app_secret
+            own = self._service.own
+            app_id, app_secret = own.app_id, own.app_secret
             base, receiver = f"http://{host}:{port}", f"http://{INTERNAL_HOST}"
-            proof = Proof(app_secret, self._own.webhook_secret)
+            proof = Proof(app_secret, own.webhook_secret)
         side = TelegramSide(
             settings, self._db, self._vault, now,
             client=Client(base, app_id, app_secret), proof=proof, receiver=receiver,
@@ -226,11 +209,9 @@ class Application:
             await asyncio.sleep(SWEEP_SECONDS)
 
     async def _sweep_once(self, moment: int) -> None:
-        before = moment - DELIVERIES_KEPT
-        await self._db.transaction(partial(outbox.forget, queue=WEBHOOKS, before=before))
-        await self._db.transaction(partial(lanes.sweep, queue=WEBHOOKS, now=moment))
-        if self._chat is not None:
-            await self._chat.sweep(moment)
+        for side in (self._service, self._chat):
+            if side is not None:
+                await side.sweep(moment)
 
 
 def _secret(value: SecretStr | None) -> str | None:

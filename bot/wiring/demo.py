@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
 from bot.sandbox import people
+from bot.sandbox.mailbox import Mailbox
 from bot.sandbox.server import routes
 from bot.sandbox.world import TOKEN, World
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from bot.config import Settings
 
 DEMO_DATABASE = "sqlite:///data/demo.db"
+DEMO_SENDER = "Payment Requests <payments@demo.example>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +35,28 @@ class Stage:
 
 
 def prepare(settings: Settings) -> Stage:
-    """Set the stage; the operator's own database is left alone unless it is named."""
+    """Set the stage, in the running event loop.
+
+    The operator's own database and mail server are used only where they are named.
+    """
     world = World()
     people.cast(world)
     here = f"http://127.0.0.1:{settings.port}"
     chosen = "database_url" in settings.model_fields_set
-    changes = {
+    changes: dict[str, object] = {
         "bot_token": SecretStr(TOKEN),
         "telegram_api_url": here,
         "telegram_mode": "polling",
         "database_url": settings.database_url if chosen else DEMO_DATABASE,
     }
-    return Stage(settings.model_copy(update=changes), routes(world), world.close, f"{here}/chat")
+    closers = [world.close]
+    if settings.smtp_url is None:
+        mailbox = Mailbox(world)
+        mailbox.open()
+        closers.append(mailbox.close)
+        changes |= {"smtp_url": SecretStr(mailbox.url), "smtp_from": DEMO_SENDER}
+
+    async def close() -> None:
+        await asyncio.gather(*(closer() for closer in closers))
+
+    return Stage(settings.model_copy(update=changes), routes(world), close, f"{here}/chat")

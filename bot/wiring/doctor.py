@@ -11,16 +11,19 @@ from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
 from bot.core.db import open_database
-from bot.core.errors import BotError, PeerError, Refused
+from bot.core.errors import BotError, MailRefused, PeerError, Refused
+from bot.core.smtp import parse_server
 
 if TYPE_CHECKING:
     from bot.config import Settings
 
 from bot.chat.client import Client
+from bot.service.mail import LOGIN_WRONG, Mailer
 from bot.wiring.application import open_vault
 from bot.wiring.process import loopback
 
 PATIENCE = httpx.Timeout(5.0)
+MAIL_PATIENCE = 10.0  # seconds; mail servers hold back their greeting to tell spammers
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ async def examine(settings: Settings) -> list[Finding]:
         *_public_url(settings),
         await _reached(settings),
         *await _payments(settings),
+        *await _mail(settings),
     ]
 
 
@@ -131,3 +135,25 @@ async def _payments(settings: Settings) -> list[Finding]:
     finally:
         await client.close()
     return [Finding("PAYMENTS_URL", well=True, text=settings.payments_url)]
+
+
+async def _mail(settings: Settings) -> list[Finding]:
+    """Go as far with the mail server as one can without a letter; none is needed."""
+    if settings.payments_url is not None:
+        return []
+    if settings.smtp_url is None:
+        return [Finding("SMTP_URL", well=True, text="not set, so e-mail notifications are refused")]
+    server = parse_server(settings.smtp_url.get_secret_value())
+    try:
+        await Mailer(server, timeout=MAIL_PATIENCE).check()
+    except MailRefused as error:
+        return [Finding("SMTP_URL", well=False, text=f"{error.told}; {_advice(error.code)}")]
+    return [Finding("SMTP_URL", well=True, text=f"{server.name} lets us in")]
+
+
+def _advice(code: int | None) -> str:
+    if code is None:
+        return "look at its host and port, and whether this machine may reach it"
+    if code in LOGIN_WRONG:
+        return "look at the user and the password"
+    return "ask whoever runs it"

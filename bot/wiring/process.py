@@ -7,6 +7,7 @@ import contextlib
 import errno
 import ipaddress
 import os
+import resource
 import signal
 import socket
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from bot.core.errors import ConfigError
+from bot.wiring.protocol import BoundedProtocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 BACKLOG = 2048
+MOST_FILES = 65_536
+"""Open files that we ask for, each connection being one; systems often grant 1,024 unasked."""
+
 OF_THE_PORT = (errno.EADDRINUSE, errno.EACCES)
 
 
@@ -36,8 +41,10 @@ class WebServer(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                http=BoundedProtocol,
+                ws="none",
                 proxy_headers=True,
-                forwarded_allow_ips=list(proxies),
+                forwarded_allow_ips=[_network(proxy) for proxy in proxies],
                 timeout_graceful_shutdown=int(patience),
             )
         )
@@ -46,6 +53,19 @@ class WebServer(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave the signals to the application."""
         yield
+
+
+def _network(proxy: str) -> str:
+    """Write a network as uvicorn reads it, which takes 10.0.0.1/8 for a name and trusts nobody."""
+    return proxy if proxy == "*" else str(ipaddress.ip_network(proxy, strict=False))
+
+
+def open_many_files() -> None:
+    """Let this process have as many open files as it may ask for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 @contextlib.contextmanager

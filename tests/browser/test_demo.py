@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import re
 from contextlib import asynccontextmanager
@@ -14,8 +15,8 @@ import zxingcpp
 from PIL import Image
 from playwright.async_api import Page, async_playwright, expect
 
-from tests.stage import QUICK, Process, process
-from tests.test_sandbox_page import CHROMIUM, FLAGS, HAS_BROWSER
+from tests.chatpage import CHROMIUM, FLAGS, HAS_BROWSER
+from tests.stage import QUICK, Process, finished, process
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -182,3 +183,64 @@ async def test_what_was_said_is_there_when_the_page_is_opened_again(
         await expect(card).to_be_visible()
         await card.get_by_role("button", name="Stop").click()
         await expect(from_bot(page, "Stopped")).to_be_visible()
+
+
+async def test_a_payment_told_by_e_mail_is_read_in_the_page(demo: Process, tmp_path: Path) -> None:
+    """An application of one's own, a mail for its payment, the receipt by the mail's link."""
+    async with browsing(demo, tmp_path, viewport=PHONE, color_scheme="dark") as page:
+        await page.goto("/chat")
+        await page.get_by_role("button", name="Back to chats").click()
+        await page.get_by_role("button", name="E-mails None sent yet").click()
+        paid = await paid_by_form(demo, await told_by_email(demo, tmp_path))
+        emails = page.get_by_role("list", name="E-mails sent")
+        await emails.get_by_role("button", name="$5.00 for Tea & <b>cake</b>").click()
+        letter = page.frame_locator("iframe")
+        await expect(letter.get_by_role("heading", name="$5.00 received")).to_be_visible()
+        await expect(letter.get_by_text("Tea & <b>cake</b>")).to_be_visible()
+        assert await fits(page)
+        async with page.expect_popup() as opening:
+            await letter.get_by_role("link", name="Open the receipt").click()
+        receipt = await opening.value
+        await expect(receipt.get_by_role("heading", name="Paid")).to_be_visible()
+        assert receipt.url == f"{demo.url}{paid}"
+
+
+async def told_by_email(demo: Process, folder: Path) -> str:
+    """A new request that is to be told of by e-mail; its pay path."""
+    code, out, _ = await finished(folder, "apps", "create", "shop")
+    assert code == 0
+    given = dict(line.split("=", 1) for line in out)
+    demo.secrets |= {given["APP_SECRET"], given["WEBHOOK_SECRET"]}
+    body = {
+        "product": {"name": "Tea & <b>cake</b>"},
+        "instrumentCurrencyCode": "USD",
+        "receivers": [{"sendAmount": 5, "destination": "alice"}],
+        "notifications": {"email": "seller@example.org"},
+        "expirationType": "onPaymentCompleted",
+    }
+    headers = {"App-Id": given["APP_ID"], "App-Secret": given["APP_SECRET"]}
+    async with httpx.AsyncClient(base_url=demo.url, headers=headers, trust_env=False) as http:
+        made = await http.post("/v3/paymentRequests", json=body)
+    assert made.status_code == 200, made.text
+    return urlsplit(str(made.json()["paymentRequestUrl"])).path
+
+
+async def paid_by_form(demo: Process, path: str) -> str:
+    """Pay as a browser without scripts would; the path of the receipt."""
+    async with httpx.AsyncClient(base_url=demo.url, trust_env=False) as http:
+        form = (await http.get(path)).text
+        (token,) = re.findall(r'name="token" value="([^"]+)"', form)
+        answer = await http.post(path, data={"token": token})
+    assert answer.status_code == 303
+    return urlsplit(answer.headers["location"]).path
+
+
+async def test_the_demo_stops_in_time_with_a_mail_client_on_the_line(demo: Process) -> None:
+    async with httpx.AsyncClient(base_url=demo.url, trust_env=False) as http:
+        address = (await http.get("/chat/api/mails")).json()["address"]
+    server = urlsplit(address)
+    reader, writer = await asyncio.open_connection(server.hostname, server.port)
+    assert (await reader.readline()).startswith(b"220 ")
+    assert await demo.stop() == 0
+    assert await reader.read() == b""
+    writer.close()

@@ -3,6 +3,7 @@
 import { get, post } from "./api.js";
 import { Composer } from "./composer.js";
 import { alertBox, byId, clock, copy, day, element, hue, initials, toast } from "./dom.js";
+import { Mails } from "./mails.js";
 import { dayItem, messageItem, summary } from "./messages.js";
 
 const TYPING_SHOWN = 5000;
@@ -14,6 +15,7 @@ class App {
     this.chat = null;
     this.epoch = 0;
     this.composer = new Composer(this);
+    this.mails = new Mails(this);
     this.stuck = true; // to the newest message, until somebody scrolls away from it
     byId("scroller").addEventListener("scroll", () => { this.stuck = this.nearEnd(); });
     const grown = new ResizeObserver(() => this.stuck && this.toEnd());
@@ -48,7 +50,10 @@ class App {
     this.showPeople(state.people);
     const open = this.chats.get(this.chat?.id) || this.privateChat();
     const first = !this.chat;
-    this.open(open.id, { reveal: first, focus: false });
+    this.chat = open;
+    if (this.mails.shown) this.showList();
+    else this.open(open.id, { reveal: first, focus: false });
+    this.mails.load();
     this.watch((this.epoch += 1));
   }
 
@@ -85,6 +90,7 @@ class App {
   }
 
   take(event) {
+    if (event.type === "mail") { this.mails.load(); return; }
     const chat = this.chats.get(event.chat_id);
     if (!chat) return;
     if (event.type === "action") this.typing(chat);
@@ -97,7 +103,7 @@ class App {
   keep(chat, event) {
     const fresh = !chat.messages.has(event.message.message_id);
     chat.messages.set(event.message.message_id, event.message);
-    if (fresh && !event.message.out && chat !== this.chat) chat.unread += 1;
+    if (fresh && !event.message.out && (chat !== this.chat || this.mails.shown)) chat.unread += 1;
     if (JSON.stringify(chat.keyboard) !== JSON.stringify(event.keyboard)) {
       chat.keyboard = event.keyboard;
       if (chat === this.chat) this.composer.replyKeyboard(chat.keyboard);
@@ -127,6 +133,7 @@ class App {
   open(id, { reveal = true, focus = true } = {}) {
     this.chat = this.chats.get(id);
     this.chat.unread = 0;
+    this.mails.hide();
     if (reveal) byId("app").classList.add("open");
     byId("title").textContent = this.chat.title;
     const avatar = byId("avatar");
@@ -161,7 +168,7 @@ class App {
   listItem(chat) {
     const last = [...chat.messages.values()].pop();
     const unread = chat.unread ? element("span", { className: "unread", "aria-label": `${chat.unread} unread` }, String(chat.unread)) : null;
-    const button = element("button", { type: "button", className: "chat-item", "aria-current": String(chat === this.chat) },
+    const button = element("button", { type: "button", className: "chat-item", "aria-current": String(chat === this.chat && !this.mails.shown) },
       element("span", { className: `avatar hue-${hue(chat.title)}`, "aria-hidden": "true" }, initials(chat.title)),
       element("span", { className: "chat-words" }, element("strong", {}, chat.title), element("span", {}, summary(last))),
       element("span", { className: "chat-side" }, last ? clock(last.date) : "", unread));

@@ -3,14 +3,16 @@
 import base64
 import binascii
 import hashlib
+from collections.abc import Container
 from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Header, Request
 
 from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
 from bot.service.api import bodies
-from bot.service.api.limits import Limiter
+from bot.service.api.limits import Limiter, payer_key
 from bot.service.deps import Service
+from bot.service.store.apps import App
 from bot.service.store.requests import Place
 from bot.service.usecases import apps
 from bot.service.usecases.requests import Caller, Key
@@ -29,6 +31,7 @@ class Doors:
         self.service = service
         self.api = Limiter(service.api_rate)
         self.payers = Limiter(service.payer_rate)
+        self.strangers = Limiter(service.api_rate)
 
 
 def doors(request: Request) -> Doors:
@@ -45,19 +48,36 @@ async def service(request: Request) -> Service:
 def payer(request: Request) -> Service:
     """Give the service to a payer, whose address is counted; RateLimited beyond `PAYER_RATE`."""
     at = doors(request)
-    at.payers.hit(request.client.host if request.client else "")
+    at.payers.hit(_address(request))
     return at.service
 
 
+def _address(request: Request) -> str:
+    """Give whom a call is counted for; behind a proxy of FORWARDED_ALLOW_IPS, whom it names."""
+    return payer_key(request.client.host if request.client else "")
+
+
 async def caller(request: Request) -> Caller:
-    """Give the application that calls. Raises Unauthorized and RateLimited."""
+    """Give the application that calls. Raises Unauthorized and RateLimited.
+
+    Failures are counted by address, never for the application that they name: nobody can use up
+    another's calls, nor lock out who calls rightly from the same address.
+    """
+    at = doors(request)
+    try:
+        app = await _authenticated(request, at.service)
+    except Unauthorized:
+        at.strangers.hit(_address(request))
+        raise
+    at.api.hit(app.id)
+    return Caller(app.id, at.service.now(), at.service.policy)
+
+
+async def _authenticated(request: Request, service: Service) -> App:
     app_id, secret = request.headers.get("app-id"), request.headers.get("app-secret")
     if not app_id or not secret:
         raise Unauthorized
-    at = doors(request)
-    app = await apps.authenticate(at.service.db, app_id, secret)
-    at.api.hit(app.id)
-    return Caller(app.id, at.service.now(), at.service.policy)
+    return await apps.authenticate(service.db, app_id, secret)
 
 
 Serving: TypeAlias = Annotated[Service, Depends(service)]
@@ -91,8 +111,11 @@ def write_cursor(at: int, row_id: str) -> str:
     return base64.urlsafe_b64encode(f"{at}.{row_id}".encode()).decode().rstrip("=")
 
 
-def read_cursor(cursor: str | None) -> Place | None:
-    """Give the place of a cursor; InvalidBody for one that is not ours."""
+def read_cursor(cursor: str | None, lengths: Container[int] = (ID_DIGITS,)) -> Place | None:
+    """Give the place of a cursor, whose row's id has one of these lengths.
+
+    Raises InvalidBody for one that is not ours.
+    """
     if cursor is None:
         return None
     try:
@@ -100,7 +123,7 @@ def read_cursor(cursor: str | None) -> Place | None:
         at, _, row_id = base64.b64decode(padded, b"-_", validate=True).decode().partition(".")
     except (binascii.Error, ValueError):
         at, row_id = "", ""
-    sound = at.isascii() and at.isdecimal() and len(at) < ID_DIGITS and len(row_id) == ID_DIGITS
+    sound = at.isascii() and at.isdecimal() and len(at) < ID_DIGITS and len(row_id) in lengths
     if not sound or int(at) >= MOMENTS or write_cursor(int(at), row_id) != cursor:
         problem = FieldProblem("cursor", "is none that this list gave")
         raise InvalidBody("cursor: is none that this list gave", [problem])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fastapi.openapi.utils import get_openapi
+from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from bot.service.wire.answers import ErrorAnswer
+from bot.service.wire.answers import ErrorAnswer, Id
 from bot.service.wire.bodies import CreateBody, EditBody
+from bot.service.wire.deliveries import DeliveryId
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
 FAILURES = {
     400: "A field is wrong (`invalidBody`), or e-mail is asked for (`emailUnavailable`).",
     401: "The App-Id and App-Secret headers are missing or wrong (`unauthorized`).",
-    404: "The application has nothing of this id (`notFound`).",
+    404: "The application has nothing of this id, or no longer what the key made (`notFound`).",
     409: "It can't be done now (`notLimited`, `notEnoughUnits`, `idempotencyMismatch`).",
     413: "The body is larger than 64 KiB (`bodyTooLarge`).",
     415: "The body is not JSON (`unsupportedMediaType`).",
     429: "Too many calls (`rateLimited`): see Retry-After.",
+    500: "Something went wrong here (`internal`); it is in the operator's log.",
+    503: "The service can't be used just now (`unavailable`): see Retry-After.",
 }
 EXAMPLES = {
     400: ("invalidBody", "product.name: is required", "product.name", "is required"),
@@ -33,9 +37,19 @@ EXAMPLES = {
     413: ("bodyTooLarge", "The body is larger than 64 KiB.", "", ""),
     415: ("unsupportedMediaType", "Send the body as application/json.", "", ""),
     429: ("rateLimited", "Too many calls: slow down.", "", ""),
+    500: ("internal", "Something went wrong here. It is in the operator's log.", "", ""),
+    503: ("unavailable", "Not just now: please try again.", "", ""),
 }
+ANYWHERE = (500, 503)
+LATER = frozenset({429, 503})
+"""Answers that say when to come back."""
+
 RETRY_AFTER = {
-    "Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer", "minimum": 1}}
+    "Retry-After": {
+        "description": "Seconds to wait",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
+    }
 }
 AUTHENTICATED: dict[str, Any] = {"security": [{"appId": [], "appSecret": []}]}
 OPEN: dict[str, Any] = {"security": []}
@@ -44,6 +58,45 @@ SCHEMES = {
     "appSecret": {"type": "apiKey", "in": "header", "name": "App-Secret"},
 }
 REF = "#/components/schemas/{model}"
+REQUEST, DELIVERY = TypeAdapter(Id).json_schema(), TypeAdapter(DeliveryId).json_schema()
+ID, FIRST, NEXT = "$response.body#/id", "$response.body#/items/0/id", "$response.body#/nextCursor"
+SAME = "$request.path.id"
+OF_A_REQUEST = (
+    "getPaymentRequest",
+    "editPaymentRequest",
+    "deletePaymentRequest",
+    "listPayments",
+    "getPublicPaymentRequest",
+    "getPublicStats",
+)
+
+
+def _managed(request_id: str, but: str = "") -> dict[str, dict[str, str]]:
+    return {name: {"id": request_id} for name in OF_A_REQUEST if name != but}
+
+
+LINKS: dict[str, dict[str, dict[str, str]]] = {
+    "createPaymentRequest": {**_managed(ID), "listDeliveries": {"paymentRequestId": ID}},
+    "listPaymentRequests": {**_managed(FIRST), "listPaymentRequests": {"cursor": NEXT}},
+    "getPaymentRequest": _managed(ID, but="getPaymentRequest"),
+    "editPaymentRequest": _managed(ID, but="editPaymentRequest"),
+    "listPayments": {
+        "getPayment": {"id": SAME, "transactionId": "$response.body#/items/0/transactionId"},
+        "listPayments": {"id": SAME, "cursor": NEXT},
+    },
+    "listDeliveries": {"getDelivery": {"id": FIRST}, "listDeliveries": {"cursor": NEXT}},
+    "getDelivery": {
+        "retryDelivery": {"id": ID},
+        "getPaymentRequest": {"id": "$response.body#/paymentRequestId"},
+        "getPayment": {
+            "id": "$response.body#/paymentRequestId",
+            "transactionId": "$response.body#/transactionId",
+        },
+    },
+    "retryDelivery": {"getDelivery": {"id": ID}},
+}
+"""Where an answer leads to: the call, and which of its parameters the answer gives."""
+
 DESCRIPTION = (
     "Payment requests with a hosted pay page: donations, one-offs and limited drops. Amounts are"
     " exact JSON numbers. A webhook that is owed is sent until it is answered with 2xx, signed"
@@ -53,7 +106,7 @@ DESCRIPTION = (
 
 def failures(*codes: int) -> dict[int | str, dict[str, Any]]:
     """Give the answers of a route that say no."""
-    return {code: _failure(code) for code in codes}
+    return {code: _failure(code) for code in (*codes, *ANYWHERE)}
 
 
 def _failure(code: int) -> dict[str, Any]:
@@ -65,7 +118,7 @@ def _failure(code: int) -> dict[str, Any]:
         "description": FAILURES[code],
         "content": {"application/json": {"example": example}},
     }
-    return said | ({"headers": RETRY_AFTER} if code == 429 else {})  # noqa: PLR2004 - a status code
+    return said | ({"headers": RETRY_AFTER} if code in LATER else {})
 
 
 def body(model: str) -> dict[str, Any]:
@@ -97,7 +150,7 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
     )
     for operations in spec["paths"].values():
         for operation in operations.values():
-            operation["responses"].pop("422", None)
+            _complete(operation)
     components = spec["components"]
     components["securitySchemes"] = SCHEMES
     _, bodies = models_json_schema(
@@ -109,3 +162,17 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
     for unused in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(unused, None)
     return spec
+
+
+def _complete(operation: dict[str, Any]) -> None:
+    """Say what the routes can't: the form of ids, and where the answer leads to."""
+    operation["responses"].pop("422", None)
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "path":
+            parameter["schema"] = DELIVERY if "deliveries" in operation["tags"] else REQUEST
+    links = {
+        name: {"operationId": name, "parameters": parameters}
+        for name, parameters in LINKS.get(operation["operationId"], {}).items()
+    }
+    if links:
+        operation["responses"]["200"]["links"] = links

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from bot.service.api import answering, public, routes
+from bot.service.api import answering, deliveries, public, routes
 from bot.service.api.calls import Serving
 from bot.service.api.contract import document
 from bot.service.page import render
@@ -18,7 +18,7 @@ router = APIRouter(include_in_schema=False)
 @lru_cache(maxsize=4)
 def spec(public_url: str) -> dict[str, Any]:
     """Give the OpenAPI document."""
-    return document((routes.router, public.router), public_url)
+    return document((routes.router, deliveries.router, public.router), public_url)
 
 
 @router.get("/openapi.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from limits import RateLimitItemPerSecond
@@ -14,6 +15,27 @@ from bot.core.errors import RateLimited
 
 if TYPE_CHECKING:
     from bot.core.rates import Rate
+
+
+SUBSCRIBER = 64
+"""Bits of an IPv6 address that a network gives to one subscriber, who chooses the others freely
+(RFC 6177)."""
+
+LONGEST_ADDRESS = 64
+"""Characters kept of what a proxy names and is no address at all."""
+
+
+def payer_key(host: str) -> str:
+    """Give what a payer's calls are counted under: the address, of IPv6 the subscriber's part."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host[:LONGEST_ADDRESS]
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ip_network((int(address), SUBSCRIBER), strict=False))
 
 
 class Limiter:

@@ -1,6 +1,7 @@
 """What anybody may ask about a request, without credentials."""
 
 from fastapi import APIRouter, Request
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from bot.core.errors import NotFound
@@ -28,7 +29,7 @@ async def public(id: str, request: Request) -> Response:  # noqa: A002 - its nam
     found = await requests.read(service.db, id, now)
     if found is None:
         raise NotFound
-    return answering.json(writing.public(service.public_url, found, now))
+    return _open(writing.public(service.public_url, found, now))
 
 
 @router.get(
@@ -45,4 +46,11 @@ async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name
     found = await requests.read(service.db, id, service.now())
     if found is None:
         raise NotFound
-    return answering.json(writing.stats(await payments.read_stats(service.db, found)))
+    return _open(writing.stats(await payments.read_stats(service.db, found)))
+
+
+def _open(answer: BaseModel) -> Response:
+    """Answer so that a page of anybody's may read it in its visitor's browser."""
+    response = answering.json(answer)
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    return response

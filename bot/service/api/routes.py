@@ -51,7 +51,7 @@ class ReadPage(Protocol):
     summary="Create a payment request",
     operation_id="createPaymentRequest",
     response_model=None,
-    responses={200: {"model": RequestAnswer}, **failures(400, 401, 409, 413, 415, 429)},
+    responses={200: {"model": RequestAnswer}, **failures(400, 401, 404, 409, 413, 415, 429)},
     openapi_extra=AUTHENTICATED | body("CreateBody"),
 )
 @router.post("/", include_in_schema=False, response_model=None)
@@ -158,6 +158,7 @@ async def edit(
     "/{id}",
     summary="Delete a payment request",
     operation_id="deletePaymentRequest",
+    response_class=Response,
     response_model=None,
     responses={200: {"description": "It is gone; the body is empty."}, **failures(401, 404, 429)},
     openapi_extra=AUTHENTICATED,
@@ -187,7 +188,7 @@ async def payments(
     after = calls.read_cursor(cursor)
     await _own(service, caller, id)
     most = limit or MAX_PAGE
-    rows = await payment_store.page(service.db, id, most + 1, after)
+    rows = await payment_store.page(service.db, caller.app_id, id, limit=most + 1, after=after)
     items = [writing.payment(row) for row in rows[:most]]
     return answering.json(_paged(PaymentList, items, _more_payments(rows, most)))
 
@@ -213,10 +214,9 @@ async def payment(
     caller: Calling,
 ) -> Response:
     """Say whether the `transactionId` of a redirect is a payment of this request."""
-    await _own(service, caller, id)
-    found = await payment_store.read(service.db, id, transactionId)
+    found = await payment_store.read_of_app(service.db, caller.app_id, id, transactionId)
     if found is None:
-        raise NotFound("This request has no payment of this id.")
+        raise NotFound("The application has no such payment of such a request.")
     return answering.json(writing.payment(found))
 
 

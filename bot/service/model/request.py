@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
 
@@ -29,6 +32,9 @@ class Status(StrEnum):
 
 RESERVED = "reserved"
 """Why an active request can't be paid just now: others are paying for all that is left."""
+
+UNPRICED = "unpriced"
+"""Why it can't either: nothing tells what its price is in the currency that is paid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +118,19 @@ class PaymentRequest:
     terms: Terms
     units: Units | None = None
     paid_count: int = 0
+    oversold_count: int = 0
     enabled_at: int | None = None
     expires_at: int | None = None
+
+    @property
+    def payments_count(self) -> int:
+        """How often money came, also where no unit was left for it."""
+        return self.paid_count + self.oversold_count
+
+    def paid(self) -> PaymentRequest:
+        """Give it after a unit that was reserved is paid for."""
+        units = self.units and replace(self.units, reserved=self.units.reserved - 1)
+        return replace(self, units=units, paid_count=self.paid_count + 1)
 
     def status(self, now: int) -> Status:
         """Give its state; that nothing is left comes before what the clock says."""
@@ -138,8 +155,44 @@ class PaymentRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ExchangeRate:
+    """How many units of the instrument currency one unit of the denomination buys.
+
+    `source` says whose word it is, `at` (epoch ms) of when.
+    """
+
+    rate: Decimal
+    source: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a payer gives: `amount` in minor units of `currency`, `shares` one a receiver.
+
+    The shares sum exactly to the amount. `rate` is None where the price is in this currency.
+    """
+
+    amount: int
+    currency: str
+    shares: tuple[int, ...]
+    rate: ExchangeRate | None = None
+
+
+class Settlement(StrEnum):
+    """How money came: for its unit, after the reservation had lapsed, or for no unit at all."""
+
+    PAID = "paid"
+    LATE = "late"
+    OVERSOLD = "oversold"
+
+
+@dataclass(frozen=True, slots=True)
 class Payment:
-    """A payment that succeeded; `amount` and shares in minor units of `currency`."""
+    """Money that arrived; `amount` and shares in minor units of `currency`, the price's.
+
+    `paid` is what the payer gave for it in the instrument currency.
+    """
 
     id: str
     request_id: str
@@ -148,6 +201,13 @@ class Payment:
     receivers: tuple[Receiver, ...]
     user_data: dict[PayerField, str]
     completed_at: int
+    paid: Quote
+    state: Settlement = Settlement.PAID
+
+    @property
+    def oversold(self) -> bool:
+        """Whether there was no unit left for it: the seller owes it back."""
+        return self.state is Settlement.OVERSOLD
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """`/pay/{id}`, its receipt and QR picture."""
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from urllib.parse import parse_qsl
 
@@ -12,12 +13,13 @@ from bot.core.errors import InvalidBody, NotFound, NotPayable
 from bot.service.api import bodies, calls
 from bot.service.deps import Service
 from bot.service.model import links, payer
-from bot.service.model.request import Payment, PaymentRequest
+from bot.service.model.request import PaymentRequest
 from bot.service.page import render, view
 from bot.service.page.view import Form, Reader
-from bot.service.store import payments, requests
+from bot.service.rails import Manner
+from bot.service.store import checkouts, payments, requests
 from bot.service.usecases import paying
-from bot.service.usecases.paying import Order
+from bot.service.usecases.paying import Order, Standing
 from bot.service.wire import writing
 
 MAX_FIELDS = 20
@@ -58,22 +60,34 @@ async def pay(id: str, request: Request) -> Response:  # noqa: A002 - its name i
         return _page(
             request, service, found, now, status=status, form=Form(form, wrong, stale=not wrong)
         )
-    order = Order(id, token, data)
+    order = Order(id, token, data, _manner(service, form))
     try:
         # Timed when it commits, so that payments and their webhooks sort by time as they came.
-        payment = await service.db.transaction(
+        standing = await service.db.transaction(
             lambda tx: paying.pay(tx, service.till, order, service.now())
         )
-    except NotPayable:
-        return await _too_late(request, service, id, service.now())
-    return RedirectResponse(_target(found, payment), 303, render.HEADERS)
+    except NotPayable as refusal:
+        return await _refused(request, service, id, refusal.state)
+    return RedirectResponse(_next(found, id, standing), 303, render.HEADERS)
 
 
-async def _too_late(request: Request, service: Service, request_id: str, now: int) -> Response:
+def _manner(service: Service, form: dict[str, str]) -> Manner:
+    """How the payer lets test money arrive; real money comes as it comes."""
+    chosen = form.get("manner", Manner.AT_ONCE)
+    known = {str(manner): manner for manner in service.rail.manners}
+    if chosen != Manner.AT_ONCE and chosen not in known:
+        raise InvalidBody("The form names no way in which test money arrives.")
+    return known.get(chosen, Manner.AT_ONCE)
+
+
+async def _refused(request: Request, service: Service, request_id: str, state: str) -> Response:
+    now = service.now()
     found = await requests.read(service.db, request_id, now)
     if found is None:
         raise NotFound
-    return _page(request, service, found, now, status=409)
+    # Units may have come back meanwhile; whoever was refused is told why all the same.
+    state = found.hindrance(now) or state
+    return _page(request, service, found, now, status=409, form=Form({}, refused=state))
 
 
 def _form(text: str) -> dict[str, str]:
@@ -93,22 +107,50 @@ def _page(
     status: int = 200,
     form: Form = view.EMPTY,
 ) -> Response:
-    who = reader(request)
+    who, quote = reader(request), None
+    try:
+        quote = service.till.quote(found)
+    except NotPayable as refusal:
+        form = replace(form, refused=form.refused or refusal.state)
+    values = view.pay(who, found, now, form)
+    values |= {"quote": view.exchanged(who, found, quote), "manners": service.rail.manners}
     return render.html(
         "pay.html",
         who,
-        view.pay(who, found, now, form),
+        values,
         status=status,
         request=found,
         test_money=service.rail.test_money,
     )
 
 
-def _target(found: PaymentRequest | None, payment: Payment) -> str:
+def _next(found: PaymentRequest | None, request_id: str, standing: Standing) -> str:
+    """Where the payer goes on: away once paid, to their checkout while the money is awaited."""
+    payment = standing.payment
+    if payment is None or payment.oversold:
+        return f"/pay/{request_id}/checkout/{standing.checkout_id}"
     url = found and found.terms.redirect_url
     if url:
         return links.with_transaction(url, payment.id)
-    return f"/pay/{payment.request_id}/receipt/{payment.id}"
+    return f"/pay/{request_id}/receipt/{payment.id}"
+
+
+@router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["GET", "HEAD"])
+async def checkout(id: str, checkout_id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+    """Show how a payer's checkout stands, until its money is here and they go on."""
+    service = calls.payer(request)
+    held = await checkouts.read(service.db, id, checkout_id)
+    name = await payments.read_product(service.db, id)
+    if held is None or name is None:
+        raise NotFound
+    payment = await payments.read_of_checkout(service.db, checkout_id)
+    if payment and not payment.oversold:
+        found = await requests.read(service.db, id, service.now())
+        target = _next(found, id, Standing(checkout_id, payment))
+        return RedirectResponse(target, 303, render.HEADERS)
+    who = reader(request)
+    values = view.checkout(who, name, held, payment, service.now())
+    return render.html("checkout.html", who, values, test_money=service.rail.test_money)
 
 
 @router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])

@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core import money, texts
 from bot.service.model import links
+from bot.service.model.checkout import CheckoutState
 from bot.service.model.request import RESERVED, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bot.service.model.request import PayerField, Payment, PaymentRequest
+    from bot.service.model.checkout import Checkout
+    from bot.service.model.request import PayerField, Payment, PaymentRequest, Quote
 
 _TAG = re.compile(r"([a-z]{2,3}(?:-[a-z0-9]{1,8}){0,3})(?:;q=([01](?:\.[0-9]{0,3})?))?")
 MAX_HEADER = 200  # characters of Accept-Language that are looked at
 money_text = lru_cache(maxsize=4096)(money.format_money)
+
+REFRESH = {CheckoutState.OPEN: 3, CheckoutState.LAPSED: 30}
+"""Seconds after which a checkout's page looks again: its money may come yet."""
 
 LONG = 14  # characters of an amount that a phone shows large in one line
 
@@ -46,11 +51,12 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the payer typed, and what of it is wrong."""
+    """What the payer typed, what of it is wrong, and the state that it was refused for."""
 
     typed: Mapping[str, str]
     wrong: tuple[PayerField, ...] = ()
     stale: bool = False
+    refused: str | None = None
 
 
 EMPTY = Form({})
@@ -79,7 +85,7 @@ def pay(who: Reader, request: PaymentRequest, now: int, form: Form = EMPTY) -> d
         "long": len(amount) > LONG,
         "former": _former(who, request),
         **_left(who, request),
-        "state": _state(who, request, request.hindrance(now)),
+        "state": _state(who, request, form.refused or request.hindrance(now)),
         "fields": [_field(name, form) for name in terms.requested_user_data],
         "problem": _problem(who, form),
         "token": secrets.token_hex(16),
@@ -141,10 +147,49 @@ def _until(who: Reader, request: PaymentRequest) -> str | None:
     return who.t("page-until", at=moment(request.expires_at))
 
 
+def exchanged(who: Reader, request: PaymentRequest, quote: Quote | None) -> str | None:
+    """Say what the price is in the currency that is paid, where that is another one."""
+    if quote is None or quote.rate is None:
+        return None
+    return _rated(who, request.terms.currency, quote, "page-exchanged")
+
+
+def _rated(who: Reader, currency: str, quote: Quote, key: str) -> str | None:
+    if quote.rate is None:
+        return None
+    return who.t(
+        key,
+        amount=money_text(quote.amount, quote.currency, who.tag),
+        rate=f"1 {currency} = {quote.rate.rate.normalize():f} {quote.currency}",
+        source=quote.rate.source,
+        at=moment(quote.rate.at),
+    )
+
+
+def checkout(
+    who: Reader, name: str, held: Checkout, payment: Payment | None, now: int
+) -> dict[str, Any]:
+    """Give what a payer sees whose money is awaited, or came for no unit."""
+    state = held.state(now)
+    amount = money_text(held.quote.amount, held.quote.currency, who.tag)
+    return {
+        "name": name,
+        "amount": amount,
+        "state": state.value,
+        "title": who.t(f"page-checkout-{state}"),
+        "why": who.t(f"page-checkout-{state}-why", amount=amount, at=moment(held.lapses_at)),
+        "refresh": REFRESH.get(state),
+        "again": f"/pay/{held.request_id}" if state is CheckoutState.LAPSED else None,
+        "transaction_id": payment and payment.id,
+    }
+
+
 def receipt(who: Reader, name: str, payment: Payment) -> dict[str, Any]:
     """Give what the receipt shows."""
     return {
         "name": name,
+        "paid": _rated(who, payment.currency, payment.paid, "page-receipt-exchanged"),
+        "oversold": payment.oversold,
         "amount": money_text(payment.amount, payment.currency, who.tag),
         "when": who.t("page-receipt-at", at=moment(payment.completed_at)),
         "payer": [(f"page-{field}", value) for field, value in payment.user_data.items()],

@@ -1,4 +1,4 @@
-"""SQL of applications, of Idempotency-Key and of deliveries."""
+"""SQL of applications and of Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ if TYPE_CHECKING:
 
 LIVE = "SELECT * FROM apps WHERE id = :id AND revoked_at IS NULL"
 
+SECRETS = "SELECT webhook_secret, former_webhook_secret, former_until FROM apps WHERE id = :id"
+
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An application; its own secret is kept as a hash, that of its webhooks sealed."""
+    """An application; its own secret is kept as a hash, those of its webhooks sealed.
+
+    The former one signs beside the new one until `former_until`, in UTC epoch ms.
+    """
 
     id: str
     name: str
@@ -21,6 +26,8 @@ class App:
     webhook_secret: str
     created_at: int
     revoked_at: int | None = None
+    former_webhook_secret: str | None = None
+    former_until: int | None = None
 
 
 def insert(tx: Transaction, app: App) -> None:
@@ -42,10 +49,17 @@ async def read_live(db: Database, app_id: str) -> App | None:
     return App(**row) if row else None
 
 
-async def read_webhook_secret(db: Database, app_id: str) -> str | None:
-    """Give the sealed secret that signs the application's webhooks."""
-    row = await db.one("SELECT webhook_secret FROM apps WHERE id = :id", id=app_id)
-    return row["webhook_secret"] if row else None
+async def read_webhook_secrets(db: Database, app_id: str, now: int) -> list[str]:
+    """Give the sealed secrets that sign the application's webhooks, the newest first.
+
+    The former one is among them until its time is over; [] where there is no such application.
+    """
+    row = await db.one(SECRETS, id=app_id)
+    if row is None:
+        return []
+    former = row["former_webhook_secret"]
+    overlaps = former is not None and row["former_until"] > now
+    return [row["webhook_secret"], *([former] if overlaps else [])]
 
 
 def find(tx: Transaction, app_id: str) -> App | None:
@@ -59,16 +73,32 @@ def every(tx: Transaction) -> list[App]:
     return [App(**row) for row in tx.query("SELECT * FROM apps ORDER BY created_at, id")]
 
 
-def replace_secrets(tx: Transaction, app_id: str, secret_hash: str, webhook_secret: str) -> bool:
-    """Write new secrets; False where there is no live application of this id."""
+def replace_secrets(
+    tx: Transaction, app_id: str, secret_hash: str, webhook_secret: str, former_until: int
+) -> bool:
+    """Write new secrets; False where there is no live application of this id.
+
+    The webhook secret of until now becomes the former one; the one before is gone.
+    """
     changed = tx.execute(
-        "UPDATE apps SET secret_hash = :secret_hash, webhook_secret = :webhook_secret"
+        "UPDATE apps SET secret_hash = :secret_hash, former_webhook_secret = webhook_secret,"
+        " former_until = :former_until, webhook_secret = :webhook_secret"
         " WHERE id = :id AND revoked_at IS NULL",
         id=app_id,
         secret_hash=secret_hash,
         webhook_secret=webhook_secret,
+        former_until=former_until,
     )
     return changed == 1
+
+
+def forget_former(tx: Transaction, now: int) -> int:
+    """Drop former webhook secrets whose time is over; how many."""
+    return tx.execute(
+        "UPDATE apps SET former_webhook_secret = NULL, former_until = NULL"
+        " WHERE former_until <= :now",
+        now=now,
+    )
 
 
 def revoke(tx: Transaction, app_id: str, now: int) -> bool:
@@ -113,20 +143,3 @@ def take_key(
         app_id=app_id,
         key=key,
     )
-
-
-DELIVERIES = (
-    "SELECT id, lane, body, state, attempts, due_at, created_at, settled_at, note FROM outbox"
-    " WHERE queue = :queue"
-)
-
-
-def deliveries(tx: Transaction, queue: str, limit: int) -> list[Row]:
-    """Give the newest deliveries first."""
-    sql = f"{DELIVERIES} ORDER BY created_at DESC, id DESC LIMIT :limit"
-    return tx.query(sql, queue=queue, limit=limit)
-
-
-def delivery(tx: Transaction, queue: str, delivery_id: str) -> Row | None:
-    """Give one delivery."""
-    return tx.one(f"{DELIVERIES} AND id = :id", queue=queue, id=delivery_id)

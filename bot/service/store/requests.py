@@ -70,11 +70,13 @@ INSERT = (
 )
 
 # A reservation that has lapsed counts as remaining although no statement has returned it yet.
-SELECT = (
+EVERY = (
     "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"
     " WHERE c.request_id = r.id AND c.state = 'open' AND c.lapses_at <= :now)"
-    " ELSE 0 END AS lapsed FROM payment_requests r WHERE r.deleted_at IS NULL"
+    " ELSE 0 END AS lapsed FROM payment_requests r WHERE"
 )
+EVER = f"{EVERY} r.id = :id"
+SELECT = f"{EVERY} r.deleted_at IS NULL"
 BY_ID = f"{SELECT} AND r.id = :id"
 BY_ID_OF_APP = f"{BY_ID} AND r.app_id = :app_id"
 NEWEST = " ORDER BY r.created_at DESC, r.id DESC LIMIT :limit"
@@ -108,6 +110,12 @@ def insert(tx: Transaction, request: PaymentRequest) -> None:
 def find(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
     """Give the request whoever it belongs to; None for an unknown or deleted one."""
     row = tx.one(BY_ID, id=request_id, now=now)
+    return read_row(row) if row else None
+
+
+def find_ever(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
+    """Give the request also once it is deleted: money may come for it yet."""
+    row = tx.one(EVER, id=request_id, now=now)
     return read_row(row) if row else None
 
 
@@ -191,6 +199,7 @@ def read_row(row: Row) -> PaymentRequest:
         terms=_terms(row),
         units=_units(row),
         paid_count=row["paid_count"],
+        oversold_count=row["oversold_count"],
         enabled_at=row["enabled_at"],
         expires_at=row["expires_at"],
     )

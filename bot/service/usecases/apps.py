@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded-app"
 MAX_NAME = 100
 SECRET_BYTES = 32  # beyond guessing, so a plain hash keeps it
+OVERLAP = 24 * 3600 * 1000
+"""Milliseconds that webhooks are signed with the former secret too, unless told otherwise."""
 
 _NOBODY = "0" * 64
 
@@ -49,17 +51,26 @@ def every(tx: Transaction) -> list[App]:
     return store.every(tx)
 
 
-def rotate(tx: Transaction, keys: Vault, app_id: str) -> Credentials:
-    """Give an application new secrets; the old ones end at once.
+def rotate(
+    tx: Transaction, keys: Vault, app_id: str, now: int, overlap: int = OVERLAP
+) -> Credentials:
+    """Give an application new secrets; the old APP_SECRET ends at once.
 
-    Raises NotFound, and Refused for the bot's own application.
+    Webhooks are signed with the former secret too for `overlap` ms, so that receivers can change
+    theirs in peace. Raises NotFound, and Refused for the bot's own application.
     """
     _not_embedded(tx, keys, app_id)
     made = _new(app_id)
     sealed = keys.seal(made.webhook_secret)
-    if not store.replace_secrets(tx, app_id, _hash(made.app_secret), sealed):
+    if not store.replace_secrets(tx, app_id, _hash(made.app_secret), sealed, now + overlap):
         raise NotFound(f"There is no application {app_id}.")
+    store.forget_former(tx, now)
     return made
+
+
+def forget_former(tx: Transaction, now: int) -> int:
+    """Drop the webhook secrets of rotations that are over; how many."""
+    return store.forget_former(tx, now)
 
 
 def revoke(tx: Transaction, keys: Vault, app_id: str, now: int) -> None:

@@ -1,114 +1,177 @@
-"""Webhooks on their way: put in with the payment, looked at and sent again by the operator."""
+"""What is owed of payments: put in with them, looked at and sent again."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+import hashlib
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from bot.core import outbox
 from bot.core.errors import NotFound
 from bot.core.lanes import Queue
-from bot.service.store import apps as store
+from bot.service.model.delivery import Channel
+from bot.service.model.request import Kind
+from bot.service.store import deliveries as store
 from bot.service.usecases.requests import INTERNAL_HOST
 
 if TYPE_CHECKING:
-    from bot.core.db import Row, Transaction
+    from bot.core.db import Transaction
+    from bot.service.model.delivery import Attempt, Delivery, DeliveryState
     from bot.service.model.request import Payment, PaymentRequest
+
+PORTS = {"http": 80, "https": 443}
+LONGEST_LANE = 200
+"""Characters; of a longer address, a hash stands for the path."""
+
+
+def lane_of(url: str, request_id: str) -> str:
+    """Give the lane of a webhook: its endpoint, without the query that may hold a secret.
+
+    The bot's own receiver has a lane a request.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    if host == INTERNAL_HOST:
+        return f"{host}/{request_id}"
+    name = f"[{host}]" if ":" in host else host
+    server = f"{parts.scheme}://{name}:{parts.port or PORTS.get(parts.scheme, 0)}"
+    lane = f"{server}{parts.path or '/'}"
+    if len(lane) <= LONGEST_LANE:
+        return lane
+    return f"{server}#{hashlib.sha256(lane.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _width(lane: str) -> int | None:
     return 1 if lane.startswith(f"{INTERNAL_HOST}/") else None
 
 
-WEBHOOKS = Queue("webhooks", lease=60_000, ordered=False, width=8, keep=True, lane_width=_width)
-"""A lane an endpoint, so that a slow one holds up no other; the lease outlasts a delivery.
+def _host(lane: str) -> str | None:
+    """Give the host of an endpoint; None for the bot's own receiver, which is no stranger."""
+    return urlsplit(lane).hostname
+
+
+WEBHOOKS = Queue(
+    "webhooks",
+    lease=60_000,
+    ordered=False,
+    width=8,
+    keep=True,
+    lane_width=_width,
+    group=_host,
+)
+"""A lane an endpoint, so that one that hangs holds up no other of its server either, and a bound
+for its host, so that many that hang don't take all the room; the lease outlasts a delivery.
 
 The bot's own receiver has a lane a request, one at a time, so that the seller reads "3 left" after
 "4 left". One that waits for its next attempt is passed all the same. Endpoints of others have no
 such lanes: many requests of one that hangs would take all the room there is.
 """
 
+MAILS = Queue("mails", lease=60_000, ordered=False, keep=True)
+"""A lane a recipient, one letter at a time; the lease outlasts a session with the mail server."""
+
+QUEUES = {Channel.WEBHOOK: WEBHOOKS, Channel.EMAIL: MAILS}
+
 SHOWN = 100
 """How many deliveries a list shows unless asked for more."""
 
-STATES = {"waiting": "waiting", "leased": "sending", "done": "delivered", "dead": "dead"}
+FORGOTTEN = 500
+"""How many of a channel are dropped in one transaction, for others wait for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A webhook as the operator sees it; times in UTC epoch ms, `next_at` while it waits."""
+def put(tx: Transaction, request: PaymentRequest, payment: Payment) -> None:
+    """Owe what the request asks to be told of a payment: its webhook, its e-mail, or neither.
 
-    id: str
-    request_id: str
-    transaction_id: str
-    address: str
-    state: str
-    attempts: int
-    created_at: int
-    next_at: int | None
-    settled_at: int | None
-    note: str | None
-
-
-def put(tx: Transaction, request: PaymentRequest, payment: Payment, remaining: int | None) -> None:
-    """Owe the webhook of a payment; its id, which receivers dedupe by, sorts by time of payment."""
-    webhook = request.terms.webhook
-    if webhook is None:
-        return
+    Their ids, which receivers dedupe by, sort by time of payment. `request` is as the payment
+    left it.
+    """
+    units = request.units if request.terms.kind is Kind.LIMIT else None
+    webhook, email = request.terms.webhook, request.terms.email
     body: dict[str, Any] = {
         "appId": request.app_id,
-        "url": webhook.url,
         "requestId": request.id,
         "transactionId": payment.id,
-        "customParameters": webhook.custom_parameters,
         "userData": payment.user_data,
         "amount": payment.amount,
         "currency": payment.currency,
-        "remainingUnits": remaining,
+        "remainingUnits": units.remaining if units else None,
+        "reservedUnits": units.reserved or None if units else None,
         "completedAt": payment.completed_at,
+        "oversold": payment.oversold,
     }
-    host = (urlsplit(webhook.url).hostname or "").rstrip(".")
-    lane = f"{host}/{request.id}" if host == INTERNAL_HOST else host
-    at = payment.completed_at
-    outbox.put(tx, WEBHOOKS, lane, body, at, key=f"webhook-{outbox.new_id(at)}")
+    if webhook:
+        sent = {"url": webhook.url, "customParameters": webhook.custom_parameters}
+        lane = lane_of(webhook.url, request.id)
+        _owe(tx, Channel.WEBHOOK, webhook.url, lane, body | sent)
+    if email:
+        sent = {"address": email, "product": request.terms.product.name, **_paid(payment)}
+        _owe(tx, Channel.EMAIL, email, email.lower(), body | sent)
 
 
-def every(tx: Transaction, limit: int = SHOWN) -> list[Delivery]:
-    """Give the newest deliveries first."""
-    return [_delivery(row) for row in store.deliveries(tx, WEBHOOKS.name, limit)]
+def _owe(tx: Transaction, channel: Channel, address: str, lane: str, body: dict[str, Any]) -> None:
+    at = body["completedAt"]
+    delivery_id = f"{channel.value}-{outbox.new_id(at)}"
+    store.insert(tx, delivery_id, channel, address, body)
+    outbox.put(tx, QUEUES[channel], lane, body, at, key=delivery_id)
+
+
+def _paid(payment: Payment) -> dict[str, Any]:
+    """Give what the payer gave, where that is in another currency than the price."""
+    paid = payment.paid
+    if (paid.amount, paid.currency) == (payment.amount, payment.currency):
+        return {}
+    return {"paidAmount": paid.amount, "paidCurrency": paid.currency}
+
+
+def every(
+    tx: Transaction, limit: int = SHOWN, state: DeliveryState | None = None
+) -> list[Delivery]:
+    """Give the operator the deliveries of all applications, the newest first."""
+    return store.every(tx, limit, state)
 
 
 def show(tx: Transaction, delivery_id: str) -> Delivery:
-    """Give one delivery; NotFound where there is none of this id."""
-    row = store.delivery(tx, WEBHOOKS.name, delivery_id)
-    if row is None:
-        raise NotFound(f"There is no delivery {delivery_id}.")
-    return _delivery(row)
+    """Give the operator one delivery; NotFound where there is none of this id."""
+    return _there(store.find(tx, delivery_id), delivery_id)
+
+
+def attempts(tx: Transaction, delivery_id: str) -> list[Attempt]:
+    """Give the operator the attempts of a delivery, in their order."""
+    return store.attempts(tx, delivery_id)
 
 
 def retry(tx: Transaction, delivery_id: str, now: int) -> Delivery:
-    """Send a delivery that is settled once more, from its first attempt on.
+    """Send a delivery that is settled once more, from its first attempt on, for the operator.
 
     Raises NotFound; one that still waits or is under way stays as it is.
     """
-    show(tx, delivery_id)
-    outbox.revive(tx, WEBHOOKS, delivery_id, now)
+    _revive(tx, show(tx, delivery_id), now)
     return show(tx, delivery_id)
 
 
-def _delivery(row: Row) -> Delivery:
-    body = json.loads(row["body"])
-    return Delivery(
-        id=row["id"],
-        request_id=body["requestId"],
-        transaction_id=body["transactionId"],
-        address=body["url"],
-        state=STATES[row["state"]],
-        attempts=row["attempts"],
-        created_at=row["created_at"],
-        next_at=row["due_at"] if row["state"] == "waiting" else None,
-        settled_at=row["settled_at"],
-        note=row["note"],
-    )
+def retry_own(tx: Transaction, app_id: str, delivery_id: str, now: int) -> Delivery:
+    """Do the same for an application; NotFound where the delivery is another's."""
+    _revive(tx, _own(tx, app_id, delivery_id), now)
+    return _own(tx, app_id, delivery_id)
+
+
+def forget(tx: Transaction, before: int) -> int:
+    """Drop deliveries settled before `before` (epoch ms) with all that is known of them; how many.
+
+    Some at a time, lest payments wait for it: call it again until it gives 0.
+    """
+    return sum(store.forget(tx, queue.name, before, FORGOTTEN) for queue in QUEUES.values())
+
+
+def _revive(tx: Transaction, delivery: Delivery, now: int) -> None:
+    outbox.revive(tx, QUEUES[delivery.channel], delivery.id, now)
+
+
+def _own(tx: Transaction, app_id: str, delivery_id: str) -> Delivery:
+    return _there(store.find_of_app(tx, app_id, delivery_id), delivery_id)
+
+
+def _there(delivery: Delivery | None, delivery_id: str) -> Delivery:
+    if delivery is None:
+        raise NotFound(f"There is no delivery {delivery_id}.")
+    return delivery

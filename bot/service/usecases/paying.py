@@ -1,22 +1,28 @@
-"""Pay a request: checkout, payment, unit and webhook in one transaction."""
+"""Pay a request: a checkout reserves a unit, the rail's money takes it.
+
+Unit, payment and what is owed of it commit together; no money that arrived is dropped.
+"""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core.errors import NotFound, NotPayable
-from bot.service.model import payer
-from bot.service.model.request import Kind, Payment
-from bot.service.store import payments, requests
+from bot.core.errors import MoneyError, NotFound, NotPayable
+from bot.service.model import quote
+from bot.service.model.checkout import Checkout
+from bot.service.model.request import UNPRICED, Payment, Settlement
+from bot.service.rails import Attempt, Manner
+from bot.service.store import checkouts, payments, requests
+from bot.service.store.payments import Source
 from bot.service.usecases import deliveries
 from bot.service.usecases.requests import new_id
 
 if TYPE_CHECKING:
     from bot.core.db import Transaction
-    from bot.service.model.request import PayerField, PaymentRequest
-    from bot.service.rails import Rail
+    from bot.service.exchange import Exchange
+    from bot.service.model.request import PayerField, PaymentRequest, Quote
+    from bot.service.rails import Notice, Rail
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,16 @@ class Till:
     """How payments are taken; a checkout holds its unit for `reservation` ms."""
 
     rail: Rail
+    exchange: Exchange
     reservation: int
+
+    def quote(self, request: PaymentRequest) -> Quote:
+        """Give what a payer pays now; NotPayable where nothing tells the rate."""
+        terms = request.terms
+        try:
+            return quote.quote(terms, self.exchange.rate(terms.currency, terms.instrument))
+        except MoneyError:
+            raise NotPayable(UNPRICED) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,52 +49,95 @@ class Order:
     request_id: str
     token: str
     user_data: dict[PayerField, str]
+    manner: Manner = Manner.AT_ONCE
 
 
-def pay(tx: Transaction, till: Till, order: Order, now: int) -> Payment:
-    """Pay one unit, or give the payment that the same form made before.
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a payer stands; `payment` None while the money is awaited."""
 
-    Raises NotFound, and NotPayable with the state that stands in the way.
+    checkout_id: str
+    payment: Payment | None
+
+
+def pay(tx: Transaction, till: Till, order: Order, now: int) -> Standing:
+    """Open a checkout and take its money where it is here at once.
+
+    A form that was posted before stands where it stood. Raises NotFound, and NotPayable with the
+    state that stands in the way.
     """
-    earlier = payments.paid_with(tx, order.request_id, order.token)
+    earlier = checkouts.of_form(tx, order.request_id, order.token)
     if earlier:
-        return earlier
-    checkout = payments.Checkout(
+        return Standing(earlier.id, payments.first_of_checkout(tx, earlier.id))
+    request = checkouts.reserve(tx, order.request_id, now)
+    if request is None:
+        raise _refusal(tx, order.request_id, now)
+    checkout = _open(tx, till, request, order, now)
+    notice = till.rail.begin(tx, Attempt(checkout.id, now, checkout.lapses_at, order.manner))
+    if notice is None:
+        return Standing(checkout.id, None)
+    taken = checkouts.take_unit(tx, checkout, now)
+    source = Source(checkout.id, till.rail.name, notice.external_id)
+    return Standing(checkout.id, _book(tx, request.paid(), checkout, source, (taken, now)))
+
+
+def take(tx: Transaction, rail: str, notice: Notice, now: int) -> Payment:
+    """Book the money that a rail says arrived; a repeated notice gives the payment it made.
+
+    Raises NotFound for a checkout that never was.
+    """
+    checkout = checkouts.find(tx, notice.checkout_id)
+    if checkout is None:
+        raise NotFound(f"There is no checkout {notice.checkout_id}.")
+    known = payments.find_by_rail(tx, rail, notice.external_id)
+    if known:
+        if known[0] != checkout.id:
+            raise RuntimeError(f"{rail} gives one payment to two checkouts: {notice}")
+        return known[1]
+    taken = checkouts.take_unit(tx, checkout, now)
+    request = requests.find_ever(tx, checkout.request_id, now)
+    if request is None:
+        raise RuntimeError(f"checkout {checkout.id} is of no request")
+    source = Source(checkout.id, rail, notice.external_id)
+    return _book(tx, request, checkout, source, (taken, now))
+
+
+def _open(tx: Transaction, till: Till, request: PaymentRequest, order: Order, now: int) -> Checkout:
+    checkout = Checkout(
         id=new_id(),
-        request_id=order.request_id,
+        request_id=request.id,
         token=order.token,
-        user_data=json.dumps(order.user_data),
+        user_data=order.user_data,
+        quote=till.quote(request),
         created_at=now,
         lapses_at=now + till.reservation,
     )
-    request = payments.open_checkout(tx, checkout)
-    if request is None:
-        raise _refusal(tx, order.request_id, now)
-    return _settle(tx, till.rail, request, (checkout, order), now)
+    checkouts.insert(tx, checkout)
+    return checkout
 
 
-def _settle(
+def _book(
     tx: Transaction,
-    rail: Rail,
     request: PaymentRequest,
-    paying: tuple[payments.Checkout, Order],
-    now: int,
+    checkout: Checkout,
+    source: Source,
+    taken: tuple[Settlement, int],
 ) -> Payment:
-    checkout, order = paying
+    """Write the payment and owe what is to be told of it; `request` as it is after the unit."""
+    state, now = taken
     payment = Payment(
         id=new_id(),
         request_id=request.id,
         amount=request.terms.amount,
         currency=request.terms.currency,
         receivers=request.terms.receivers,
-        user_data=order.user_data,
+        user_data=checkout.user_data,
         completed_at=now,
+        paid=checkout.quote,
+        state=state,
     )
-    by = (rail.name, rail.settle(checkout.id))
-    remaining = payments.settle(tx, checkout, payment, by, payer.name(order.user_data))
-    if request.terms.webhook:
-        limited = request.terms.kind is Kind.LIMIT
-        deliveries.put(tx, request, payment, remaining if limited else None)
+    payments.insert(tx, payment, source)
+    deliveries.put(tx, request, payment)
     return payment
 
 

@@ -14,17 +14,19 @@ from bot.core.errors import (
     ForbiddenAddress,
     IdempotencyMismatch,
     InvalidBody,
+    MoneyError,
     NotEnoughUnits,
     NotFound,
 )
-from bot.service.model import changes
-from bot.service.store import apps, payments
+from bot.service.model import changes, quote
+from bot.service.store import apps, checkouts
 from bot.service.store import requests as store
 
 if TYPE_CHECKING:
     from bot.core.db import Transaction
+    from bot.service.exchange import Exchange
     from bot.service.model.changes import Creation, Edit
-    from bot.service.model.request import PaymentRequest
+    from bot.service.model.request import PaymentRequest, Terms
 
 INTERNAL_HOST = "bot.internal"
 """Host of the bot's own receiver, dialled wherever it listens."""
@@ -32,15 +34,21 @@ INTERNAL_HOST = "bot.internal"
 KEY_LIFETIME = 24 * 60 * 60 * 1000
 """How long an Idempotency-Key is remembered, in ms."""
 
+PRICE_FIELD = "denominationCurrencyCode"
 WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the operator allows; only `embedded_app_id` may name the internal host."""
+    """What the operator allows; only `embedded_app_id` may name the internal host.
+
+    `mails` says whether e-mail can be sent, `exchange` what prices are in other currencies.
+    """
 
     allow: AllowList
+    exchange: Exchange
     embedded_app_id: str | None = None
+    mails: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,7 @@ def create(tx: Transaction, caller: Caller, creation: Creation, key: Key | None)
     Raises InvalidBody, EmailUnavailable and IdempotencyMismatch.
     """
     _check(caller, creation.terms.webhook and creation.terms.webhook.url, creation.terms.email)
+    _check_price(caller.policy.exchange, creation.terms)
     request = changes.create(creation, new_id(), caller.app_id, caller.now)
     if key and (earlier := _earlier(tx, caller, key, request.id)):
         return earlier
@@ -102,7 +111,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     """
     _check(caller, edited.webhook_url, edited.email)
     request = _own(tx, caller, request_id)
-    payments.return_lapsed(tx, request_id, caller.now)
+    checkouts.return_lapsed(tx, request_id, caller.now)
     if not store.write_edit(tx, request, changes.edit(request, edited), edited.decrease):
         raise NotEnoughUnits
     return _own(tx, caller, request_id)
@@ -122,22 +131,34 @@ def _own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:
 
 
 def _check(caller: Caller, url: object, email: object) -> None:
-    """Refuse a webhook address that is forbidden, and e-mail, which has no sender."""
+    """Refuse a webhook address that is forbidden, and e-mail where it can't be sent."""
     if isinstance(url, str):
         _check_webhook(caller, url)
-    if isinstance(email, str):
+    if isinstance(email, str) and not caller.policy.mails:
         raise EmailUnavailable(info=[FieldProblem("notifications.email", "is not available")])
+
+
+def _check_price(exchange: Exchange, terms: Terms) -> None:
+    """Refuse what nobody could pay: a price or share that is nothing in the instrument currency."""
+    try:
+        shares = quote.quote(terms, exchange.rate(terms.currency, terms.instrument)).shares
+    except MoneyError as error:
+        raise _wrong(PRICE_FIELD, str(error)) from None
+    if 0 in shares:
+        field = f"receivers.{shares.index(0)}.sendAmount"
+        raise _wrong(field, f"comes to nothing in {terms.instrument}")
 
 
 def _check_webhook(caller: Caller, url: str) -> None:
     try:
         check_url(url, caller.policy.allow)
     except ForbiddenAddress as error:
-        raise _forbidden(str(error)) from None
+        raise _wrong(WEBHOOK_FIELD, str(error)) from None
     inside = (urlsplit(url).hostname or "").rstrip(".").lower() == INTERNAL_HOST
     if inside and caller.app_id != caller.policy.embedded_app_id:
-        raise _forbidden(f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own")
+        message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
+        raise _wrong(WEBHOOK_FIELD, message)
 
 
-def _forbidden(message: str) -> InvalidBody:
-    return InvalidBody(f"{WEBHOOK_FIELD}: {message}", [FieldProblem(WEBHOOK_FIELD, message)])
+def _wrong(field: str, message: str) -> InvalidBody:
+    return InvalidBody(f"{field}: {message}", [FieldProblem(field, message)])

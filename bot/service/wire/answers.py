@@ -5,7 +5,7 @@ Amounts are Decimals that `exact_json` writes as numbers.
 """
 
 from decimal import Decimal
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
@@ -17,11 +17,23 @@ Time: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"}
 Id: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{24}$")]
 
 
+def _never_null(schema: dict[str, Any]) -> None:
+    """Say that what was not given is left out; pydantic takes None for an answer, too."""
+    for field in schema["properties"].values():
+        field.pop("default", None)
+        kinds = [kind for kind in field.pop("anyOf", ()) if kind != {"type": "null"}]
+        field.update(*kinds)
+
+
 class Answer(BaseModel):
     """JSON that we write; fields that were not given are left out."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, alias_generator=to_camel, validate_by_name=True
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        json_schema_extra=_never_null,
     )
 
 
@@ -70,6 +82,7 @@ class PublicAnswer(Answer):
 
     id: Id
     payment_request_url: str
+    payment_request_qr_code_url: str
     is_enabled: bool
     status: Status
     product: ProductAnswer
@@ -80,6 +93,7 @@ class PublicAnswer(Answer):
     expiration_type: Kind
     total_units: int | None = None
     remaining_units: int | None = None
+    reserved_units: int | None = None
     payments_count: int
     enabled_at: Time
     expires_at: Time | None = None
@@ -103,6 +117,7 @@ class _Request(Answer):
     expiration_type: Kind
     total_units: int | None = None
     remaining_units: int | None = None
+    reserved_units: int | None = None
     enabled_at: Time
     created_at: Time
 
@@ -126,8 +141,27 @@ class RequestList(Answer):
     next_cursor: str | None = None
 
 
+class PaidAnswer(Answer):
+    """What the payer gave where it is of another currency than the price.
+
+    `shares` are the receivers' in their order and sum to `amount`; one unit of the price's
+    currency bought `rate` units of this one, by the word of `rateSource` at `ratedAt`.
+    """
+
+    amount: Number
+    currency_code: str
+    shares: list[Number]
+    rate: Number
+    rate_source: str
+    rated_at: Time
+
+
 class PaymentAnswer(Answer):
-    """A payment; amounts in `currencyCode`."""
+    """A payment; amounts in `currencyCode`.
+
+    `settlement` says what is out of the ordinary: the money came `late`, after its reservation
+    had lapsed, or `oversold`, when no unit was left for it.
+    """
 
     transaction_id: Id
     amount: Number
@@ -135,6 +169,8 @@ class PaymentAnswer(Answer):
     receivers: list[ReceiverAnswer]
     user_data: dict[PayerField, str]
     completed_at: Time
+    paid: PaidAnswer | None = None
+    settlement: Literal["late", "oversold"] | None = None
 
 
 class PaymentList(Answer):
@@ -154,7 +190,7 @@ class StatsAnswer(Answer):
 
 
 class WebhookEvent(Answer):
-    """Body of the webhook of a payment."""
+    """Body of the webhook of a payment; `oversold` where no unit was left for its money."""
 
     payment_request_id: Id
     transaction_id: Id
@@ -163,6 +199,8 @@ class WebhookEvent(Answer):
     amount: Number
     currency_code: str
     remaining_units: int | None = None
+    reserved_units: int | None = None
+    oversold: Literal[True] | None = None
     completed_at: Time
 
 

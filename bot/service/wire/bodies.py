@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
 
 from bot.service.model.request import PayerField
 from bot.service.wire import fields
@@ -71,12 +72,37 @@ class NotificationsBody(Body):
     email: Email | None = None
 
 
+def _given(field: str) -> JsonDict:
+    return {"required": [field], "properties": {field: {"not": {"type": "null"}}}}
+
+
+def _absent(field: str) -> JsonDict:
+    return {"properties": {field: {"type": "null"}}}
+
+
+def _kinds(*kinds: str) -> JsonDict:
+    return {"properties": {"expirationType": {"enum": [*kinds]}}}
+
+
+_A_CURRENCY: JsonDict = {"anyOf": [_given("instrumentCurrencyCode"), _given("currencyCode")]}
+_UNITS_OF_A_DROP: JsonDict = {
+    "anyOf": [
+        {"allOf": [_kinds("limit"), _given("totalUnits")]},
+        {"allOf": [_kinds("never", "onPaymentCompleted"), _absent("totalUnits")]},
+    ]
+}
+_ONE_END: JsonDict = {"anyOf": [_absent("expirationInSeconds"), _absent("expiresAt")]}
+
+
 class CreateBody(Body):
-    """Creation parameters; one spelling of each currency is enough."""
+    """Creation parameters; one spelling of each currency is enough.
+
+    `totalUnits` goes with `limit`, and only with it; when it ends is said in one way or not at all.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
-            "anyOf": [{"required": ["instrumentCurrencyCode"]}, {"required": ["currencyCode"]}],
+            "allOf": [_A_CURRENCY, _UNITS_OF_A_DROP, _ONE_END],
             "examples": [
                 {
                     "product": {"name": "Sticker pack", "description": "Ten of them"},
@@ -94,8 +120,15 @@ class CreateBody(Body):
     denomination_currency_code: Currency | None = None
     currency_code: Currency | None = None
     denominated_in: Currency | None = None
-    receivers: Annotated[list[ReceiverBody], Field(min_length=1, max_length=fields.RECEIVERS)]
-    price_before_discount: Amount | None = None
+    receivers: Annotated[
+        list[ReceiverBody],
+        Field(
+            min_length=1,
+            max_length=fields.RECEIVERS,
+            examples=[[{"sendAmount": 2.5, "destination": "alice"}]],
+        ),
+    ]
+    price_before_discount: Annotated[Amount | None, Field(examples=[7.5])] = None
     requested_user_data: (
         Annotated[
             list[PayerField],
@@ -141,14 +174,15 @@ class EditBody(Body):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"product": {"name": "Two packs"}, "decreaseRemainingUnits": 5}]
+            **_ONE_END,
+            "examples": [{"product": {"name": "Two packs"}, "decreaseRemainingUnits": 5}],
         }
     )
 
     product: ProductEdit = ProductEdit()
-    price_before_discount: Amount | None = None
+    price_before_discount: Annotated[Amount | None, Field(examples=[7.5])] = None
     redirect_url: RedirectUrl | None = None
     notifications: NotificationsEdit | None = None
     expiration_in_seconds: Seconds | None = None
     expires_at: Moment | None = None
-    decrease_remaining_units: Whole = 1
+    decrease_remaining_units: Annotated[Whole, Field(examples=[5])] = 1

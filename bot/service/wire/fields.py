@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from bot.core import exact, money
+from bot.core import exact, money, smtp
 from bot.core.errors import MoneyError
 from bot.service.model import links
 
@@ -67,6 +67,12 @@ def _currency(code: str) -> str:
     except MoneyError as error:
         raise ValueError(str(error)) from None
     return code
+
+
+def _email(text: str) -> str:
+    if smtp.ascii_address(text) is None:
+        raise ValueError("is no e-mail address")
+    return text
 
 
 def _parameters(value: dict[str, Any]) -> dict[str, Any]:
@@ -147,19 +153,35 @@ WebhookUrl: TypeAlias = Annotated[
     StringConstraints(min_length=1, max_length=URL),
     Field(json_schema_extra=_URI),
 ]
-Email: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=EMAIL)]
+Email: TypeAlias = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=EMAIL),
+    AfterValidator(_email),
+    Field(json_schema_extra={"format": "email"}),
+]
 Units: TypeAlias = Annotated[int, Field(ge=1, le=TOTAL_UNITS), BeforeValidator(_integer)]
 Seconds: TypeAlias = Annotated[int, Field(ge=1, le=SECONDS), BeforeValidator(_integer)]
 Whole: TypeAlias = Annotated[int, Field(ge=1, le=MAX_INTEGER), BeforeValidator(_integer)]
 Amount: TypeAlias = Annotated[
     Decimal,
     BeforeValidator(_amount),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": money.MAX_AMOUNT}),
+    WithJsonSchema(
+        {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": money.MAX_AMOUNT,
+            "examples": [5],
+        }
+    ),
 ]
 Currency: TypeAlias = Annotated[
     str, AfterValidator(_currency), Field(json_schema_extra={"enum": sorted(money.currencies())})
 ]
-Parameters: TypeAlias = Annotated[dict[str, Any], AfterValidator(_parameters)]
+Parameters: TypeAlias = Annotated[
+    dict[str, Any],
+    AfterValidator(_parameters),
+    Field(json_schema_extra={"propertyNames": _NO_CONTROLS}),
+]
 Moment: TypeAlias = Annotated[
     int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})
 ]

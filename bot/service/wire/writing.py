@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact, money
-from bot.service.model.request import Kind
+from bot.service.model.request import Kind, Settlement
 from bot.service.wire import exact_json
 from bot.service.wire.answers import (
     ErrorAnswer,
     FieldProblemAnswer,
     NotificationsAnswer,
+    PaidAnswer,
     PaymentAmount,
     PaymentAnswer,
     ProductAnswer,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         Payment,
         PaymentRequest,
         Product,
+        Quote,
         Receiver,
         Stats,
         Terms,
@@ -76,6 +78,7 @@ def public(public_url: str, it: PaymentRequest, now: int) -> PublicAnswer:
         **_given(
             id=it.id,
             payment_request_url=pay_url(public_url, it.id),
+            payment_request_qr_code_url=qr_url(public_url, it.id),
             is_enabled=it.is_enabled(now),
             status=it.status(now),
             product=_product(terms.product),
@@ -85,7 +88,7 @@ def public(public_url: str, it: PaymentRequest, now: int) -> PublicAnswer:
             redirect_url=terms.redirect_url,
             expiration_type=terms.kind,
             **_units(it),
-            payments_count=it.paid_count,
+            payments_count=it.payments_count,
             enabled_at=_enabled_at(it),
             expires_at=None if it.expires_at is None else iso(it.expires_at),
         )
@@ -95,12 +98,29 @@ def public(public_url: str, it: PaymentRequest, now: int) -> PublicAnswer:
 def payment(it: Payment) -> PaymentAnswer:
     """Item of a request's payments."""
     return PaymentAnswer(
-        transaction_id=it.id,
+        **_given(
+            transaction_id=it.id,
+            amount=money.from_minor(it.amount, it.currency),
+            currency_code=it.currency,
+            receivers=_receivers(it.receivers, it.currency),
+            user_data=it.user_data,
+            completed_at=iso(it.completed_at),
+            paid=_paid(it.paid),
+            settlement=None if it.state is Settlement.PAID else it.state.value,
+        )
+    )
+
+
+def _paid(it: Quote) -> PaidAnswer | None:
+    if it.rate is None:
+        return None
+    return PaidAnswer(
         amount=money.from_minor(it.amount, it.currency),
         currency_code=it.currency,
-        receivers=_receivers(it.receivers, it.currency),
-        user_data=it.user_data,
-        completed_at=iso(it.completed_at),
+        shares=[money.from_minor(share, it.currency) for share in it.shares],
+        rate=it.rate.rate,
+        rate_source=it.rate.source,
+        rated_at=iso(it.rate.at),
     )
 
 
@@ -127,6 +147,8 @@ def event(it: Mapping[str, Any]) -> bytes:
                     amount=money.from_minor(it["amount"], it["currency"]),
                     currency_code=it["currency"],
                     remaining_units=it["remainingUnits"],
+                    reserved_units=it.get("reservedUnits"),
+                    oversold=it.get("oversold") or None,
                     completed_at=iso(it["completedAt"]),
                 )
             )
@@ -224,7 +246,8 @@ def _parameters(text: str | None) -> dict[str, Any]:
 def _units(it: PaymentRequest) -> dict[str, int]:
     if it.terms.kind is not Kind.LIMIT or it.units is None:
         return {}
-    return {"total_units": it.units.total, "remaining_units": it.units.remaining}
+    units = {"total_units": it.units.total, "remaining_units": it.units.remaining}
+    return units | ({"reserved_units": it.units.reserved} if it.units.reserved else {})
 
 
 def _enabled_at(it: PaymentRequest) -> str:

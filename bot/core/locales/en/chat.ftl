@@ -279,6 +279,7 @@ alert-payer = { $label }: { $value }
 alert-left = { $left } left
 alert-left-of = { $left } of { $total } left
 alert-sold-out = 🏁 <b>SOLD OUT</b>: that was the last one.
+alert-oversold = ⚠️ <b>OVERSOLD</b>: this money came when nothing was left for it. You owe it back to the payer.
 alert-closed = ✅ Paid: closed now.
 possibly-repeated = <i>Possibly repeated: I may have told you this already.</i>
 payer-paymail = Paymail

@@ -30,6 +30,13 @@ page-wrong =
     }
 page-stale = This form was not complete, so nothing was paid. Please try once more.
 page-pay = Pay { $amount }
+page-exchanged = You pay { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") }).
+page-manner = How the test money arrives
+page-manner-atOnce = At once
+page-manner-later = A few seconds later
+page-manner-twice = At once, and told twice
+page-manner-late = Too late, after the reservation
+page-manner-never = Never
 page-pay-test = Pay { $amount } in test money
 
 page-scheduled = Not yet
@@ -42,6 +49,8 @@ page-soldOut = Sold out
 page-soldOut-why = All of them are taken. Nothing was taken from you.
 page-reserved-title = The last ones are being paid for
 page-reserved-why = Somebody is paying for what is left right now. If they don't finish, it can be had again: look once more in a few minutes.
+page-unpriced = Not just now
+page-unpriced-why = Nothing tells what the price is in the currency that is paid. Nothing was taken from you: please try again later.
 page-missing = Nothing to pay here
 page-missing-why = There is no payment request at this address. It may have been deleted, or the link is not complete.
 
@@ -54,6 +63,18 @@ page-receipt-when = When
 page-receipt-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
 page-receipt-transaction = Transaction
 page-receipt-keep = Keep this page or print it: it is your receipt.
+
+page-receipt-paid = Paid with
+page-receipt-exchanged = { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") })
+page-receipt-oversold = Your payment arrived when nothing was left for it. The seller was told and owes it back to you.
+
+page-checkout-open = Waiting for your payment
+page-checkout-open-why = One is kept for you until { DATETIME($at, timeStyle: "medium") } UTC. This page goes on by itself as soon as your { $amount } are here.
+page-checkout-lapsed = The time to pay is over
+page-checkout-lapsed-why = Your payment did not arrive before { DATETIME($at, timeStyle: "medium") } UTC, so what was kept for you can be had by others. If you have paid, don't pay again: this page tells when it arrives.
+page-checkout-oversold = Paid, but nothing was left
+page-checkout-oversold-why = Your { $amount } arrived when nothing was left for it. The seller was told and owes it back to you: give them the transaction below.
+page-again = Back to the offer
 
 page-invalidBody = This form could not be read
 page-bodyTooLarge = This form is too large

@@ -1,0 +1,31 @@
+"""Text of strangers, made fit to be kept and to be shown on a terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+KEPT = "\n\t"
+SPOILT = "\N{REPLACEMENT CHARACTER}"
+SPOILING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode categories that a terminal, a database or the words around them may suffer from."""
+
+
+def text(raw: str, most: int | None = None) -> str:
+    """Give the text without control and format characters, cut to `most` characters.
+
+    Line breaks and tabs stay. NUL fits into no text of PostgreSQL, ESC turns a terminal upside
+    down, and marks of direction the words around them (Unicode TR 9).
+    """
+    lines = raw.replace("\r\n", "\n")
+    return "".join(map(_harmless, lines[:most]))
+
+
+def line(raw: str, most: int | None = None) -> str:
+    """Give the text likewise, as one line."""
+    return " ".join(text(raw).split())[:most]
+
+
+def _harmless(char: str) -> str:
+    if char in KEPT or unicodedata.category(char) not in SPOILING:
+        return char
+    return SPOILT

@@ -1,0 +1,92 @@
+"""`/v3/deliveries`: what applications are owed of their payments, and how it went (section 4)."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from bot.core.errors import NotFound
+from bot.service.api import answering, calls
+from bot.service.api.calls import Calling, Serving
+from bot.service.api.contract import AUTHENTICATED, failures
+from bot.service.model.delivery import Channel, DeliveryState
+from bot.service.store import deliveries as store
+from bot.service.usecases import deliveries
+from bot.service.wire import deliveries as writing
+from bot.service.wire.deliveries import DeliveryAnswer, DeliveryItem, DeliveryList
+
+MAX_PAGE = 100
+ID_LENGTHS = {len(channel) + 1 + calls.ID_DIGITS for channel in Channel}
+router = APIRouter(prefix="/v3/deliveries", tags=["deliveries"])
+
+
+@router.get(
+    "",
+    summary="List deliveries",
+    operation_id="listDeliveries",
+    response_model=None,
+    responses={200: {"model": DeliveryList}, **failures(400, 401, 429)},
+    openapi_extra=AUTHENTICATED,
+)
+@router.get("/", include_in_schema=False, response_model=None)
+async def list_(
+    service: Serving,
+    caller: Calling,
+    *,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="How many to a page.")] = MAX_PAGE,
+    cursor: Annotated[
+        str | None, Query(max_length=100, description="`nextCursor` of the page before.")
+    ] = None,
+    request_id: Annotated[
+        str | None,
+        Query(alias="paymentRequestId", max_length=100, description="Only those of this request."),
+    ] = None,
+    state: Annotated[
+        DeliveryState | None, Query(description="Only deliveries in this state.")
+    ] = None,
+) -> Response:
+    """Give what the application is owed of its payments, newest first.
+
+    A page of `state` may be short, even empty, and still have a `nextCursor`.
+    """
+    after = calls.read_cursor(cursor, ID_LENGTHS)
+    wanted = store.Wanted(caller.app_id, request_id, state, after)
+    rows, place = await store.page(service.db, wanted, limit)
+    items = [writing.item(row) for row in rows]
+    if place is None:
+        return answering.json(DeliveryList(items=items))
+    next_cursor = calls.write_cursor(place.at, place.id)
+    return answering.json(DeliveryList(items=items, next_cursor=next_cursor))
+
+
+@router.get(
+    "/{id}",
+    summary="Get a delivery with its attempts",
+    operation_id="getDelivery",
+    response_model=None,
+    responses={200: {"model": DeliveryAnswer}, **failures(401, 404, 429)},
+    openapi_extra=AUTHENTICATED,
+)
+async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - as elsewhere in the interface
+    """Give one delivery of the application, and what came of every try."""
+    found = await store.read(service.db, caller.app_id, id)
+    if found is None:
+        raise NotFound(f"There is no delivery {id}.")
+    attempts = await store.read_attempts(service.db, caller.app_id, id)
+    return answering.json(writing.delivery(found, attempts))
+
+
+@router.post(
+    "/{id}/retry",
+    summary="Send a delivery again",
+    operation_id="retryDelivery",
+    response_model=None,
+    responses={200: {"model": DeliveryItem}, **failures(401, 404, 429)},
+    openapi_extra=AUTHENTICATED,
+)
+async def retry(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - as elsewhere in the interface
+    """Begin a settled delivery anew; one that waits or is being tried stays as it is."""
+    again = await service.db.transaction(
+        lambda tx: deliveries.retry_own(tx, caller.app_id, id, caller.now)
+    )
+    return answering.json(writing.item(again))

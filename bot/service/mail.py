@@ -1,0 +1,325 @@
+"""E-mail out: a payment as a letter, and the letter handed to the operator's mail server."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+import socket
+import ssl
+import unicodedata
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from email import policy
+from email.header import Header
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UniqueUnstructuredHeader
+from email.message import EmailMessage
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote, urlsplit
+
+import aiosmtplib
+import httpx
+from aiosmtplib import SMTP, SMTPException, SMTPResponseException
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from bot.core import harmless, money, smtp
+from bot.core.errors import MailRefused
+from bot.core.smtp import SmtpServer, parse_server
+from bot.core.texts import DEFAULT, t
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+__all__ = ["Mailer", "SmtpServer", "compose", "parse_server"]
+
+TIMEOUT = 15.0  # seconds for name, connection, TLS, login and message together
+PARTING = 2.0  # seconds for the server's goodbye, which changes nothing any more
+MOST_TOLD = 1024  # bytes
+LOGIN_WRONG = frozenset({530, 534, 535, 538})  # RFC 4954 section 6; ours to mend
+PERMANENT = range(500, 600)  # RFC 5321 section 4.2.1
+OF_THE_LETTER: tuple[type[SMTPResponseException], ...] = (
+    aiosmtplib.SMTPSenderRefused,
+    aiosmtplib.SMTPRecipientRefused,
+    aiosmtplib.SMTPDataError,
+)
+STEPS: dict[type[SMTPException], str] = {
+    aiosmtplib.SMTPConnectResponseError: "the connection",
+    aiosmtplib.SMTPHeloError: "EHLO",
+    aiosmtplib.SMTPAuthenticationError: "the login",
+    aiosmtplib.SMTPSenderRefused: "the sender",
+    aiosmtplib.SMTPRecipientRefused: "the recipient",
+    aiosmtplib.SMTPDataError: "the message",
+}
+SEVEN_BIT = policy.SMTP.clone(cte_type="7bit")
+TEMPLATES = Path(__file__).with_name("templates")
+PAYER = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
+_REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Marks with which a name could turn the words around it (Unicode TR 9)."""
+
+
+class Mailer:
+    """Hands letters to one server, over a connection each.
+
+    Not of this machine: only by TLS with a certificate that is trusted. `context` says which are,
+    `timeout` is in seconds.
+    """
+
+    def __init__(
+        self,
+        server: SmtpServer,
+        *,
+        timeout: float = TIMEOUT,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._server = server
+        self._timeout = timeout
+        self._context = context or _trusted(server)
+        self._under_way: set[asyncio.Timeout] = set()
+
+    async def send(self, message: EmailMessage) -> tuple[int, str]:
+        """Hand the letter in; the server's code and words. Raises MailRefused.
+
+        Where the answer to the message itself is lost, it may have been taken: sent again, it has
+        the same Message-ID.
+        """
+        (sender,), (recipient,) = message["From"].addresses, message["To"].addresses
+        async with self._session() as client:
+            await client.mail(sender.addr_spec)
+            await client.rcpt(recipient.addr_spec)
+            answer = await client.data(message.as_bytes(policy=SEVEN_BIT))
+        return answer.code, self._plain(answer.message)
+
+    async def check(self) -> None:
+        """Do everything but to send. Raises MailRefused, which says what to mend."""
+        async with self._session() as client:
+            await client.noop()
+
+    async def close(self) -> None:
+        """End what is under way; it is to be sent again."""
+        for limit in self._under_way:
+            if not limit.expired():
+                limit.reschedule(asyncio.get_running_loop().time())
+
+    @asynccontextmanager
+    async def _session(self) -> AsyncIterator[SMTP]:
+        client = self._client()
+        limit = asyncio.timeout(self._timeout)
+        try:
+            async with limit:
+                self._under_way.add(limit)
+                await self._greet(client)
+                yield client
+                self._under_way.discard(limit)
+            await _part(client)
+        except (SMTPException, OSError) as error:
+            raise self._refusal(error) from error
+        finally:
+            self._under_way.discard(limit)
+            _hang_up(client)
+
+    def _client(self) -> SMTP:
+        server = self._server
+        return SMTP(
+            hostname=server.host, port=server.port, use_tls=server.tls, start_tls=False,
+            tls_context=self._context, timeout=self._timeout, local_hostname=_own_name(),
+        )  # fmt: skip
+
+    async def _greet(self, client: SMTP) -> None:
+        """Come to where a letter may be handed in; nothing is told before TLS stands."""
+        await client.connect()
+        await client.ehlo()
+        if not self._server.tls:
+            await self._secure(client)
+        if self._server.user is not None:
+            await self._log_in(client, self._server.user, self._server.password or "")
+
+    async def _secure(self, client: SMTP) -> None:
+        if client.supports_extension("starttls"):
+            await client.starttls()
+            await client.ehlo()
+        elif not self._server.near:
+            raise MailRefused(
+                f"{self._server.name} offers no STARTTLS, and without TLS nothing is sent:"
+                " where it has a port for TLS from the start, write smtps://"
+            )
+
+    async def _log_in(self, client: SMTP, user: str, password: str) -> None:
+        """Try one way only: servers count every failure, and lock out who fails often."""
+        ways = {
+            "plain": client.auth_plain,
+            "login": client.auth_login,
+            "cram-md5": client.auth_crammd5,
+        }
+        for name, way in ways.items():
+            if name in client.server_auth_methods:
+                await way(user, password)
+                return
+        told = f"{self._server.name} offers none of the logins {', '.join(ways)}"
+        raise MailRefused(f"{told}: leave user and password out, or choose another port")
+
+    def _refusal(self, error: SMTPException | OSError) -> MailRefused:
+        name = self._server.name
+        if isinstance(error, SMTPResponseException) and error.code > 0:
+            step = STEPS.get(type(error), "a command")
+            told = self._plain(f"{name} answered {error.code} to {step}: {error.message}")
+            lasting = error.code in PERMANENT and error.code not in LOGIN_WRONG
+            final = lasting and isinstance(error, OF_THE_LETTER)
+            return MailRefused(told, final=final, code=error.code)
+        if isinstance(error, TimeoutError):
+            return MailRefused(f"{name} did not answer within {self._timeout:g} s")
+        cause = error.__cause__ or error
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            told = f"{name} has no certificate that we trust ({cause.verify_message})"
+            return MailRefused(f"{told}: SSL_CERT_FILE can name others")
+        return MailRefused(self._plain(f"{name}: {getattr(cause, 'message', cause)}"))
+
+    def _plain(self, text: str) -> str:
+        """Give what a server said on one line, cut, and without our password in it."""
+        for secret in _spellings(self._server):
+            text = text.replace(secret, "[hidden]")
+        return harmless.line(text).encode()[:MOST_TOLD].decode(errors="ignore")
+
+
+async def _part(client: SMTP) -> None:
+    """Say goodbye; what was handed in is theirs now, whatever they answer."""
+    with suppress(SMTPException, OSError):
+        await client.execute_command(b"QUIT", timeout=PARTING)
+
+
+def _hang_up(client: SMTP) -> None:
+    """Close at once: TLS would wait for the server's consent, and everything is said."""
+    transport = cast("asyncio.WriteTransport | None", client.transport)
+    client.close()
+    if transport is not None:
+        transport.abort()
+
+
+def _trusted(server: SmtpServer) -> ssl.SSLContext:
+    """Give the certificates of certifi, or of SSL_CERT_FILE; on this machine any will do.
+
+    Not the context of `outgoing`: HTTP clients set an ALPN there that mail servers hang up on.
+    """
+    return httpx.create_ssl_context(verify=not server.near)
+
+
+def _own_name() -> str:
+    """Name us to the server, without asking DNS: that may hang (RFC 5321 section 4.1.4)."""
+    name = socket.gethostname()
+    return name if smtp.ascii_domain(name) and "." in name else "[127.0.0.1]"
+
+
+def _spellings(server: SmtpServer) -> list[str]:
+    """Give the password as it is, and as it was sent."""
+    if not server.password:
+        return []
+    sent = (f"\0{server.user}\0{server.password}", server.password)
+    return [*(base64.b64encode(each.encode()).decode() for each in sent), server.password]
+
+
+def compose(
+    body: Mapping[str, Any], delivery_id: str, sender: str, public_url: str
+) -> EmailMessage:
+    """Write the letter of a payment, as it is owed since; the same each time.
+
+    Raises MailRefused where its address is none.
+    """
+    address, from_ = smtp.ascii_address(body["address"]), smtp.parse_sender(sender)
+    if address is None:
+        raise MailRefused("notifications.email is no e-mail address", final=True)
+    words = _words(body, public_url)
+    letter = EmailMessage(_headers())
+    letter["Subject"] = words["subject"]
+    letter["From"], letter["To"] = from_, Address(addr_spec=address)
+    letter["Date"] = _moment(body)
+    letter["Message-ID"] = f"<{delivery_id}@{_origin(public_url) or from_.domain}>"
+    letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers to it
+    plain, html = (
+        _templates().get_template(name).render(words) for name in ("mail.txt", "mail.html")
+    )
+    letter.set_content(plain, cte="quoted-printable")
+    letter.add_alternative(html, subtype="html", cte="quoted-printable")
+    return letter
+
+
+def _words(body: Mapping[str, Any], public_url: str) -> dict[str, Any]:
+    """Give every text of the letter."""
+    amount = money.format_money(body["amount"], body["currency"], DEFAULT)
+    given = {"amount": amount.replace("\u00a0", " "), "name": _line(body["product"])}
+    oversold = bool(body.get("oversold"))
+    payment = f"{body['requestId']}/receipt/{body['transactionId']}"
+    return {
+        "lang": DEFAULT,
+        "subject": t(
+            DEFAULT, "mail-subject-oversold" if oversold else "mail-subject",
+            amount=given["amount"], name=given["name"],
+        ),
+        "heading": t(DEFAULT, "mail-heading", amount=amount),
+        "warning": t(DEFAULT, "mail-oversold") if oversold else None,
+        "rows": _rows(body, given["name"]),
+        "receipt": t(DEFAULT, "mail-receipt"),
+        "link": f"{public_url}/pay/{quote(payment)}",
+        "why": t(DEFAULT, "mail-why"),
+    }  # fmt: skip
+
+
+def _rows(body: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
+    """Give what there is to know, by label."""
+    left, paid = body.get("remainingUnits"), body.get("paidCurrency")
+    told = body.get("userData") or {}
+    rows = [
+        ("mail-product", name),
+        ("mail-paid-in", paid and money.format_money(body["paidAmount"], paid, DEFAULT)),
+        ("mail-left", None if left is None else t(DEFAULT, "mail-left-units", left=left)),
+        ("mail-when", t(DEFAULT, "mail-at", at=_moment(body))),
+        *((key, _line(str(told.get(field) or ""))) for field, key in PAYER.items()),
+        ("mail-transaction", body["transactionId"]),
+        ("mail-request", body["requestId"]),
+    ]
+    return [(t(DEFAULT, key), value) for key, value in rows if value]
+
+
+def _line(text: str) -> str:
+    """Give what a person typed as one line that turns nothing around it."""
+    kinds = ((char, unicodedata.category(char)) for char in _REORDERING.sub("", text))
+    shown = "".join(" " if kind in ("Cc", "Cs", "Zl", "Zp") else char for char, kind in kinds)
+    return " ".join(shown.split())
+
+
+def _moment(body: Mapping[str, Any]) -> datetime:
+    return datetime.fromtimestamp(body["completedAt"] // 1000, UTC)
+
+
+def _origin(public_url: str) -> str | None:
+    """Give our name in the world, where PUBLIC_URL has one that is nobody else's."""
+    domain = smtp.ascii_domain(urlsplit(public_url).hostname or "")
+    return domain if domain and "." in domain else None
+
+
+class _Subject(UniqueUnstructuredHeader, BaseHeader):  # type: ignore[misc]  # typeshed: max_count
+    """A subject in RFC 2047's words; the usual header loses spaces where its lines are folded."""
+
+    def fold(self, *, policy: policy.Policy) -> str:
+        """Give the header as it is sent."""
+        words = Header(str(self), header_name="Subject").encode(linesep=policy.linesep)
+        return f"Subject: {words}{policy.linesep}"
+
+
+@cache
+def _headers() -> policy.EmailPolicy[EmailMessage]:
+    registry = HeaderRegistry()
+    registry.map_to_type("subject", _Subject)
+    return policy.default.clone(header_factory=registry)
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )

@@ -1,0 +1,89 @@
+"""What a price comes to in the currency that is paid, and each receiver's share of it.
+
+Nothing is lost on the way: products are exact, and one rounding, of the total, is to the minor
+unit. The shares then follow the largest remainder, so that they sum to the total exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
+
+from bot.core import money
+from bot.core.errors import MoneyError
+from bot.service.model.request import ExchangeRate, Quote, Terms
+
+_EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
+"""Products and differences keep every digit; no more memory is taken than they need."""
+
+
+def quote(terms: Terms, rate: ExchangeRate | None) -> Quote:
+    """Give what a payer pays: the price itself, or converted where a denomination differs.
+
+    The total is rounded half up to the instrument's minor unit; no share is off by a whole one,
+    but one of less than a unit may come to 0. Raises MoneyError unknownCurrency (no rate),
+    notAnAmount (a rate that is no number), notPositive (rounds to nothing) and tooLarge.
+    """
+    amounts = [receiver.amount for receiver in terms.receivers]
+    if terms.currency == terms.instrument:
+        return Quote(terms.amount, terms.instrument, tuple(amounts))
+    factor = _factor(terms, rate)
+    total = _total(_EXACT.multiply(factor, terms.amount), terms.instrument)
+    exact = [_EXACT.multiply(factor, amount) for amount in amounts]
+    return Quote(total, terms.instrument, _shares(exact, total), rate)
+
+
+def _factor(terms: Terms, rate: ExchangeRate | None) -> Decimal:
+    """Minor units of the instrument that one minor unit of the price comes to."""
+    if rate is None:
+        message = f"No exchange rate from {terms.currency} to {terms.instrument} is known"
+        raise MoneyError("unknownCurrency", message)
+    if not rate.rate.is_finite():
+        raise MoneyError("notAnAmount", f"{rate.rate} is no exchange rate")
+    shift = money.exponent(terms.instrument) - money.exponent(terms.currency)
+    return _EXACT.scaleb(rate.rate, shift)
+
+
+def _total(exact: Decimal, currency: str) -> int:
+    """Round half up; compared before it is written out, so cheap for any exponent."""
+    rounded = exact.to_integral_value(ROUND_HALF_UP, _EXACT)
+    if rounded <= 0:
+        raise MoneyError("notPositive", f"The price comes to nothing in {currency}")
+    if rounded > money.MAX_MINOR:
+        message = f"The price in {currency} must fit in 64 bits of minor units"
+        raise MoneyError("tooLarge", message)
+    return int(rounded)
+
+
+def _shares(exact: list[Decimal], total: int) -> tuple[int, ...]:
+    """Round each down, then up by one where most was lost, the earlier first, until they sum."""
+    floors = [share.to_integral_value(ROUND_FLOOR, _EXACT) for share in exact]
+    lost = [_EXACT.subtract(*both) for both in zip(exact, floors, strict=True)]
+    shares = [int(floor) for floor in floors]
+    by_loss = sorted(range(len(exact)), key=lambda place: lost[place], reverse=True)
+    for place in by_loss[: total - sum(shares)]:
+        shares[place] += 1
+    return tuple(shares)
+
+
+def write(kept: Quote) -> str:
+    """Write as JSON for a column; the rate is a string, with the digits that it has."""
+    rate = kept.rate and {
+        "rate": str(kept.rate.rate),
+        "source": kept.rate.source,
+        "at": kept.rate.at,
+    }
+    fields = {"amount": kept.amount, "currency": kept.currency, "shares": kept.shares}
+    return json.dumps({**fields, "rate": rate}, separators=(",", ":"))
+
+
+def read(text: str) -> Quote:
+    """Read what `write` wrote."""
+    kept = json.loads(text)
+    rate = kept["rate"]
+    return Quote(
+        amount=kept["amount"],
+        currency=kept["currency"],
+        shares=tuple(kept["shares"]),
+        rate=rate and ExchangeRate(Decimal(rate["rate"]), rate["source"], rate["at"]),
+    )

@@ -1,0 +1,49 @@
+"""Notices that a rail sends after the payer's form was answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.core import outbox
+from bot.core.worker import Job
+from bot.service.rails import SETTLEMENTS, Notice
+from bot.service.usecases import paying
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.db import Database, Transaction
+    from bot.core.outbox import Message
+    from bot.service.model.request import Payment
+    from bot.service.rails import Rail
+
+log = structlog.get_logger()
+
+
+class Settler:
+    """Takes the sandbox rail's later notices; `job` is what a worker works."""
+
+    def __init__(self, db: Database, rail: Rail, now: Callable[[], int]) -> None:
+        self._db = db
+        self._rail = rail
+        self._now = now
+        self.job = Job(SETTLEMENTS, self.handle)
+
+    async def handle(self, message: Message) -> None:
+        """Take one notice; it and its mark commit together."""
+        payment = await self._db.transaction(lambda tx: self._take(tx, message))
+        told = log.warning if payment.oversold else log.info
+        told(
+            "money arrived",
+            request=payment.request_id,
+            payment=payment.id,
+            settlement=payment.state.value,
+        )
+
+    def _take(self, tx: Transaction, message: Message) -> Payment:
+        notice = Notice(message.body["checkoutId"], message.body["externalId"])
+        payment = paying.take(tx, self._rail.name, notice, self._now())
+        outbox.done(tx, SETTLEMENTS, message, self._now())
+        return payment

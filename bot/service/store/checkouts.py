@@ -1,0 +1,140 @@
+"""SQL of checkouts: each reserves a unit until it is paid or lapses.
+
+Units move between remaining, reserved and paid by guarded statements alone.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from bot.service.model import quote
+from bot.service.model.checkout import Checkout, CheckoutState
+from bot.service.model.request import Settlement
+from bot.service.store.requests import read_row
+
+if TYPE_CHECKING:
+    from bot.core.db import Database, Row, Transaction
+    from bot.service.model.request import PaymentRequest
+
+# Reserves a unit where the request can be paid at this very moment.
+RESERVE = """
+    UPDATE payment_requests
+    SET remaining_units = remaining_units - 1, reserved_units = reserved_units + 1
+    WHERE id = :id AND deleted_at IS NULL
+      AND (remaining_units IS NULL OR remaining_units > 0)
+      AND (enabled_at IS NULL OR enabled_at <= :now)
+      AND (expires_at IS NULL OR expires_at > :now)
+    RETURNING *, 0 AS lapsed
+"""
+INSERT = """
+    INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at)
+    VALUES (:id, :request_id, :token, 'open', :user_data, :quote, :created_at, :lapses_at)
+"""
+PAY = "UPDATE checkouts SET state = 'paid' WHERE id = :id AND state = 'open' AND lapses_at > :now"
+TAKE_RESERVED = """
+    UPDATE payment_requests
+    SET reserved_units = reserved_units - 1, paid_count = paid_count + 1
+    WHERE id = :id AND reserved_units > 0
+"""
+# Money for a reservation that is gone takes any unit that is left, whatever the clock says.
+TAKE_LATE = """
+    UPDATE payment_requests
+    SET remaining_units = remaining_units - 1, paid_count = paid_count + 1
+    WHERE id = :id AND (remaining_units IS NULL OR remaining_units > 0)
+      AND EXISTS (SELECT 1 FROM checkouts WHERE id = :checkout AND state = 'lapsed')
+"""
+FINISH = "UPDATE checkouts SET state = :state WHERE id = :id AND state = 'lapsed'"
+OVERSELL = "UPDATE payment_requests SET oversold_count = oversold_count + 1 WHERE id = :id"
+BY_ID = "SELECT * FROM checkouts WHERE id = :id"
+BY_FORM = "SELECT * FROM checkouts WHERE request_id = :request_id AND token = :token"
+
+
+def return_lapsed(tx: Transaction, request_id: str, now: int) -> None:
+    """Give back the units of reservations that have lapsed."""
+    lapsed = tx.execute(
+        "UPDATE checkouts SET state = 'lapsed'"
+        " WHERE request_id = :id AND state = 'open' AND lapses_at <= :now",
+        id=request_id,
+        now=now,
+    )
+    if lapsed:
+        tx.execute(
+            "UPDATE payment_requests SET remaining_units = remaining_units + :lapsed,"
+            " reserved_units = reserved_units - :lapsed WHERE id = :id",
+            id=request_id,
+            lapsed=lapsed,
+        )
+
+
+def reserve(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
+    """Reserve a unit; None, and nothing taken, where the request can't be paid now."""
+    return_lapsed(tx, request_id, now)
+    row = tx.one(RESERVE, id=request_id, now=now)
+    return read_row(row) if row else None
+
+
+def insert(tx: Transaction, checkout: Checkout) -> None:
+    """Write who holds the unit just reserved."""
+    tx.execute(
+        INSERT,
+        id=checkout.id,
+        request_id=checkout.request_id,
+        token=checkout.token,
+        user_data=json.dumps(checkout.user_data),
+        quote=quote.write(checkout.quote),
+        created_at=checkout.created_at,
+        lapses_at=checkout.lapses_at,
+    )
+
+
+def take_unit(tx: Transaction, checkout: Checkout, now: int) -> Settlement:
+    """Turn the checkout's unit into a paid one; say how the money came.
+
+    One whose reservation is gone takes another unit where one is left. Money beyond that, and
+    money that a checkout brings a second time, takes none: it is oversold.
+    """
+    if tx.execute(PAY, id=checkout.id, now=now):
+        if not tx.execute(TAKE_RESERVED, id=checkout.request_id):
+            raise RuntimeError(f"checkout {checkout.id} had reserved nothing")
+        return Settlement.PAID
+    return_lapsed(tx, checkout.request_id, now)
+    taken = tx.execute(TAKE_LATE, id=checkout.request_id, checkout=checkout.id)
+    settlement = Settlement.LATE if taken else Settlement.OVERSOLD
+    tx.execute(FINISH, id=checkout.id, state=settlement.value)
+    if not taken:
+        tx.execute(OVERSELL, id=checkout.request_id)
+    return settlement
+
+
+def find(tx: Transaction, checkout_id: str) -> Checkout | None:
+    """Give a checkout."""
+    row = tx.one(BY_ID, id=checkout_id)
+    return _checkout(row) if row else None
+
+
+def of_form(tx: Transaction, request_id: str, token: str) -> Checkout | None:
+    """Give the checkout that a form with this token opened."""
+    row = tx.one(BY_FORM, request_id=request_id, token=token)
+    return _checkout(row) if row else None
+
+
+async def read(db: Database, request_id: str, checkout_id: str) -> Checkout | None:
+    """Give a checkout of this request."""
+    row = await db.one(
+        f"{BY_ID} AND request_id = :request_id", id=checkout_id, request_id=request_id
+    )
+    return _checkout(row) if row else None
+
+
+def _checkout(row: Row) -> Checkout:
+    return Checkout(
+        id=row["id"],
+        request_id=row["request_id"],
+        token=row["token"],
+        user_data=json.loads(row["user_data"]),
+        quote=quote.read(row["quote"]),
+        created_at=row["created_at"],
+        lapses_at=row["lapses_at"],
+        kept_state=CheckoutState(row["state"]),
+    )

@@ -1,0 +1,200 @@
+"""SQL of deliveries and their attempts; how a delivery stands is in the outbox, under its id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.service.model.delivery import Attempt, Channel, Delivery, DeliveryState
+from bot.service.store.requests import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bot.core.db import Database, Row, Transaction
+
+STATES = {
+    "waiting": DeliveryState.WAITING,
+    "leased": DeliveryState.SENDING,
+    "done": DeliveryState.DELIVERED,
+    "dead": DeliveryState.DEAD,
+}
+"""States of the outbox, as they are told."""
+
+NAMES = {state: name for name, state in STATES.items()}
+
+COLUMNS = "SELECT d.*, o.state, o.attempts, o.due_at, o.settled_at, o.note"
+SELECT = f"{COLUMNS} FROM deliveries d JOIN outbox o ON o.id = d.id"
+ANY = f"{SELECT} WHERE d.id = :id"
+OF_APP = f"{ANY} AND d.app_id = :app_id"
+NEWEST = "ORDER BY d.created_at DESC, d.id DESC"
+OWN = f"FROM deliveries d WHERE d.app_id = :app_id {{narrowed}} {NEWEST}"
+PAGE = (
+    f"{COLUMNS} FROM (SELECT d.* {OWN} LIMIT :looked_at) AS d"
+    f" JOIN outbox o ON o.id = d.id {{in_state}} {NEWEST} LIMIT :limit"
+)
+EDGE = f"SELECT d.created_at, d.id {OWN} LIMIT 1 OFFSET :passed"
+LOOKED_AT = 5000
+"""Deliveries that a call in search of a state looks at: more would keep others waiting."""
+
+INSERT = """
+    INSERT INTO deliveries (id, app_id, request_id, payment_id, channel, address, created_at)
+    VALUES (:id, :app_id, :request_id, :payment_id, :channel, :address, :created_at)
+"""
+# Nothing where the delivery is gone: an attempt that ended late is no reason to fail.
+ADD_ATTEMPT = """
+    INSERT INTO delivery_attempts (delivery_id, number, at, took, status, answer, trouble)
+    SELECT d.id, (SELECT COALESCE(MAX(number), 0) + 1 FROM delivery_attempts
+                  WHERE delivery_id = d.id), :at, :took, :status, :answer, :trouble
+    FROM deliveries d WHERE d.id = :id
+"""
+ATTEMPTS = (
+    "SELECT a.at, a.took, a.status, a.answer, a.trouble FROM delivery_attempts a"
+    " JOIN deliveries d ON d.id = a.delivery_id WHERE d.id = :id"
+)
+IN_ORDER = " ORDER BY a.number"
+SETTLED = (
+    "SELECT id FROM outbox WHERE queue = :queue AND settled_at < :before"
+    " ORDER BY settled_at, id LIMIT :most"
+)
+# The outbox comes last: by it the others are found.
+FORGET = (
+    "DELETE FROM delivery_attempts WHERE delivery_id IN",
+    "DELETE FROM deliveries WHERE id IN",
+    "DELETE FROM outbox WHERE id IN",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which of an application's deliveries: of a request, in a state, beginning after a place."""
+
+    app_id: str
+    request_id: str | None = None
+    state: DeliveryState | None = None
+    after: Place | None = None
+
+    def sql(self, form: str) -> str:
+        """Give the statement that finds them."""
+        narrowed = "AND d.request_id = :request_id " if self.request_id is not None else ""
+        narrowed += "AND (d.created_at, d.id) < (:at, :after_id)" if self.after else ""
+        return form.format(narrowed=narrowed, in_state="AND o.state = :state" if self.state else "")
+
+    @property
+    def params(self) -> dict[str, object]:
+        """Give what the statement asks for."""
+        return {
+            "app_id": self.app_id,
+            "request_id": self.request_id,
+            "state": NAMES[self.state] if self.state else None,
+            "at": self.after.at if self.after else None,
+            "after_id": self.after.id if self.after else None,
+        }
+
+
+def insert(
+    tx: Transaction, delivery_id: str, channel: Channel, address: str, body: Mapping[str, Any]
+) -> None:
+    """Write what is owed, from the `body` that the outbox keeps of it."""
+    tx.execute(
+        INSERT,
+        id=delivery_id,
+        app_id=body["appId"],
+        request_id=body["requestId"],
+        payment_id=body["transactionId"],
+        channel=channel.value,
+        address=address,
+        created_at=body["completedAt"],
+    )
+
+
+async def page(db: Database, wanted: Wanted, limit: int) -> tuple[list[Delivery], Place | None]:
+    """Give an application's deliveries, newest first, and where the next page begins after.
+
+    In search of a state it looks at LOOKED_AT of them: a page may then be short, even empty,
+    though there is a next one.
+    """
+    looked_at = LOOKED_AT if wanted.state else limit + 1
+    sql, params = wanted.sql(PAGE), wanted.params
+    rows = await db.query(sql, **params, limit=limit + 1, looked_at=looked_at)
+    found = [_delivery(row) for row in rows[:limit]]
+    if len(rows) > limit:
+        return found, Place(found[-1].created_at, found[-1].id)
+    edge = await db.one(wanted.sql(EDGE), **params, passed=looked_at - 1)
+    return found, Place(edge["created_at"], edge["id"]) if edge else None
+
+
+async def read(db: Database, app_id: str, delivery_id: str) -> Delivery | None:
+    """Give one delivery of an application."""
+    row = await db.one(OF_APP, id=delivery_id, app_id=app_id)
+    return _delivery(row) if row else None
+
+
+async def read_attempts(db: Database, app_id: str, delivery_id: str) -> list[Attempt]:
+    """Give the attempts of an application's delivery, in their order."""
+    sql = f"{ATTEMPTS} AND d.app_id = :app_id{IN_ORDER}"
+    return [Attempt(**row) for row in await db.query(sql, id=delivery_id, app_id=app_id)]
+
+
+def find_of_app(tx: Transaction, app_id: str, delivery_id: str) -> Delivery | None:
+    """Give one delivery of an application."""
+    row = tx.one(OF_APP, id=delivery_id, app_id=app_id)
+    return _delivery(row) if row else None
+
+
+def every(tx: Transaction, limit: int, state: DeliveryState | None = None) -> list[Delivery]:
+    """Give the deliveries of every application to the operator, newest first."""
+    narrowed = "AND o.state = :state" if state else ""
+    sql = f"{SELECT} {narrowed} {NEWEST} LIMIT :limit"
+    rows = tx.query(sql, limit=limit, state=NAMES[state] if state else None)
+    return [_delivery(row) for row in rows]
+
+
+def find(tx: Transaction, delivery_id: str) -> Delivery | None:
+    """Give one delivery of any application to the operator."""
+    row = tx.one(ANY, id=delivery_id)
+    return _delivery(row) if row else None
+
+
+def attempts(tx: Transaction, delivery_id: str) -> list[Attempt]:
+    """Give the attempts of any application's delivery to the operator, in their order."""
+    return [Attempt(**row) for row in tx.query(f"{ATTEMPTS}{IN_ORDER}", id=delivery_id)]
+
+
+def add_attempt(tx: Transaction, delivery_id: str, attempt: Attempt) -> None:
+    """Write down a try, numbered on from those before it, those before a `retry` too."""
+    tx.execute(
+        ADD_ATTEMPT,
+        id=delivery_id,
+        at=attempt.at,
+        took=attempt.took,
+        status=attempt.status,
+        answer=attempt.answer,
+        trouble=attempt.trouble,
+    )
+
+
+def forget(tx: Transaction, queue: str, before: int, most: int) -> int:
+    """Drop up to `most` of a queue's deliveries settled before `before`, the oldest; how many."""
+    gone = 0
+    for statement in FORGET:
+        gone = tx.execute(f"{statement} ({SETTLED})", queue=queue, before=before, most=most)
+    return gone
+
+
+def _delivery(row: Row) -> Delivery:
+    state = row["state"]
+    return Delivery(
+        id=row["id"],
+        app_id=row["app_id"],
+        request_id=row["request_id"],
+        transaction_id=row["payment_id"],
+        channel=Channel(row["channel"]),
+        address=row["address"],
+        state=STATES[state],
+        attempts=row["attempts"],
+        created_at=row["created_at"],
+        next_at=row["due_at"] if state == "waiting" else None,
+        settled_at=row["settled_at"],
+        note=row["note"],
+    )

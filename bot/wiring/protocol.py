@@ -1,0 +1,269 @@
+"""A client's connection, bounded: how long a head may take and be, how long an answer may wait.
+
+Of all this uvicorn (0.54, `protocols/http/httptools_impl.py`) bounds only the wait for the first
+byte of a further request. A connection that never says anything stays, so does one whose head
+trickles; llhttp takes a head of any length; a client that reads no more is waited for without
+end; and what is left of a refused body is read to its last byte, or waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import httptools
+import structlog
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from bot.core import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+log = structlog.get_logger()
+
+BETWEEN = 4
+"""Bytes of a header line beside its name and value: a colon, a blank and the line's end."""
+
+TOO_LARGE = (
+    "headTooLarge",
+    "The request line and headers have more than {size} KiB or {fields} fields.",
+)
+MALFORMED = ("invalidRequest", "This is no HTTP request.")
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """HTTP/1.1 of uvicorn within the bounds below; given to it as `http=`."""
+
+    HEAD_SECONDS = 10.0
+    """For a request line and its headers, from the connection or from their first byte on."""
+
+    MAX_HEAD = 32 * 1024
+    MAX_FIELDS = 100
+
+    WRITE_SECONDS = 30.0
+    LEAST_READ = 16 * 1024
+    """Bytes that a client takes of its answer in WRITE_SECONDS, as long as some are left."""
+
+    LINGER_SECONDS = 5.0
+    """How long a client that is still sending has for reading why it is no longer heard."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._unread = 0
+        self._deaf = False
+        self._stopping = False
+        self._keep_alive = False
+        self._head_alarm = Alarm(self.loop)
+        self._write_alarm = Alarm(self.loop)
+
+    def connection_made(  # type: ignore[override]  # as uvicorn's own
+        self, transport: asyncio.Transport
+    ) -> None:
+        """Give the client HEAD_SECONDS to say what it wants."""
+        super().connection_made(transport)
+        self._wire = transport
+        self.transport = Outlet(transport, self._close)
+        self._head_alarm.set(self.HEAD_SECONDS, self._silence)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        super().connection_lost(exc)
+        self._head_alarm.stop()
+        self._write_alarm.stop()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, in place of uvicorn's own, which logs and answers in another form than ours."""
+        if self._deaf:
+            return
+        self._unset_keepalive_if_required()
+        if not self._is_answering() and not self._head_alarm.is_set:
+            self._head_alarm.set(self.HEAD_SECONDS, self._silence)
+        self._unread += len(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._ignore_upgrade()
+        except httptools.HttpParserError as error:
+            too_large = isinstance(error.__context__, HeadTooLarge)
+            self._refuse(431, *TOO_LARGE) if too_large else self._refuse(400, *MALFORMED)
+        else:
+            if self._unread > self.MAX_HEAD:
+                self._refuse(431, *TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        """Count from here what the parser keeps to itself."""
+        super().on_message_begin()
+        self._unread = 0
+
+    def on_headers_complete(self) -> None:
+        """Measure the head. The connection is kept only once the body is whole."""
+        self._head_alarm.stop()
+        self._unread = 0
+        size = sum(len(name) + len(value) + BETWEEN for name, value in self.headers)
+        if len(self.url) + size > self.MAX_HEAD or len(self.headers) > self.MAX_FIELDS:
+            raise HeadTooLarge
+        super().on_headers_complete()
+        self._keep_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
+        self.headers = []  # for trailers, which are no headers (RFC 9110, section 6.5.1)
+
+    def on_body(self, body: bytes) -> None:
+        """Hand it on: from here it is bounded by who reads it."""
+        super().on_body(body)
+        self._unread = 0
+
+    def on_message_complete(self) -> None:
+        """Keep the connection after all, as the client asks, unless the answer has begun."""
+        super().on_message_complete()
+        self._unread = 0
+        if not self.cycle.response_started and not self._stopping:
+            self.cycle.keep_alive = self._keep_alive
+
+    def eof_received(self) -> None:
+        """Let the transport close, which may have something left to write."""
+        self._watch_writing()
+
+    def pause_writing(self) -> None:
+        """Begin to watch a client that does not read as fast as we write."""
+        super().pause_writing()
+        self._watch_writing()
+
+    def resume_writing(self) -> None:
+        """Leave it alone: most of it is read."""
+        super().resume_writing()
+        if not self.transport.is_closing():
+            self._write_alarm.stop()
+
+    def shutdown(self) -> None:
+        """Stop gracefully, and wait for nobody who is only to be told why it is not heard."""
+        self._stopping = True
+        super().shutdown()
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _silence(self) -> None:
+        log.debug("connection closed", reason="no request in time")
+        self.transport.close()
+
+    def _ignore_upgrade(self) -> None:
+        """Answer as if none was asked for (RFC 9110, section 7.8), and then end.
+
+        The parser gives up the body of such a request, so nobody can tell where the next begins.
+        """
+        self._deaf = True
+        self.cycle.keep_alive = False
+
+    def _refuse(self, status: int, code: str, message: str) -> None:
+        """Say no, and hear no more; a whole request before this one gets its answer first."""
+        self._deaf = True
+        if self._is_answering() and not self.cycle.more_body:
+            self.cycle.keep_alive = False
+            return
+        log.info("request refused", status=status, code=code)
+        if not self.pipeline and not (self._is_answering() and self.cycle.response_started):
+            self.transport.write(self._refusal(status, code, message))
+        if self._is_answering():
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
+
+    def _refusal(self, status: int, code: str, message: str) -> bytes:
+        told = message.format(size=self.MAX_HEAD // 1024, fields=self.MAX_FIELDS)
+        body = exact.dumps({"code": code, "message": told, "info": []}).encode()
+        headers = [
+            *self.server_state.default_headers,
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"cache-control", b"no-store"),
+            (b"connection", b"close"),
+        ]
+        lines = [name + b": " + value + b"\r\n" for name, value in headers]
+        return b"".join([STATUS_LINE[status], *lines, b"\r\n", body])
+
+    def _close(self) -> None:
+        """Close the connection, at first only our half of it where more may be on its way.
+
+        Closing a socket with something unread resets it, and the client may lose the answer
+        that says why (RFC 9112, section 9.6).
+        """
+        sending = self._deaf or (self.cycle is not None and self.cycle.more_body)
+        if sending and not self._stopping and not self._wire.is_closing():
+            self._deaf = True
+            with contextlib.suppress(OSError):  # the client is gone already
+                self._wire.write_eof()
+            self.flow.resume_reading()
+            self._head_alarm.set(self.LINGER_SECONDS, self._wire.close)
+        else:
+            self._wire.close()
+        self._watch_writing()
+
+    def _watch_writing(self) -> None:
+        if not self._write_alarm.is_set:
+            left = self._wire.get_write_buffer_size()
+            self._write_alarm.set(self.WRITE_SECONDS, self._look_at_writing, left)
+
+    def _look_at_writing(self, before: int) -> None:
+        left = self._wire.get_write_buffer_size()
+        if before - left >= self.LEAST_READ:
+            self._watch_writing()
+        elif left:
+            log.debug("connection closed", reason="answer not read in time")
+            self._wire.abort()
+
+
+class HeadTooLarge(Exception):
+    """A request line and headers beyond MAX_HEAD or MAX_FIELDS."""
+
+
+class Outlet(asyncio.Transport):
+    """A connection as uvicorn writes to it; how it is closed is for the protocol to say."""
+
+    def __init__(self, wire: asyncio.Transport, close: Callable[[], None]) -> None:
+        super().__init__()
+        self._wire = wire
+        self._close = close
+        self._closing = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Write, and nothing after the end: who answers need not know that it came."""
+        if not self.is_closing():
+            self._wire.write(data)
+
+    def close(self) -> None:
+        """Close, in the protocol's way."""
+        self._closing = True
+        self._close()
+
+    def is_closing(self) -> bool:
+        """Whether nothing more is to be written, though the client may still be sending."""
+        return self._closing or self._wire.is_closing()
+
+
+class Alarm:
+    """A call at a later time, one at a time."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._handle: asyncio.TimerHandle | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the call is still to come."""
+        return self._handle is not None
+
+    def set(self, seconds: float, call: Callable[..., None], *args: Any) -> None:
+        """Call then, and not when it was to be before."""
+        self.stop()
+        self._handle = self._loop.call_later(seconds, self._ring, call, *args)
+
+    def stop(self) -> None:
+        """Don't call."""
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _ring(self, call: Callable[..., None], *args: Any) -> None:
+        self._handle = None
+        call(*args)

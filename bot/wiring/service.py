@@ -1,0 +1,90 @@
+"""The embedded payment request service, with what tells of its payments."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.core import lanes
+from bot.core.addresses import AllowList
+from bot.core.worker import Worker
+from bot.service.app import create_app
+from bot.service.deps import Service
+from bot.service.notify.webhooks import Webhooks
+from bot.service.rails import SETTLEMENTS
+from bot.service.settling import Settler
+from bot.service.usecases import apps, deliveries
+from bot.service.usecases.requests import INTERNAL_HOST
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from fastapi import FastAPI
+
+    from bot.config import Settings
+    from bot.core.db import Database
+    from bot.core.vault import Vault
+    from bot.core.worker import Job
+
+DELIVERIES_KEPT = 30 * 24 * 3600 * 1000
+"""Milliseconds that settled deliveries can be looked at."""
+
+
+class ServiceSide:
+    """The service put together; `own` is what the bot proves itself to it with.
+
+    `here` says where this process listens, for the bot's own webhooks.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        db: Database,
+        keys: Vault,
+        now: Callable[[], int],
+        here: Callable[[], tuple[str, int]],
+    ) -> None:
+        self._db = db
+        self._now = now
+        self.closers: list[Callable[[], Awaitable[None]]] = []
+        self.own = db.run(lambda tx: apps.ensure_embedded_app(tx, keys, now()))
+        allow = AllowList.parse(settings.webhook_allow)
+        service = Service(
+            db=db,
+            now=now,
+            public_url=settings.url,
+            embedded_app_id=self.own.app_id,
+            allow=allow,
+            mails=settings.smtp_url is not None,
+            reservation=settings.reservation_seconds * 1000,
+            api_rate=settings.api_rate,
+            payer_rate=settings.payer_rate,
+        )
+        webhooks = Webhooks(db, keys, now, allow, internal={INTERNAL_HOST: here})
+        self.closers.append(webhooks.close)
+        jobs = [webhooks.job, Settler(db, service.rail, now).job, *self._mail(settings)]
+        self.workers = [Worker(db, job, now) for job in jobs]
+        self.app: FastAPI = create_app(service)
+
+    async def sweep(self, moment: int) -> None:
+        """Drop what was settled long ago, and secrets that sign no more."""
+        before = moment - DELIVERIES_KEPT
+        while await self._db.transaction(partial(deliveries.forget, before=before)):
+            pass
+        await self._db.transaction(partial(apps.forget_former, now=moment))
+        for queue in (*deliveries.QUEUES.values(), SETTLEMENTS):
+            await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
+
+    def _mail(self, settings: Settings) -> list[Job]:
+        """Give what sends e-mails; who sends none is spared the time and memory of it."""
+        if settings.smtp_url is None or settings.smtp_from is None:
+            return []
+        from bot.service.mail import Mailer, parse_server  # noqa: PLC0415
+        from bot.service.notify.mails import Mails  # noqa: PLC0415
+
+        mailer = Mailer(parse_server(settings.smtp_url.get_secret_value()))
+        self.closers.append(mailer.close)
+        mails = Mails(
+            self._db, mailer, self._now, sender=settings.smtp_from, public_url=settings.url
+        )
+        return [mails.job]

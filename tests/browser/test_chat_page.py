@@ -1,0 +1,171 @@
+"""The chat page in a real browser: talking, pressing, sharing, reading e-mails."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Page, async_playwright, expect
+
+from bot.sandbox import people
+from tests.chatpage import CHROMIUM, FLAGS, HAS_BROWSER, HOSTILE_MAIL, KEYBOARD, offer
+from tests.telegraph import Bot, cast, png
+
+
+@pytest.fixture
+async def bot() -> AsyncIterator[Bot]:
+    async with cast() as client:
+        yield client
+
+
+@pytest.fixture
+def sam(bot: Bot) -> people.Person:
+    return people.person(bot.world, 1001)
+
+
+@pytest.fixture
+async def page(bot: Bot) -> AsyncIterator[Page]:
+    if not HAS_BROWSER:
+        pytest.skip(f"no browser at {CHROMIUM}")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        context = await browser.new_context(
+            base_url=str(bot.http.base_url),
+            viewport={"width": 390, "height": 780},
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        opened = await context.new_page()
+        problems: list[str] = []
+        opened.on("pageerror", lambda error: problems.append(str(error)))
+        yield opened
+        await browser.close()
+    assert problems == []
+
+
+@pytest.mark.browser
+async def test_a_person_starts_the_bot_and_talks_to_it(
+    bot: Bot, page: Page, sam: people.Person
+) -> None:
+    await bot.done("setMyDescription", description="Makes payment links")
+    await page.goto("/chat")
+    await expect(page.get_by_role("note")).to_have_text("Sandbox — not real Telegram")
+    await expect(page.get_by_text("Makes payment links")).to_be_visible()
+    await page.get_by_role("button", name="START").click()
+    await expect(page.get_by_role("article", name="Message from You")).to_contain_text("/start")
+    text = "<b>Hi</b> &lt;img src=x onerror=alert(1)&gt;"
+    sent = await bot.done("sendMessage", chat_id=sam.id, text=text, parse_mode="HTML")
+    article = page.get_by_role("article", name="Message from Payment Requests")
+    await expect(article.locator("strong")).to_have_text("Hi")
+    await expect(article).to_contain_text("<img src=x onerror=alert(1)>")
+    place = {"chat_id": sam.id, "message_id": sent["message_id"]}
+    await bot.done("editMessageText", **place, text="Changed")
+    await expect(article).to_contain_text("Changed")
+    await expect(article).to_contain_text("edited")
+    await bot.done("deleteMessage", **place)
+    await expect(article).to_have_count(0)
+    await page.get_by_label("Message", exact=True).fill("a < b")
+    await page.get_by_role("button", name="Send", exact=True).click()
+    await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "a < b")
+
+
+@pytest.mark.browser
+async def test_buttons_and_pictures_work_in_the_page(
+    bot: Bot, page: Page, sam: people.Person
+) -> None:
+    sam.start()
+    await bot.updates()
+    await bot.upload(
+        "sendPhoto",
+        {"photo": png(60, 60)},
+        chat_id=sam.id,
+        caption="QR",
+        reply_markup=json.dumps(KEYBOARD),
+    )
+    await page.goto("/chat")
+    await page.get_by_role("button", name="Copy link").click()
+    await expect(page.get_by_role("status")).to_have_text("Copied to clipboard")
+    assert await page.evaluate("navigator.clipboard.readText()") == "https://example.com/pay"
+    link = page.get_by_role("link", name="Pay")
+    await expect(link).to_have_attribute("target", "_blank")
+    await expect(link).to_have_attribute("href", "https://example.com/pay")
+    await page.get_by_role("button", name="Open picture: QR").click()
+    await page.get_by_role("button", name="Close picture").click()
+    await page.get_by_role("button", name="Yes").click()
+    update = await bot.update()
+    number = update["callback_query"]["id"]
+    answer = {"callback_query_id": number, "text": "Really?", "show_alert": True}
+    await bot.done("answerCallbackQuery", **answer)
+    await expect(page.get_by_role("dialog")).to_contain_text("Really?")
+
+
+@pytest.mark.browser
+async def test_commands_are_hinted_while_typing(bot: Bot, page: Page, sam: people.Person) -> None:
+    sam.start()
+    commands = [{"command": name, "description": f"{name}!"} for name in ("new", "list")]
+    await bot.done("setMyCommands", commands=commands)
+    await page.goto("/chat")
+    await page.get_by_label("Message", exact=True).fill("/")
+    await expect(page.get_by_role("option")).to_have_count(2)
+    await page.get_by_label("Message", exact=True).fill("/n")
+    await page.get_by_role("option", name="/new").click()
+    await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "/new")
+
+
+@pytest.mark.browser
+async def test_a_card_is_shared_into_the_group_by_inline_mode(
+    bot: Bot, page: Page, sam: people.Person
+) -> None:
+    sam.start()
+    await bot.updates()
+    await bot.done("sendMessage", chat_id=sam.id, text="card", reply_markup=KEYBOARD)
+    await page.goto("/chat")
+    await page.get_by_role("button", name="Share").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Saturday market").click()
+    await bot.world.wait_for(lambda: bot.world.updates.pending)
+    update = (await bot.updates())[-1]
+    assert update["inline_query"]["query"] == "coffee"
+    await offer(bot, update, "Coffee", "Buy me a coffee")
+    await page.get_by_role("option", name="Coffee").click()
+    posted = page.get_by_role("article", name="Message from You")
+    await expect(posted).to_contain_text("Buy me a coffee")
+    await expect(posted).to_contain_text("via @PaymentRequestBot")
+
+
+@pytest.mark.browser
+async def test_emails_are_read_in_the_page_as_they_come(bot: Bot, page: Page) -> None:
+    bot.world.mails.address = "smtp://127.0.0.1:2525"
+    lost: list[tuple[str, str | None]] = []
+    page.on("requestfailed", lambda request: lost.append((request.url, request.failure)))
+    await page.goto("/chat")
+    await page.get_by_role("button", name="Back to chats").click()
+    await page.get_by_role("button", name="E-mails None sent yet").click()
+    await expect(page.get_by_text("smtp://127.0.0.1:2525")).to_be_visible()
+    bot.world.deliver(HOSTILE_MAIL, ("seller@example.org",))
+    await expect(page.get_by_text("1 sent")).to_be_visible()
+    emails = page.get_by_role("list", name="E-mails sent")
+    await emails.get_by_role("button", name="<b>Paid</b> ☕").click()
+    inside = page.frame_locator("iframe").get_by_role("heading", name="As HTML")
+    await expect(inside).to_have_css("color", "rgb(1, 2, 3)")
+    await expect(page).to_have_title(re.compile("^E-mails"))
+    await page.get_by_role("button", name="Text", exact=True).click()
+    await expect(page.get_by_label("The e-mail as text")).to_have_text("As text <b>")
+    await expect(page.locator("iframe")).to_be_hidden()
+    await page.get_by_role("button", name="Back", exact=True).click()
+    await page.get_by_role("button", name="Back", exact=True).click()
+    await page.get_by_role("button", name="Payment Requests").click()
+    bot.world.deliver(HOSTILE_MAIL, ("other@example.org",))
+    await expect(page.get_by_role("status")).to_have_text(
+        "E-mail to other@example.org: <b>Paid</b> ☕"
+    )
+    await page.get_by_role("button", name="Back to chats").click()
+    await expect(page.get_by_label("1 unread")).to_be_visible()
+    assert ("https://thief.example/seen.png", "csp") in lost
+
+
+@pytest.mark.browser
+async def test_without_a_mail_server_there_are_no_emails_in_the_page(bot: Bot, page: Page) -> None:
+    await page.goto("/chat")
+    await page.get_by_role("button", name="Back to chats").click()
+    await expect(page.get_by_role("button", name="Saturday market")).to_be_visible()
+    await expect(page.get_by_role("button", name="E-mails")).to_have_count(0)
+    assert bot.world.mails.address is None

@@ -1,0 +1,95 @@
+"""Webhooks in tests: owed by a real payment, delivered by the real notifier."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from bot.core import exact, outbox
+from bot.core.addresses import AllowList
+from bot.core.worker import Worker
+from bot.service.notify.webhooks import Webhooks
+from bot.service.usecases.requests import INTERNAL_HOST
+from tests.serving import DROP
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.core.db import Row
+    from bot.core.worker import Job
+    from tests.receiving import Receiver
+    from tests.serving import Shop
+
+
+async def owe(shop: Shop, url: str, **fields: Any) -> str:
+    """Pay a request whose webhook goes to `url`; the request's id."""
+    webhook = {"webhookUrl": url, "customParameters": {"listing": "a", "price": 1.25}}
+    made = await shop.create(**(DROP | fields), notifications={"webhook": webhook})
+    assert (await shop.pay(made["id"])).status_code == 303
+    return str(made["id"])
+
+
+async def owe_many(shop: Shop, url: str, count: int) -> None:
+    """Pay one request so many times whose webhook goes to `url`."""
+    hook = {"webhook": {"webhookUrl": url}}
+    made = await shop.create(expirationType="never", notifications=hook)
+    for number in range(count):
+        assert (await shop.pay(made["id"], f"{number:032d}")).status_code == 303
+
+
+async def attempt(shop: Shop, job: Job) -> Row:
+    """Make the attempts that are due now; the one message of the outbox after them."""
+    claimed = await shop.db.transaction(
+        lambda tx: outbox.claim(tx, job.queue, shop.clock(), job.room)
+    )
+    assert claimed
+    for message in claimed:
+        await job.handle(message)
+    (row,) = [row for row in await shop.rows("outbox") if row["queue"] == job.queue.name]
+    return row
+
+
+@asynccontextmanager
+async def working(shop: Shop, job: Job, *silent: Receiver) -> AsyncIterator[None]:
+    """Work the queue for as long as the block runs; then those that are silent answer."""
+    worker = Worker(shop.db, job, shop.clock)
+    running = asyncio.create_task(worker.run())
+    try:
+        yield
+    finally:
+        for receiver in silent:
+            receiver.release.set()
+        await worker.stop(5)
+        await running
+
+
+@asynccontextmanager
+async def working_inside(shop: Shop, receiver: Receiver) -> AsyncIterator[None]:
+    """Deliver what goes to the bot's own receiver, for as long as the block runs."""
+    internal = {INTERNAL_HOST: lambda: ("127.0.0.1", receiver.port)}
+    async with (
+        Webhooks(shop.db, shop.vault, shop.clock, AllowList(), internal) as bots,
+        working(shop, bots.job, receiver),
+    ):
+        yield
+
+
+async def inside(shop: Shop, **fields: Any) -> str:
+    """Make a request whose webhook goes to the bot's own receiver; its id."""
+    hook = {"webhookUrl": "https://h.example/w"}
+    made = await shop.create(**fields, notifications={"webhook": hook})
+    url = f"http://{INTERNAL_HOST}/w"
+    shop.db.run(
+        lambda tx: tx.execute(
+            "UPDATE payment_requests SET webhook_url = :url WHERE id = :id", url=url, id=made["id"]
+        )
+    )
+    return str(made["id"])
+
+
+async def arrived(receiver: Receiver, number: int) -> list[Any]:
+    """Wait for so many webhooks; their bodies as they came."""
+    async with asyncio.timeout(5):
+        await receiver.count(number)
+    return [exact.loads(one.body) for one in receiver.received]

@@ -1,0 +1,80 @@
+"""What schemathesis is told beside the schema: the refusals that no schema can express.
+
+Loaded by schemathesis in its own process (`SCHEMATHESIS_HOOKS`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import schemathesis
+from schemathesis.openapi.checks import RejectedPositiveData
+
+if TYPE_CHECKING:
+    from schemathesis.core.failures import Failure
+    from schemathesis.core.transport import Response
+    from schemathesis.generation.case import Case
+    from schemathesis.hooks import HookContext
+
+BEYOND = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # A token that only an earlier answer gives.
+        r"cursor: is none that this list gave",
+        # Two fields compared, or one by what another says: decimals, sums and worth by currency.
+        r"(currencyCode|denominatedIn): differs from \w+",
+        r"[\w.]+: [A-Z]+ has \d decimals, the amount has more",
+        r"receivers: An amount is at most 1000000000",
+        r"receivers\.\d+\.sendAmount: comes to nothing in [A-Z]+",
+        r"denominationCurrencyCode: The price (comes to nothing in|in) .*",
+        # Bytes, and keys at any depth.
+        r"notifications\.webhook\.customParameters: is larger than 8192 bytes",
+        r"notifications\.webhook\.customParameters: has control characters in a key",
+        # RFC 3986 takes hosts that DNS does not.
+        r"[\w.]+: (The webhook address )?has no valid host",
+        # What the request was before an edit.
+        r"notifications\.webhook\.webhookUrl: is required: there is none yet",
+    )
+)
+"""Sound by the schema and refused all the same, with the reason why no schema says so."""
+
+AMOUNTS = frozenset({"sendAmount", "priceBeforeDiscount"})
+CENTS = 100
+
+
+@schemathesis.hook
+def map_body(context: HookContext, body: Any) -> Any:
+    """Round amounts with more decimals than most currencies have, or hardly any would be taken."""
+    del context
+    return _rounded(body)
+
+
+def _rounded(value: Any, name: str | None = None) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(inner, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_rounded(inner) for inner in value]
+    if name in AMOUNTS and isinstance(value, float) and value * CENTS % 1:
+        return math.ceil(value)
+    return value
+
+
+@schemathesis.hook
+def filter_failure(
+    context: HookContext, failure: Failure, case: Case[Any], response: Response
+) -> bool:
+    """Keep a failure, unless all that was refused is of `BEYOND`."""
+    del context, case
+    refused = isinstance(failure, RejectedPositiveData) and response.status_code == 400
+    return not refused or not all(map(_is_beyond, _problems(response)))
+
+
+def _problems(response: Response) -> list[str]:
+    answer = response.json()
+    return [f"{one['field']}: {one['message']}" for one in answer["info"]] or [answer["message"]]
+
+
+def _is_beyond(problem: str) -> bool:
+    return any(pattern.fullmatch(problem) for pattern in BEYOND)

@@ -1,0 +1,71 @@
+"""The sender as tests meet it: put, sent to the sandbox, looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.handlers import answered, said
+from bot.chat.replies import Reply
+from bot.chat.sender import Sender
+from bot.core import outbox
+from bot.core.lanes import REPLY, next_open
+from bot.sandbox.faults import Fault
+from tests.queueing import bodies, work
+
+if TYPE_CHECKING:
+    from telegram import Bot
+
+    from bot.core.db import Transaction
+    from bot.sandbox.model import Chat
+    from tests.relaying import Relay
+
+
+class Sending:
+    """The sender at work against the sandbox."""
+
+    def __init__(self, relay: Relay, bot: Bot) -> None:
+        self.relay = relay
+        self.queues = relay.queues
+        self.sender = Sender(relay.db, bot, relay.queues, relay.clock)
+
+    def put(self, chat: Chat, *texts: str, priority: int = REPLY) -> None:
+        for text in texts:
+            self.put_body(chat, said(Reply(text), "en"), priority)
+
+    def put_body(self, chat: Chat, body: dict[str, Any], priority: int = REPLY) -> None:
+        queue, now, lane = self.queues.messages, self.relay.clock(), str(chat.id)
+        self.relay.db.run(
+            lambda tx: outbox.put(tx, queue, lane, body, now, priority=priority) and None
+        )
+
+    async def work(self) -> None:
+        await work(self.relay.db, self.queues.messages, self.sender.send, self.relay.clock)
+
+    async def work_later(self, seconds: float = 60) -> None:
+        self.relay.clock.pass_(seconds)
+        await self.work()
+
+    async def answer(self, query_id: str, toast: str | None = None) -> None:
+        queue, now = self.queues.answers, self.relay.clock()
+        body = answered(query_id, toast)
+        await self.relay.db.transaction(lambda tx: outbox.put(tx, queue, "7", body, now))
+        await work(self.relay.db, queue, self.sender.answer, self.relay.clock)
+
+    def fault(self, kind: str, **given: Any) -> None:
+        self.relay.world.faults.add(Fault(kind, **given))  # type: ignore[arg-type] # a kind
+
+    @property
+    def waiting(self) -> list[str]:
+        found = bodies(self.relay.db, self.queues.messages)
+        return [body["args"].get("text") or body["args"]["caption"] for body in found]
+
+    @property
+    def waits(self) -> int | None:
+        """Milliseconds until something may go, None where nothing may."""
+        queue = self.queues.messages
+
+        def look(tx: Transaction) -> int | None:
+            return next_open(tx, queue, self.relay.clock())
+
+        moment = self.relay.db.run(look)
+        return None if moment is None else moment - self.relay.clock()

@@ -1,0 +1,32 @@
+"""Text of strangers, before it is kept or shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.core import harmless
+
+BAD = "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("raw", "text", "line"),
+    [
+        ("plain", "plain", "plain"),
+        ("", "", ""),
+        ("a\r\nb\nc\td", "a\nb\nc\td", "a b c d"),
+        ("\x1b]0;owned\x07", f"{BAD}]0;owned{BAD}", f"{BAD}]0;owned{BAD}"),
+        ("nul\x00", f"nul{BAD}", f"nul{BAD}"),
+        ("c1\x9b", f"c1{BAD}", f"c1{BAD}"),
+        ("\u202egpj", f"{BAD}gpj", f"{BAD}gpj"),
+        ("half\ud800", f"half{BAD}", f"half{BAD}"),
+        ("grüße 日本 😀", "grüße 日本 😀", "grüße 日本 😀"),
+    ],
+)
+def test_nothing_is_left_that_could_steer_a_terminal(raw: str, text: str, line: str) -> None:
+    assert (harmless.text(raw), harmless.line(raw)) == (text, line)
+    text.encode()
+
+
+def test_it_is_cut_where_it_gets_too_long() -> None:
+    assert (harmless.text("a\r\n" * 9, 3), harmless.line("a  b  c", 4)) == ("a\na", "a b ")

@@ -1,0 +1,366 @@
+"""Checkouts: the money comes at once, later, twice, too late or never, and is never dropped."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core import outbox
+from bot.core.errors import MoneyError, NotFound
+from bot.service.app import create_app
+from bot.service.deps import Service
+from bot.service.model.request import Settlement
+from bot.service.rails import DELAY, SETTLEMENTS, Notice, SandboxRail
+from bot.service.settling import Settler
+from bot.service.usecases import paying
+from tests.serving import DROP, NOON, URL, Shop, client, opened
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    import httpx
+
+    from bot.core.db import Row
+    from bot.service.model.request import ExchangeRate
+
+RESERVATION = 60
+HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
+ONE: dict[str, Any] = {"expirationType": "limit", "totalUnits": 1}
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
+    async with opened(tmp_path, reservation=RESERVATION * 1000) as it:
+        yield it
+
+
+async def hear(shop: Shop) -> int:
+    """Let the rail say what it has to say by now; how much that was."""
+    settler = Settler(shop.db, SandboxRail(), shop.clock)
+    messages = await shop.db.transaction(
+        lambda tx: outbox.claim(tx, SETTLEMENTS, shop.clock(), 100)
+    )
+    for message in messages:
+        await settler.handle(message)
+    return len(messages)
+
+
+async def units(shop: Shop) -> tuple[int, int, int, int]:
+    """Remaining, reserved, paid and oversold, as the one row has them."""
+    (row,) = await shop.rows("payment_requests")
+    return (
+        row["remaining_units"], row["reserved_units"], row["paid_count"], row["oversold_count"],
+    )  # fmt: skip
+
+
+async def told(shop: Shop) -> list[dict[str, Any]]:
+    rows = await shop.db.query("SELECT body FROM outbox WHERE queue = 'webhooks' ORDER BY id")
+    return [json.loads(row["body"]) for row in rows]
+
+
+async def look(shop: Shop, answer: httpx.Response) -> httpx.Response:
+    """Follow to the payer's checkout."""
+    assert answer.status_code == 303, answer.text
+    assert "/checkout/" in answer.headers["location"]
+    return await shop.anyone.get(answer.headers["location"])
+
+
+async def test_money_that_comes_later_pays_when_it_comes(shop: Shop) -> None:
+    """Meanwhile the unit is held, the payer waits, and the page goes on by itself."""
+    made = await shop.create(**ONE, **HOOK, redirectUrl="https://shop.example/thanks?a=1")
+    answer = await shop.pay(made["id"], manner="later")
+    waiting = await look(shop, answer)
+    assert 'http-equiv="refresh"' in waiting.text
+    assert "Waiting for your payment" in waiting.text
+    assert (await units(shop), await told(shop)) == ((0, 1, 0, 0), [])
+    assert await hear(shop) == 0
+    shop.clock.pass_(DELAY / 1000)
+    assert await hear(shop) == 1
+    assert await units(shop) == (0, 0, 1, 0)
+    (payment,) = await shop.rows("payments")
+    assert (payment["state"], payment["completed_at"]) == ("paid", NOON + DELAY)
+    (event,) = await told(shop)
+    assert (event["transactionId"], event["remainingUnits"]) == (payment["id"], 0)
+    gone_on = await shop.anyone.get(answer.headers["location"])
+    target = f"https://shop.example/thanks?a=1&transactionId={payment['id']}"
+    assert (gone_on.status_code, gone_on.headers["location"]) == (303, target)
+
+
+async def test_a_notice_told_twice_pays_once(shop: Shop) -> None:
+    made = await shop.create(**DROP, **HOOK)
+    answer = await shop.pay(made["id"], manner="twice")
+    assert "/receipt/" in answer.headers["location"]
+    shop.clock.pass_(DELAY / 1000)
+    assert await hear(shop) == 1
+    assert (await units(shop), len(await told(shop))) == ((2, 0, 1, 0), 1)
+    assert len(await shop.rows("payments")) == 1
+
+
+async def test_money_that_comes_too_late_takes_a_unit_that_is_left(shop: Shop) -> None:
+    made = await shop.create(**ONE, **HOOK)
+    answer = await shop.pay(made["id"], manner="late")
+    shop.clock.pass_(RESERVATION)
+    lapsed = await look(shop, answer)
+    assert "The time to pay is over" in lapsed.text
+    assert f'href="/pay/{made["id"]}"' in lapsed.text
+    assert (await shop.get(made["id"]))["remainingUnits"] == 1
+    shop.clock.pass_(DELAY / 1000)
+    assert await hear(shop) == 1
+    (payment,) = await shop.rows("payments")
+    assert (payment["state"], await units(shop)) == ("late", (0, 0, 1, 0))
+    (event,) = await told(shop)
+    assert (event["oversold"], event["remainingUnits"]) == (False, 0)
+    receipt = await shop.anyone.get(answer.headers["location"], follow_redirects=True)
+    assert receipt.url.path == f"/pay/{made['id']}/receipt/{payment['id']}"
+
+
+async def test_money_that_comes_when_nothing_is_left_is_kept_and_told(shop: Shop) -> None:
+    """Never dropped, never a unit below none: the seller owes it back, and the payer reads so."""
+    made = await shop.create(**ONE, **HOOK)
+    late = await shop.pay(made["id"], "a" * 32, manner="late")
+    shop.clock.pass_(RESERVATION)
+    assert (await shop.pay(made["id"], "b" * 32)).status_code == 303
+    shop.clock.pass_(DELAY / 1000)
+    assert await hear(shop) == 1
+    assert await units(shop) == (0, 0, 1, 1)
+    first, second = await shop.db.query("SELECT * FROM payments ORDER BY completed_at")
+    assert (first["state"], second["state"]) == ("paid", "oversold")
+    events = await told(shop)
+    assert [event["oversold"] for event in events] == [False, True]
+    page = await look(shop, late)
+    assert "nothing was left" in page.text
+    assert second["id"] in page.text
+    again = await shop.pay(made["id"], "a" * 32, manner="late")
+    assert again.headers["location"] == late.headers["location"]
+    listed = (await shop.seller.get(f"/v3/paymentRequests/{made['id']}/payments")).json()
+    assert [item.get("settlement") for item in listed["items"]] == ["oversold", None]
+    stats = (await shop.anyone.get(f"/v3/paymentRequests/public/stats/{made['id']}")).json()
+    assert (stats["totalPayments"], stats["totalVolume"]) == (2, 10)
+    receipt = await shop.anyone.get(f"/pay/{made['id']}/receipt/{second['id']}")
+    assert "owes it back" in receipt.text
+
+
+async def test_reserved_is_told_apart_from_sold(shop: Shop) -> None:
+    """On the wire, in the webhook and on the page: what others pay for may come back."""
+    made = await shop.create(expirationType="limit", totalUnits=2, **HOOK)
+    await shop.pay(made["id"], "a" * 32, manner="never")
+    assert (await shop.pay(made["id"], "b" * 32)).status_code == 303
+    found = await shop.get(made["id"])
+    assert (found["remainingUnits"], found["reservedUnits"], found["status"]) == (0, 1, "active")
+    (event,) = await told(shop)
+    assert (event["remainingUnits"], event["reservedUnits"]) == (0, 1)
+    assert "being paid for" in (await shop.anyone.get(f"/pay/{made['id']}")).text
+    shop.clock.pass_(RESERVATION)
+    found = await shop.get(made["id"])
+    assert (found["remainingUnits"], "reservedUnits" in found) == (1, False)
+    assert (await shop.pay(made["id"], "c" * 32)).status_code == 303
+    assert (await told(shop))[1]["reservedUnits"] is None
+
+
+async def test_money_that_never_comes_gives_its_unit_back(shop: Shop) -> None:
+    made = await shop.create(**ONE, **HOOK)
+    await shop.pay(made["id"], manner="never")
+    shop.clock.pass_(RESERVATION * 10)
+    assert await hear(shop) == 0
+    found = await shop.get(made["id"])
+    assert (found["remainingUnits"], found["isEnabled"]) == (1, True)
+
+
+@pytest.mark.parametrize("gone", ["deleted", "expired"])
+async def test_money_under_way_counts_though_the_request_is_gone_since(
+    shop: Shop, gone: str
+) -> None:
+    """A payer who began in time holds a unit; what happens to the request then is not theirs."""
+    made = await shop.create(**DROP, **HOOK)
+    answer = await shop.pay(made["id"], manner="later")
+    if gone == "deleted":
+        await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
+    else:
+        await shop.edit(made["id"], {"expirationInSeconds": 1})
+    shop.clock.pass_(DELAY / 1000)
+    await hear(shop)
+    assert (await units(shop), len(await told(shop))) == ((2, 0, 1, 0), 1)
+    receipt = await shop.anyone.get(answer.headers["location"], follow_redirects=True)
+    assert (receipt.status_code, "/receipt/" in receipt.url.path) == (200, True)
+
+
+async def test_one_form_posted_again_while_it_waits_gets_the_same_checkout(shop: Shop) -> None:
+    """A double click, a refresh, a lost answer; the later choice of a manner changes nothing."""
+    made = await shop.create(**DROP)
+    first = await shop.pay(made["id"], manner="later")
+    second = await shop.pay(made["id"])
+    assert first.headers["location"] == second.headers["location"]
+    assert await units(shop) == (2, 1, 0, 0)
+    shop.clock.pass_(RESERVATION)
+    third = await shop.pay(made["id"], manner="never")
+    assert third.headers["location"] == first.headers["location"]
+    assert len(await shop.rows("checkouts")) == 1
+
+
+async def test_more_money_for_one_checkout_is_owed_back(shop: Shop) -> None:
+    """A payer who pays an invoice twice: the rail's second id is another payment, for no unit."""
+    made = await shop.create(**DROP, **HOOK)
+    await shop.pay(made["id"])
+    (checkout,) = await shop.rows("checkouts")
+    notice = Notice(checkout["id"], "another")
+    payment = await shop.db.transaction(lambda tx: paying.take(tx, "sandbox", notice, NOON + 1))
+    assert payment.state is Settlement.OVERSOLD
+    assert await units(shop) == (2, 0, 1, 1)
+    assert len(await told(shop)) == 2
+    again = await shop.db.transaction(lambda tx: paying.take(tx, "sandbox", notice, NOON + 2))
+    assert again == payment
+
+
+async def test_a_form_stands_by_the_payment_that_took_its_unit(shop: Shop) -> None:
+    """Whatever more came for it in the same millisecond, under whatever ids."""
+    made = await shop.create(**DROP)
+    first = await shop.pay(made["id"])
+    (checkout,) = await shop.rows("checkouts")
+    for number in range(8):
+        notice = Notice(checkout["id"], f"more-{number}")
+        take = partial(paying.take, rail="sandbox", notice=notice, now=NOON)
+        await shop.db.transaction(take)
+        again = await shop.pay(made["id"])
+        assert again.headers["location"] == first.headers["location"]
+
+
+async def test_a_rail_can_not_pay_two_checkouts_with_one_payment(shop: Shop) -> None:
+    made = await shop.create(**DROP)
+    await shop.pay(made["id"], "a" * 32)
+    await shop.pay(made["id"], "b" * 32, manner="never")
+    one, two = await shop.db.query("SELECT * FROM checkouts ORDER BY state DESC")
+    assert (one["state"], two["state"]) == ("paid", "open")
+    notice = Notice(two["id"], f"sandbox-{one['id']}")
+    with pytest.raises(RuntimeError, match="two checkouts"):
+        await shop.db.transaction(lambda tx: paying.take(tx, "sandbox", notice, NOON))
+    assert await units(shop) == (1, 1, 1, 0)
+
+
+async def test_a_notice_of_an_unknown_checkout_is_refused(shop: Shop) -> None:
+    with pytest.raises(NotFound):
+        await shop.db.transaction(lambda tx: paying.take(tx, "sandbox", Notice("x", "y"), NOON))
+    assert await shop.rows("payments") == []
+
+
+async def test_an_unknown_manner_is_refused_and_pays_nothing(shop: Shop) -> None:
+    made = await shop.create(**DROP)
+    assert (await shop.pay(made["id"], manner="gift")).status_code == 400
+    assert await units(shop) == (3, 0, 0, 0)
+
+
+async def test_the_page_offers_every_manner_of_test_money(shop: Shop) -> None:
+    made = await shop.create()
+    page = (await shop.anyone.get(f"/pay/{made['id']}")).text
+    for manner in SandboxRail.manners:
+        assert f'<option value="{manner}">' in page
+
+
+async def test_a_checkout_is_shown_under_its_own_request_only(shop: Shop) -> None:
+    made, other = await shop.create(**DROP), await shop.create()
+    answer = await shop.pay(made["id"], manner="never")
+    checkout = answer.headers["location"].rpartition("/")[2]
+    for path in (
+        f"/pay/{other['id']}/checkout/{checkout}",
+        f"/pay/{made['id']}/checkout/{'0' * 24}",
+    ):
+        assert (await shop.anyone.get(path)).status_code == 404
+
+
+async def test_a_price_in_another_currency_is_quoted_paid_and_kept(shop: Shop) -> None:
+    """The rate, its time and its source; each receiver's share, which sum exactly."""
+    made = await shop.create(
+        instrumentCurrencyCode="JPY",
+        denominationCurrencyCode="USD",
+        receivers=[
+            {"sendAmount": 1.01, "destination": "a"},
+            {"sendAmount": 1.01, "destination": "b"},
+            {"sendAmount": 1.01, "destination": "c"},
+        ],
+        **HOOK,
+    )
+    page = (await shop.anyone.get(f"/pay/{made['id']}")).text
+    assert "sandbox" in page
+    receipt = await shop.anyone.post(
+        f"/pay/{made['id']}", data={"token": "t" * 32}, follow_redirects=True
+    )
+    assert "1 USD = " in receipt.text
+    (row,) = await shop.rows("payments")
+    shares = json.loads(row["instrument_shares"])
+    assert (row["amount"], row["currency"]) == (303, "USD")
+    assert (sum(shares), row["instrument_currency"]) == (row["instrument_amount"], "JPY")
+    assert max(shares) - min(shares) <= 1
+    (event,) = await told(shop)
+    assert (event["amount"], event["currency"]) == (303, "USD")
+    url = f"/v3/paymentRequests/{made['id']}/payments/{row['id']}"
+    paid = (await shop.seller.get(url)).json()["paid"]
+    assert (paid["currencyCode"], sum(paid["shares"])) == ("JPY", paid["amount"])
+    assert "sandbox" in paid["rateSource"]
+    assert paid["ratedAt"].endswith("Z")
+    assert Decimal(str(paid["rate"])) == Decimal(row["rate"])
+
+
+async def test_a_price_too_small_for_the_instrument_is_refused_at_create(shop: Shop) -> None:
+    body = {
+        "product": {"name": "Dust"},
+        "instrumentCurrencyCode": "KWD",
+        "denominationCurrencyCode": "SAT",
+        "receivers": [{"sendAmount": 1, "destination": "alice"}],
+        "expirationType": "never",
+    }
+    answer = await shop.seller.post("/v3/paymentRequests", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalidBody")
+    assert answer.json()["info"][0]["field"] == "denominationCurrencyCode"
+
+
+async def test_a_share_too_small_for_the_instrument_is_refused_at_create(shop: Shop) -> None:
+    receivers = [{"sendAmount": 100, "destination": "a"}, {"sendAmount": 1, "destination": "b"}]
+    answer = await shop.seller.post(
+        "/v3/paymentRequests",
+        json={
+            "product": {"name": "Crumbs"},
+            "instrumentCurrencyCode": "JPY",
+            "denominationCurrencyCode": "SAT",
+            "receivers": receivers,
+            "expirationType": "never",
+        },
+    )
+    assert (answer.status_code, answer.json()["info"][0]) == (
+        400,
+        {"field": "receivers.1.sendAmount", "message": "comes to nothing in JPY"},
+    )
+
+
+async def test_the_same_currency_is_paid_as_it_is_priced(shop: Shop) -> None:
+    made = await shop.create()
+    await shop.pay(made["id"])
+    row: Row
+    (row,) = await shop.rows("payments")
+    assert (row["instrument_amount"], row["instrument_currency"], row["rate"]) == (500, "USD", None)
+    url = f"/v3/paymentRequests/{made['id']}/payments/{row['id']}"
+    assert "paid" not in (await shop.seller.get(url)).json()
+
+
+class Closed:
+    """An exchange that knows no rate any more."""
+
+    def rate(self, denomination: str, instrument: str) -> ExchangeRate | None:
+        raise MoneyError("unknownCurrency", f"{denomination} to {instrument}")
+
+
+async def test_a_rate_that_is_gone_takes_nothing_and_says_so(shop: Shop) -> None:
+    """The request was made while there was one; nobody pays a price that nobody knows."""
+    made = await shop.create(**ONE, instrumentCurrencyCode="BSV", denominationCurrencyCode="USD")
+    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, exchange=Closed()))
+    async with client(app) as payer:
+        page = await payer.get(f"/pay/{made['id']}")
+        assert (page.status_code, "Not just now" in page.text) == (200, True)
+        assert "<form" not in page.text
+        answer = await payer.post(f"/pay/{made['id']}", data={"token": "t" * 32})
+        assert (answer.status_code, "Not just now" in answer.text) == (409, True)
+    assert await units(shop) == (1, 0, 0, 0)
+    assert await shop.rows("checkouts") == []

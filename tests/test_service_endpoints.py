@@ -1,0 +1,181 @@
+"""Who waits for whom: an endpoint for itself, a host for its share, the bot's own for order."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.service.notify.webhooks import ROOM, Webhooks
+from bot.service.usecases.deliveries import LONGEST_LANE, WEBHOOKS, lane_of
+from bot.service.usecases.requests import INTERNAL_HOST
+from tests.notifying import arrived, inside, owe, owe_many, working, working_inside
+from tests.receiving import Receiver, answer, receiving
+from tests.serving import DROP, LOOPBACK, Shop, opened
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.core.lanes import Queue
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
+    async with opened(tmp_path, allow=LOOPBACK) as it:
+        yield it
+
+
+@pytest.fixture
+async def hanging() -> AsyncIterator[Receiver]:
+    async with receiving() as it:
+        it.silent = True
+        yield it
+
+
+@pytest.mark.parametrize(
+    ("url", "lane"),
+    [
+        ("https://h.example/w", "https://h.example:443/w"),
+        ("https://H.example:443/w?key=secret#top", "https://h.example:443/w"),
+        ("http://h.example", "http://h.example:80/"),
+        ("http://h.example.:81/a/b", "http://h.example:81/a/b"),
+        ("http://user:word@h.example/W", "http://h.example:80/W"),
+        ("http://[2001:DB8::1]:8080/w", "http://[2001:db8::1]:8080/w"),
+        (f"http://{INTERNAL_HOST}/w", f"{INTERNAL_HOST}/r1"),
+        (f"http://{INTERNAL_HOST}./w?a=b", f"{INTERNAL_HOST}/r1"),
+    ],
+)
+def test_a_lane_is_an_endpoint_and_the_bots_own_a_request(url: str, lane: str) -> None:
+    """Neither the query nor a password, which may be secrets, is told by it."""
+    assert lane_of(url, "r1") == lane
+
+
+def test_a_lane_is_bounded_and_still_its_endpoints_own() -> None:
+    long = "https://h.example/" + "a" * 2000
+    lanes = {lane_of(long + end, "r1") for end in ("b", "c", "c?query")}
+    assert len(lanes) == 2
+    assert max(map(len, lanes)) <= LONGEST_LANE
+    assert {group(WEBHOOKS, lane) for lane in lanes} == {"h.example"}
+
+
+def group(queue: Queue, lane: str) -> str | None:
+    assert queue.group
+    return queue.group(lane)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://h.example/w", "h.example"),
+        ("http://h.example:81/v", "h.example"),
+        ("http://[2001:db8::1]:8080/w", "2001:db8::1"),
+        (f"http://{INTERNAL_HOST}/w", None),
+    ],
+)
+def test_endpoints_of_a_host_are_a_group_and_the_bots_own_none(url: str, host: str | None) -> None:
+    assert group(WEBHOOKS, lane_of(url, "r1")) == host
+
+
+@pytest.mark.parametrize("other", ["path", "port", "host"])
+async def test_an_endpoint_that_hangs_delays_no_other(
+    shop: Shop, notifier: Webhooks, receiver: Receiver, hanging: Receiver, other: str
+) -> None:
+    """A hundred are owed to it; it has no more under way than its lane is wide."""
+    await owe_many(shop, hanging.url, 100)
+    url = {
+        "path": hanging.url.replace("/hook", "/other"),
+        "port": receiver.url,
+        "host": receiver.url.replace("127.0.0.1", "127.1"),
+    }[other]
+    target = hanging if other == "path" else receiver
+    async with working(shop, notifier.job, hanging):
+        async with asyncio.timeout(5):
+            await hanging.count(WEBHOOKS.width)
+        await owe(shop, url)
+        async with asyncio.timeout(5):
+            await target.count(WEBHOOKS.width + 1 if other == "path" else 1)
+        lines = [one.line for one in hanging.received]
+        assert lines.count("POST /hook HTTP/1.1") == WEBHOOKS.width
+        assert lines.count("POST /other HTTP/1.1") == (other == "path")
+
+
+async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
+    shop: Shop, notifier: Webhooks, receiver: Receiver, hanging: Receiver
+) -> None:
+    """Fifty paths, each with more than a lane takes: the host has its share and no more."""
+    for number in range(50):
+        await owe_many(shop, f"{hanging.url}/{number}", 3)
+    async with working(shop, notifier.job, hanging):
+        async with asyncio.timeout(5):
+            await hanging.count(WEBHOOKS.group_width)
+        await owe(shop, receiver.url.replace("127.0.0.1", "127.1"))
+        async with asyncio.timeout(5):
+            await receiver.count(1)
+        assert len(hanging.received) == WEBHOOKS.group_width < ROOM
+
+
+async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
+    shop: Shop, notifier: Webhooks, hanging: Receiver
+) -> None:
+    """All of it arrives, though no clock moves and nothing else is put."""
+    for number in range(50):
+        await owe_many(shop, f"{hanging.url}/{number}", 2)
+    async with working(shop, notifier.job):
+        async with asyncio.timeout(5):
+            await hanging.count(WEBHOOKS.group_width)
+        hanging.silent = False
+        hanging.release.set()
+        async with asyncio.timeout(10):
+            await hanging.count(100)
+
+
+async def test_three_hosts_that_hang_leave_room_for_a_fourth(
+    shop: Shop, notifier: Webhooks, receiver: Receiver
+) -> None:
+    async with AsyncExitStack() as stack:
+        silent = [await stack.enter_async_context(receiving()) for _ in range(3)]
+        for number, one in enumerate(silent, start=2):
+            one.silent = True
+            for path in range(6):
+                url = one.url.replace("127.0.0.1", f"127.{number}") + f"/{path}"
+                await owe_many(shop, url, WEBHOOKS.width)
+        async with working(shop, notifier.job, *silent):
+            await owe(shop, receiver.url)
+            async with asyncio.timeout(5):
+                await receiver.count(1)
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["waiting", "as they come"])
+async def test_the_bots_receiver_is_told_of_a_requests_payments_in_their_order(
+    shop: Shop, receiver: Receiver, *, before: bool
+) -> None:
+    """Five at once, in one millisecond: what remains counts down."""
+    request_id = await inside(shop, expirationType="limit", totalUnits=5)
+
+    async def pay() -> None:
+        posts = (shop.pay(request_id, f"{number:032d}") for number in range(5))
+        assert {one.status_code for one in await asyncio.gather(*posts)} == {303}
+
+    if before:
+        await pay()
+    async with working_inside(shop, receiver):
+        if not before:
+            await pay()
+        told = await arrived(receiver, 5)
+    assert [one["remainingUnits"] for one in told] == [4, 3, 2, 1, 0]
+
+
+async def test_in_the_bots_receiver_too_a_webhook_that_waits_is_passed_by_a_newer_one(
+    shop: Shop, receiver: Receiver
+) -> None:
+    request_id = await inside(shop, **DROP)
+    receiver.answers = [answer(500)]
+    async with working_inside(shop, receiver):
+        await shop.pay(request_id, "a" * 32)
+        await arrived(receiver, 1)
+        await shop.pay(request_id, "b" * 32)
+        told = await arrived(receiver, 2)
+    assert [one["remainingUnits"] for one in told] == [2, 1]
