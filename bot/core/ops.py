@@ -40,6 +40,7 @@ TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
 CHECK_SECONDS = 2.0
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 STOPPED = {"Connection": "close", "Retry-After": "5", **HEADERS}
+UNAVAILABLE = {"code": "unavailable", "message": "Not just now: please try again.", "info": []}
 QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio")
 """Loggers that print addresses with the token in them, or every call.
 
@@ -218,14 +219,13 @@ class EndQuietly:
             if scope["type"] != "http" or task is None or not task.cancelling():
                 raise
             if not begun:
-                await Response(status_code=503, headers=STOPPED)(scope, receive, send)
+                await JSONResponse(UNAVAILABLE, 503, STOPPED)(scope, receive, send)
 
 
 async def storage_trouble(_request: Request, error: Exception) -> Response:
     """Answer for a database that is locked or full: a line in the log, and 503 to try again."""
     log.error("database not usable", reason=str(error))
-    body = {"code": "unavailable", "message": "Not just now: please try again.", "info": []}
-    return JSONResponse(body, 503, {"Retry-After": "5"})
+    return JSONResponse(UNAVAILABLE, 503, {"Retry-After": "5"})
 
 
 async def _checked(check: Callable[[], Awaitable[str | None]]) -> str | None:
