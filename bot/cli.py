@@ -8,6 +8,7 @@ import json
 import sys
 import webbrowser
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -15,7 +16,7 @@ import uvloop
 
 from bot import config
 from bot.core import harmless
-from bot.core.db import open_database
+from bot.core.db import open_database, sqlite_path
 from bot.core.errors import BotError, ConfigError, ConfigProblem
 from bot.core.ops import configure_logging
 from bot.service.model.delivery import DeliveryState
@@ -132,13 +133,15 @@ def apps_rotate(app_id: str, overlap: int) -> None:
     """Give the application ID new secrets and print them, once.
 
     The old APP_SECRET ends at once. The old WEBHOOK_SECRET signs beside the new one for some hours
-    more, so that receivers can change theirs in the meantime.
+    more, so that receivers can change theirs in the meantime. Rotated again before that, the oldest
+    of the three ends at once.
     """
-    _print_credentials(
-        _in_database(
-            lambda tx, vault: app_usecases.rotate(tx, vault, app_id, now(), overlap * HOUR)
-        )
-    )
+    moment, lasting = now(), overlap * HOUR
+    made = _in_database(lambda tx, vault: app_usecases.rotate(tx, vault, app_id, moment, lasting))
+    _print_credentials(made)
+    if lasting:
+        until = _time(moment + lasting)
+        _tell(f"The former WEBHOOK_SECRET signs too until {until}, or until the next rotation.")
 
 
 @apps.command("revoke")
@@ -191,7 +194,11 @@ def deliveries_show(delivery_id: str) -> None:
 @deliveries.command("retry")
 @click.argument("delivery_id", metavar="ID")
 def deliveries_retry(delivery_id: str) -> None:
-    """Send the delivery ID again, from its first attempt on."""
+    """Send the delivery ID at once, from its first attempt on.
+
+    Whether it was delivered, is dead or waits for its next attempt; one that is being sent just now
+    stays as it is.
+    """
     found = _in_database(lambda tx, _vault: delivery_usecases.retry(tx, delivery_id, now()))
     click.echo(f"{found.id} is {found.state}")
 
@@ -203,7 +210,8 @@ def doctor() -> None:
 
     problems = 0
     for finding in asyncio.run(examine(config.load())):
-        click.echo(f"{'ok  ' if finding.well else 'MEND'} {finding.name}: {finding.text}")
+        text = harmless.text(finding.text)
+        click.echo(f"{'ok  ' if finding.well else 'MEND'} {finding.name}: {text}")
         problems += not finding.well
     sys.exit(1 if problems else 0)
 
@@ -239,7 +247,11 @@ def _settings() -> Settings:
 
 def _in_database(work: Callable[[Transaction, Vault], T]) -> T:
     settings = config.load()
+    path = Path(sqlite_path(settings.database_url))
+    is_new = not path.exists()
     database = open_database(settings.database_url)
+    if is_new:
+        _tell(f"made a new database at {path}")
     try:
         vault = open_vault(settings, database)
         return database.run(lambda tx: work(tx, vault))
@@ -288,10 +300,10 @@ def _print_attempt(number: int, attempt: Attempt) -> None:
 def _print_table(
     columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, as_json: bool
 ) -> None:
-    """Print a table for people, or one JSON object a line for programs."""
+    """Print a table of these columns for people, or all as one JSON object a line for programs."""
     if as_json:
         for row in rows:
-            click.echo(json.dumps({name: row[name] for name in columns}, ensure_ascii=False))
+            click.echo(_json(row))
         return
     lines = [[name.upper() for name in columns]]
     lines += [
@@ -303,6 +315,16 @@ def _print_table(
         click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
 
 
+def _json(row: Mapping[str, Any]) -> str:
+    """Write JSON in printable ASCII: what strangers gave would else steer the terminal."""
+    return json.dumps(row).replace("\x7f", "\\u007f")
+
+
+def _tell(text: str) -> None:
+    """Say to people what is none of the output that programs read."""
+    click.echo(harmless.text(text), err=True)
+
+
 def _time(moment: int | None) -> str | None:
     """Give an epoch ms as ISO 8601 in UTC, to the second."""
     if moment is None:
@@ -312,5 +334,5 @@ def _time(moment: int | None) -> str | None:
 
 def _end(text: str, code: int) -> NoReturn:
     for line in text.splitlines():
-        click.echo(line, err=True)
+        _tell(line)
     sys.exit(code)

@@ -36,6 +36,20 @@ class Site:
         self.callers.append(Caller(*both))
         return self.callers[-1]
 
+    async def arrived(self) -> Any:
+        """Wait until a caller has come; the server's end of the connection."""
+        async with asyncio.timeout(SECONDS):
+            while not self.connections:  # noqa: ASYNC110 - uvicorn has no event
+                await asyncio.sleep(0.01)
+        (connection,) = self.server.server_state.connections
+        return connection
+
+    async def gone(self) -> None:
+        """Wait until a caller has been answered and all have gone."""
+        async with asyncio.timeout(SECONDS):
+            while not self.server.server_state.total_requests or self.connections:  # noqa: ASYNC110 - uvicorn has no event
+                await asyncio.sleep(0.01)
+
     async def ask(self, request: bytes, host: str = "127.0.0.1") -> Answer:
         """Say something on a connection of its own; the first answer."""
         caller = await self.knock(host)

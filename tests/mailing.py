@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from bot.core.smtp import SmtpServer
 from bot.sandbox.mailbox import HOST, MailServer
+from bot.service.mail import compose
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,12 +39,14 @@ BODY: dict[str, Any] = {
     "amount": 500,
     "currency": "USD",
     "remainingUnits": None,
+    "reservedUnits": None,
     "userData": {},
     "completedAt": 1_790_000_000_123,
     "oversold": False,
 }
 """What the outbox keeps of a payment that is told by e-mail."""
 
+PAY = "https://pay.example.org"
 SENDER = "Our shop <shop@example.org>"
 
 
@@ -96,6 +99,9 @@ class Office:
             self.came.set()
         return answer
 
+    async def handle_RSET(self, _server: SMTP, *_: Any) -> str:
+        return self._answer("RSET")
+
     async def handle_NOOP(self, _server: SMTP, *_: Any) -> str:
         return self._answer("NOOP")
 
@@ -108,6 +114,12 @@ class Office:
         login = given.login.decode(), given.password.decode()
         self.logins.append((way, *login))
         return AuthResult(success=login == self.account, handled=False)
+
+
+def letter(sender: str = SENDER, url: str = PAY, **changes: Any) -> EmailMessage:
+    """The letter of a payment as it arrives: written, sent over the wire, read."""
+    message = compose({**BODY, **changes}, "mail-7", sender, url)
+    return parsed(message.as_bytes(policy=email.policy.SMTP))
 
 
 def parsed(content: bytes) -> EmailMessage:

@@ -7,9 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact, outbox
-from bot.core.addresses import AllowList
 from bot.core.worker import Worker
-from bot.service.notify.webhooks import Webhooks
 from bot.service.usecases.requests import INTERNAL_HOST
 from tests.serving import DROP
 
@@ -62,17 +60,6 @@ async def working(shop: Shop, job: Job, *silent: Receiver) -> AsyncIterator[None
             receiver.release.set()
         await worker.stop(5)
         await running
-
-
-@asynccontextmanager
-async def working_inside(shop: Shop, receiver: Receiver) -> AsyncIterator[None]:
-    """Deliver what goes to the bot's own receiver, for as long as the block runs."""
-    internal = {INTERNAL_HOST: lambda: ("127.0.0.1", receiver.port)}
-    async with (
-        Webhooks(shop.db, shop.vault, shop.clock, AllowList(), internal) as bots,
-        working(shop, bots.job, receiver),
-    ):
-        yield
 
 
 async def inside(shop: Shop, **fields: Any) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.core.addresses import AllowList, check_url, is_forbidden, literal_address
+from bot.core.addresses import AllowList, check_url, endpoint, is_forbidden, literal_address
 from bot.core.errors import ConfigProblem, ForbiddenAddress
 
 NOBODY = AllowList()
@@ -304,6 +304,16 @@ def test_sound_addresses_pass(url: str) -> None:
         "http://example.com/\n",
         "http://example.com\\@127.0.0.1/",
         "http://exa\tmple.com/",
+        "http://example.com/\x85",
+        "http://example.com/?a=\x9b",
+        "http://example.com/\u202egnp.exe",
+        "http://example.com/\u2066",
+        "http://exam\u200bple.com/",
+        "http://example.com/\u2028",
+        "http://example.com/\ud800",
+        "http://xn--a.example/",
+        "http://xn--0.xn--0/",
+        "http://xn--/",
         "http://a..b/",
         "http://-/",
         "http://..",
@@ -345,3 +355,29 @@ def test_allowed_private_addresses_pass(url: str) -> None:
 def test_any_text_is_answered(url: str) -> None:
     """A webhook address is taken or refused with a reason, never an error of another kind."""
     assert refusal(url) != ""
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://bot。internal/any/path", "bot.internal"),
+        ("http://bot\uff0einternal/", "bot.internal"),
+        ("http://bot\uff61internal:81/", "bot.internal"),
+        ("http://BOT.internal./", "bot.internal"),
+        ("https://Bücher.example/", "xn--bcher-kva.example"),
+        ("https://xn--bcher-kva.example/", "xn--bcher-kva.example"),
+        ("http://2130706433/", "127.0.0.1"),
+        ("http://127.1:9/", "127.0.0.1"),
+        ("http://[0:0::1]/", "::1"),
+    ],
+)
+def test_a_host_is_the_same_however_it_is_spelled(url: str, host: str) -> None:
+    """What is compared and counted is what will be dialled."""
+    assert check_url(url, AllowList.parse("127.0.0.0/8, ::1")) == host
+    assert endpoint(url).host == host
+
+
+@given(st.text() | st.from_regex(r"https?://[0-9a-fxn.:\[\]@%\\ /。-]*", fullmatch=True))
+def test_any_text_has_an_endpoint(url: str) -> None:
+    """Also what an earlier version took: a payment is not refused for it."""
+    assert str(endpoint(url))

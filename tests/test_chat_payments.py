@@ -74,6 +74,17 @@ async def test_what_is_left_of_a_drop_only_goes_down_in_whatever_order_it_is_tol
     assert kept.remaining_units == known
 
 
+async def test_units_that_lapsed_reservations_gave_back_can_be_had_again(
+    relay: Relay, sam: Person
+) -> None:
+    """Three pieces, two of them held while one is paid; they lapse, and one more is paid."""
+    listing = relay.listed(sam, STICKERS, answer(remaining_units=3))
+    for payment, left in [(replace(pay(1), reserved_units=2), 0), (pay(2), 1)]:
+        await relay.chat.record_payment(listing, payment, left)
+    card = card_of(relay.listing(listing.id), relay.clock())
+    assert (card.status, card.remaining_units, card.reserved_units) == ("active", 1, 0)
+
+
 async def test_a_drop_whose_last_units_are_only_reserved_is_not_told_as_sold_out(
     relay: Relay, sam: Person
 ) -> None:

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from bot.core.addresses import AllowList
-from bot.core.dialling import GuardedTransport, system_resolver
+from bot.core.dialling import GuardedTransport
 from bot.core.errors import ForbiddenAddress
 
 if TYPE_CHECKING:
@@ -240,10 +240,3 @@ async def test_tls_is_checked_against_the_name(tmp_path: Path) -> None:
         with pytest.raises(httpx.ConnectError, match=r"(?i)certificate"):
             await get(transport, f"https://other.example:{receiver.port}/")
     assert asked == ["pay.example", "other.example"]
-
-
-async def test_the_system_resolver_knows_this_machine() -> None:
-    """The default resolver answers with addresses, each once."""
-    addresses = await system_resolver("localhost", 80)
-    assert "127.0.0.1" in addresses
-    assert len(set(addresses)) == len(addresses)

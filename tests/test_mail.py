@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from email.header import decode_header, make_header
+from email.headerregistry import Address
 from email.policy import SMTP
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -11,15 +13,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.core.errors import ConfigProblem, MailRefused
-from bot.core.smtp import SmtpServer, ascii_address, parse_sender, passwords
-from bot.service.mail import compose, parse_server
-from tests.mailing import BODY, SENDER, parsed
+from bot.core.errors import MailRefused
+from bot.core.headers import literal
+from bot.service.mail import _line, compose
+from tests.mailing import BODY, PAY, SENDER, letter
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-PAY = "https://pay.example.org"
 WHY = "This e-mail was sent because the payment request names this address to be told of payments."
 HOSTILE = [
     "Coffee\r\nBcc: thief@example.org",
@@ -29,6 +30,17 @@ HOSTILE = [
     "{{ 7 * 7 }} {% raw %}",
     "Kaffee für 日本 ☕ 👩‍👩‍👧",
     "=?utf-8?q?Not_what_it_says?=",
+    "=?utf-8?q?=0D=0A=0D=0A<h1>Pay_here</h1>?=",
+    "=?utf-8?q?=0D=0AFrom_:_ceo@bank.org=0D=0ATo:_you?= now",
+    "=?utf-8?q?=0D=0ABcc:_x@y?=",
+    "Kaffee ☕ =?utf-8?b?DQpCY2M6IHhAeQ==?=",
+    "=?unicode_escape?q?=5Cud800?=",
+    "=?utf-7?q?+2AA-?=",
+    "=?utf-8?q?=00?=",
+    "=?utf-8?q?a?= =?utf-8?q?b?=",
+    "=?utf-8*en?q?a?==?x?b?!?=",
+    "=?" * 40,
+    "a =?\u202eutf-8?q?=0D=0A?=",
     "\ud800 alone",
     "a" * 100,
     "é" * 100,
@@ -36,9 +48,19 @@ HOSTILE = [
 ]
 
 
-def letter(sender: str = SENDER, url: str = PAY, **changes: Any) -> EmailMessage:
-    """The letter as it arrives: written, sent over the wire, read."""
-    return parsed(compose({**BODY, **changes}, "mail-7", sender, url).as_bytes(policy=SMTP))
+HEADERS = [
+    *("Subject", "From", "To", "Date", "Message-ID", "Auto-Submitted"),
+    *("MIME-Version", "Content-Type"),
+]
+ENCODED = st.builds(
+    "=?{}?{}?{}?=".format,
+    st.sampled_from(["utf-8", "us-ascii", "utf-7", "utf-16", "unicode_escape", "idna", "x", ""]),
+    st.sampled_from("qQbBx"),
+    st.sampled_from(
+        ["=0D=0A", "=0D=0ABcc:_x@y", "=0D=0A=0D=0A<p>", "DQpCY2M6IHhAeQ==", "=00", "=5Cud800", ""]
+    ),
+)
+"""Words of RFC 2047, with what nobody may smuggle into a header."""
 
 
 def text(message: EmailMessage) -> str:
@@ -107,10 +129,24 @@ def test_text_and_html_say_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "line"), [(7, "Left: 7"), (0, "Left: None: sold out"), (1200, "Left: 1,200")]
+    ("left", "reserved", "line"),
+    [
+        (7, 0, "Left: 7"),
+        (0, 0, "Left: None: sold out"),
+        (0, None, "Left: None: sold out"),
+        (1200, None, "Left: 1,200"),
+        (0, 1, "Left: None; 1 is being paid right now"),
+        (0, 2, "Left: None; 2 are being paid right now"),
+        (3, 1200, "Left: 3; 1,200 are being paid right now"),
+    ],
 )
-def test_what_is_left_of_a_drop_is_told(left: int, line: str) -> None:
-    assert line in text(letter(remainingUnits=left)).splitlines()
+def test_what_is_left_of_a_drop_is_told(left: int, reserved: int | None, line: str) -> None:
+    """Nothing is sold out while others hold units, and may let them go."""
+    told = letter(remainingUnits=left, reservedUnits=reserved)
+    assert line in text(told).splitlines()
+    assert line.partition(": ")[2].split()[-1] in Page(html(told)).words
+    if reserved is None:
+        assert line in text(letter(remainingUnits=left)).splitlines()
 
 
 def test_what_the_payer_paid_is_told_where_it_was_another_currency() -> None:
@@ -163,6 +199,69 @@ def test_a_name_cannot_break_the_letter(name: str) -> None:
     assert set(shown.tags) == set(usual.tags)
 
 
+def written(sender: str = SENDER, **changes: Any) -> tuple[list[str], dict[str, str]]:
+    """The headers as a server gets them: their names in order, and what stands in each line."""
+    raw = compose({**BODY, **changes}, "mail-7", sender, PAY).as_bytes(policy=SMTP)
+    lines = raw.partition(b"\r\n\r\n")[0].decode("ascii").replace("\r\n ", " ").split("\r\n")
+    assert not re.search(r"[\r\n\0]", "".join(lines))
+    told = dict(line.split(": ", 1) for line in lines)
+    assert len(told) == len(lines)
+    return [line.split(":", 1)[0] for line in lines], told
+
+
+@given(
+    st.lists(ENCODED | st.text(max_size=20) | st.sampled_from(HOSTILE), max_size=5).map(" ".join)
+)
+@example("=?utf-8?q?=0D=0A=0D=0A<h1>Pay_here</h1>?=")
+@example("=?utf-8?q?=0D=0AFrom_:_ceo@bank.org=0D=0A?=")
+@example("=?utf-8?q?=0D=0ABcc:_x@y?=")
+@settings(max_examples=100, deadline=None)
+def test_a_name_is_a_name_and_writes_no_headers(name: str) -> None:
+    """However it is spelt: encoded words would be decoded after everything else was looked at."""
+    names, told = written(product=name)
+    assert names == HEADERS
+    kept = _line(name)
+    subject = f"$5.00 for {kept}".rstrip()
+    message = letter(product=name)
+    assert str(make_header(decode_header(told["Subject"]))).rstrip() == subject
+    assert (message["subject"].rstrip(), message.defects) == (subject, [])
+    assert len([*message.iter_parts()]) == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "=?utf-8?q?=0D=0ABcc:_x@y?=",
+        "A, B =?utf-8?q?=0D=0A=0D=0AHi?=",
+        "=?unicode_escape?q?=5Cud800?=",
+        'Ça "va" =?utf-8?q?=00?=',
+        "Bücher, Tee",
+        "Tea & more " * 9,
+    ],
+)
+def test_the_senders_name_is_a_name_too(name: str) -> None:
+    names, told = written(f"{name} <shop@example.org>")
+    assert names == HEADERS
+    assert str(make_header(decode_header(told["From"]))) == f"{name.strip()} <shop@example.org>"
+    (address,) = letter(f"{name} <shop@example.org>")["from"].addresses
+    assert (address.display_name, address.addr_spec) == (name.strip(), "shop@example.org")
+
+
+@pytest.mark.parametrize("end", "\r\n\0")
+def test_what_would_end_a_header_is_in_none(end: str) -> None:
+    with pytest.raises(ValueError, match="would end its header"):
+        literal().header_factory("Subject", f"a{end}b")
+    with pytest.raises(ValueError, match=r"would end its header|CR or LF"):
+        literal().header_factory("From", Address(f"a{end}b", "a", "example.org"))
+
+
+def test_what_cannot_be_written_is_refused_for_good() -> None:
+    """So that an attempt is written down; tried again, it would fail again."""
+    with pytest.raises(MailRefused, match=r"can't be written \(ValueError\)") as caught:
+        letter(completedAt=10**18)
+    assert caught.value.final
+
+
 @given(st.text(max_size=100))
 @example("0𐀀𐀀𐀀𐀀𐀀𐀀𐀀𐀀 ¡ ¡")  # a space that Python's own subjects lose
 @settings(max_examples=100, deadline=None)
@@ -185,99 +284,3 @@ def test_the_page_loads_nothing_and_runs_nothing() -> None:
     assert page.addresses == [f"{PAY}/pay/{BODY['requestId']}/receipt/a1b2c3"]
     assert not {"script", "img", "link", "iframe", "form"} & set(page.tags)
     assert "url(" not in html(letter())
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["", "seller", "a@b@c.example", "a@example.org, b@example.org", "a b@example.org", "a@-x.org",
-     "<a@example.org>", "a@example.org\r\nBcc: b@example.org", "sellér@example.org",
-     "a@[127.0.0.1]", "a@127.0.0.1", ".a@example.org", "a..b@example.org", '"a"@b.example',
-     f"{'a' * 65}@example.org", f"a@{'b.' * 130}example"],
-)  # fmt: skip
-def test_what_is_no_address_is_refused_for_good(address: str) -> None:
-    with pytest.raises(MailRefused) as caught:
-        compose({**BODY, "address": address}, "mail-7", SENDER, PAY)
-    assert (caught.value.final, caught.value.code) == (True, None)
-
-
-@pytest.mark.parametrize(
-    ("address", "sent"),
-    [
-        ("a.b+c@example.org", "a.b+c@example.org"),
-        ("O'Hara@Example.ORG", "O'Hara@Example.ORG"),
-        ("a@münchen.example", "a@xn--mnchen-3ya.example"),
-        ("root@localhost", "root@localhost"),
-    ],
-)
-def test_an_address_is_sent_as_mail_servers_know_it(address: str, sent: str) -> None:
-    assert letter(address=address)["to"] == ascii_address(address) == sent
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "address"),
-    [
-        ("shop@example.org", "", "shop@example.org"),
-        (" Our shop <shop@example.org> ", "Our shop", "shop@example.org"),
-        ('"Shop, Inc." <shop@example.org>', "Shop, Inc.", "shop@example.org"),
-        ("Bücher <a@bücher.example>", "Bücher", "a@xn--bcher-kva.example"),
-        ("<shop@example.org>", "", "shop@example.org"),
-    ],
-)
-def test_a_sender_is_an_address_with_or_without_a_name(text: str, name: str, address: str) -> None:
-    sender = parse_sender(text)
-    assert (sender.display_name, sender.addr_spec) == (name, address)
-    assert letter(sender=text)["from"].addresses == (sender,)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "shop", "Shop", "a@b.example, c@d.example", "A\nB <a@b.example>", "A <a@b", "a b@c.d"],
-)
-def test_what_is_no_sender_is_told(text: str) -> None:
-    with pytest.raises(ConfigProblem, match="write an address such as"):
-        parse_sender(text)
-
-
-@pytest.mark.parametrize(
-    ("url", "server"),
-    [
-        ("smtp://mail.example.org", SmtpServer("mail.example.org", 587, tls=False, near=False)),
-        ("smtps://mail.example.org/", SmtpServer("mail.example.org", 465, tls=True, near=False)),
-        ("smtp://localhost:25", SmtpServer("localhost", 25, tls=False, near=True)),
-        ("smtp://127.0.0.2:25", SmtpServer("127.0.0.2", 25, tls=False, near=True)),
-        ("smtp://[::1]:25", SmtpServer("::1", 25, tls=False, near=True)),
-        ("smtp://10.0.0.1:25", SmtpServer("10.0.0.1", 25, tls=False, near=False)),
-        ("smtp://localhost.example", SmtpServer("localhost.example", 587, tls=False, near=False)),
-        (
-            "smtp://me%40shop:p%C3%A4ss%2F%3A@bücher.example:2525",
-            SmtpServer(
-                "xn--bcher-kva.example", 2525,
-                tls=False, near=False, user="me@shop", password="päss/:",
-            ),
-        ),
-    ],
-)  # fmt: skip
-def test_the_server_is_read_from_its_address(url: str, server: SmtpServer) -> None:
-    assert parse_server(url) == server
-    assert "päss" not in repr(parse_server(url))
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["", "mail.example.org", "http://mail.example.org", "smtp://", "smtp://:25", "smtp://mail:0",
-     "smtp://mail:70000", "smtp://mail:x", "smtp://a b", "smtp://mail\n", "smtp://mail/box",
-     "smtp://mail?x=1", "smtp://mail#x", "smtp://u:se/same@mail", "smtp://u:%ff@mail", "smtp://-x",
-     "smtp://u:a%00b@mail", "smtp://user@mail", "smtp://:sesame@mail", "smtp://user:@mail",
-     "smtp://[::1", "smtp://127.0.0.1.5"],
-)  # fmt: skip
-def test_what_is_no_server_is_told_without_repeating_it(url: str) -> None:
-    with pytest.raises(ConfigProblem) as caught:
-        parse_server(url)
-    assert "sesame" not in str(caught.value)
-    assert caught.value.__cause__ is None
-
-
-def test_a_password_is_known_in_every_spelling() -> None:
-    assert passwords("smtp://mail") == []
-    assert passwords("smtp://u:sesame@mail") == ["sesame"]
-    assert passwords("smtp://u:open%2Fsesame@mail") == ["open%2Fsesame", "open/sesame"]

@@ -5,23 +5,16 @@ from __future__ import annotations
 import asyncio
 import ssl
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from email.message import EmailMessage
 
 import pytest
 import uvloop
 
-from bot import config
 from bot.core import outgoing
 from bot.core.errors import MailRefused
 from bot.core.smtp import SmtpServer
 from bot.service.mail import MOST_TOLD, Mailer, compose
-from bot.wiring.doctor import examine
 from tests.mailing import BODY, SENDER, Office, Seals, office, scripted, seals
-from tests.stage import free_port
-
-if TYPE_CHECKING:
-    from email.message import EmailMessage
-    from pathlib import Path
 
 LOGIN = ("shop@example.org", "open/sesame")
 GREETING, HELLO = "220 mail.test", "250 mail.test"
@@ -138,8 +131,29 @@ async def test_a_letter_refused_for_good_is_not_tried_again(command: str) -> Non
     async with office(answers={command: answer}) as post:
         error = await refusal(post.server())
     assert (error.final, error.code) == (True, int(answer[:3]))
-    assert error.told == f"127.0.0.1:{post.port} answered {answer[:3]} to {step}: {answer[4:]}"
+    words = f": {answer[4:]}" if command == "MAIL" else ""
+    assert error.told == f"127.0.0.1:{post.port} answered {answer[:3]} to {step}{words}"
+    assert error.answer == answer[4:]
     assert post.letters == []
+
+
+@pytest.mark.parametrize("command", ["RCPT", "DATA"])
+async def test_what_is_told_does_not_repeat_whom_a_letter_is_for(command: str) -> None:
+    """Servers do; the answer is kept with the delivery, and what is told stands in the log."""
+    async with office(answers={command: "550 5.1.1 <seller@example.org>: unknown"}) as post:
+        error = await refusal(post.server())
+    assert "seller" not in error.told
+    assert error.answer == "5.1.1 <seller@example.org>: unknown"
+
+
+async def test_a_letter_that_cannot_be_sent_is_refused_before_anybody_is_asked() -> None:
+    hostile = EmailMessage()
+    hostile["From"], hostile["To"] = SENDER, "seller@example.org"
+    hostile.set_payload("\ud800")
+    async with office() as post:
+        with pytest.raises(MailRefused, match="can't be written") as caught:
+            await Mailer(post.server()).send(hostile)
+    assert (caught.value.final, post.asked) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -237,7 +251,10 @@ async def test_a_letter_taken_is_taken_though_the_server_hangs_up() -> None:
 async def test_the_password_is_never_in_what_is_told(said: str) -> None:
     async with office(account=LOGIN, answers={"RCPT": f"550 you said {said}"}) as post:
         error = await refusal(post.server())
-    assert error.told.endswith("answered 550 to the recipient: you said [hidden]")
+    assert error.answer == "you said [hidden]"
+    async with office(account=LOGIN, answers={"MAIL": f"550 you said {said}"}) as post:
+        error = await refusal(post.server())
+    assert error.told.endswith("answered 550 to the sender: you said [hidden]")
     async with office(account=LOGIN, answers={"DATA": f"250 you said {said}"}) as post:
         assert await Mailer(post.server()).send(letter()) == (250, "you said [hidden]")
 
@@ -279,6 +296,16 @@ async def test_looking_does_all_but_send(sealed: Seals) -> None:
     assert post.asked == ["EHLO", "EHLO", "NOOP", "QUIT"]
 
 
+async def test_looking_asks_whether_the_sender_is_taken() -> None:
+    async with office() as post:
+        await Mailer(post.server()).check("shop@example.org")
+        assert post.asked == ["EHLO", "NOOP", "MAIL", "RSET", "QUIT"]
+        post.answers["MAIL"] = "550 5.7.1 not yours"
+        with pytest.raises(MailRefused, match=r"answered 550 to the sender: 5\.7\.1 not"):
+            await Mailer(post.server()).check("shop@example.org")
+    assert post.letters == []
+
+
 async def test_the_loop_of_production_can_do_tls_too(sealed: Seals) -> None:
     """The service runs on uvloop, whose TLS is its own."""
 
@@ -305,22 +332,11 @@ def test_the_certificates_are_not_those_that_http_clients_share() -> None:
     assert ours is not outgoing.context()
 
 
-async def test_the_doctor_says_how_it_stands_with_the_mail_server(tmp_path: Path) -> None:
-    async with office(account=LOGIN) as post:
-        url = f"smtp://shop%40example.org:open%2Fsesame@127.0.0.1:{post.port}"
-        assert await looked_at(tmp_path, url) == (True, f"127.0.0.1:{post.port} lets us in")
-        well, told = await looked_at(tmp_path, url.replace("sesame", "says-me"))
-    assert (well, told.endswith("; look at the user and the password")) == (False, True)
-    well, told = await looked_at(tmp_path, url)
-    assert (well, told.partition("; ")[2].startswith("look at its host and port")) == (False, True)
-    assert "sesame" not in told
-    assert await looked_at(tmp_path, None) == (True, "not set, so e-mail notifications are refused")
-
-
-async def looked_at(folder: Path, url: str | None) -> tuple[bool, str]:
-    """What the doctor finds with this SMTP_URL."""
-    database = f"sqlite:///{folder}/bot.db"
-    mail = {"smtp_url": url, "smtp_from": SENDER} if url else {}
-    found = await examine(config.load(database_url=database, port=int(free_port()), **mail))
-    (finding,) = (finding for finding in found if finding.name == "SMTP_URL")
-    return finding.well, finding.text
+@pytest.mark.parametrize("tls", [False, True], ids=["STARTTLS", "certificate"])
+async def test_a_refusal_that_says_how_it_is_mended_has_no_other_remedy(
+    sealed: Seals, *, tls: bool
+) -> None:
+    async with office(tls=sealed.server if tls else None) as post:
+        error = await refusal(post.server(tls=tls, near=False))
+    assert error.remedy == ""
+    assert "write smtps://" in error.told or "SSL_CERT_FILE" in error.told

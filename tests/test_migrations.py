@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core import outbox, schema
-from bot.core.db import open_database
+from bot.core.db import Database, open_database, sqlite_path
 from bot.core.vault import Vault
 from bot.service.app import create_app
 from bot.service.deps import Service
@@ -18,7 +18,7 @@ from bot.service.model.request import Payment, Quote, Receiver
 from bot.service.notify.webhooks import Webhooks
 from bot.service.store import payments
 from bot.service.usecases import apps, deliveries
-from bot.service.usecases.deliveries import WEBHOOKS
+from bot.service.usecases.deliveries import WEBHOOKS, lane_of
 from tests.receiving import receiving
 from tests.serving import LOOPBACK, NOON, URL, Clock, client, headers_of
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bot.core.db import Database, Transaction
+    from bot.core.db import Transaction
     from bot.service.usecases.apps import Credentials
 
 VAULT = Vault("key")
+LANE = lane_of("http://h.example/w", "")
 REQUEST, ID = f"{7:024x}", "webhook-{:024x}"
 STATES = {1: ("waiting", 1), 2: ("done", 1), 3: ("dead", 8)}
 """State and attempts of each old webhook, by the number of its payment."""
@@ -81,6 +82,7 @@ def fill(tx: Transaction, app_id: str) -> None:
         pay(tx, number)
         owe(tx, app_id, number, state, attempts)
     add(tx, "lanes", queue="webhooks", lane="h.example", open_at=NOON + 300_000, priority=0)
+    add(tx, "lanes", queue="updates", lane="7", open_at=None, priority=None)
 
 
 def pay(tx: Transaction, number: int) -> None:
@@ -185,7 +187,13 @@ async def test_their_applications_see_them_too(old: Credentials, db: Database) -
 
 
 async def test_a_webhook_that_waits_is_delivered(db: Database) -> None:
-    """Its lane is named as lanes were then."""
+    """In its endpoint's lane, which opens when it is due; lanes of other queues stay."""
+    lanes = await db.query("SELECT queue, lane, open_at, priority FROM lanes ORDER BY queue")
+    assert [tuple(row.values()) for row in lanes] == [
+        ("updates", "7", None, None),
+        ("webhooks", "http://h.example:80/w", NOON + 300_000, 0),
+    ]
+    assert {row["lane"] for row in await db.query("SELECT lane FROM outbox")} == {LANE}
     clock = Clock()
     clock.at = NOON + 300_000
     async with receiving() as receiver, Webhooks(db, VAULT, clock, LOOPBACK) as notifier:
@@ -202,6 +210,30 @@ async def test_a_webhook_that_waits_is_delivered(db: Database) -> None:
     assert (told["remainingUnits"], told["customParameters"]) == (8, {"order": 7})
     assert db.run(lambda tx: deliveries.show(tx, ID.format(1))).state == "delivered"
     assert [one.status for one in db.run(lambda tx: deliveries.attempts(tx, message.id))] == [200]
+
+
+@pytest.mark.parametrize(
+    ("url_then", "lane"),
+    [("http://h.example/w", "h.example"), ("http://bot.internal/w", f"bot.internal/{REQUEST}")],
+)
+def test_a_webhook_that_was_under_way_comes_again(
+    url: str, old: Credentials, url_then: str, lane: str
+) -> None:
+    """In the lane where it would be today; the bot's own receiver had a lane a request already."""
+    del old
+    with closing(Database(sqlite_path(url))) as then:
+        then.run(
+            lambda tx: tx.execute(
+                "UPDATE outbox SET state = 'leased', leased_until = 1, lane = :lane,"
+                " body = replace(body, 'http://h.example/w', :url) WHERE state = 'waiting'",
+                lane=lane,
+                url=url_then,
+            )
+        )
+    with closing(open_database(url)) as db:
+        db.run(lambda tx: outbox.recover(tx, WEBHOOKS, NOON + 300_000))
+        (message,) = db.run(lambda tx: outbox.claim(tx, WEBHOOKS, NOON + 300_000, 9))
+    assert message.lane == lane_of(url_then, REQUEST)
 
 
 async def test_what_was_settled_before_is_forgotten_in_its_time(db: Database) -> None:

@@ -25,6 +25,7 @@ from bot.core.ops import (
     storage_trouble,
 )
 from bot.wiring.process import WebServer, listen
+from tests.knocking import get, open_site
 from tests.queueing import Post
 from tests.serving import client
 
@@ -304,6 +305,7 @@ async def test_a_request_that_the_servers_stop_cancels_ends_without_a_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It is answered 503: an upload that has not come is none that was done."""
+    caplog.set_level("INFO")
     entered = asyncio.Event()
 
     async def reads(_scope: Scope, receive: Receive, _send: Send) -> None:
@@ -325,6 +327,20 @@ async def test_a_request_that_the_servers_stop_cancels_ends_without_a_traceback(
     assert answer.startswith(b"HTTP/1.1 503 ")
     assert "Exception in ASGI application" not in caplog.text
     assert "ASGI callable returned" not in caplog.text
+    assert [line.levelname for line in caplog.records if "Cancel" in line.message] == ["INFO"]
+
+
+async def test_no_call_is_logged_and_the_logger_of_calls_stays_as_it_was(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its handlers are no server's to take: there may be another one in the process."""
+    logger, app = logging.getLogger("uvicorn.access"), FastAPI()
+    caplog.set_level("DEBUG", logger.name)
+    before = (list(logger.handlers), logger.propagate)
+    async with open_site(app) as site:
+        assert (await site.ask(get("/nowhere"))).status == 404
+    assert (list(logger.handlers), logger.propagate) == before == ([], True)
+    assert [line for line in caplog.records if line.name == logger.name] == []
 
 
 async def test_a_cancellation_from_inside_stays_an_error() -> None:

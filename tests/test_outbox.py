@@ -235,11 +235,25 @@ async def test_what_is_dead_can_be_revived_from_its_first_attempt(post: Post, cl
     assert (again.id, again.attempts) == (message.id, 1)
 
 
-@pytest.mark.parametrize("state", ["waiting", "leased", "unknown"])
-def test_only_what_is_settled_can_be_revived(post: Post, clock: Clock, state: str) -> None:
+async def test_what_waits_for_its_next_attempt_is_revived_to_go_at_once(
+    post: Post, clock: Clock
+) -> None:
+    """From the first attempt on as well; its lane opens, and who works the queue is woken."""
     post.put("a", "one", key="k")
-    if state == "leased":
-        post.claim()
+    post.retry(post.first(), 3600)
+    assert (post.claim(), post.next_open()) == ([], 3_600_000)
+    woken = post.db.listen("test")
+    assert await post.db.transaction(lambda tx: outbox.revive(tx, post.queue, "k", clock()))
+    assert (woken.is_set(), post.next_open()) == (True, 0)
+    (row,) = post.rows()
+    assert (row["state"], row["attempts"], row["note"]) == ("waiting", 0, None)
+    assert post.first().attempts == 1
+
+
+@pytest.mark.parametrize("state", ["leased", "unknown"])
+def test_what_is_under_way_is_not_revived(post: Post, clock: Clock, state: str) -> None:
+    post.put("a", "one", key="k")
+    post.claim()
     name = "other" if state == "unknown" else "k"
     before = post.rows()
     assert post.db.run(lambda tx: outbox.revive(tx, post.queue, name, clock())) is False

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from bot.cli import main
 from bot.sandbox.world import TOKEN
 from tests.playing import link_of, pay, settled_seller
-from tests.receiving import receiving
+from tests.receiving import answer, receiving
 from tests.serving import NEW
 from tests.stage import Process, finished, free_port, process, product, staged, until
 
@@ -50,6 +50,7 @@ def test_a_command_that_there_is_not_is_named() -> None:
     assert (answer.exit_code, "No such command 'fly'" in answer.output) == (2, True)
 
 
+ENDED = ("--overlap", "0")
 BESIDE = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -71,6 +72,15 @@ async def order(service: Process, *command: str) -> list[str]:
 async def create(service: Process, name: str) -> dict[str, str]:
     keys = dict(line.split("=", 1) for line in await order(service, "apps", "create", name))
     service.secrets |= {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
+    return keys
+
+
+async def rotate(service: Process, app_id: str, *options: str) -> dict[str, str]:
+    """New credentials; what is said beside them says until when the former secret signs too."""
+    code, out, err = await finished(service.database.parent, "apps", "rotate", app_id, *options)
+    assert (code, len(err)) == (0, int(options != ENDED)), err
+    keys = dict(line.split("=", 1) for line in out)
+    service.secrets |= set(keys.values()) - {app_id}
     return keys
 
 
@@ -99,10 +109,7 @@ async def test_apps_are_created_rotated_and_revoked_beside_the_service(service: 
     assert table[0].split() == ["ID", "NAME", "CREATED", "REVOKED"]
     assert keys["APP_SECRET"] not in "\n".join(table)
 
-    rotated = dict(
-        line.split("=", 1) for line in await order(service, "apps", "rotate", keys["APP_ID"])
-    )
-    service.secrets |= set(rotated.values()) - {keys["APP_ID"]}
+    rotated = await rotate(service, keys["APP_ID"])
     assert rotated["APP_ID"] == keys["APP_ID"]
     assert rotated["APP_SECRET"] != keys["APP_SECRET"]
     assert (await call(service, keys)).status_code == 401
@@ -134,8 +141,8 @@ async def test_what_there_is_not_ends_with_1_and_one_line(
 
 
 @BESIDE
-async def test_deliveries_are_listed_shown_and_sent_again(service: Process) -> None:
-    """A webhook that nobody took waits with its reason; retried, it reaches who listens now."""
+async def test_deliveries_are_listed_and_shown(service: Process) -> None:
+    """A webhook that nobody took waits with its reason."""
     keys, port = await create(service, "market"), free_port()
     hook = {"webhookUrl": f"http://127.0.0.1:{port}/hook", "customParameters": {"a": 1}}
     made = (await call(service, keys, notifications={"webhook": hook})).json()
@@ -146,7 +153,8 @@ async def test_deliveries_are_listed_shown_and_sent_again(service: Process) -> N
 
     await until(failed)
     (entry,) = await listed(service, "deliveries")
-    assert list(entry) == ["id", "request", "address", "state", "attempts", "next"]
+    assert list(entry)[:6] == ["id", "request", "address", "state", "attempts", "next"]
+    assert list(entry)[6:] == ["channel", "transaction", "created", "settled", "note"]
     assert entry["request"] == made["id"]
     assert (entry["address"], entry["state"]) == (f"http://127.0.0.1:{port}/hook", "waiting")
     assert entry["attempts"] >= 1
@@ -161,6 +169,24 @@ async def test_deliveries_are_listed_shown_and_sent_again(service: Process) -> N
     assert re.fullmatch(r"\d at \S+\+00:00, no answer after \d+ ms", shown["attempt:"])
     assert shown["trouble:"] == shown["note:"]
     assert (await finished(service.database.parent, "deliveries", "show", "x"))[0] == 1
+
+
+@BESIDE
+async def test_a_delivery_that_waits_for_its_next_attempt_is_sent_at_once(service: Process) -> None:
+    keys = await create(service, "hurried")
+    async with receiving() as receiver:
+        receiver.answers = [answer(503, "Retry-After: 3600")]
+        hook = {"webhookUrl": receiver.url}
+        made = (await call(service, keys, notifications={"webhook": hook})).json()
+        await pay(made["paymentRequestUrl"])
+
+        async def waits() -> bool:
+            return service.rows("SELECT 1 FROM outbox WHERE note = 'answered 503'") != []
+
+        await until(waits)
+        delivery = await settled(service, made["id"], "waiting")
+        assert await order(service, "deliveries", "retry", delivery) == [f"{delivery} is waiting"]
+        assert await settled(service, made["id"], "done") == delivery
 
 
 async def ids(service: Process, *options: str) -> list[str]:
@@ -236,8 +262,7 @@ async def test_a_rotation_keeps_the_former_webhook_secret_for_its_overlap(
 ) -> None:
     keys = await create(service, "turning")
     before = int(time.time() * 1000)
-    lines = await order(service, "apps", "rotate", keys["APP_ID"], *options)
-    service.secrets |= {line.partition("=")[2] for line in lines[1:]}
+    await rotate(service, keys["APP_ID"], *options)
     after = int(time.time() * 1000)
     ((until_,),) = service.rows(f"SELECT former_until FROM apps WHERE id = '{keys['APP_ID']}'")
     assert before <= until_ - hours * 3600 * 1000 <= after
@@ -246,8 +271,7 @@ async def test_a_rotation_keeps_the_former_webhook_secret_for_its_overlap(
 @BESIDE
 async def test_a_rotation_without_overlap_ends_the_former_secret_at_once(service: Process) -> None:
     keys = await create(service, "hasty")
-    lines = await order(service, "apps", "rotate", keys["APP_ID"], "--overlap", "0")
-    service.secrets |= {line.partition("=")[2] for line in lines[1:]}
+    await rotate(service, keys["APP_ID"], *ENDED)
     found = service.rows(
         f"SELECT former_webhook_secret, former_until FROM apps WHERE id = '{keys['APP_ID']}'"
     )

@@ -14,7 +14,7 @@ from bot.service.store import apps as store
 from bot.service.usecases import apps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from bot.core.db import Database
@@ -116,13 +116,20 @@ async def test_a_revoked_application_is_listed_and_shut_out(db: Database) -> Non
     with pytest.raises(Unauthorized):
         await apps.authenticate(db, made.app_id, made.app_secret)
     assert [(app.id, app.revoked_at) for app in db.run(apps.every)] == [(made.app_id, 7)]
-    for again in (
-        lambda tx: apps.revoke(tx, VAULT, made.app_id, 8),
-        lambda tx: apps.rotate(tx, VAULT, made.app_id, 8),
-        lambda tx: apps.rotate(tx, VAULT, "nobody", 8),
-    ):
-        with pytest.raises(NotFound):
-            db.run(again)
+
+
+@pytest.mark.parametrize("change", [apps.rotate, apps.revoke])
+def test_what_is_revoked_is_told_from_what_there_never_was(
+    db: Database, change: Callable[..., object]
+) -> None:
+    made = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
+    db.run(lambda tx: apps.revoke(tx, VAULT, made.app_id, 7))
+    with pytest.raises(Refused, match=f"{made.app_id} is revoked") as refusal:
+        db.run(lambda tx: change(tx, VAULT, made.app_id, 8))
+    assert not isinstance(refusal.value, NotFound)
+    with pytest.raises(NotFound, match="no application nobody"):
+        db.run(lambda tx: change(tx, VAULT, "nobody", 8))
+    assert [app.revoked_at for app in db.run(apps.every)] == [7]
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 101, "a\nb", "a\x1b[31m"])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from bot.core import outbox
 from bot.core.errors import MoneyError, NotFound
+from bot.core.rates import Rate
 from bot.service.app import create_app
 from bot.service.deps import Service
 from bot.service.model.request import Settlement
@@ -209,11 +212,13 @@ async def test_more_money_for_one_checkout_is_owed_back(shop: Shop) -> None:
     (checkout,) = await shop.rows("checkouts")
     notice = Notice(checkout["id"], "another")
     payment = await shop.db.transaction(lambda tx: paying.take(tx, "sandbox", notice, NOON + 1))
+    assert payment
     assert payment.state is Settlement.OVERSOLD
     assert await units(shop) == (2, 0, 1, 1)
     assert len(await told(shop)) == 2
     again = await shop.db.transaction(lambda tx: paying.take(tx, "sandbox", notice, NOON + 2))
-    assert again == payment
+    assert again is None
+    assert len(await told(shop)) == 2
 
 
 async def test_a_form_stands_by_the_payment_that_took_its_unit(shop: Shop) -> None:
@@ -258,6 +263,63 @@ async def test_the_page_offers_every_manner_of_test_money(shop: Shop) -> None:
     page = (await shop.anyone.get(f"/pay/{made['id']}")).text
     for manner in SandboxRail.manners:
         assert f'<option value="{manner}">' in page
+
+
+async def test_the_manner_chosen_stays_when_the_form_comes_back(shop: Shop) -> None:
+    made = await shop.create(requestedUserData=["email"])
+    answer = await shop.pay(made["id"], email="nobody", manner="never")
+    assert answer.status_code == 400
+    assert '<option value="never" selected>' in answer.text
+
+
+async def test_who_waits_for_a_donations_money_is_not_told_that_one_is_kept(shop: Shop) -> None:
+    made = await shop.create()
+    page = await look(shop, await shop.pay(made["id"], manner="never"))
+    assert "kept" not in page.text
+    shop.clock.pass_(RESERVATION)
+    page = await shop.anyone.get(str(page.url))
+    assert "The time to pay is over" in page.text
+    assert "kept" not in page.text
+
+
+async def test_a_waiting_page_looks_less_often_with_time_and_ends(shop: Shop) -> None:
+    made = await shop.create(**DROP)
+    page = await look(shop, await shop.pay(made["id"], manner="never"))
+    found = []
+    for seconds in (0, 59, 1, 3599, 1):
+        shop.clock.pass_(seconds)
+        text = (await shop.anyone.get(str(page.url))).text
+        found += re.findall(r'http-equiv="refresh" content="(\d+)"', text) or ["none"]
+    assert found == ["3", "3", "30", "30", "none"]
+
+
+async def test_many_who_wait_behind_one_address_do_not_lock_each_other_out(tmp_path: Path) -> None:
+    """Each checkout is counted apart; ids that are guessed are counted by address."""
+    async with opened(tmp_path, payer_rate=Rate(6, 60)) as shop:
+        made = await shop.create(**DROP)
+        pages = [
+            (await shop.pay(made["id"], f"{number}" * 32, manner="never")).headers["location"]
+            for number in range(3)
+        ]
+        for _ in range(6):
+            for page in pages:
+                assert (await shop.anyone.get(page)).status_code == 200
+        late = await shop.anyone.get(pages[0])
+        assert late.status_code == 429
+        wait = late.headers["retry-after"]
+        assert f'http-equiv="refresh" content="{wait}"' in late.text
+        guess = f"/pay/{made['id']}/checkout/{'0' * 24}"
+        assert [(await shop.anyone.get(guess)).status_code for _ in range(4)] == [404] * 3 + [429]
+
+
+async def test_each_payment_is_a_line_in_the_log_once(shop: Shop) -> None:
+    made = await shop.create(**DROP)
+    with capture_logs() as lines:
+        await shop.pay(made["id"], manner="twice")
+        await shop.pay(made["id"])
+        shop.clock.pass_(DELAY / 1000)
+        await hear(shop)
+    assert [line["event"] for line in lines] == ["money arrived", "money told again"]
 
 
 async def test_a_checkout_is_shown_under_its_own_request_only(shop: Shop) -> None:

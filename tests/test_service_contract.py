@@ -188,6 +188,32 @@ async def test_the_examples_of_refusals_are_what_is_answered(shop: Shop) -> None
         assert json.loads(answer) == said[code]["content"]["application/json"]["example"]
 
 
+async def test_calls_that_only_read_speak_of_no_body(shop: Shop) -> None:
+    """Their 400 is a parameter's, and no e-mail is asked for there."""
+    for call in operations_of(await document(shop)).values():
+        takes_body = "requestBody" in call
+        for code in ("400", "404"):
+            told = str(call["responses"].get(code))
+            assert ("emailUnavailable" in told) == (takes_body and code == "400")
+            assert ("the key made" in told) == (takes_body and code == "404")
+    said = operations_of(await document(shop))["listDeliveries"]["responses"]["400"]
+    refused = await shop.seller.get("/v3/deliveries", params={"cursor": "x"})
+    assert refused.json() == said["content"]["application/json"]["example"]
+
+
+async def test_a_list_says_what_it_gives_without_a_limit(shop: Shop) -> None:
+    """All of them, as the interface has it, or a hundred a page."""
+    calls = operations_of(await document(shop))
+    for name, default, everything in (
+        ("listPaymentRequests", None, True),
+        ("listPayments", 100, False),
+        ("listDeliveries", 100, False),
+    ):
+        (limit,) = [one for one in calls[name]["parameters"] if one["name"] == "limit"]
+        assert limit["schema"].get("default") == default
+        assert ("without it, all" in limit["description"]) is everything
+
+
 async def test_the_docs_load_nothing_from_elsewhere(shop: Shop) -> None:
     """No script at all, one stylesheet of ours, and a policy that forbids the rest."""
     page = await shop.anyone.get("/docs")

@@ -222,17 +222,25 @@ async def test_a_settled_delivery_is_sent_again(
     assert [one["status"] for one in log] == [410, 200]
 
 
-@pytest.mark.parametrize("leased", [True, False])
-async def test_what_is_not_settled_stays_as_it_is(
-    shop: Shop, receiver: Receiver, *, leased: bool
+async def test_a_delivery_that_waits_for_its_next_attempt_is_sent_at_once(
+    shop: Shop, notifier: Webhooks, receiver: Receiver
 ) -> None:
+    receiver.answers = [answer(503)]
     await owe(shop, receiver.url)
-    if leased:
-        shop.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, shop.clock(), 1))
+    row = await attempt(shop, notifier.job)
+    assert (row["state"], row["attempts"]) == ("waiting", 1)
+    again = (await shop.seller.post(f"{ALL}/{row['id']}/retry")).json()
+    assert (again["state"], again["attempts"]) == ("waiting", 0)
+    assert again["nextAt"] == NOON_ISO
+    assert (await attempt(shop, notifier.job))["state"] == "done"
+
+
+async def test_a_delivery_under_way_stays_as_it_is(shop: Shop, receiver: Receiver) -> None:
+    await owe(shop, receiver.url)
+    shop.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, shop.clock(), 1))
     (before,) = await shop.rows("outbox")
     again = await shop.seller.post(f"{ALL}/{before['id']}/retry")
-    assert again.status_code == 200
-    assert again.json()["state"] == ("sending" if leased else "waiting")
+    assert (again.status_code, again.json()["state"]) == (200, "sending")
     assert await shop.rows("outbox") == [before]
 
 

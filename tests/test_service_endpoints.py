@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.core.addresses import LONGEST_ENDPOINT, AllowList
 from bot.service.notify.webhooks import ROOM, Webhooks
-from bot.service.usecases.deliveries import LONGEST_LANE, WEBHOOKS, lane_of
+from bot.service.usecases.deliveries import WEBHOOKS, lane_of
 from bot.service.usecases.requests import INTERNAL_HOST
-from tests.notifying import arrived, inside, owe, owe_many, working, working_inside
+from tests.notifying import arrived, inside, owe, owe_many, working
 from tests.receiving import Receiver, answer, receiving
 from tests.serving import DROP, LOOPBACK, Shop, opened
 
@@ -35,6 +36,32 @@ async def hanging() -> AsyncIterator[Receiver]:
         yield it
 
 
+@asynccontextmanager
+async def receiving_at(address: str) -> AsyncIterator[tuple[Receiver, str]]:
+    """A receiver under another address of this machine, with its URL there."""
+    async with receiving() as it:
+        server = await asyncio.start_server(it.serve, address, it.port)
+        yield it, it.url.replace("127.0.0.1", address)
+        server.close()
+
+
+@asynccontextmanager
+async def working_inside(shop: Shop, receiver: Receiver) -> AsyncIterator[None]:
+    """Deliver what goes to the bot's own receiver, the shop's application being the bot's."""
+    async with (
+        Webhooks(
+            shop.db,
+            shop.vault,
+            shop.clock,
+            AllowList(),
+            {INTERNAL_HOST: lambda: ("127.0.0.1", receiver.port)},
+            embedded_app_id=shop.credentials.app_id,
+        ) as bots,
+        working(shop, bots.job, receiver),
+    ):
+        yield
+
+
 @pytest.mark.parametrize(
     ("url", "lane"),
     [
@@ -44,7 +71,11 @@ async def hanging() -> AsyncIterator[Receiver]:
         ("http://h.example.:81/a/b", "http://h.example:81/a/b"),
         ("http://user:word@h.example/W", "http://h.example:80/W"),
         ("http://[2001:DB8::1]:8080/w", "http://[2001:db8::1]:8080/w"),
+        ("https://evil。example/w", "https://evil.example:443/w"),
+        ("http://2130706433/w", "http://127.0.0.1:80/w"),
+        ("http://127.1:\uff181/w", "http://127.0.0.1:81/w"),
         (f"http://{INTERNAL_HOST}/w", f"{INTERNAL_HOST}/r1"),
+        ("http://bot。internal/w", f"{INTERNAL_HOST}/r1"),
         (f"http://{INTERNAL_HOST}./w?a=b", f"{INTERNAL_HOST}/r1"),
     ],
 )
@@ -57,7 +88,7 @@ def test_a_lane_is_bounded_and_still_its_endpoints_own() -> None:
     long = "https://h.example/" + "a" * 2000
     lanes = {lane_of(long + end, "r1") for end in ("b", "c", "c?query")}
     assert len(lanes) == 2
-    assert max(map(len, lanes)) <= LONGEST_LANE
+    assert max(map(len, lanes)) <= LONGEST_ENDPOINT
     assert {group(WEBHOOKS, lane) for lane in lanes} == {"h.example"}
 
 
@@ -72,6 +103,9 @@ def group(queue: Queue, lane: str) -> str | None:
         ("https://h.example/w", "h.example"),
         ("http://h.example:81/v", "h.example"),
         ("http://[2001:db8::1]:8080/w", "2001:db8::1"),
+        ("http://127.1/w", "127.0.0.1"),
+        ("http://evil\uff0eexample/w", "evil.example"),
+        ("http://[::g]/w", None),
         (f"http://{INTERNAL_HOST}/w", None),
     ],
 )
@@ -79,7 +113,7 @@ def test_endpoints_of_a_host_are_a_group_and_the_bots_own_none(url: str, host: s
     assert group(WEBHOOKS, lane_of(url, "r1")) == host
 
 
-@pytest.mark.parametrize("other", ["path", "port", "host"])
+@pytest.mark.parametrize("other", ["path", "port"])
 async def test_an_endpoint_that_hangs_delays_no_other(
     shop: Shop, notifier: Webhooks, receiver: Receiver, hanging: Receiver, other: str
 ) -> None:
@@ -88,7 +122,6 @@ async def test_an_endpoint_that_hangs_delays_no_other(
     url = {
         "path": hanging.url.replace("/hook", "/other"),
         "port": receiver.url,
-        "host": receiver.url.replace("127.0.0.1", "127.1"),
     }[other]
     target = hanging if other == "path" else receiver
     async with working(shop, notifier.job, hanging):
@@ -103,18 +136,32 @@ async def test_an_endpoint_that_hangs_delays_no_other(
 
 
 async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
-    shop: Shop, notifier: Webhooks, receiver: Receiver, hanging: Receiver
+    shop: Shop, notifier: Webhooks, hanging: Receiver
 ) -> None:
     """Fifty paths, each with more than a lane takes: the host has its share and no more."""
     for number in range(50):
         await owe_many(shop, f"{hanging.url}/{number}", 3)
-    async with working(shop, notifier.job, hanging):
+    async with receiving_at("127.0.0.2") as (receiver, url), working(shop, notifier.job, hanging):
         async with asyncio.timeout(5):
             await hanging.count(WEBHOOKS.group_width)
-        await owe(shop, receiver.url.replace("127.0.0.1", "127.1"))
+        await owe(shop, url)
         async with asyncio.timeout(5):
             await receiver.count(1)
         assert len(hanging.received) == WEBHOOKS.group_width < ROOM
+
+
+async def test_spellings_of_a_host_share_its_room(
+    shop: Shop, notifier: Webhooks, hanging: Receiver
+) -> None:
+    """And those of an endpoint its lane."""
+    for host in ("127.1", "2130706433", "127。0。0。1", "0x7f.1"):
+        await owe_many(shop, hanging.url.replace("127.0.0.1", host), WEBHOOKS.width)
+    async with working(shop, notifier.job, hanging):
+        async with asyncio.timeout(5):
+            await hanging.count(WEBHOOKS.width)
+        rows = await shop.rows("outbox")
+        assert [row["state"] for row in rows].count("leased") == WEBHOOKS.width
+    assert len({row["lane"] for row in rows}) == 1
 
 
 async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
@@ -132,17 +179,21 @@ async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
             await hanging.count(100)
 
 
-async def test_three_hosts_that_hang_leave_room_for_a_fourth(
+async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
     shop: Shop, notifier: Webhooks, receiver: Receiver
 ) -> None:
     async with AsyncExitStack() as stack:
-        silent = [await stack.enter_async_context(receiving()) for _ in range(3)]
-        for number, one in enumerate(silent, start=2):
+        addresses = [f"127.0.0.{number}" for number in range(2, 9)]
+        hosts = [await stack.enter_async_context(receiving_at(one)) for one in addresses]
+        for one, url in hosts:
             one.silent = True
-            for path in range(6):
-                url = one.url.replace("127.0.0.1", f"127.{number}") + f"/{path}"
-                await owe_many(shop, url, WEBHOOKS.width)
+            for path in range(3):
+                await owe_many(shop, f"{url}/{path}", WEBHOOKS.width)
+        silent = [one for one, _ in hosts]
         async with working(shop, notifier.job, *silent):
+            async with asyncio.timeout(10):
+                for one in silent:
+                    await one.count(WEBHOOKS.group_width)
             await owe(shop, receiver.url)
             async with asyncio.timeout(5):
                 await receiver.count(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,7 @@ from bot.service.usecases import deliveries
 from bot.service.usecases.deliveries import MAILS
 from tests.mailing import SENDER, Office, office, scripted
 from tests.notifying import attempt, working
-from tests.serving import DROP, NOON, URL, Shop, opened
+from tests.serving import ALL, DROP, NEW, NOON, URL, Shop, opened
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -70,7 +71,14 @@ async def test_a_payment_is_written_to_who_asked_for_it(shop: Shop, post: Office
     assert (tried.at, tried.status, tried.answer) == (NOON, 250, "2.0.0 taken as 7")
 
 
-@pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
+STEPS = {
+    "MAIL": "the sender: 4.7.1 greylisted",
+    "RCPT": "the recipient",
+    "DATA": "the message",
+}
+
+
+@pytest.mark.parametrize("command", STEPS)
 async def test_what_the_server_refuses_for_now_is_tried_again(
     shop: Shop, post: Office, command: str
 ) -> None:
@@ -78,11 +86,11 @@ async def test_what_the_server_refuses_for_now_is_tried_again(
     await owe(shop)
     job = mails(shop, post.server()).job
     row = await attempt(shop, job)
-    assert (row["state"], row["note"]) == ("waiting", "answered 451")
+    told = f"127.0.0.1:{post.port} answered 451 to {STEPS[command]}"
+    assert (row["state"], row["note"]) == ("waiting", told)
     assert NOON + 4000 <= row["due_at"] <= NOON + 6000
     (tried,) = log(shop, row)
-    assert tried.status == 451
-    assert "4.7.1 greylisted" in (tried.answer or "")
+    assert (tried.status, tried.answer, tried.trouble) == (451, "4.7.1 greylisted", told)
     post.answers.clear()
     shop.clock.at = row["due_at"]
     assert (await attempt(shop, job))["state"] == "done"
@@ -94,7 +102,50 @@ async def test_a_mailbox_that_there_is_not_is_given_up_at_once(shop: Shop, post:
     post.answers["RCPT"] = "550 5.1.1 no such mailbox"
     await owe(shop)
     row = await attempt(shop, mails(shop, post.server()).job)
-    assert (row["state"], row["note"], row["attempts"]) == ("dead", "answered 550", 1)
+    assert (row["state"], row["attempts"]) == ("dead", 1)
+    assert row["note"] == f"127.0.0.1:{post.port} answered 550 to the recipient"
+
+
+async def test_a_login_that_is_refused_is_told_as_one(shop: Shop) -> None:
+    """In the log too: the operator alone can mend it."""
+    await owe(shop)
+    async with office(account=("shop", "open sesame")) as post:
+        job = mails(shop, replace(post.server(), password="sesame")).job
+        with capture_logs() as lines:
+            row = await attempt(shop, job)
+    words = "5.7.8 Authentication credentials invalid"
+    told = f"127.0.0.1:{post.port} answered 535 to the login: {words}"
+    assert (row["state"], row["note"], lines[0]["why"]) == ("waiting", told, told)
+    (tried,) = log(shop, row)
+    assert (tried.status, tried.answer) == (535, words)
+
+
+async def test_what_cannot_be_written_is_written_down_and_given_up(shop: Shop) -> None:
+    """An address that was taken before such ones were refused, at a server never asked."""
+    await owe(shop)
+    shop.db.run(
+        lambda tx: tx.execute(
+            "UPDATE outbox SET body = REPLACE(body, :old, :new)",
+            old=ADDRESS, new="=?utf-8?q?a?=@shop.example",
+        )
+    )  # fmt: skip
+    async with office() as post:
+        with capture_logs() as lines:
+            row = await attempt(shop, mails(shop, post.server()).job)
+    assert (row["state"], row["note"]) == ("dead", "notifications.email is no e-mail address")
+    assert len(log(shop, row)) == 1
+    assert [one["event"] for one in lines] == ["email dead"]
+    assert post.asked == []
+
+
+@pytest.mark.parametrize("address", ["=?utf-8?q?a?=@example.org", "a@xn--zz--.example"])
+async def test_an_address_that_nobody_can_write_to_is_refused_at_once(
+    shop: Shop, address: str
+) -> None:
+    body = {**NEW, **DROP, "notifications": {"email": address}}
+    answer = await shop.seller.post(ALL, json=body)
+    assert answer.status_code == 400
+    assert answer.json()["info"] or "email" in answer.text
 
 
 async def test_the_schedule_of_letters_is_that_of_webhooks(shop: Shop, post: Office) -> None:

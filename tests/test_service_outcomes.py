@@ -42,6 +42,9 @@ def test_when_the_next_attempt_is(
         ("Fri, 15 Jan 2027 08:02:00 GMT", 120),
         ("Fri, 15 Jan 2027 07:00:00 GMT", 0),
         ("Fri, 99 Jan 2027 07:00:00 GMT", 0),
+        ("Mon, 01 Jan 2024 00:00:99999999999999999999 GMT", 0),
+        ("Fri, 15 Jan 2027 07:00:00 +99999999999999999999", 0),
+        ("Fri, 15 Jan 99999999999999999999 07:00:00 GMT", 0),
     ],
 )
 def test_retry_after_is_read_in_both_forms(header: str | None, seconds: int) -> None:

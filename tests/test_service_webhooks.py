@@ -235,10 +235,34 @@ async def test_the_bots_receiver_is_found_where_it_listens_now(
             "UPDATE outbox SET body = replace(body, 'placeholder.example', 'bot.internal')"
         )
     )
-    internal = {"bot.internal": lambda: ("127.0.0.1", receiver.port)}
-    async with Webhooks(shop.db, shop.vault, shop.clock, AllowList(), internal) as bots:
+    async with listening_inside(shop, receiver, shop.credentials.app_id) as bots:
         assert (await attempt(shop, bots.job))["state"] == "done"
     assert receiver.received[0].headers["host"] == "bot.internal"
+
+
+def listening_inside(shop: Shop, receiver: Receiver, embedded: str | None) -> Webhooks:
+    """Make a notifier that finds the bot's own receiver there."""
+    internal = {"bot.internal": lambda: ("127.0.0.1", receiver.port)}
+    return Webhooks(
+        shop.db, shop.vault, shop.clock, AllowList(), internal, embedded_app_id=embedded
+    )
+
+
+@pytest.mark.parametrize("embedded", [None, "another"])
+async def test_no_other_application_gets_to_the_bots_receiver(
+    shop: Shop, receiver: Receiver, embedded: str | None
+) -> None:
+    """Not even by an address that an earlier version took."""
+    await owe(shop, "http://placeholder.example/w")
+    shop.db.run(
+        lambda tx: tx.execute(
+            "UPDATE outbox SET body = replace(body, 'placeholder.example', :host)",
+            host="bot。internal",
+        )
+    )
+    async with listening_inside(shop, receiver, embedded) as bots:
+        assert (await attempt(shop, bots.job))["state"] == "waiting"
+    assert receiver.received == []
 
 
 async def test_each_outcome_is_one_line_in_the_log_without_secrets(

@@ -210,6 +210,24 @@ async def test_what_surrounds_a_body_has_an_end_too(begun: bytes) -> None:
         assert await caller.ended() == b""
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"GET /" + b"x" * 100_000,
+        b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000,
+        CHUNKED + b"1;" + b"x" * 100_000,
+        CHUNKED + b"0\r\n" + b"X: x\r\n" * 20_000 + b"\r\n",
+    ],
+    ids=["address", "field", "chunk", "trailers"],
+)
+async def test_what_comes_in_one_read_is_counted_as_well(said: bytes) -> None:
+    async with open_site(echo) as site:
+        caller = await site.knock()
+        (await site.arrived()).data_received(said)
+        assert (await caller.answer()).code == (431, "headTooLarge")
+        assert await caller.ended() == b""
+
+
 def proved(shop: Shop) -> list[str]:
     return [JSON, *(f"{name}: {value}" for name, value in headers_of(shop.credentials).items())]
 

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.wiring.protocol import BoundedProtocol
-from tests.knocking import SECONDS, Site, get, open_site
+from tests.knocking import SECONDS, get, open_site
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -82,27 +82,12 @@ async def test_who_does_not_read_the_end_of_it_is_cut_off(
     async with open_site(at_once) as site:
         site.server.config.timeout_keep_alive = 0 if ending == "idle" else 60
         with deaf(site.port, get("/close" if ending == "close" else "/")[:-2]) as caller:
-            (connection,) = await arrived(site)
+            connection = await site.arrived()
             connection._wire.set_write_buffer_limits(high=2 * len(LONG))
             caller.sendall(b"\r\n")
             if ending == "half":
                 caller.shutdown(socket.SHUT_WR)
-            await gone(site)
-
-
-async def arrived(site: Site) -> list[Any]:
-    """Wait until a caller has come; the connections."""
-    async with asyncio.timeout(SECONDS):
-        while not site.connections:  # noqa: ASYNC110 - uvicorn has no event
-            await asyncio.sleep(0.01)
-    return [*site.server.server_state.connections]
-
-
-async def gone(site: Site) -> None:
-    """Wait until a caller has come and all have gone."""
-    async with asyncio.timeout(SECONDS):
-        while not site.server.server_state.total_requests or site.connections:  # noqa: ASYNC110 - uvicorn has no event
-            await asyncio.sleep(0.01)
+            await site.gone()
 
 
 async def test_who_reads_slowly_gets_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

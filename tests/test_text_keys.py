@@ -47,7 +47,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "mark-{}": [(status,) for status in STATUSES],
     "page-{}": [(word,) for word in (*PAYER, *PAGE_STATES, *REFUSED)],
     "page-checkout-{}": [(state,) for state in AWAITED],
-    "page-checkout-{}-why": [(state,) for state in AWAITED],
+    "page-checkout-{}-{}": [(state, why) for state in AWAITED for why in ("why", "free")],
     "page-manner-{}": [(manner,) for manner in Manner],
     "page-{}-hint": [(field,) for field in PAYER],
     "page-{}-wrong": [(field,) for field in PAYER],

@@ -24,6 +24,7 @@ from bot.core.texts import choose, t
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bot.chat.client import Answer
     from bot.chat.conversation import Draft, Outcome, Seller
     from bot.chat.handlers import Event, Person
     from bot.chat.queues import Queues
@@ -255,10 +256,7 @@ class Chat:
             raise ValueError(f"listing {listing_id} is gone")
         left = _left(listing) if left is None else left
         if listing.answer is not None and left is not None:
-            known = listing.answer.remaining_units
-            least = left if known is None else min(known, left)
-            told = listing.answer.with_left(least, payment.reserved_units)
-            store.set_answer(tx, listing_id, told)
+            store.set_answer(tx, listing_id, _told(listing.answer, left, payment.reserved_units))
         language = store.language_of(tx, listing.seller_id) or choose(None)
         wish = listing.wish
         card = PaymentCard(
@@ -342,6 +340,18 @@ def status_of(listing: Listing, now: int) -> str:
     if answer and answer.enabled_at is not None and answer.enabled_at > now:
         return "scheduled"
     return "active"
+
+
+def _told(answer: Answer, left: int, reserved: int) -> Answer:
+    """Give the answer with a webhook's word of what is left, unless that is older than it.
+
+    Each payment makes less of what remains and is reserved together; what lapses only changes
+    sides. So the lower sum is the newer word, in whatever order they come.
+    """
+    known = answer.remaining_units
+    if known is not None and left + reserved > known + answer.reserved_units:
+        return answer
+    return answer.with_left(left, reserved)
 
 
 def _left(listing: Listing) -> int | None:

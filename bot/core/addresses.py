@@ -1,11 +1,13 @@
 """Where webhooks may go: the rules without any I/O.
 
 `check_url` judges an address as written, when a request is created; `is_forbidden` judges what a
-name resolved to, when it is dialled (`dialling`).
+name resolved to, when it is dialled (`dialling`). Whoever compares or counts hosts takes them from
+here, for a host has many spellings: `bot。internal`, `127.1`, `h.example.`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from typing import Self, TypeAlias
 
 import httpx
 
+from bot.core import harmless
 from bot.core.errors import ConfigProblem, ForbiddenAddress
 
 Address: TypeAlias = IPv4Address | IPv6Address
@@ -53,7 +56,7 @@ _FORBIDDEN_V6 = tuple(
     )
 )
 
-_SCHEMES = frozenset({"http", "https"})
+_PORTS = {"http": 80, "https": 443}
 _MAX_PORT = 65535
 _AUTHORITY_END = re.compile(r"[/?#]")
 _NOT_IN_URL = re.compile(r"[\x00-\x20\x7f\\]")
@@ -62,6 +65,8 @@ _MAX_HOST = 253
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _MAX_PARTS = 4
 _BYTE = 256
+LONGEST_ENDPOINT = 200
+"""Characters; of a longer one, a hash stands for the path."""
 
 
 def literal_address(host: str) -> Address | None:
@@ -170,29 +175,81 @@ def is_forbidden(address: Address, allow: AllowList) -> bool:
     return address not in _GLOBAL_V6 or any(address in network for network in _FORBIDDEN_V6)
 
 
-def check_url(url: str, allow: AllowList) -> None:
-    """Refuse a webhook address that can't be right whatever its name resolves to.
+def check_url(url: str, allow: AllowList) -> str:
+    """Give the host of a webhook address, as it will be dialled and in one spelling.
 
-    Raises ForbiddenAddress, its message for the caller of the API.
+    Raises ForbiddenAddress where the address can't be right whatever its name resolves to, with a
+    message for the caller of the API.
     """
     parsed = _parse(url)
-    if parsed.scheme not in _SCHEMES:
+    if parsed.scheme not in _PORTS:
         raise ForbiddenAddress("A webhook address starts with https:// or http://")
     if parsed.userinfo or "@" in _AUTHORITY_END.split(url.partition("://")[2])[0]:
         raise ForbiddenAddress("A webhook address carries no user name or password")
     if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:
         raise ForbiddenAddress(f"Port {parsed.port} is not one from 1 to {_MAX_PORT}")
     _check_host(parsed.raw_host.decode("ascii"), allow)
+    return _one_spelling(parsed)
 
 
 def _parse(url: str) -> httpx.URL:
     """Read it with the parser that will dial it, so that both see the same host."""
-    if _NOT_IN_URL.search(url):
+    if _NOT_IN_URL.search(url) or any(map(_is_unseen, url)):
         raise ForbiddenAddress("A webhook address has no spaces, control characters or backslashes")
     try:
-        return httpx.URL(url)
+        parsed = httpx.URL(url)
+        _ = parsed.host  # decoded only now, and once more at sending: `xn--a` is no name
     except (httpx.InvalidURL, ValueError):
         raise ForbiddenAddress("This is not a valid webhook address") from None
+    return parsed
+
+
+def _is_unseen(char: str) -> bool:
+    """Whether it steers how the text around it is shown (Unicode TR 9), or nothing at all."""
+    return unicodedata.category(char) in harmless.SPOILING
+
+
+def _one_spelling(url: httpx.URL) -> str:
+    host = url.raw_host.decode("ascii")
+    return str(literal_address(host) or _plain_host(host))
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a webhook goes, whichever way its address is spelled, without query and password."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    def __str__(self) -> str:
+        """Write it as an address of at most LONGEST_ENDPOINT characters and its host."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        server = f"{self.scheme}://{name}:{self.port}"
+        whole = server + self.path
+        if len(whole) <= LONGEST_ENDPOINT:
+            return whole
+        return f"{server}#{_hash(whole)}"
+
+
+def endpoint(url: str) -> Endpoint:
+    """Read where a webhook goes, also by an address that an earlier version took.
+
+    One that nobody can read has no host, and a hash for a path: it is sent nowhere, but told.
+    """
+    try:
+        parsed = httpx.URL(url)
+        host = _one_spelling(parsed)
+    except (httpx.InvalidURL, ValueError):
+        return Endpoint("", "", 0, f"/#{_hash(url)}")
+    path = parsed.raw_path.partition(b"?")[0].decode("ascii")
+    port = parsed.port or _PORTS.get(parsed.scheme, 0)
+    return Endpoint(parsed.scheme, host, port, path)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _check_host(host: str, allow: AllowList) -> None:

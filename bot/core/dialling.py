@@ -6,10 +6,15 @@ and a private one then (DNS rebinding), so there is none.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import socket
-from contextlib import suppress
+import time
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from threading import Semaphore, Thread
 from typing import TYPE_CHECKING, TypeAlias
+from weakref import WeakValueDictionary
 
 import anyio
 import httpcore
@@ -26,7 +31,7 @@ from bot.core.errors import ForbiddenAddress
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from httpcore import SOCKET_OPTION
 
@@ -34,10 +39,102 @@ if TYPE_CHECKING:
     InternalHosts: TypeAlias = Mapping[str, Callable[[], tuple[str, int]]]
 
 
-async def system_resolver(host: str, port: int) -> list[str]:
-    """Addresses of a name, best first, as the system answers. Raises OSError."""
-    answers = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+LOOKUPS = 64
+"""Names asked for at once. The event loop's own threads are few, and others need them too."""
+
+ZONE_LOOKUPS = 16
+"""Of these, for names with the same two last labels: whoever owns a zone makes up any number."""
+
+PATIENCE = 5.0
+"""Seconds for a look-up, so that it leaves time for the webhook itself."""
+
+MEMORY = 3.0
+"""Seconds in which a name that failed or hung is not asked for again; less than the wait before a
+second attempt, which is to find what has been mended meanwhile."""
+
+
+def ask_system(host: str) -> list[str]:
+    """Addresses of a name, best first, as the system answers. Raises OSError and UnicodeError."""
+    answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in answers))
+
+
+class SystemResolver:
+    """Resolves names in threads of its own, so that those that hang delay no others.
+
+    A name is looked up once at a time, for all who ask. A system call can't be broken off: its
+    thread goes on until the system gives up, and is a daemon, for the end of the process does not
+    wait for it. Answers are not remembered, failures for MEMORY seconds.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[str], list[str]] = ask_system,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ask = ask
+        self._now = now
+        self._slots = Semaphore(LOOKUPS)
+        self._zones: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()
+        self._under_way: dict[str, Future[list[str]]] = {}
+        self._failed: dict[str, tuple[float, str]] = {}
+
+    async def __call__(self, host: str, _port: int) -> list[str]:
+        """Addresses of a name, best first. Raises OSError and UnicodeError."""
+        self._forget()
+        if host in self._failed:
+            raise OSError(self._failed[host][1])
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await asyncio.wrap_future(self._under_way.get(host) or self._start(host))
+        except TimeoutError:
+            self._fail(host, f"no answer to its look-up within {PATIENCE:g} seconds")
+            raise OSError(self._failed[host][1]) from None
+        except OSError as error:
+            self._fail(host, str(error))
+            raise
+
+    def _start(self, host: str) -> Future[list[str]]:
+        future: Future[list[str]] = Future()
+        future.set_running_or_notify_cancel()  # who gives up cancels it for nobody else
+        self._under_way[host] = future
+        zone = self._zones.setdefault(".".join(host.split(".")[-2:]), Semaphore(ZONE_LOOKUPS))
+        thread = Thread(target=self._work, args=(host, zone, future), name="look-up", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system gives no more threads
+            del self._under_way[host]
+            raise OSError(str(error)) from error
+        return future
+
+    def _work(self, host: str, zone: Semaphore, future: Future[list[str]]) -> None:
+        try:
+            with _room(zone), _room(self._slots):
+                answers = self._ask(host)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is raised where it is awaited
+            self._under_way.pop(host)
+            future.set_exception(error)
+        else:
+            self._under_way.pop(host)
+            future.set_result(answers)
+
+    def _fail(self, host: str, why: str) -> None:
+        self._failed[host] = (self._now() + MEMORY, why)
+
+    def _forget(self) -> None:
+        now = self._now()
+        self._failed = {host: one for host, one in self._failed.items() if one[0] > now}
+
+
+@contextmanager
+def _room(slots: Semaphore) -> Iterator[None]:
+    """Wait for one of the slots, no longer than somebody waits for the answer."""
+    if not slots.acquire(timeout=PATIENCE):
+        raise OSError("too many names are being looked up")
+    try:
+        yield
+    finally:
+        slots.release()
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
@@ -124,7 +221,7 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
         self,
         allow: AllowList,
         *,
-        resolver: Resolver = system_resolver,
+        resolver: Resolver | None = None,
         internal: InternalHosts | None = None,
         verify: ssl.SSLContext | bool = True,
         limits: httpx.Limits | None = None,
@@ -137,5 +234,5 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
             max_connections=limits.max_connections,
             max_keepalive_connections=limits.max_keepalive_connections,
             keepalive_expiry=limits.keepalive_expiry,
-            network_backend=GuardedBackend(allow, resolver, internal or {}),
+            network_backend=GuardedBackend(allow, resolver or SystemResolver(), internal or {}),
         )

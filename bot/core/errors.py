@@ -82,14 +82,26 @@ class ForbiddenAddress(BotError):
 class MailRefused(BotError):
     """An e-mail that the mail server did not take; `told` says it to the operator, in 1 KiB.
 
-    `final` where trying again is of no use; `code` of the server's answer, where there was one.
+    `told` names nobody whom an e-mail is for, so that it may stand in a log. `final` where trying
+    again is of no use; `code` and `answer` are the server's, where it said something; `remedy` is
+    what to look at, where `told` does not say it.
     """
 
-    def __init__(self, told: str, *, final: bool = False, code: int | None = None) -> None:
+    def __init__(
+        self,
+        told: str,
+        *,
+        final: bool = False,
+        code: int | None = None,
+        answer: str = "",
+        remedy: str = "",
+    ) -> None:
         super().__init__(told)
         self.told = told
         self.final = final
         self.code = code
+        self.answer = answer
+        self.remedy = remedy
 
 
 class StorageError(BotError):

@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from bot.core.errors import MoneyError
 
 MAX_AMOUNT = 1_000_000_000  # in major units; our bound
 MAX_MINOR = 2**63 - 1  # BIGINT
+RATE_DIGITS = 8
 MAX_TEXT = 64  # characters; a longer one is no amount
 
 _DATA = Path(__file__).parents[2] / "data" / "currencies.json"
@@ -179,6 +180,12 @@ def format_money(minor: int, currency: str, language: str) -> str:
     if fact.decimals:
         pattern += "." + "0" * fact.shown + "#" * (fact.decimals - fact.shown)
     return format_decimal(amount, pattern, locale=locale) + _NBSP + currency
+
+
+def format_number(value: Decimal, language: str) -> str:
+    """Write a number for people who compare it: eight significant digits, never an exponent."""
+    shown = Context(prec=RATE_DIGITS).create_decimal(value)
+    return format_decimal(shown, "#,##0.###", locale=_locale(language), decimal_quantization=False)
 
 
 @lru_cache(maxsize=256)

@@ -169,10 +169,13 @@ def move(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
 
 
 def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
-    """Put a settled message back from its first attempt; False where there is none."""
+    """Let a message go at once and from its first attempt, whether settled or still waiting.
+
+    False where there is none, and for one under way, which stays as it is.
+    """
     row = tx.one(
         "UPDATE outbox SET state = 'waiting', attempts = 0, due_at = :now, settled_at = NULL,"
-        " note = NULL WHERE id = :id AND queue = :queue AND state IN ('done', 'dead')"
+        " note = NULL WHERE id = :id AND queue = :queue AND state <> 'leased'"
         " RETURNING lane",
         id=message_id,
         queue=queue.name,

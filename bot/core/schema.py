@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from bot.core import addresses
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -245,7 +247,10 @@ def quote_checkouts(tx: Tables) -> None:
 
 
 def owe_deliveries(tx: Tables) -> None:
-    """Write down the webhooks that were put into the outbox before there were deliveries."""
+    """Write down the webhooks that were put into the outbox before there were deliveries.
+
+    Their lanes were hosts and become endpoints; the bot's own receiver has other ones, that stay.
+    """
     for row in tx.query("SELECT id, body, created_at FROM outbox WHERE queue = 'webhooks'"):
         body = json.loads(row["body"])
         tx.execute(
@@ -258,6 +263,22 @@ def owe_deliveries(tx: Tables) -> None:
             address=body["url"],
             at=row["created_at"],
         )
+        endpoint = addresses.endpoint(body["url"])
+        if endpoint.host != "bot.internal":
+            tx.execute(
+                "UPDATE outbox SET lane = :to WHERE id = :id", to=str(endpoint), id=row["id"]
+            )
+    # A lane that nothing names any more is dropped, one that something waits in is opened.
+    tx.execute(
+        "DELETE FROM lanes WHERE queue = 'webhooks' AND paused IS NULL AND NOT EXISTS"
+        " (SELECT 1 FROM outbox WHERE outbox.queue = lanes.queue AND outbox.lane = lanes.lane)"
+    )
+    tx.execute(
+        "INSERT INTO lanes (queue, lane, open_at, priority)"
+        " SELECT queue, lane, MIN(due_at), MIN(priority) FROM outbox"
+        " WHERE queue = 'webhooks' AND state = 'waiting' GROUP BY queue, lane"
+        " ON CONFLICT DO NOTHING"
+    )
 
 
 # Payments as checkouts that rails settle when they will; deliveries with their attempts.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from email.headerregistry import Address
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from bot.core.domains import ascii_host
 from bot.core.errors import ConfigProblem
 
 PORTS = {"smtp": 587, "smtps": 465}  # RFC 6409 section 3.1, RFC 8314 section 7.3
@@ -86,11 +87,12 @@ def parse_sender(text: str) -> Address:
 def ascii_address(text: str) -> str | None:
     """Give an e-mail address as it is sent, its domain by IDNA; None for what is none.
 
-    A name before the @ that is not ASCII is refused (RFC 6531): few servers pass such mail on.
+    A name before the @ that is not ASCII is refused (RFC 6531): few servers pass such mail on. So
+    is one with =? in it: mail programs would take it for an encoded word (RFC 2047 section 2).
     """
     name, _, domain = text.rpartition("@")
     host = ascii_domain(domain)
-    if host is None or not _LOCAL_PART.fullmatch(name):
+    if host is None or "=?" in name or not _LOCAL_PART.fullmatch(name):
         return None
     address = f"{name}@{host}"
     return address if len(address) <= LONGEST_ADDRESS else None
@@ -99,7 +101,7 @@ def ascii_address(text: str) -> str | None:
 def ascii_domain(text: str) -> str | None:
     """Give a domain as DNS knows it; None for what is none, an IP address too."""
     try:
-        name = text if text.isascii() else text.encode("idna").decode()
+        name = ascii_host(text)
     except ValueError:
         return None
     if name.rpartition(".")[2].isdecimal() or not _DOMAIN.fullmatch(name):

@@ -59,7 +59,8 @@ def create_app(service: Service) -> FastAPI:
 
 def _answer(request: Request, refusal: Refused, allow: str | None = None) -> Response:
     if request.url.path.startswith(PAGES):
-        return render.refused(pages.reader(request), refusal, allow)
+        looking = request.method == "GET"
+        return render.refused(pages.reader(request), refusal, allow, looking=looking)
     return answering.refused(refusal, allow)
 
 

@@ -8,11 +8,10 @@ import re
 import socket
 import ssl
 import unicodedata
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from email import policy
-from email.header import Header
-from email.headerregistry import Address, BaseHeader, HeaderRegistry, UniqueUnstructuredHeader
+from email.errors import MessageError
 from email.message import EmailMessage
 from functools import cache
 from pathlib import Path
@@ -24,19 +23,20 @@ import httpx
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from bot.core import harmless, money, smtp
+from bot.core import harmless, headers, money, smtp
 from bot.core.errors import MailRefused
 from bot.core.smtp import SmtpServer, parse_server
 from bot.core.texts import DEFAULT, t
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
 __all__ = ["Mailer", "SmtpServer", "compose", "parse_server"]
 
 TIMEOUT = 15.0  # seconds for name, connection, TLS, login and message together
 PARTING = 2.0  # seconds for the server's goodbye, which changes nothing any more
 MOST_TOLD = 1024  # bytes
+UNREACHED = "look at its host and port, and whether this machine may reach it"
 LOGIN_WRONG = frozenset({530, 534, 535, 538})  # RFC 4954 section 6; ours to mend
 PERMANENT = range(500, 600)  # RFC 5321 section 4.2.1
 OF_THE_LETTER: tuple[type[SMTPResponseException], ...] = (
@@ -44,6 +44,8 @@ OF_THE_LETTER: tuple[type[SMTPResponseException], ...] = (
     aiosmtplib.SMTPRecipientRefused,
     aiosmtplib.SMTPDataError,
 )
+OF_THE_RECIPIENT = (aiosmtplib.SMTPRecipientRefused, aiosmtplib.SMTPDataError)
+"""Answers in which servers like to repeat the address, which no log is to have."""
 STEPS: dict[type[SMTPException], str] = {
     aiosmtplib.SMTPConnectResponseError: "the connection",
     aiosmtplib.SMTPHeloError: "EHLO",
@@ -85,16 +87,25 @@ class Mailer:
         the same Message-ID.
         """
         (sender,), (recipient,) = message["From"].addresses, message["To"].addresses
+        with _writing():
+            content = message.as_bytes(policy=SEVEN_BIT)
         async with self._session() as client:
             await client.mail(sender.addr_spec)
             await client.rcpt(recipient.addr_spec)
-            answer = await client.data(message.as_bytes(policy=SEVEN_BIT))
+            answer = await client.data(content)
         return answer.code, self._plain(answer.message)
 
-    async def check(self) -> None:
-        """Do everything but to send. Raises MailRefused, which says what to mend."""
+    async def check(self, sender: str | None = None) -> None:
+        """Do everything but to send. Raises MailRefused, which says what to mend.
+
+        With the address of a sender, the server is asked whether it takes letters from there: many
+        let everybody in, and refuse what they want a login for only then.
+        """
         async with self._session() as client:
             await client.noop()
+            if sender is not None:
+                await client.mail(sender)
+                await client.rset()
 
     async def close(self) -> None:
         """End what is under way; it is to be sent again."""
@@ -162,18 +173,38 @@ class Mailer:
     def _refusal(self, error: SMTPException | OSError) -> MailRefused:
         name = self._server.name
         if isinstance(error, SMTPResponseException) and error.code > 0:
-            step = STEPS.get(type(error), "a command")
-            told = self._plain(f"{name} answered {error.code} to {step}: {error.message}")
-            lasting = error.code in PERMANENT and error.code not in LOGIN_WRONG
-            final = lasting and isinstance(error, OF_THE_LETTER)
-            return MailRefused(told, final=final, code=error.code)
+            return self._answered(error)
         if isinstance(error, TimeoutError):
-            return MailRefused(f"{name} did not answer within {self._timeout:g} s")
+            told = f"{name} did not answer within {self._timeout:g} s"
+            return MailRefused(told, remedy=UNREACHED)
         cause = error.__cause__ or error
         if isinstance(cause, ssl.SSLCertVerificationError):
             told = f"{name} has no certificate that we trust ({cause.verify_message})"
             return MailRefused(f"{told}: SSL_CERT_FILE can name others")
-        return MailRefused(self._plain(f"{name}: {getattr(cause, 'message', cause)}"))
+        told = self._plain(f"{name}: {getattr(cause, 'message', cause)}")
+        return MailRefused(told, remedy=UNREACHED)
+
+    def _answered(self, error: SMTPResponseException) -> MailRefused:
+        step = STEPS.get(type(error), "a command")
+        told = f"{self._server.name} answered {error.code} to {step}"
+        if not isinstance(error, OF_THE_RECIPIENT):
+            told = f"{told}: {error.message}"
+        lasting = error.code in PERMANENT and error.code not in LOGIN_WRONG
+        return MailRefused(
+            self._plain(told), final=lasting and isinstance(error, OF_THE_LETTER), code=error.code,
+            answer=self._plain(error.message), remedy=self._remedy(error),
+        )  # fmt: skip
+
+    def _remedy(self, error: SMTPResponseException) -> str:
+        """Say where the operator may look for the cause."""
+        known = self._server.user is not None
+        if error.code in LOGIN_WRONG:
+            login = "look at the user and the password"
+            return login if known else "it wants a user and a password: write them into SMTP_URL"
+        if isinstance(error, aiosmtplib.SMTPSenderRefused) and error.code in PERMANENT:
+            beside = "" if known else ", and whether it wants a user and a password"
+            return f"look at SMTP_FROM{beside}"
+        return "ask whoever runs it"
 
     def _plain(self, text: str) -> str:
         """Give what a server said on one line, cut, and without our password in it."""
@@ -218,20 +249,31 @@ def _spellings(server: SmtpServer) -> list[str]:
     return [*(base64.b64encode(each.encode()).decode() for each in sent), server.password]
 
 
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Refuse for good what can't be written; what is in the way may be private, and is not told."""
+    try:
+        yield
+    except (ValueError, MessageError) as error:
+        told = f"the e-mail can't be written ({type(error).__name__})"
+        raise MailRefused(told, final=True) from error
+
+
+@_writing()
 def compose(
     body: Mapping[str, Any], delivery_id: str, sender: str, public_url: str
 ) -> EmailMessage:
     """Write the letter of a payment, as it is owed since; the same each time.
 
-    Raises MailRefused where its address is none.
+    Raises MailRefused where its address is none, or something else in it can't be written.
     """
     address, from_ = smtp.ascii_address(body["address"]), smtp.parse_sender(sender)
     if address is None:
         raise MailRefused("notifications.email is no e-mail address", final=True)
     words = _words(body, public_url)
-    letter = EmailMessage(_headers())
+    letter = EmailMessage(headers.literal())
     letter["Subject"] = words["subject"]
-    letter["From"], letter["To"] = from_, Address(addr_spec=address)
+    letter["From"], letter["To"] = from_, address
     letter["Date"] = _moment(body)
     letter["Message-ID"] = f"<{delivery_id}@{_origin(public_url) or from_.domain}>"
     letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers to it
@@ -266,18 +308,28 @@ def _words(body: Mapping[str, Any], public_url: str) -> dict[str, Any]:
 
 def _rows(body: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
     """Give what there is to know, by label."""
-    left, paid = body.get("remainingUnits"), body.get("paidCurrency")
+    paid = body.get("paidCurrency")
     told = body.get("userData") or {}
     rows = [
         ("mail-product", name),
         ("mail-paid-in", paid and money.format_money(body["paidAmount"], paid, DEFAULT)),
-        ("mail-left", None if left is None else t(DEFAULT, "mail-left-units", left=left)),
+        ("mail-left", _left(body)),
         ("mail-when", t(DEFAULT, "mail-at", at=_moment(body))),
         *((key, _line(str(told.get(field) or ""))) for field, key in PAYER.items()),
         ("mail-transaction", body["transactionId"]),
         ("mail-request", body["requestId"]),
     ]
     return [(t(DEFAULT, key), value) for key, value in rows if value]
+
+
+def _left(body: Mapping[str, Any]) -> str | None:
+    """Give what there is left to buy: nothing is sold out while others may still let theirs go."""
+    left, reserved = body.get("remainingUnits"), body.get("reservedUnits")
+    if left is None:
+        return None
+    if reserved:
+        return t(DEFAULT, "mail-left-reserved", left=left, reserved=reserved)
+    return t(DEFAULT, "mail-left-units", left=left)
 
 
 def _line(text: str) -> str:
@@ -295,22 +347,6 @@ def _origin(public_url: str) -> str | None:
     """Give our name in the world, where PUBLIC_URL has one that is nobody else's."""
     domain = smtp.ascii_domain(urlsplit(public_url).hostname or "")
     return domain if domain and "." in domain else None
-
-
-class _Subject(UniqueUnstructuredHeader, BaseHeader):  # type: ignore[misc]  # typeshed: max_count
-    """A subject in RFC 2047's words; the usual header loses spaces where its lines are folded."""
-
-    def fold(self, *, policy: policy.Policy) -> str:
-        """Give the header as it is sent."""
-        words = Header(str(self), header_name="Subject").encode(linesep=policy.linesep)
-        return f"Subject: {words}{policy.linesep}"
-
-
-@cache
-def _headers() -> policy.EmailPolicy[EmailMessage]:
-    registry = HeaderRegistry()
-    registry.map_to_type("subject", _Subject)
-    return policy.default.clone(header_factory=registry)
 
 
 @cache

@@ -34,6 +34,9 @@ class Settler:
     async def handle(self, message: Message) -> None:
         """Take one notice; it and its mark commit together."""
         payment = await self._db.transaction(lambda tx: self._take(tx, message))
+        if payment is None:
+            log.info("money told again", checkout=message.body["checkoutId"])
+            return
         told = log.warning if payment.oversold else log.info
         told(
             "money arrived",
@@ -42,7 +45,7 @@ class Settler:
             settlement=payment.state.value,
         )
 
-    def _take(self, tx: Transaction, message: Message) -> Payment:
+    def _take(self, tx: Transaction, message: Message) -> Payment | None:
         notice = Notice(message.body["checkoutId"], message.body["externalId"])
         payment = paying.take(tx, self._rail.name, notice, self._now())
         outbox.done(tx, SETTLEMENTS, message, self._now())

@@ -12,13 +12,14 @@ from telegram.error import InvalidToken, TelegramError
 
 from bot.core.db import open_database
 from bot.core.errors import BotError, MailRefused, PeerError, Refused
-from bot.core.smtp import parse_server
+from bot.core.smtp import parse_sender, parse_server
 
 if TYPE_CHECKING:
     from bot.config import Settings
 
 from bot.chat.client import Client
-from bot.service.mail import LOGIN_WRONG, Mailer
+from bot.service.mail import Mailer
+from bot.service.usecases.deliveries import MAILS
 from bot.wiring.application import open_vault
 from bot.wiring.process import loopback
 
@@ -142,18 +143,40 @@ async def _mail(settings: Settings) -> list[Finding]:
     if settings.payments_url is not None:
         return []
     if settings.smtp_url is None:
-        return [Finding("SMTP_URL", well=True, text="not set, so e-mail notifications are refused")]
+        return [_no_mail(settings)]
     server = parse_server(settings.smtp_url.get_secret_value())
+    sender = parse_sender(settings.smtp_from or "")
     try:
-        await Mailer(server, timeout=MAIL_PATIENCE).check()
+        await Mailer(server, timeout=MAIL_PATIENCE).check(sender.addr_spec)
     except MailRefused as error:
-        return [Finding("SMTP_URL", well=False, text=f"{error.told}; {_advice(error.code)}")]
-    return [Finding("SMTP_URL", well=True, text=f"{server.name} lets us in")]
+        text = "; ".join(filter(None, (error.told, error.remedy)))
+        return [Finding("SMTP_URL", well=False, text=text)]
+    text = f"{server.name} lets us in and takes e-mails of {sender.addr_spec}"
+    return [Finding("SMTP_URL", well=True, text=text)]
 
 
-def _advice(code: int | None) -> str:
-    if code is None:
-        return "look at its host and port, and whether this machine may reach it"
-    if code in LOGIN_WRONG:
-        return "look at the user and the password"
-    return "ask whoever runs it"
+def _no_mail(settings: Settings) -> Finding:
+    """Without a mail server new requests can't ask for e-mails; older ones may be owed theirs."""
+    waiting = _waiting_mails(settings)
+    if waiting:
+        them = "1 e-mail waits" if waiting == 1 else f"{waiting} e-mails wait"
+        text = f"{them} that nobody sends: set SMTP_URL again"
+        return Finding("SMTP_URL", well=False, text=text)
+    return Finding("SMTP_URL", well=True, text="not set, so e-mail notifications are refused")
+
+
+def _waiting_mails(settings: Settings) -> int:
+    try:
+        database = open_database(settings.database_url)
+    except BotError:
+        return 0  # the database has a finding of its own
+    try:
+        (row,) = database.run(
+            lambda tx: tx.query(
+                "SELECT COUNT(*) AS n FROM outbox WHERE queue = :queue AND state = 'waiting'",
+                queue=MAILS.name,
+            )
+        )
+    finally:
+        database.close()
+    return int(row["n"])

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import ipaddress
+import logging
 import os
 import resource
 import signal
@@ -39,7 +40,6 @@ class WebServer(uvicorn.Server):
                 app,
                 lifespan="off",
                 log_config=None,
-                access_log=False,
                 server_header=False,
                 http=BoundedProtocol,
                 ws="none",
@@ -49,10 +49,26 @@ class WebServer(uvicorn.Server):
             )
         )
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop gracefully; that slow clients are given up is no trouble for the operator."""
+        logger = logging.getLogger("uvicorn.error")
+        logger.addFilter(_as_information)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            logger.removeFilter(_as_information)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave the signals to the application."""
         yield
+
+
+def _as_information(record: logging.LogRecord) -> bool:
+    """Lower what uvicorn says of the calls that its stop cancels; whether it is still wanted."""
+    if record.getMessage().startswith("Cancel "):
+        record.levelno, record.levelname = logging.INFO, "INFO"
+    return logging.getLogger(record.name).isEnabledFor(record.levelno)
 
 
 def _network(proxy: str) -> str:

@@ -33,6 +33,10 @@ TOO_LARGE = (
 MALFORMED = ("invalidRequest", "This is no HTTP request.")
 
 
+PIECE = 4 * 1024
+"""Bytes that the parser is given at a time: how exact the count is of what it keeps to itself."""
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """HTTP/1.1 of uvicorn within the bounds below; given to it as `http=`."""
 
@@ -51,6 +55,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.access_log = False  # of this server alone: a setting of uvicorn's is one of the logger
         self._unread = 0
         self._deaf = False
         self._stopping = False
@@ -80,9 +85,15 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         if not self._is_answering() and not self._head_alarm.is_set:
             self._head_alarm.set(self.HEAD_SECONDS, self._silence)
-        self._unread += len(data)
+        for start in range(0, len(data), PIECE):
+            if not self._deaf:
+                self._parse(data[start : start + PIECE])
+
+    def _parse(self, piece: bytes) -> None:
+        """Read a piece; how much of it lies behind a mark that sets the count back is not told."""
+        self._unread += len(piece)
         try:
-            self.parser.feed_data(data)
+            self.parser.feed_data(piece)
         except httptools.HttpParserUpgrade:
             self._ignore_upgrade()
         except httptools.HttpParserError as error:
@@ -120,9 +131,17 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self.cycle.response_started and not self._stopping:
             self.cycle.keep_alive = self._keep_alive
 
-    def eof_received(self) -> None:
-        """Let the transport close, which may have something left to write."""
+    def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's own never waits
+        """Answer whoever has said all of it before we close: only their half is closed yet.
+
+        Otherwise the transport closes, which may have something left to write.
+        """
+        if self._is_answering() and not self.cycle.more_body:
+            self._deaf = False  # nothing is on its way any more that would have to be read
+            self.cycle.keep_alive = False
+            return True
         self._watch_writing()
+        return False
 
     def pause_writing(self) -> None:
         """Begin to watch a client that does not read as fast as we write."""

@@ -60,7 +60,9 @@ class ServiceSide:
             api_rate=settings.api_rate,
             payer_rate=settings.payer_rate,
         )
-        webhooks = Webhooks(db, keys, now, allow, internal={INTERNAL_HOST: here})
+        webhooks = Webhooks(
+            db, keys, now, allow, internal={INTERNAL_HOST: here}, embedded_app_id=self.own.app_id
+        )
         self.closers.append(webhooks.close)
         jobs = [webhooks.job, Settler(db, service.rail, now).job, *self._mail(settings)]
         self.workers = [Worker(db, job, now) for job in jobs]

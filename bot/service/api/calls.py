@@ -1,27 +1,20 @@
 """Who calls, and with what: what the routes share."""
 
-import base64
-import binascii
 import hashlib
-from collections.abc import Container
 from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Header, Request
 
-from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
+from bot.core.errors import Unauthorized
 from bot.service.api import bodies
 from bot.service.api.limits import Limiter, payer_key
 from bot.service.deps import Service
 from bot.service.store.apps import App
-from bot.service.store.requests import Place
 from bot.service.usecases import apps
 from bot.service.usecases.requests import Caller, Key
 from bot.service.wire import exact_json
 
 MAX_KEY = 255
-ID_DIGITS = 24
-MOMENTS = 2**63
-"""Times are below it, as BIGINT columns are."""
 
 
 class Doors:
@@ -31,6 +24,7 @@ class Doors:
         self.service = service
         self.api = Limiter(service.api_rate)
         self.payers = Limiter(service.payer_rate)
+        self.waiting = Limiter(service.payer_rate)
         self.strangers = Limiter(service.api_rate)
 
 
@@ -104,27 +98,3 @@ def key(header: str | None, text: str) -> Key | None:
         return None
     body = exact_json.canonical(exact_json.loads(text))
     return Key(header, hashlib.sha256(body.encode()).hexdigest())
-
-
-def write_cursor(at: int, row_id: str) -> str:
-    """Place where a page ended, as the caller passes it back."""
-    return base64.urlsafe_b64encode(f"{at}.{row_id}".encode()).decode().rstrip("=")
-
-
-def read_cursor(cursor: str | None, lengths: Container[int] = (ID_DIGITS,)) -> Place | None:
-    """Give the place of a cursor, whose row's id has one of these lengths.
-
-    Raises InvalidBody for one that is not ours.
-    """
-    if cursor is None:
-        return None
-    try:
-        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        at, _, row_id = base64.b64decode(padded, b"-_", validate=True).decode().partition(".")
-    except (binascii.Error, ValueError):
-        at, row_id = "", ""
-    sound = at.isascii() and at.isdecimal() and len(at) < ID_DIGITS and len(row_id) in lengths
-    if not sound or int(at) >= MOMENTS or write_cursor(int(at), row_id) != cursor:
-        problem = FieldProblem("cursor", "is none that this list gave")
-        raise InvalidBody("cursor: is none that this list gave", [problem])
-    return Place(int(at), row_id)

@@ -29,6 +29,12 @@ FAILURES = {
     500: "Something went wrong here (`internal`); it is in the operator's log.",
     503: "The service can't be used just now (`unavailable`): see Retry-After.",
 }
+OF_READING = {
+    400: "A parameter is wrong (`invalidBody`).",
+    404: "There is nothing of this id (`notFound`).",
+}
+"""What they say where no body is taken."""
+
 EXAMPLES = {
     400: ("invalidBody", "product.name: is required", "product.name", "is required"),
     401: ("unauthorized", "The App-Id and App-Secret headers are missing or wrong.", "", ""),
@@ -40,7 +46,12 @@ EXAMPLES = {
     500: ("internal", "Something went wrong here. It is in the operator's log.", "", ""),
     503: ("unavailable", "Not just now: please try again.", "", ""),
 }
+NO_CURSOR = "is none that this list gave"
+EXAMPLES_OF_READING = {400: ("invalidBody", f"cursor: {NO_CURSOR}", "cursor", NO_CURSOR)}
 ANYWHERE = (500, 503)
+NO_JSON = 415
+"""Said by the calls that take a body, and by no other."""
+
 LATER = frozenset({429, 503})
 """Answers that say when to come back."""
 
@@ -106,16 +117,19 @@ DESCRIPTION = (
 
 def failures(*codes: int) -> dict[int | str, dict[str, Any]]:
     """Give the answers of a route that say no."""
-    return {code: _failure(code) for code in (*codes, *ANYWHERE)}
+    takes_body = NO_JSON in codes
+    told = FAILURES if takes_body else FAILURES | OF_READING
+    examples = EXAMPLES if takes_body else EXAMPLES | EXAMPLES_OF_READING
+    return {code: _failure(code, told[code], examples[code]) for code in (*codes, *ANYWHERE)}
 
 
-def _failure(code: int) -> dict[str, Any]:
-    name, message, field, problem = EXAMPLES[code]
+def _failure(code: int, description: str, sample: tuple[str, str, str, str]) -> dict[str, Any]:
+    name, message, field, problem = sample
     info = [{"field": field, "message": problem}] if field else []
     example = {"code": name, "message": message, "info": info}
     said: dict[str, Any] = {
         "model": ErrorAnswer,
-        "description": FAILURES[code],
+        "description": description,
         "content": {"application/json": {"example": example}},
     }
     return said | ({"headers": RETRY_AFTER} if code in LATER else {})

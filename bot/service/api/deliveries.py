@@ -6,17 +6,17 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from bot.core.errors import NotFound
-from bot.service.api import answering, calls
+from bot.service.api import answering, paging
 from bot.service.api.calls import Calling, Serving
 from bot.service.api.contract import AUTHENTICATED, failures
+from bot.service.api.paging import Cursor, Limit
 from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.store import deliveries as store
 from bot.service.usecases import deliveries
 from bot.service.wire import deliveries as writing
 from bot.service.wire.deliveries import DeliveryAnswer, DeliveryItem, DeliveryList
 
-MAX_PAGE = 100
-ID_LENGTHS = {len(channel) + 1 + calls.ID_DIGITS for channel in Channel}
+ID_LENGTHS = {len(channel) + 1 + paging.ID_DIGITS for channel in Channel}
 router = APIRouter(prefix="/v3/deliveries", tags=["deliveries"])
 
 
@@ -33,10 +33,8 @@ async def list_(
     service: Serving,
     caller: Calling,
     *,
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="How many to a page.")] = MAX_PAGE,
-    cursor: Annotated[
-        str | None, Query(max_length=100, description="`nextCursor` of the page before.")
-    ] = None,
+    limit: Limit = paging.MAX_PAGE,
+    cursor: Cursor = None,
     request_id: Annotated[
         str | None,
         Query(alias="paymentRequestId", max_length=100, description="Only those of this request."),
@@ -49,14 +47,10 @@ async def list_(
 
     A page of `state` may be short, even empty, and still have a `nextCursor`.
     """
-    after = calls.read_cursor(cursor, ID_LENGTHS)
+    after = paging.read_cursor(cursor, ID_LENGTHS)
     wanted = store.Wanted(caller.app_id, request_id, state, after)
-    rows, place = await store.page(service.db, wanted, limit)
-    items = [writing.item(row) for row in rows]
-    if place is None:
-        return answering.json(DeliveryList(items=items))
-    next_cursor = calls.write_cursor(place.at, place.id)
-    return answering.json(DeliveryList(items=items, next_cursor=next_cursor))
+    rows, end = await store.page(service.db, wanted, limit)
+    return paging.answer(DeliveryList, [writing.item(row) for row in rows], end)
 
 
 @router.get(
@@ -85,7 +79,7 @@ async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: 
     openapi_extra=AUTHENTICATED,
 )
 async def retry(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - as elsewhere in the interface
-    """Begin a settled delivery anew; one that waits or is being tried stays as it is."""
+    """Begin a delivery anew and at once, settled or waiting; one being sent stays as it is."""
     again = await service.db.transaction(
         lambda tx: deliveries.retry_own(tx, caller.app_id, id, caller.now)
     )

@@ -2,20 +2,22 @@
 
 from collections.abc import AsyncIterator, Callable
 from functools import partial
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Protocol
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from bot.core import exact
 from bot.core.errors import NotFound
-from bot.service.api import answering, calls
+from bot.service.api import answering, calls, paging
 from bot.service.api.calls import Calling, KeyHeader, Serving
 from bot.service.api.contract import AUTHENTICATED, body, failures
+from bot.service.api.paging import MAX_PAGE, Cursor, Limit
 from bot.service.deps import Service
 from bot.service.model.request import Payment, PaymentRequest, Status
 from bot.service.store import payments as payment_store
 from bot.service.store import requests as request_store
+from bot.service.store.requests import Place
 from bot.service.usecases import requests
 from bot.service.usecases.requests import Caller
 from bot.service.wire import reading, writing
@@ -27,23 +29,13 @@ from bot.service.wire.answers import (
     RequestList,
 )
 
-MAX_PAGE = 100
 router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
-
-Limit = Annotated[
-    int | None, Query(ge=1, le=MAX_PAGE, description="How many to a page; without it, all.")
-]
-Cursor = Annotated[
-    str | None, Query(max_length=100, description="`nextCursor` of the page before.")
-]
 
 
 class ReadPage(Protocol):
     """Reads a page of one application's list."""
 
-    async def __call__(
-        self, *, limit: int, after: request_store.Place | None
-    ) -> list[PaymentRequest]: ...
+    async def __call__(self, *, limit: int, after: Place | None) -> list[PaymentRequest]: ...
 
 
 @router.post(
@@ -78,21 +70,22 @@ async def create(
 async def list_(
     service: Serving,
     caller: Calling,
-    limit: Limit = None,
+    limit: Annotated[
+        int | None, Query(ge=1, le=MAX_PAGE, description="How many to a page; without it, all.")
+    ] = None,
     cursor: Cursor = None,
     status: Annotated[Status | None, Query(description="Only requests in this state.")] = None,
 ) -> Response:
     """Give the application's requests, newest first."""
-    after = calls.read_cursor(cursor)
+    after = paging.read_cursor(cursor)
     read = partial(request_store.page, service.db, caller.app_id, caller.now, status=status)
     write = partial(writing.item, service.public_url, now=caller.now)
     if limit is None:
         first = await read(limit=MAX_PAGE, after=after)  # before the answer begins: it may fail
         chunks = _everything(first, read, write)
         return StreamingResponse(chunks, 200, answering.HEADERS, "application/json")
-    rows = await read(limit=limit + 1, after=after)
-    items = [write(row) for row in rows[:limit]]
-    return answering.json(_paged(RequestList, items, _more(rows, limit)))
+    rows, end = paging.cut(await read(limit=limit + 1, after=after), limit, _place)
+    return paging.answer(RequestList, [write(row) for row in rows], end)
 
 
 async def _everything(
@@ -105,19 +98,12 @@ async def _everything(
         opening = ","
         if len(rows) < MAX_PAGE:
             break
-        after = request_store.Place(rows[-1].created_at, rows[-1].id)
-        rows = await read(limit=MAX_PAGE, after=after)
+        rows = await read(limit=MAX_PAGE, after=_place(rows[-1]))
     yield "]}" if opening == "," else opening + "]}"
 
 
-def _more(rows: list[PaymentRequest], limit: int) -> str | None:
-    if len(rows) <= limit:
-        return None
-    return calls.write_cursor(rows[limit - 1].created_at, rows[limit - 1].id)
-
-
-def _paged(kind: Any, items: list[Any], cursor: str | None) -> Any:
-    return kind(items=items, next_cursor=cursor) if cursor else kind(items=items)
+def _place(row: PaymentRequest) -> Place:
+    return Place(row.created_at, row.id)
 
 
 @router.get(
@@ -181,22 +167,19 @@ async def payments(
     id: str,  # noqa: A002 - its name in the interface
     service: Serving,
     caller: Calling,
-    limit: Limit = None,
+    limit: Limit = MAX_PAGE,
     cursor: Cursor = None,
 ) -> Response:
-    """Give its payments, newest first; without `limit`, a hundred a page."""
-    after = calls.read_cursor(cursor)
+    """Give its payments, newest first."""
+    after = paging.read_cursor(cursor)
     await _own(service, caller, id)
-    most = limit or MAX_PAGE
-    rows = await payment_store.page(service.db, caller.app_id, id, limit=most + 1, after=after)
-    items = [writing.payment(row) for row in rows[:most]]
-    return answering.json(_paged(PaymentList, items, _more_payments(rows, most)))
+    found = await payment_store.page(service.db, caller.app_id, id, limit=limit + 1, after=after)
+    rows, end = paging.cut(found, limit, _place_of_payment)
+    return paging.answer(PaymentList, [writing.payment(row) for row in rows], end)
 
 
-def _more_payments(rows: list[Payment], limit: int) -> str | None:
-    if len(rows) <= limit:
-        return None
-    return calls.write_cursor(rows[limit - 1].completed_at, rows[limit - 1].id)
+def _place_of_payment(row: Payment) -> Place:
+    return Place(row.completed_at, row.id)
 
 
 @router.get(

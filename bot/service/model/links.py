@@ -6,6 +6,8 @@ import re
 from ipaddress import IPv6Address
 from urllib.parse import SplitResult, quote, urlsplit
 
+from bot.core.domains import ascii_host
+
 WEB = frozenset({"http", "https"})
 # Schemes that run something or read this device instead of opening an application.
 NEVER = frozenset(
@@ -83,10 +85,7 @@ def _authority(parts: SplitResult) -> str:
         raise ValueError("may not carry a user name or password")
     try:
         host, port = parts.hostname or "", parts.port
-        if ":" in host:
-            name = f"[{IPv6Address(host)}]"
-        else:
-            name = host if host.isascii() else host.encode("idna").decode()
+        name = f"[{IPv6Address(host)}]" if ":" in host else ascii_host(host)
     except ValueError:
         raise ValueError("has no valid host or port") from None
     if not name.startswith("[") and not _HOST.fullmatch(name):

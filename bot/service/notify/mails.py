@@ -49,7 +49,5 @@ class Mails:
             letter = mail.compose(message.body, message.id, self._sender, self._public_url)
             code, text = await self._mailer.send(letter)
         except MailRefused as error:
-            if error.code is None:
-                return Outcome(trouble=error.told, final=error.final)
-            return Outcome(error.code, error.told.encode(), final=error.final)
+            return Outcome(error.code, error.answer.encode(), error.told, error.final)
         return Outcome(code, text.encode())

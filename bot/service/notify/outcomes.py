@@ -90,7 +90,7 @@ def read_retry_after(header: str | None, now: int) -> int:
         return int(text[:9])
     try:
         at = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, IndexError, OverflowError):
         return 0
     if at.tzinfo is None:
         at = at.replace(tzinfo=UTC)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Self
-from urllib.parse import urlsplit
 
 import httpx
 
-from bot.core import outgoing, signing
+from bot.core import addresses, outgoing, signing
 from bot.core.dialling import GuardedTransport
 from bot.core.errors import ConfigProblem, ForbiddenAddress
 from bot.core.worker import Job
@@ -21,6 +21,7 @@ from bot.service.usecases.deliveries import WEBHOOKS
 from bot.service.wire import writing
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
     from types import TracebackType
 
@@ -30,10 +31,9 @@ if TYPE_CHECKING:
     from bot.core.outbox import Message
     from bot.core.vault import Vault
 
-TIMEOUT = 15  # seconds for name, connection, request and answer together
-ROOM = (
-    128  # deliveries under way at once: four hosts that hang, and still nobody waits for the last
-)
+TIMEOUT = 15  # seconds for name, connection, request and the head of the answer together
+BODY_TIMEOUT = 2  # seconds for what is kept of its body, which decides nothing
+ROOM = 128  # deliveries under way at once: eight hosts that hang fill it, seven delay nobody
 GONE = 410
 HEADERS = {
     "User-Agent": "payment-request-bot",
@@ -45,7 +45,9 @@ HEADERS = {
 class Webhooks:
     """Delivers the webhooks of the outbox; `job` is what a worker works.
 
-    `internal` says where the bot's own receiver listens, by host.
+    `internal` says where the bot's own receiver listens, by host. Only webhooks of the application
+    `embedded_app_id` get there: they have a client of their own, and the connections of one are
+    never those of the other.
     """
 
     def __init__(
@@ -55,24 +57,17 @@ class Webhooks:
         now: Callable[[], int],
         allow: AllowList,
         internal: InternalHosts | None = None,
+        *,
+        embedded_app_id: str | None = None,
     ) -> None:
         self._db = db
         self._vault = vault
         self._now = now
         self._book = Book(db, Channel.WEBHOOK, now)
-        limits = httpx.Limits(max_connections=ROOM, max_keepalive_connections=20)
-        # No cookie of one delivery comes back with the next one.
-        nothing = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-        self._client = httpx.AsyncClient(
-            transport=GuardedTransport(
-                allow, internal=internal, verify=outgoing.context(), limits=limits
-            ),
-            timeout=TIMEOUT,
-            follow_redirects=False,
-            trust_env=False,
-            cookies=nothing,
-            headers=HEADERS,
-        )
+        self._embedded_app_id = embedded_app_id
+        verify = outgoing.context()
+        self._outside = _client(allow, {}, verify)
+        self._inside = _client(allow, internal or {}, verify)
         self.job = Job(WEBHOOKS, self.handle, ROOM)
 
     async def __aenter__(self) -> Self:
@@ -88,13 +83,14 @@ class Webhooks:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        await self._outside.aclose()
+        await self._inside.aclose()
 
     async def handle(self, message: Message) -> None:
         """Make one attempt and settle it."""
         began = self._now()
         outcome = await self._attempt(message)
-        host = urlsplit(message.body["url"]).hostname or ""
+        host = addresses.endpoint(message.body["url"]).host
         await self._book.settle(message, outcome, began, host)
 
     async def _attempt(self, message: Message) -> Outcome:
@@ -104,16 +100,16 @@ class Webhooks:
         body = writing.event(message.body)
         try:
             headers = self._signed(message.id, body, sealed)
-            async with asyncio.timeout(TIMEOUT):
-                return await self._post(message.body["url"], body, headers)
+            return await self._post(message, body, headers)
         except ForbiddenAddress as error:
             return Outcome(trouble=str(error), final=True)
         except ConfigProblem as error:
             return Outcome(trouble=str(error))
         except (httpx.TimeoutException, TimeoutError):
             return Outcome(trouble=f"no answer within {TIMEOUT} seconds")
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return Outcome(trouble=f"{type(error).__name__}: {error}")
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            # ValueError: an address that an earlier version took, and no request can be made of.
+            return Outcome(trouble=": ".join(filter(None, (type(error).__name__, str(error)))))
 
     def _signed(self, message_id: str, body: bytes, sealed: list[str]) -> dict[str, str]:
         """Sign by every secret that counts, so that receivers can change theirs in peace."""
@@ -121,13 +117,40 @@ class Webhooks:
         headers = signing.sign([*map(self._vault.open, sealed)], message_id, at, body)
         return headers | {"Content-Type": "application/json"}
 
-    async def _post(self, url: str, body: bytes, headers: dict[str, str]) -> Outcome:
-        async with self._client.stream("POST", url, content=body, headers=headers) as response:
-            answer = b""
-            async for chunk in response.aiter_raw(MOST_KEPT):
-                answer += chunk
-                if len(answer) >= MOST_KEPT:
+    async def _post(self, message: Message, body: bytes, headers: dict[str, str]) -> Outcome:
+        own = message.body["appId"] == self._embedded_app_id
+        client = self._inside if own else self._outside
+        async with asyncio.timeout(TIMEOUT):
+            request = client.build_request(
+                "POST", message.body["url"], content=body, headers=headers
+            )
+            response = await client.send(request, stream=True)
+        answer = await _kept(response)
+        wait = read_retry_after(response.headers.get("retry-after"), self._now())
+        status = response.status_code
+        return Outcome(status, answer, final=status == GONE, retry_after=wait)
+
+
+async def _kept(response: httpx.Response) -> bytes:
+    """Give the beginning of the body, as far as it comes: the status has decided already."""
+    kept = b""
+    with suppress(httpx.HTTPError, TimeoutError):
+        async with asyncio.timeout(BODY_TIMEOUT), aclosing(response):
+            async for chunk in response.aiter_raw():
+                kept += chunk
+                if len(kept) >= MOST_KEPT:
                     break
-            wait = read_retry_after(response.headers.get("retry-after"), self._now())
-            status = response.status_code
-            return Outcome(status, answer, final=status == GONE, retry_after=wait)
+    return kept[:MOST_KEPT]
+
+
+def _client(allow: AllowList, internal: InternalHosts, verify: ssl.SSLContext) -> httpx.AsyncClient:
+    limits = httpx.Limits(max_connections=ROOM, max_keepalive_connections=20)
+    return httpx.AsyncClient(
+        transport=GuardedTransport(allow, internal=internal, verify=verify, limits=limits),
+        timeout=TIMEOUT,
+        follow_redirects=False,
+        trust_env=False,
+        # No cookie of one delivery comes back with the next one.
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        headers=HEADERS,
+    )

@@ -95,11 +95,20 @@ def document(template: str, values: dict[str, Any]) -> HTMLResponse:
     return HTMLResponse(text, 200, HEADERS | {"Content-Security-Policy": policy()})
 
 
-def refused(who: Reader, refusal: Refused, allow: str | None = None) -> HTMLResponse:
-    """Answer a payer for whom something can't be done, with a page that says why."""
+def refused(
+    who: Reader, refusal: Refused, allow: str | None = None, *, looking: bool = False
+) -> HTMLResponse:
+    """Answer a payer for whom something can't be done, with a page that says why.
+
+    Who was only `looking` too often sees the page that they wanted as soon as they may.
+    """
     key = "page-missing" if isinstance(refusal, NotFound) else f"page-{refusal.code}"
     seconds = refusal.retry_after if isinstance(refusal, RateLimited) else 0
-    values = {"title": who.t(key), "why": who.t(f"{key}-why", seconds=seconds)}
+    values = {
+        "title": who.t(key),
+        "why": who.t(f"{key}-why", seconds=seconds),
+        "refresh": seconds if looking else 0,
+    }
     page = html("state.html", who, values, status=answering.status(refusal))
     page.headers.update(answering.headers(refusal, allow))
     return page

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from urllib.parse import parse_qsl
 
+import structlog
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
@@ -27,6 +28,7 @@ FOREVER = "public, max-age=31536000, immutable"
 PICTURE = {"Cache-Control": "public, max-age=3600", "X-Content-Type-Options": "nosniff"}
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
+log = structlog.get_logger()
 router = APIRouter(include_in_schema=False)
 
 
@@ -68,6 +70,8 @@ async def pay(id: str, request: Request) -> Response:  # noqa: A002 - its name i
         )
     except NotPayable as refusal:
         return await _refused(request, service, id, refusal.state)
+    if standing.fresh and standing.payment:
+        log.info("money arrived", request=id, payment=standing.payment.id, settlement="paid")
     return RedirectResponse(_next(found, id, standing), 303, render.HEADERS)
 
 
@@ -137,19 +141,25 @@ def _next(found: PaymentRequest | None, request_id: str, standing: Standing) -> 
 
 @router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["GET", "HEAD"])
 async def checkout(id: str, checkout_id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
-    """Show how a payer's checkout stands, until its money is here and they go on."""
-    service = calls.payer(request)
+    """Show how a payer's checkout stands, until its money is here and they go on.
+
+    Its page looks again by itself, so each checkout is counted apart: many who wait behind one
+    address don't lock each other out.
+    """
+    at = calls.doors(request)
+    service, now = at.service, at.service.now()
     held = await checkouts.read(service.db, id, checkout_id)
-    name = await payments.read_product(service.db, id)
-    if held is None or name is None:
+    found = await requests.read_ever(service.db, id, now)
+    if held is None or found is None:
+        calls.payer(request)
         raise NotFound
+    at.waiting.hit(checkout_id)
     payment = await payments.read_of_checkout(service.db, checkout_id)
     if payment and not payment.oversold:
-        found = await requests.read(service.db, id, service.now())
         target = _next(found, id, Standing(checkout_id, payment))
         return RedirectResponse(target, 303, render.HEADERS)
     who = reader(request)
-    values = view.checkout(who, name, held, payment, service.now())
+    values = view.checkout(who, found, held, payment, now)
     return render.html("checkout.html", who, values, test_money=service.rail.test_money)
 
 

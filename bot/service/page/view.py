@@ -24,8 +24,8 @@ _TAG = re.compile(r"([a-z]{2,3}(?:-[a-z0-9]{1,8}){0,3})(?:;q=([01](?:\.[0-9]{0,3
 MAX_HEADER = 200  # characters of Accept-Language that are looked at
 money_text = lru_cache(maxsize=4096)(money.format_money)
 
-REFRESH = {CheckoutState.OPEN: 3, CheckoutState.LAPSED: 30}
-"""Seconds after which a checkout's page looks again: its money may come yet."""
+SOON, LATER, LATE = 3, 10, 30  # seconds
+SOON_FOR, LATE_FOR = 60_000, 3_600_000  # ms
 
 LONG = 14  # characters of an amount that a phone shows large in one line
 
@@ -89,6 +89,7 @@ def pay(who: Reader, request: PaymentRequest, now: int, form: Form = EMPTY) -> d
         "fields": [_field(name, form) for name in terms.requested_user_data],
         "problem": _problem(who, form),
         "token": secrets.token_hex(16),
+        "manner": form.typed.get("manner"),
         "until": _until(who, request),
     }
 
@@ -160,28 +161,37 @@ def _rated(who: Reader, currency: str, quote: Quote, key: str) -> str | None:
     return who.t(
         key,
         amount=money_text(quote.amount, quote.currency, who.tag),
-        rate=f"1 {currency} = {quote.rate.rate.normalize():f} {quote.currency}",
+        rate=f"1 {currency} = {money.format_number(quote.rate.rate, who.tag)} {quote.currency}",
         source=quote.rate.source,
         at=moment(quote.rate.at),
     )
 
 
 def checkout(
-    who: Reader, name: str, held: Checkout, payment: Payment | None, now: int
+    who: Reader, request: PaymentRequest, held: Checkout, payment: Payment | None, now: int
 ) -> dict[str, Any]:
     """Give what a payer sees whose money is awaited, or came for no unit."""
-    state = held.state(now)
-    amount = money_text(held.quote.amount, held.quote.currency, who.tag)
+    state, terms = held.state(now), request.terms
+    why = "why" if request.units else "free"  # nothing is kept where any number may pay
+    given = money_text(held.quote.amount, held.quote.currency, who.tag)
+    at = moment(held.lapses_at)
     return {
-        "name": name,
-        "amount": amount,
-        "state": state.value,
+        "name": terms.product.name,
+        "amount": money_text(terms.amount, terms.currency, who.tag),
+        "paid": given if held.quote.rate else None,
         "title": who.t(f"page-checkout-{state}"),
-        "why": who.t(f"page-checkout-{state}-why", amount=amount, at=moment(held.lapses_at)),
-        "refresh": REFRESH.get(state),
+        "why": who.t(f"page-checkout-{state}-{why}", amount=given, at=at),
+        "refresh": _refresh(state, now - held.created_at, now - held.lapses_at),
         "again": f"/pay/{held.request_id}" if state is CheckoutState.LAPSED else None,
         "transaction_id": payment and payment.id,
     }
+
+
+def _refresh(state: CheckoutState, open_for: int, lapsed_for: int) -> int | None:
+    """Seconds after which a checkout's page looks again: its money may come yet."""
+    if state is CheckoutState.OPEN:
+        return SOON if open_for < SOON_FOR else LATER
+    return LATE if state is CheckoutState.LAPSED and lapsed_for < LATE_FOR else None
 
 
 def receipt(who: Reader, name: str, payment: Payment) -> dict[str, Any]:

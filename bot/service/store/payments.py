@@ -69,14 +69,14 @@ def insert(tx: Transaction, payment: Payment, source: Source) -> None:
     )
 
 
-def find_by_rail(tx: Transaction, rail: str, external_id: str) -> tuple[str, Payment] | None:
-    """Give the payment that a rail's id stands for, and its checkout's id."""
+def checkout_of(tx: Transaction, rail: str, external_id: str) -> str | None:
+    """Give the id of the checkout that a rail's id has paid."""
     row = tx.one(
-        "SELECT * FROM payments WHERE rail = :rail AND external_id = :external_id",
+        "SELECT checkout_id FROM payments WHERE rail = :rail AND external_id = :external_id",
         rail=rail,
         external_id=external_id,
     )
-    return (row["checkout_id"], _payment(row)) if row else None
+    return row["checkout_id"] if row else None
 
 
 def first_of_checkout(tx: Transaction, checkout_id: str) -> Payment | None:

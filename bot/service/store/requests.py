@@ -131,6 +131,12 @@ async def read(db: Database, request_id: str, now: int) -> PaymentRequest | None
     return read_row(row) if row else None
 
 
+async def read_ever(db: Database, request_id: str, now: int) -> PaymentRequest | None:
+    """`find_ever` beside the writer."""
+    row = await db.one(EVER, id=request_id, now=now)
+    return read_row(row) if row else None
+
+
 async def read_of_app(
     db: Database, app_id: str, request_id: str, now: int
 ) -> PaymentRequest | None:

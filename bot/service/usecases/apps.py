@@ -57,13 +57,13 @@ def rotate(
     """Give an application new secrets; the old APP_SECRET ends at once.
 
     Webhooks are signed with the former secret too for `overlap` ms, so that receivers can change
-    theirs in peace. Raises NotFound, and Refused for the bot's own application.
+    theirs in peace. Raises NotFound, and Refused for one that is revoked or the bot's own.
     """
     _not_embedded(tx, keys, app_id)
     made = _new(app_id)
     sealed = keys.seal(made.webhook_secret)
     if not store.replace_secrets(tx, app_id, _hash(made.app_secret), sealed, now + overlap):
-        raise NotFound(f"There is no application {app_id}.")
+        raise _not_live(tx, app_id)
     store.forget_former(tx, now)
     return made
 
@@ -76,11 +76,11 @@ def forget_former(tx: Transaction, now: int) -> int:
 def revoke(tx: Transaction, keys: Vault, app_id: str, now: int) -> None:
     """End an application's access; its requests stay payable, its webhooks go on.
 
-    Raises NotFound, and Refused for the bot's own application.
+    Raises NotFound, and Refused for one that is revoked already or the bot's own.
     """
     _not_embedded(tx, keys, app_id)
     if not store.revoke(tx, app_id, now):
-        raise NotFound(f"There is no application {app_id}.")
+        raise _not_live(tx, app_id)
 
 
 def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
@@ -122,6 +122,13 @@ def _app(made: Credentials, keys: Vault, name: str, now: int) -> App:
 
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _not_live(tx: Transaction, app_id: str) -> Refused:
+    """Tell one that is revoked, as the list shows it, from one that never was."""
+    if store.find(tx, app_id):
+        return Refused(f"The application {app_id} is revoked.")
+    return NotFound(f"There is no application {app_id}.")
 
 
 def _not_embedded(tx: Transaction, keys: Vault, app_id: str) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bot.core import outbox
+from bot.core import addresses, outbox
 from bot.core.errors import NotFound
 from bot.core.lanes import Queue
 from bot.service.model.delivery import Channel
@@ -19,26 +18,16 @@ if TYPE_CHECKING:
     from bot.service.model.delivery import Attempt, Delivery, DeliveryState
     from bot.service.model.request import Payment, PaymentRequest
 
-PORTS = {"http": 80, "https": 443}
-LONGEST_LANE = 200
-"""Characters; of a longer address, a hash stands for the path."""
-
 
 def lane_of(url: str, request_id: str) -> str:
     """Give the lane of a webhook: its endpoint, without the query that may hold a secret.
 
     The bot's own receiver has a lane a request.
     """
-    parts = urlsplit(url)
-    host = (parts.hostname or "").rstrip(".")
-    if host == INTERNAL_HOST:
-        return f"{host}/{request_id}"
-    name = f"[{host}]" if ":" in host else host
-    server = f"{parts.scheme}://{name}:{parts.port or PORTS.get(parts.scheme, 0)}"
-    lane = f"{server}{parts.path or '/'}"
-    if len(lane) <= LONGEST_LANE:
-        return lane
-    return f"{server}#{hashlib.sha256(lane.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    endpoint = addresses.endpoint(url)
+    if endpoint.host == INTERNAL_HOST:
+        return f"{INTERNAL_HOST}/{request_id}"
+    return str(endpoint)
 
 
 def _width(lane: str) -> int | None:
@@ -58,6 +47,7 @@ WEBHOOKS = Queue(
     keep=True,
     lane_width=_width,
     group=_host,
+    group_width=16,
 )
 """A lane an endpoint, so that one that hangs holds up no other of its server either, and a bound
 for its host, so that many that hang don't take all the room; the lease outlasts a delivery.
@@ -141,9 +131,9 @@ def attempts(tx: Transaction, delivery_id: str) -> list[Attempt]:
 
 
 def retry(tx: Transaction, delivery_id: str, now: int) -> Delivery:
-    """Send a delivery that is settled once more, from its first attempt on, for the operator.
+    """Send a delivery at once and from its first attempt on, settled or waiting, for the operator.
 
-    Raises NotFound; one that still waits or is under way stays as it is.
+    Raises NotFound; one that is under way stays as it is.
     """
     _revive(tx, show(tx, delivery_id), now)
     return show(tx, delivery_id)

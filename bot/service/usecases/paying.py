@@ -54,10 +54,11 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a payer stands; `payment` None while the money is awaited."""
+    """Where a payer stands; `payment` None while the money is awaited, `fresh` where just made."""
 
     checkout_id: str
     payment: Payment | None
+    fresh: bool = False
 
 
 def pay(tx: Transaction, till: Till, order: Order, now: int) -> Standing:
@@ -78,22 +79,23 @@ def pay(tx: Transaction, till: Till, order: Order, now: int) -> Standing:
         return Standing(checkout.id, None)
     taken = checkouts.take_unit(tx, checkout, now)
     source = Source(checkout.id, till.rail.name, notice.external_id)
-    return Standing(checkout.id, _book(tx, request.paid(), checkout, source, (taken, now)))
+    payment = _book(tx, request.paid(), checkout, source, (taken, now))
+    return Standing(checkout.id, payment, fresh=True)
 
 
-def take(tx: Transaction, rail: str, notice: Notice, now: int) -> Payment:
-    """Book the money that a rail says arrived; a repeated notice gives the payment it made.
+def take(tx: Transaction, rail: str, notice: Notice, now: int) -> Payment | None:
+    """Book the money that a rail says arrived; None where the rail had said so before.
 
     Raises NotFound for a checkout that never was.
     """
     checkout = checkouts.find(tx, notice.checkout_id)
     if checkout is None:
         raise NotFound(f"There is no checkout {notice.checkout_id}.")
-    known = payments.find_by_rail(tx, rail, notice.external_id)
+    known = payments.checkout_of(tx, rail, notice.external_id)
     if known:
-        if known[0] != checkout.id:
+        if known != checkout.id:
             raise RuntimeError(f"{rail} gives one payment to two checkouts: {notice}")
-        return known[1]
+        return None
     taken = checkouts.take_unit(tx, checkout, now)
     request = requests.find_ever(tx, checkout.request_id, now)
     if request is None:

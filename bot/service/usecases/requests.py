@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from bot.core.addresses import AllowList, check_url
 from bot.core.errors import (
@@ -151,11 +150,10 @@ def _check_price(exchange: Exchange, terms: Terms) -> None:
 
 def _check_webhook(caller: Caller, url: str) -> None:
     try:
-        check_url(url, caller.policy.allow)
+        host = check_url(url, caller.policy.allow)
     except ForbiddenAddress as error:
         raise _wrong(WEBHOOK_FIELD, str(error)) from None
-    inside = (urlsplit(url).hostname or "").rstrip(".").lower() == INTERNAL_HOST
-    if inside and caller.app_id != caller.policy.embedded_app_id:
+    if host == INTERNAL_HOST and caller.app_id != caller.policy.embedded_app_id:
         message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
         raise _wrong(WEBHOOK_FIELD, message)
 

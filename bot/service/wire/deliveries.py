@@ -8,6 +8,7 @@ from pydantic import Field
 from bot.service.model.delivery import Attempt, Channel, Delivery, DeliveryState
 from bot.service.wire.answers import Answer, Id, Time
 from bot.service.wire.fields import iso
+from bot.service.wire.writing import given
 
 DeliveryId: TypeAlias = Annotated[str, Field(pattern="^(webhook|email)-[0-9a-f]{24}$")]
 
@@ -65,7 +66,7 @@ def delivery(it: Delivery, attempts: Sequence[Attempt]) -> DeliveryAnswer:
 
 
 def _fields(it: Delivery) -> dict[str, Any]:
-    return _given(
+    return given(
         id=it.id,
         payment_request_id=it.request_id,
         transaction_id=it.transaction_id,
@@ -82,7 +83,7 @@ def _fields(it: Delivery) -> dict[str, Any]:
 
 def _attempt(it: Attempt) -> AttemptAnswer:
     return AttemptAnswer(
-        **_given(
+        **given(
             at=iso(it.at),
             took_ms=it.took,
             status=it.status,
@@ -90,7 +91,3 @@ def _attempt(it: Attempt) -> AttemptAnswer:
             trouble=it.trouble,
         )
     )
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}

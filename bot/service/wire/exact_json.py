@@ -41,11 +41,11 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidBody(f"The field {twice[:100]!a} is given twice.")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InvalidBody(f"The field {name[:100]!a} is given twice.")
+        found[name] = value
     return found
 
 

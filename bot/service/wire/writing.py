@@ -62,20 +62,20 @@ def dump(answer: BaseModel) -> Any:
 def request(public_url: str, it: PaymentRequest, now: int) -> RequestAnswer:
     """Answer of create, get and edit."""
     expires_at = None if it.expires_at is None else iso(it.expires_at)
-    return RequestAnswer(**_given(**_common(public_url, it, now), expires_at=expires_at))
+    return RequestAnswer(**given(**_common(public_url, it, now), expires_at=expires_at))
 
 
 def item(public_url: str, it: PaymentRequest, now: int) -> RequestItem:
     """Item of the list."""
     expires_at = None if it.expires_at is None else it.expires_at // 1000
-    return RequestItem(**_given(**_common(public_url, it, now), expires_at=expires_at))
+    return RequestItem(**given(**_common(public_url, it, now), expires_at=expires_at))
 
 
 def public(public_url: str, it: PaymentRequest, now: int) -> PublicAnswer:
     """Answer for anybody."""
     terms = it.terms
     return PublicAnswer(
-        **_given(
+        **given(
             id=it.id,
             payment_request_url=pay_url(public_url, it.id),
             payment_request_qr_code_url=qr_url(public_url, it.id),
@@ -98,7 +98,7 @@ def public(public_url: str, it: PaymentRequest, now: int) -> PublicAnswer:
 def payment(it: Payment) -> PaymentAnswer:
     """Item of a request's payments."""
     return PaymentAnswer(
-        **_given(
+        **given(
             transaction_id=it.id,
             amount=money.from_minor(it.amount, it.currency),
             currency_code=it.currency,
@@ -139,7 +139,7 @@ def event(it: Mapping[str, Any]) -> bytes:
     return exact.dumps(
         dump(
             WebhookEvent(
-                **_given(
+                **given(
                     payment_request_id=it["requestId"],
                     transaction_id=it["transactionId"],
                     custom_parameters=_parameters(it["customParameters"]),
@@ -162,7 +162,8 @@ def error(refusal: Refused) -> ErrorAnswer:
     return ErrorAnswer(code=refusal.code, message=refusal.message, info=info)
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def given(**values: Any) -> dict[str, Any]:
+    """Give the fields that have a value: what was not given is left out of an answer."""
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -181,7 +182,7 @@ def _common(public_url: str, it: PaymentRequest, now: int) -> dict[str, Any]:
         "price_before_discount": _price(terms),
         "receivers": _receivers(terms.receivers, terms.currency),
         "notifications": NotificationsAnswer(
-            **_given(webhook=_webhook(terms.webhook), email=terms.email)
+            **given(webhook=_webhook(terms.webhook), email=terms.email)
         ),
         "custom_parameters": _parameters(parameters),
         "requested_user_data": list(terms.requested_user_data),
@@ -195,7 +196,7 @@ def _common(public_url: str, it: PaymentRequest, now: int) -> dict[str, Any]:
 
 def _product(product: Product) -> ProductAnswer:
     return ProductAnswer(
-        **_given(
+        **given(
             name=product.name,
             description=product.description,
             long_description=product.long_description,
@@ -220,7 +221,7 @@ def _price(terms: Terms) -> Decimal | None:
 def _receivers(receivers: Iterable[Receiver], currency: str) -> list[ReceiverAnswer]:
     return [
         ReceiverAnswer(
-            **_given(
+            **given(
                 send_amount=money.from_minor(receiver.amount, currency),
                 currency_code=currency,
                 destination=receiver.destination,
@@ -236,7 +237,7 @@ def _webhook(webhook: Webhook | None) -> WebhookAnswer | None:
         return None
     text = webhook.custom_parameters
     parameters = None if text is None else exact_json.loads(text)
-    return WebhookAnswer(**_given(webhook_url=webhook.url, custom_parameters=parameters))
+    return WebhookAnswer(**given(webhook_url=webhook.url, custom_parameters=parameters))
 
 
 def _parameters(text: str | None) -> dict[str, Any]:

@@ -13,6 +13,14 @@ mail-left-units =
         [0] None: sold out
        *[other] { NUMBER($left) }
     }
+mail-left-reserved =
+    { $left ->
+        [0] None
+       *[other] { NUMBER($left) }
+    }; { $reserved ->
+        [one] { $reserved } is being paid right now
+       *[other] { NUMBER($reserved) } are being paid right now
+    }
 mail-when = When
 mail-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
 mail-paymail = Paymail

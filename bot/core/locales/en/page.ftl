@@ -70,10 +70,14 @@ page-receipt-oversold = Your payment arrived when nothing was left for it. The s
 
 page-checkout-open = Waiting for your payment
 page-checkout-open-why = One is kept for you until { DATETIME($at, timeStyle: "medium") } UTC. This page goes on by itself as soon as your { $amount } are here.
+page-checkout-open-free = This page goes on by itself as soon as your { $amount } are here. They are awaited until { DATETIME($at, timeStyle: "medium") } UTC.
 page-checkout-lapsed = The time to pay is over
 page-checkout-lapsed-why = Your payment did not arrive before { DATETIME($at, timeStyle: "medium") } UTC, so what was kept for you can be had by others. If you have paid, don't pay again: this page tells when it arrives.
+page-checkout-lapsed-free = Your payment did not arrive before { DATETIME($at, timeStyle: "medium") } UTC. If you have paid, don't pay again: this page tells when it arrives.
 page-checkout-oversold = Paid, but nothing was left
 page-checkout-oversold-why = Your { $amount } arrived when nothing was left for it. The seller was told and owes it back to you: give them the transaction below.
+page-checkout-oversold-free = Your { $amount } arrived after you had paid already. The seller was told and owes it back to you: give them the transaction below.
+page-checkout-paid = In the currency paid
 page-again = Back to the offer
 
 page-invalidBody = This form could not be read

@@ -1,0 +1,61 @@
+"""Lists page by page: how many to one, where the next begins, and how a caller says so."""
+
+import base64
+import binascii
+from collections.abc import Callable, Container
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+from fastapi import Query
+from starlette.responses import Response
+
+from bot.core.errors import FieldProblem, InvalidBody
+from bot.service.api import answering
+from bot.service.api.contract import NO_CURSOR
+from bot.service.store.requests import Place
+
+T = TypeVar("T")
+
+MAX_PAGE = 100
+ID_DIGITS = 24
+MOMENTS = 2**63
+"""Times are below it, as BIGINT columns are."""
+
+Limit: TypeAlias = Annotated[int, Query(ge=1, le=MAX_PAGE, description="How many to a page.")]
+Cursor: TypeAlias = Annotated[
+    str | None, Query(max_length=100, description="`nextCursor` of the page before.")
+]
+
+
+def cut(rows: list[T], limit: int, place: Callable[[T], Place]) -> tuple[list[T], Place | None]:
+    """Give the page, and its end where `rows`, read with one more than `limit`, go on after it."""
+    page = rows[:limit]
+    return page, place(page[-1]) if len(rows) > limit else None
+
+
+def answer(kind: Any, items: list[Any], end: Place | None) -> Response:
+    """Answer with a page of a list, which says where the next begins if there is one."""
+    if end is None:
+        return answering.json(kind(items=items))
+    return answering.json(kind(items=items, next_cursor=_write_cursor(end)))
+
+
+def read_cursor(cursor: str | None, lengths: Container[int] = (ID_DIGITS,)) -> Place | None:
+    """Give the place of a cursor, whose row's id has one of these lengths.
+
+    Raises InvalidBody for one that is not ours.
+    """
+    if cursor is None:
+        return None
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        at, _, row_id = base64.b64decode(padded, b"-_", validate=True).decode().partition(".")
+    except (binascii.Error, ValueError):
+        at, row_id = "", ""
+    sound = at.isascii() and at.isdecimal() and len(at) < ID_DIGITS and len(row_id) in lengths
+    if not sound or int(at) >= MOMENTS or _write_cursor(Place(int(at), row_id)) != cursor:
+        raise InvalidBody(f"cursor: {NO_CURSOR}", [FieldProblem("cursor", NO_CURSOR)])
+    return Place(int(at), row_id)
+
+
+def _write_cursor(end: Place) -> str:
+    return base64.urlsafe_b64encode(f"{end.at}.{end.id}".encode()).decode().rstrip("=")

@@ -1,0 +1,97 @@
+"""What the operator's commands say to people, and what they give to programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import time
+from contextlib import closing
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bot.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RUDE = "http://h.example/\x1b[2J\x7f\x85\x9b2J\u202egpj\u200b"
+"""An address that clears a terminal or turns its line around."""
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///some/bot.db")
+
+
+def order(*command: str) -> Result:
+    return CliRunner().invoke(main, command)
+
+
+def create() -> str:
+    """Make an application; its id."""
+    return order("apps", "create", "shop").stdout.splitlines()[0].partition("=")[2]
+
+
+@pytest.mark.parametrize(
+    "command", [("apps", "list"), ("apps", "create", "shop"), ("deliveries", "list")], ids=" ".join
+)
+def test_a_database_that_had_to_be_made_is_told_once(command: tuple[str, ...]) -> None:
+    """Its address may be mistyped. What programs read stays as it is."""
+    first, second = order(*command), order(*command)
+    assert (first.exit_code, first.stderr) == (0, "made a new database at some/bot.db\n")
+    assert (second.exit_code, second.stderr) == (0, "")
+    assert "new database" not in first.stdout
+
+
+def test_a_rotation_says_until_when_the_former_secret_signs_too() -> None:
+    app_id, before = create(), int(time.time())
+    answer = order("apps", "rotate", app_id, "--overlap", "3")
+    names = [line.partition("=")[0] for line in answer.stdout.splitlines()]
+    assert names == ["APP_ID", "APP_SECRET", "WEBHOOK_SECRET"]
+    told = re.fullmatch(
+        r"The former WEBHOOK_SECRET signs too until (\S+), or until the next rotation.\n",
+        answer.stderr,
+    )
+    assert told
+    until = datetime.fromisoformat(told[1]).timestamp()
+    assert before <= until - 3 * 3600 <= time.time()
+
+
+def test_a_rotation_without_overlap_promises_nothing() -> None:
+    assert order("apps", "rotate", create(), "--overlap", "0").stderr == ""
+
+
+@pytest.mark.parametrize("command", ["rotate", "revoke"])
+def test_a_revoked_application_is_said_to_be_revoked(command: str) -> None:
+    """The list shows it: it is none that there is not."""
+    app_id = create()
+    assert order("apps", "revoke", app_id).exit_code == 0
+    again = order("apps", command, app_id)
+    told = f"The application {app_id} is revoked.\n"
+    assert (again.exit_code, again.stdout, again.stderr) == (1, "", told)
+
+
+def owe() -> None:
+    """Write a webhook to a rude address, which no check lets in, without the sale behind it."""
+    order("apps", "list")
+    with closing(sqlite3.connect("some/bot.db")) as db, db:
+        db.execute("INSERT INTO deliveries VALUES ('w', 'a', 'r', 't', 'webhook', ?, 1)", [RUDE])
+        db.execute(
+            "INSERT INTO outbox (id, queue, lane, priority, body, state, due_at, created_at)"
+            " VALUES ('w', 'webhooks', 'h', 0, '{}', 'waiting', 1, 1)"
+        )
+
+
+@pytest.mark.parametrize("command", [("list",), ("list", "--json"), ("show", "w")], ids=" ".join)
+def test_an_address_can_not_steer_the_terminal(command: tuple[str, ...]) -> None:
+    owe()
+    answer = order("deliveries", *command)
+    assert answer.exit_code == 0, answer.stderr
+    assert [line for line in answer.stdout.splitlines() if not line.isprintable()] == []
+    if "--json" in command:
+        assert json.loads(answer.stdout)["address"] == RUDE

@@ -1,0 +1,93 @@
+"""What the doctor says of e-mail: what the first payment would find out else."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot import config
+from bot.core import outbox
+from bot.core.db import open_database
+from bot.service.usecases.deliveries import MAILS, WEBHOOKS
+from bot.wiring.doctor import examine
+from tests.mailing import BODY, SENDER, office
+from tests.stage import free_port
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOGIN = ("shop@example.org", "open/sesame")
+
+
+async def test_the_doctor_says_how_it_stands_with_the_mail_server(tmp_path: Path) -> None:
+    async with office(account=LOGIN) as post:
+        url = f"smtp://shop%40example.org:open%2Fsesame@127.0.0.1:{post.port}"
+        told = f"127.0.0.1:{post.port} lets us in and takes e-mails of shop@example.org"
+        assert await looked_at(tmp_path, url) == (True, told)
+        well, told = await looked_at(tmp_path, url.replace("sesame", "says-me"))
+    assert (well, told.endswith("; look at the user and the password")) == (False, True)
+    well, told = await looked_at(tmp_path, url)
+    assert (well, told.partition("; ")[2].startswith("look at its host and port")) == (False, True)
+    assert "sesame" not in told
+    assert await looked_at(tmp_path, None) == (True, "not set, so e-mail notifications are refused")
+
+
+@pytest.mark.parametrize(
+    ("command", "answer", "remedy"),
+    [
+        ("MAIL", "550 5.7.1 no", "look at SMTP_FROM, and whether it wants a user and a password"),
+        ("MAIL", "530 5.7.0 log in", "it wants a user and a password: write them into SMTP_URL"),
+        ("MAIL", "451 4.3.0 later", "ask whoever runs it"),
+        ("EHLO", "550 no", "ask whoever runs it"),
+    ],
+)  # fmt: skip
+async def test_the_doctor_says_what_the_server_would_refuse(
+    tmp_path: Path, command: str, answer: str, remedy: str
+) -> None:
+    """Else the first payment would find out, and its letter would be dead."""
+    async with office(answers={command: answer}) as post:
+        well, told = await looked_at(tmp_path, f"smtp://127.0.0.1:{post.port}")
+    assert (well, told.partition("; ")[2]) == (False, remedy)
+    assert f"answered {answer[:3]} to " in told
+
+
+async def test_the_doctor_knows_a_sender_that_its_login_may_not_use(tmp_path: Path) -> None:
+    async with office(account=LOGIN, answers={"MAIL": "553 5.7.1 not yours"}) as post:
+        url = f"smtp://shop%40example.org:open%2Fsesame@127.0.0.1:{post.port}"
+        assert (await looked_at(tmp_path, url))[1].endswith("; look at SMTP_FROM")
+
+
+async def test_the_doctor_adds_nothing_to_what_says_how_it_is_mended(tmp_path: Path) -> None:
+    async with office() as post:
+        well, told = await looked_at(tmp_path, f"smtp://a:b@127.0.0.1:{post.port}")
+    assert (well, told.endswith("leave user and password out, or choose another port")) == (
+        False, True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, "1 e-mail waits"), (3, "3 e-mails wait")])
+async def test_the_doctor_sees_emails_that_nobody_sends(
+    tmp_path: Path, count: int, told: str
+) -> None:
+    """They were promised while there was a mail server; webhooks and what is done don't count."""
+    with closing(open_database(f"sqlite:///{tmp_path}/bot.db")) as database:
+        for number in range(count):
+            database.run(partial(outbox.put, queue=MAILS, lane=f"{number}", body=BODY, now=0))
+        database.run(lambda tx: outbox.put(tx, WEBHOOKS, "hook", BODY, 0))
+        database.run(lambda tx: outbox.put(tx, MAILS, "x", BODY, 0))
+        (taken,) = database.run(lambda tx: outbox.claim(tx, MAILS, 10, 1))
+        database.run(lambda tx: outbox.bury(tx, MAILS, taken, 10, "no"))
+    expected = f"{told} that nobody sends: set SMTP_URL again"
+    assert await looked_at(tmp_path, None) == (False, expected)
+
+
+async def looked_at(folder: Path, url: str | None) -> tuple[bool, str]:
+    """What the doctor finds with this SMTP_URL."""
+    database = f"sqlite:///{folder}/bot.db"
+    mail = {"smtp_url": url, "smtp_from": SENDER} if url else {}
+    found = await examine(config.load(database_url=database, port=int(free_port()), **mail))
+    (finding,) = (finding for finding in found if finding.name == "SMTP_URL")
+    return finding.well, finding.text

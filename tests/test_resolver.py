@@ -1,0 +1,167 @@
+"""Look-ups of names: those that hang delay no others, and are not asked for over and over."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core import dialling
+from bot.core.dialling import LOOKUPS, MEMORY, ZONE_LOOKUPS, SystemResolver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ADDRESS = "192.0.2.1"
+HANGING = """
+import asyncio, time
+from bot.core.dialling import SystemResolver
+resolve = SystemResolver(lambda host: time.sleep(600))
+async def main():
+    try:
+        async with asyncio.timeout(0.1):
+            await resolve("slow.example", 80)
+    except TimeoutError:
+        print("left")
+asyncio.run(main())
+"""
+
+
+class System:
+    """Answers at once, except for names that begin with `slow`: until `release` is set."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.full = threading.Event()
+        self.release = threading.Event()
+        self.now = 0.0
+
+    def __call__(self, host: str) -> list[str]:
+        self.asked.append(host)
+        if len(self.asked) == LOOKUPS:
+            self.full.set()
+        if host.startswith("slow"):
+            self.release.wait()
+        if host.startswith("no"):
+            raise OSError(f"{host} is not known")
+        return [ADDRESS]
+
+
+@pytest.fixture
+def system() -> Iterator[System]:
+    it = System()
+    yield it
+    it.release.set()
+
+
+@pytest.fixture
+def resolve(system: System) -> SystemResolver:
+    return SystemResolver(system, lambda: system.now)
+
+
+async def test_the_system_knows_this_machine() -> None:
+    addresses = await SystemResolver()("localhost", 80)
+    assert "127.0.0.1" in addresses
+    assert len(set(addresses)) == len(addresses)
+
+
+async def test_names_that_hang_delay_no_others(resolve: SystemResolver, system: System) -> None:
+    """All that a zone may have and more hang; the names of others are answered."""
+    hanging = [
+        asyncio.create_task(resolve(f"slow{number}.{zone}.example", 80))
+        for zone in ("a", "b", "c")
+        for number in range(ZONE_LOOKUPS * 3)
+    ]
+    async with asyncio.timeout(2):
+        assert await resolve("quick.other", 80) == [ADDRESS]
+    system.release.set()
+    assert await asyncio.gather(*hanging) == [[ADDRESS]] * len(hanging)
+
+
+async def test_no_more_are_asked_for_at_once_than_there_is_room(
+    resolve: SystemResolver, system: System
+) -> None:
+    """A zone has its share of it; who waits for room is answered afterwards."""
+    names = [f"slow{number}.a.zone{zone}" for zone in range(9) for number in range(20)]
+    hanging = [asyncio.create_task(resolve(name, 80)) for name in names]
+    assert await asyncio.to_thread(system.full.wait, 2)
+    assert len(system.asked) == LOOKUPS
+    zones = [name.rpartition(".")[2] for name in system.asked]
+    assert max(map(zones.count, zones)) <= ZONE_LOOKUPS
+    system.release.set()
+    await asyncio.gather(*hanging)
+    assert sorted(system.asked) == sorted(names)
+
+
+async def test_a_name_is_looked_up_once_for_all_who_ask(
+    resolve: SystemResolver, system: System
+) -> None:
+    """One of them gives up, and the others are answered all the same."""
+    first, *others = [asyncio.create_task(resolve("slow.example", 80)) for _ in range(5)]
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    system.release.set()
+    assert await asyncio.gather(*others) == [[ADDRESS]] * 4
+    assert system.asked == ["slow.example"]
+
+
+async def test_an_answer_is_not_remembered(resolve: SystemResolver, system: System) -> None:
+    await resolve("quick.example", 80)
+    await resolve("quick.example", 80)
+    assert system.asked == ["quick.example"] * 2
+
+
+async def test_a_failure_is_remembered_for_a_moment(
+    resolve: SystemResolver, system: System
+) -> None:
+    """A shorter one than passes before the second attempt of a webhook, which asks again."""
+    for _ in range(2):
+        with pytest.raises(OSError, match=r"no\.example is not known"):
+            await resolve("no.example", 80)
+    assert system.asked == ["no.example"]
+    system.now = MEMORY
+    with pytest.raises(OSError, match="not known"):
+        await resolve("no.example", 80)
+    assert system.asked == ["no.example"] * 2
+    assert MEMORY < 4
+
+
+async def test_a_name_that_hangs_is_given_up_in_good_time(
+    resolve: SystemResolver, system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is not asked for a second time while the system still hangs on it."""
+    assert dialling.PATIENCE == 5
+    monkeypatch.setattr(dialling, "PATIENCE", 0.1)
+    async with asyncio.timeout(2):
+        for _ in range(3):
+            with pytest.raises(OSError, match=r"no answer to its look-up within 0\.1 seconds"):
+                await resolve("slow.example", 80)
+            system.now += MEMORY
+    assert system.asked == ["slow.example"]
+    system.release.set()
+    async with asyncio.timeout(2):
+        while await resolve("slow.example", 80) != [ADDRESS]:
+            pass
+
+
+async def test_who_finds_no_room_is_told(
+    resolve: SystemResolver, system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that waits for room in vain asks nothing and is gone."""
+    monkeypatch.setattr(dialling, "PATIENCE", 0.1)
+    names = [f"slow{number}.a.example" for number in range(ZONE_LOOKUPS + 1)]
+    ends = await asyncio.gather(*(resolve(name, 80) for name in names), return_exceptions=True)
+    assert {type(end) for end in ends} == {OSError}
+    assert len(system.asked) == ZONE_LOOKUPS
+
+
+def test_a_look_up_that_hangs_does_not_keep_the_process() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert ended.stdout == "left\n"
