@@ -63,7 +63,8 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def listening(app: Any, port: int = 0) -> AsyncIterator[str]:
     """Serve an ASGI app on a loopback port, 0 for a free one; the address without a last slash."""
-    config = uvicorn.Config(app, log_level="critical", ws="none", lifespan="on")
+    # Loggers belong to the process: a server of a test's own leaves them as they are.
+    config = uvicorn.Config(app, log_config=None, ws="none", lifespan="on")
     server = _Server(config)
     with socket.create_server(("127.0.0.1", port)) as listener:
         # Connections take it over; asyncio sets it for sockets of its own making alone, and an

@@ -154,8 +154,10 @@ async def test_its_create_bodies_are_taken_and_answered_as_it_reads_them(
     assert (await sdk.get(made["id"])).json() == made
 
 
-async def test_it_lists_updates_and_deletes(sdk: Sdk) -> None:
-    drop, gift = [(await sdk.create(body)).json()["id"] for body in (DROP, BODIES[0])]
+async def test_it_lists_updates_and_deletes(sdk: Sdk, shop: Shop) -> None:
+    drop = (await sdk.create(DROP)).json()["id"]
+    shop.clock.pass_(1)
+    gift = (await sdk.create(BODIES[0])).json()["id"]
     items = (await sdk.list()).json()["items"]
     assert [item["id"] for item in items] == [gift, drop]
     assert all(item.keys() >= REQUIRED for item in items)

@@ -1,12 +1,13 @@
 """The chat page: one HTML file, its scripts and styles, and the pictures it shows."""
 
 from collections.abc import Callable
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from bot.sandbox.world import World
@@ -30,7 +31,10 @@ _MAIL_POLICY = (
 )
 """An e-mail brings its styles along, as all do; it loads nothing, runs nothing, is nobody."""
 
-_ASSETS = {path.name: path for path in _STATIC.iterdir() if path.suffix != ".html"}
+_FILES = {path.name: path.read_bytes() for path in _STATIC.iterdir()}
+"""Small enough to be held: a file that is open while its reader goes away stays open."""
+
+_PAGE = "chat.html"
 
 
 def routes(world: World) -> list[BaseRoute]:
@@ -44,14 +48,15 @@ def routes(world: World) -> list[BaseRoute]:
 
 
 async def _index(_request: Request) -> Response:
-    return FileResponse(_STATIC / "chat.html", headers=_HEADERS)
+    return Response(_FILES[_PAGE], headers=_HEADERS, media_type="text/html")
 
 
 async def _asset(request: Request) -> Response:
-    path = _ASSETS.get(request.path_params["name"])
-    if path is None:
+    name = request.path_params["name"]
+    content = _FILES.get(name)
+    if content is None or name == _PAGE:
         return Response("Not found", 404, _HEADERS)
-    return FileResponse(path, headers=_HEADERS)
+    return Response(content, headers=_HEADERS, media_type=guess_type(name)[0])
 
 
 def _mail(world: World) -> Callable[[Request], Any]:
