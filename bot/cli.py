@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import sys
-import webbrowser
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -233,6 +232,8 @@ async def _demo(settings: Settings, *, browser: bool) -> None:
 
 def _open_page(page: str) -> None:
     """Open the page where there is a desktop; elsewhere the printed address must do."""
+    import webbrowser  # noqa: PLC0415 - the demo alone opens one
+
     with contextlib.suppress(webbrowser.Error):
         browser = webbrowser.get()
         if type(browser) is not webbrowser.GenericBrowser:  # those draw in the terminal

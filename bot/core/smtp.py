@@ -5,11 +5,14 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass, field
-from email.headerregistry import Address
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from bot.core.domains import ascii_host
 from bot.core.errors import ConfigProblem
+
+if TYPE_CHECKING:
+    from email.headerregistry import Address
 
 PORTS = {"smtp": 587, "smtps": 465}  # RFC 6409 section 3.1, RFC 8314 section 7.3
 LONGEST_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
@@ -81,6 +84,8 @@ def parse_sender(text: str) -> Address:
     address = ascii_address(named["address"] if named else text.strip())
     if address is None or not name.isprintable():
         raise ConfigProblem(_FROM_SHAPE)
+    from email.headerregistry import Address  # noqa: PLC0415 - who sends no e-mail is spared it
+
     return Address(display_name=name, addr_spec=address)
 
 
