@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +11,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.core import outbox
-from bot.core.errors import MoneyError, NotFound
+from bot.core.errors import NotFound
 from bot.core.rates import Rate
-from bot.service.app import create_app
-from bot.service.deps import Service
 from bot.service.model.request import Settlement
 from bot.service.rails import DELAY, SETTLEMENTS, Notice, SandboxRail
 from bot.service.settling import Settler
 from bot.service.usecases import paying
-from tests.serving import DROP, NOON, URL, Shop, client, opened
+from tests.serving import DROP, NOON, Shop, opened
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,8 +25,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from bot.core.db import Row
-    from bot.service.model.request import ExchangeRate
 
 RESERVATION = 60
 HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
@@ -331,98 +326,3 @@ async def test_a_checkout_is_shown_under_its_own_request_only(shop: Shop) -> Non
         f"/pay/{made['id']}/checkout/{'0' * 24}",
     ):
         assert (await shop.anyone.get(path)).status_code == 404
-
-
-async def test_a_price_in_another_currency_is_quoted_paid_and_kept(shop: Shop) -> None:
-    """The rate, its time and its source; each receiver's share, which sum exactly."""
-    made = await shop.create(
-        instrumentCurrencyCode="JPY",
-        denominationCurrencyCode="USD",
-        receivers=[
-            {"sendAmount": 1.01, "destination": "a"},
-            {"sendAmount": 1.01, "destination": "b"},
-            {"sendAmount": 1.01, "destination": "c"},
-        ],
-        **HOOK,
-    )
-    page = (await shop.anyone.get(f"/pay/{made['id']}")).text
-    assert "sandbox" in page
-    receipt = await shop.anyone.post(
-        f"/pay/{made['id']}", data={"token": "t" * 32}, follow_redirects=True
-    )
-    assert "1 USD = " in receipt.text
-    (row,) = await shop.rows("payments")
-    shares = json.loads(row["instrument_shares"])
-    assert (row["amount"], row["currency"]) == (303, "USD")
-    assert (sum(shares), row["instrument_currency"]) == (row["instrument_amount"], "JPY")
-    assert max(shares) - min(shares) <= 1
-    (event,) = await told(shop)
-    assert (event["amount"], event["currency"]) == (303, "USD")
-    url = f"/v3/paymentRequests/{made['id']}/payments/{row['id']}"
-    paid = (await shop.seller.get(url)).json()["paid"]
-    assert (paid["currencyCode"], sum(paid["shares"])) == ("JPY", paid["amount"])
-    assert "sandbox" in paid["rateSource"]
-    assert paid["ratedAt"].endswith("Z")
-    assert Decimal(str(paid["rate"])) == Decimal(row["rate"])
-
-
-async def test_a_price_too_small_for_the_instrument_is_refused_at_create(shop: Shop) -> None:
-    body = {
-        "product": {"name": "Dust"},
-        "instrumentCurrencyCode": "KWD",
-        "denominationCurrencyCode": "SAT",
-        "receivers": [{"sendAmount": 1, "destination": "alice"}],
-        "expirationType": "never",
-    }
-    answer = await shop.seller.post("/v3/paymentRequests", json=body)
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalidBody")
-    assert answer.json()["info"][0]["field"] == "denominationCurrencyCode"
-
-
-async def test_a_share_too_small_for_the_instrument_is_refused_at_create(shop: Shop) -> None:
-    receivers = [{"sendAmount": 100, "destination": "a"}, {"sendAmount": 1, "destination": "b"}]
-    answer = await shop.seller.post(
-        "/v3/paymentRequests",
-        json={
-            "product": {"name": "Crumbs"},
-            "instrumentCurrencyCode": "JPY",
-            "denominationCurrencyCode": "SAT",
-            "receivers": receivers,
-            "expirationType": "never",
-        },
-    )
-    assert (answer.status_code, answer.json()["info"][0]) == (
-        400,
-        {"field": "receivers.1.sendAmount", "message": "comes to nothing in JPY"},
-    )
-
-
-async def test_the_same_currency_is_paid_as_it_is_priced(shop: Shop) -> None:
-    made = await shop.create()
-    await shop.pay(made["id"])
-    row: Row
-    (row,) = await shop.rows("payments")
-    assert (row["instrument_amount"], row["instrument_currency"], row["rate"]) == (500, "USD", None)
-    url = f"/v3/paymentRequests/{made['id']}/payments/{row['id']}"
-    assert "paid" not in (await shop.seller.get(url)).json()
-
-
-class Closed:
-    """An exchange that knows no rate any more."""
-
-    def rate(self, denomination: str, instrument: str) -> ExchangeRate | None:
-        raise MoneyError("unknownCurrency", f"{denomination} to {instrument}")
-
-
-async def test_a_rate_that_is_gone_takes_nothing_and_says_so(shop: Shop) -> None:
-    """The request was made while there was one; nobody pays a price that nobody knows."""
-    made = await shop.create(**ONE, instrumentCurrencyCode="BSV", denominationCurrencyCode="USD")
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, exchange=Closed()))
-    async with client(app) as payer:
-        page = await payer.get(f"/pay/{made['id']}")
-        assert (page.status_code, "Not just now" in page.text) == (200, True)
-        assert "<form" not in page.text
-        answer = await payer.post(f"/pay/{made['id']}", data={"token": "t" * 32})
-        assert (answer.status_code, "Not just now" in answer.text) == (409, True)
-    assert await units(shop) == (1, 0, 0, 0)
-    assert await shop.rows("checkouts") == []
