@@ -24,8 +24,9 @@ _TAG = re.compile(r"([a-z]{2,3}(?:-[a-z0-9]{1,8}){0,3})(?:;q=([01](?:\.[0-9]{0,3
 MAX_HEADER = 200  # characters of Accept-Language that are looked at
 money_text = lru_cache(maxsize=4096)(money.format_money)
 
-SOON, LATER, LATE = 3, 10, 30  # seconds
-SOON_FOR, LATE_FOR = 60_000, 3_600_000  # ms
+SOON, LATER, LATE = 3, 10, 30
+"""Seconds after which who waits looks again: at first, after SOON_FOR, once it has lapsed."""
+SOON_FOR, LATE_FOR = 60_000, 3_600_000  # ms since it was opened, since it lapsed
 
 LONG = 14  # characters of an amount that a phone shows large in one line
 
@@ -150,9 +151,7 @@ def _until(who: Reader, request: PaymentRequest) -> str | None:
 
 def exchanged(who: Reader, request: PaymentRequest, quote: Quote | None) -> str | None:
     """Say what the price is in the currency that is paid, where that is another one."""
-    if quote is None or quote.rate is None:
-        return None
-    return _rated(who, request.terms.currency, quote, "page-exchanged")
+    return _rated(who, request.terms.currency, quote, "page-exchanged") if quote else None
 
 
 def _rated(who: Reader, currency: str, quote: Quote, key: str) -> str | None:
