@@ -11,8 +11,9 @@ from bench.table import Row, written
 
 NOTE = """
 Product, Bot API server and yardsticks run on this machine, over loopback. The limits of
-Telegram and of the service are lifted on both sides; commits are durable (synchronous=FULL).
-What only the tests install is hidden from the processes.
+Telegram and of the service are lifted on both sides, but in the storm, where Telegram's hold on
+both; commits are durable (synchronous=FULL). What only the tests install is hidden from the
+processes.
 """
 
 

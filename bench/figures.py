@@ -13,9 +13,12 @@ from qrcode import QRCode
 from qrcode.constants import ERROR_CORRECT_M
 from qrcode.image.pil import PilImage
 
+from bench.neighbours import neighbours
 from bench.processes import bare, product
 from bench.stage import stage, telegram
+from bench.storm import storm
 from bench.table import Row, percentile
+from bench.updates import updates
 from bot.core import qr
 
 if TYPE_CHECKING:
@@ -79,7 +82,10 @@ async def memory() -> list[Row]:
     return [Row("idle memory of run", ours, "MiB", theirs, A_PROCESS, "≤ 100 MiB")]
 
 
-FIGURES = {figure.__name__: figure for figure in (picture, alert, code, start, memory)}
+FIGURES = {
+    figure.__name__: figure
+    for figure in (picture, alert, updates, neighbours, storm, code, start, memory)
+}
 
 
 def _times(

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import sys
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
 ROOT = Path(__file__).parents[1]
+FREE_SERVICE = {"API_RATE": "0", "PAYER_RATE": "0"}
+"""The service's own limits lifted: all payers of a bench come from one address."""
+
 NO_LIMITS = {
     "TELEGRAM_RATE": "0",
     "TELEGRAM_CHAT_RATE": "0",
     "TELEGRAM_GROUP_RATE": "0",
-    "API_RATE": "0",
-    "PAYER_RATE": "0",
+    **FREE_SERVICE,
 }
 NOT_INSTALLED = "numpy.py"
 """The tests' OpenCV brings numpy, which sqlite-utils takes in where it finds it: operators have
@@ -36,12 +39,29 @@ LOOK_AGAIN = 0.002
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a process of ours runs, an empty folder at first, and the settings it has."""
+
+    folder: str
+    settings: Mapping[str, str]
+
+    async def start(self, *arguments: str, **more: Any) -> Process:
+        """Run Python there, with nobody's settings but these."""
+        (Path(self.folder) / NOT_INSTALLED).write_text("raise ImportError")
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **self.settings}
+        return await asyncio.create_subprocess_exec(
+            sys.executable, *arguments, cwd=self.folder, env=env, **more
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Server:
     """A server that answers; `started` is how many seconds it took from its first instruction."""
 
     url: str
     started: float
     process: Process
+    place: Place
 
     async def memory(self) -> float:
         """Give its resident memory in MiB."""
@@ -51,21 +71,38 @@ class Server:
         told, _ = await asked.communicate()
         return int(told) / 1024
 
+    async def command(self, *arguments: str) -> str:
+        """Run a command of the product beside the server; what it prints."""
+        process = await self.place.start("-m", "bot", *arguments, stdout=asyncio.subprocess.PIPE)
+        told, _ = await process.communicate()
+        if process.returncode:
+            raise RuntimeError(f"ended with {process.returncode}: {' '.join(arguments)}")
+        return told.decode()
+
 
 @asynccontextmanager
-async def product(telegram: str, token: str) -> AsyncIterator[Server]:
-    """Run `python -m bot run` on a new database and the Bot API server at `telegram`."""
+async def product(
+    telegram: str,
+    token: str,
+    settings: Mapping[str, str] = NO_LIMITS,
+    home: str | None = None,
+) -> AsyncIterator[Server]:
+    """Run `python -m bot run` on the Bot API server at `telegram`.
+
+    Its database is new, unless `home` is a folder where it ran before.
+    """
     port = free_port()
-    with TemporaryDirectory() as folder:
-        settings = {
+    with nullcontext(home) if home else TemporaryDirectory() as folder:
+        given = {
             "BOT_TOKEN": token,
             "TELEGRAM_API_URL": telegram,
             "PORT": str(port),
             "DATABASE_URL": f"sqlite:///{folder}/bot.db",
             "LOG_LEVEL": "warning",
-            **NO_LIMITS,
+            **settings,
         }
-        async with _serving(["-m", "bot", "run"], port, "/readyz", folder, settings) as server:
+        place = Place(folder, given)
+        async with _serving(place, ["-m", "bot", "run"], port, "/readyz") as server:
             yield server
 
 
@@ -74,8 +111,18 @@ async def bare() -> AsyncIterator[Server]:
     """Run FastAPI and uvicorn with next to nothing on them."""
     port = free_port()
     with TemporaryDirectory() as folder:
-        async with _serving(["-m", "bench.bare", str(port)], port, "/", folder, {}) as server:
+        arguments = ["-m", "bench.bare", str(port)]
+        async with _serving(Place(folder, {}), arguments, port, "/") as server:
             yield server
+
+
+@asynccontextmanager
+async def bare_bot(telegram: str, token: str, answer: Mapping[str, Any]) -> AsyncIterator[None]:
+    """Run python-telegram-bot alone, which gives every command the same answer."""
+    with TemporaryDirectory() as folder:
+        place = Place(folder, {"ANSWER": json.dumps(answer)})
+        async with _running(await place.start("-m", "bench.bare_bot", telegram, token)):
+            yield
 
 
 def free_port() -> int:
@@ -86,19 +133,20 @@ def free_port() -> int:
 
 @asynccontextmanager
 async def _serving(
-    arguments: list[str], port: int, path: str, folder: str, settings: dict[str, str]
+    place: Place, arguments: list[str], port: int, path: str
 ) -> AsyncIterator[Server]:
-    """Run Python until the block ends, in an empty folder and with nobody's settings but these."""
     url = f"http://127.0.0.1:{port}"
-    settings = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **settings}
-    (Path(folder) / NOT_INSTALLED).write_text("raise ImportError")
     began = time.perf_counter()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, cwd=folder, env=settings
-    )
-    try:
+    async with _running(await place.start(*arguments)) as process:
         await _answers(url + path, process)
-        yield Server(url, time.perf_counter() - began, process)
+        yield Server(url, time.perf_counter() - began, process, place)
+
+
+@asynccontextmanager
+async def _running(process: Process) -> AsyncIterator[Process]:
+    """Ask the process to end when the block does, and see it end."""
+    try:
+        yield process
     finally:
         if process.returncode is None:
             process.terminate()

@@ -1,14 +1,16 @@
-"""A Bot API server in this process, its limits lifted, with a seller and the product on it."""
+"""A Bot API server in this process, with sellers and the product on it."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+import secrets
 import socket
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import httpx
 import uvicorn
@@ -21,7 +23,7 @@ from bot.sandbox.server import create_app
 from bot.sandbox.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from bench.processes import Server
     from bot.sandbox.people import Person
@@ -29,6 +31,11 @@ if TYPE_CHECKING:
 
 PAY_LINK = re.compile(r"http\S+/pay/\w+")
 TOKEN = re.compile(r'name="token" value="([^"]+)"')
+PRICE = 5
+OFFER = f"/donation {PRICE} USD Coffee for the team"
+MANY_SECONDS = 300.0
+KEEP_ALIVE_SECONDS = 75
+"""As Telegram's own server does: one that hangs up sooner than its clients loses answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +54,39 @@ class Telegram:
         assert found is not None
         return found
 
+    async def count(
+        self, wanted: int, weigh: Callable[[Call], int], seconds: float = MANY_SECONDS
+    ) -> None:
+        """Wait until all accepted calls together weigh `wanted`; each is weighed once."""
+        calls, weighed, total = self.world.calls, 0, 0
+
+        def enough() -> bool:
+            nonlocal weighed, total
+            total += sum(map(weigh, calls[weighed:]))
+            weighed = len(calls)
+            return total >= wanted
+
+        await self.world.wait_for(enough, seconds)
+
     async def bare_call(self, bot: Bot, chat_id: int) -> float:
         """Give the seconds from one call of python-telegram-bot to its arrival here."""
         after, began = len(self.world.calls), time.time()
         await bot.send_message(chat_id=chat_id, text="A yardstick")
         return (await self.arrival("sendMessage", after)).time - began
+
+    async def sellers(self, number: int) -> dict[int, str]:
+        """Let so many people each make a donation; the paths of their pay pages by chat.
+
+        Asked for all at once, so the limits have to be lifted.
+        """
+        crowd = [people.join(self.world, f"Seller {n}", started=True) for n in range(number)]
+        for person in crowd:
+            person.send(OFFER)
+        await self.count(number, weight_of("sendMessage"))
+        for person in crowd:
+            person.send(f"$seller{person.id}")
+        await self.count(number, weight_of("sendPhoto"))
+        return {person.id: urlsplit(pay_link(person)).path for person in crowd}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +102,46 @@ class Stage:
         """Let the seller make a donation in one line; its pay link, and seconds to its picture."""
         calls = self.telegram.world.calls
         after, began = len(calls), time.time()
-        self.seller.send("/donation 5 USD Coffee for the team")
+        self.seller.send(OFFER)
         call = await self.telegram.arrival("sendPhoto", after)
-        message = await self.telegram.world.bot_message(self.seller.chat, "Coffee for the team")
-        return PAY_LINK.findall(str(message.json()))[0], call.time - began
+        await self.telegram.world.bot_message(self.seller.chat, "Coffee for the team")
+        return pay_link(self.seller), call.time - began
 
     async def pay(self, http: httpx.AsyncClient, link: str) -> float:
         """Pay as a browser would; seconds from the answer to the alert at the Bot API server."""
         found = TOKEN.search((await http.get(link)).text)
         after = len(self.telegram.world.calls)
-        answer = await http.post(link, data={"token": found[1] if found else ""})
+        await post_form(http, link, found[1] if found else "")
         answered = time.time()
-        if answer.status_code != httpx.codes.SEE_OTHER:
-            raise RuntimeError(f"not paid: {answer.status_code}")
         return (await self.telegram.arrival("sendMessage", after)).time - answered
+
+
+async def post_form(http: httpx.AsyncClient, link: str, token: str | None = None) -> None:
+    """Post the form of a pay page, with a new token unless one is given."""
+    answer = await http.post(link, data={"token": token or secrets.token_hex(16)})
+    if answer.status_code != httpx.codes.SEE_OTHER:
+        raise RuntimeError(f"not paid: {answer.status_code}")
+
+
+def pay_link(seller: Person) -> str:
+    """Give the newest pay link that the bot wrote to this seller."""
+    texts = (str(message.json()) for message in reversed(list(seller.chat.from_bot())))
+    return next(found[0] for text in texts if (found := PAY_LINK.search(text)))
+
+
+def weight_of(method: str) -> Callable[[Call], int]:
+    """Weigh a call of `method` as one, every other as nothing."""
+    return lambda call: call.method == method
 
 
 @asynccontextmanager
 async def telegram() -> AsyncIterator[Telegram]:
-    """Serve the sandbox for as long as the block lasts."""
+    """Serve the sandbox for as long as the block lasts, its limits lifted."""
     world, listener = World(limits=NO_LIMITS), socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(world), log_level="warning"))
+    config = uvicorn.Config(
+        create_app(world), log_level="warning", timeout_keep_alive=KEEP_ALIVE_SECONDS
+    )
+    server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve([listener]))
     try:
         yield Telegram(world, f"http://127.0.0.1:{listener.getsockname()[1]}")

@@ -21,7 +21,7 @@ from bot.core.ops import configure_logging
 from bot.service.model.delivery import DeliveryState
 from bot.service.usecases import apps as app_usecases
 from bot.service.usecases import deliveries as delivery_usecases
-from bot.wiring.application import Application, now, open_vault
+from bot.wiring.application import Application, now, open_vault, steady
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -216,14 +216,16 @@ def doctor() -> None:
 
 
 async def _serve(settings: Settings, *, chat: bool = True) -> None:
-    await Application(settings, chat=chat).run()
+    await Application(settings, chat=chat, steady=steady).run()
 
 
 async def _demo(settings: Settings, *, browser: bool) -> None:
     from bot.wiring.demo import prepare  # noqa: PLC0415 - the sandbox is for the demo alone
 
     stage = prepare(settings)
-    application = Application(stage.settings, routes=stage.routes, closers=[stage.close])
+    application = Application(
+        stage.settings, routes=stage.routes, closers=[stage.close], steady=steady
+    )
     click.echo(f"\n  Chat with the bot: {stage.page}\n")
     if browser:
         asyncio.get_running_loop().call_later(1.0, _open_page, stage.page)

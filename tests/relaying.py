@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from bot.chat import store
-from bot.chat.client import Answer
+from bot.chat import alerts, store
+from bot.chat.answers import Answer
 from bot.chat.conversation import Wish
 from bot.chat.queues import make_queues
 from bot.chat.updates import Intake
@@ -104,7 +104,12 @@ class Relay:
 
     @property
     def texts(self) -> list[str]:
-        return [body["args"].get("text") or body["args"]["caption"] for body in self.said]
+        return [args.get("text") or args["caption"] for args in self.worded]
+
+    @property
+    def worded(self) -> list[dict[str, Any]]:
+        """The arguments of what is to be sent, payments in words."""
+        return [alerts.worded(body)["args"] for body in self.said]
 
     @property
     def answers(self) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bot.chat import alerts
 from bot.chat.handlers import answered, said
 from bot.chat.replies import Reply
 from bot.chat.sender import Sender
@@ -57,7 +58,8 @@ class Sending:
     @property
     def waiting(self) -> list[str]:
         found = bodies(self.relay.db, self.queues.messages)
-        return [body["args"].get("text") or body["args"]["caption"] for body in found]
+        calls = [alerts.worded(body)["args"] for body in found]
+        return [args.get("text") or args["caption"] for args in calls]
 
     @property
     def waits(self) -> int | None:

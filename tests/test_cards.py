@@ -1,4 +1,4 @@
-"""A request as messages: card, list, alert, article."""
+"""A request as messages: card, list, article."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from bot.chat.cards import (
     Card,
-    Payment,
-    alert,
     card,
     delete_question,
     list_page,
@@ -170,59 +168,6 @@ def test_an_empty_list_offers_to_make_one() -> None:
     assert actions(reply.rows) == [("new",)]
 
 
-OVERSOLD = "⚠️ OVERSOLD: this money came when nothing was left for it. You owe it back to the payer."
-ALERTS = [
-    (Payment(LISTING, "donation", "Coffee", 500, "USD"), "💰 $5.00 received for Coffee"),
-    (
-        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 7, 10),
-        "💰 $2.50 received for Pack\n7 of 10 left",
-    ),
-    (Payment(LISTING, "drop", "Pack", 250, "USD", {}, 7), "💰 $2.50 received for Pack\n7 left"),
-    (
-        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10),
-        "💰 $2.50 received for Pack\n🏁 SOLD OUT: that was the last one.",
-    ),
-    (Payment(LISTING, "drop", "Pack", 250, "USD"), "💰 $2.50 received for Pack"),
-    (
-        Payment(LISTING, "oneoff", "Dawn", 12000, "EUR"),
-        "💰 €120.00 received for Dawn\n✅ Paid: closed now.",
-    ),
-    (
-        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, 2),
-        "💰 $2.50 received for Pack\n0 of 10 left\n2 are being paid right now",
-    ),
-    (
-        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, oversold=True),
-        f"💰 $2.50 received for Pack\n{OVERSOLD}",
-    ),
-    (
-        Payment(
-            LISTING,
-            "donation",
-            "<i>",
-            500,
-            "USD",
-            {"size": ["M", None], "phoneNumber": 49, "email": "<a>@b.c", "paymail": "", "x": None},
-        ),
-        "💰 $5.00 received for <i>\nE-mail: <a>@b.c\nPhone: 49\nsize: ['M', None]",
-    ),
-]
-
-
-@pytest.mark.parametrize(("payment", "expected"), ALERTS)
-def test_an_alert_tells_amount_payer_and_what_is_left(payment: Payment, expected: str) -> None:
-    reply = alert(payment, "en")
-    assert expected == check(reply)
-    assert actions(reply.rows) == [("card", LISTING)]
-
-
-def test_a_possibly_repeated_alert_says_so_first() -> None:
-    text = alert(ALERTS[0][0], "en").text
-    marked = parsed(possibly_repeated(text, "en")).text
-    assert marked.startswith("Possibly repeated: I may have told you this already.\n💰 $5.00")
-    assert possibly_repeated("x" * 4090, "en") == "x" * 4090
-
-
 def test_others_see_the_request_with_a_pay_button_and_no_takings() -> None:
     article = shared_article(replace(DONATION, description="For <us>"), "en")
     assert article.title == "Coffee"
@@ -252,9 +197,6 @@ def test_no_words_break_a_message(name: str, description: str, other: str) -> No
     check(card(shown, "en"))
     check(delete_question(shown, "en"))
     check(list_page([shown] * 8, 1, 3, "en"))
-    check(
-        alert(Payment(LISTING, "drop", name, 1, "BTC", {other: description, name: 1}, 1, 2), "en")
-    )
     article = shared_article(shown, "en")
     parsed(article.text)
     check_rows(article.rows)
@@ -263,12 +205,10 @@ def test_no_words_break_a_message(name: str, description: str, other: str) -> No
 
 def test_the_worst_words_break_nothing() -> None:
     worst = replace(DROP, name=EVIL, description=EVIL)
-    data = dict.fromkeys(map(str, range(99)), EVIL)
     for reply in (
         card(worst, "en"),
         delete_question(worst, "en"),
         list_page([worst] * 8, 0, 2, "en"),
-        alert(Payment(LISTING, "oneoff", EVIL, 1, "USD", data), "en"),
     ):
         assert "<b>&amp;" in "\n".join([check(reply), *labels(reply.rows)])
 

@@ -133,3 +133,57 @@ async def test_each_alert_tells_what_was_left_after_its_own_payment(
     for number, left in enumerate([1, 0, 2]):
         await relay.chat.record_payment(listing, pay(number), left)
     assert ["sold out" in text.lower() for text in relay.texts] == [False, True, False]
+
+
+async def test_payments_that_only_their_units_tell_are_told_as_found_later(
+    relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
+    assert await relay.chat.record_missing(listing.id, 1, 2) == 0
+    assert await relay.chat.record_missing(listing.id, 0, 2) == 2
+    found = "🔎 Found later: no notice of this payment had come, so I tell you now."
+    price = "💰 <b>$2.50</b> received for <b>Stickers</b>"
+    assert relay.texts == [f"{price}\n{found}\n{left} of 3 left" for left in (2, 1)]
+    assert relay.listing(listing.id).paid_count == 2
+
+
+async def test_the_webhook_of_a_payment_that_was_found_by_its_unit_counts_once_and_says_so(
+    relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
+    await relay.chat.record_missing(listing.id, 0, 1)
+    late = replace(pay(1), payer={"email": "pat@example.org"})
+    assert await relay.chat.record_payment(listing, late, None) is True
+    assert await relay.chat.record_payment(listing, late, None) is False
+    assert relay.listing(listing.id).paid_count == 1
+    assert relay.texts[1].startswith("<i>Possibly repeated")
+    assert "pat@example.org" in relay.texts[1]
+    assert len(relay.texts) == 2
+
+
+async def test_a_payment_taken_for_one_that_was_found_is_not_told_again_when_both_count(
+    relay: Relay, sam: Person
+) -> None:
+    """The lost webhook never comes: each later payment is told once, for a day with the doubt."""
+    listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
+    await relay.chat.record_missing(listing.id, 0, 1)
+    for number in (1, 2):
+        assert await relay.chat.record_payment(listing, pay(number), None) is True
+        assert await relay.chat.record_missing(listing.id, number, 1) == 0
+        assert relay.listing(listing.id).paid_count == number + 1
+    assert [text.startswith("<i>Possibly repeated") for text in relay.texts] == [False, True, True]
+    relay.clock.pass_(24 * 3600 + 1)
+    assert await relay.chat.record_payment(listing, pay(3), None) is True
+    assert not relay.texts[3].startswith("<i>Possibly repeated")
+    assert relay.listing(listing.id).paid_count == 4
+
+
+async def test_a_list_of_payments_names_what_only_its_unit_told_without_a_word(
+    relay: Relay, sam: Person
+) -> None:
+    """A server that learns to list payments: they are the ones that were found."""
+    listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
+    await relay.chat.record_missing(listing.id, 0, 1)
+    assert await relay.chat.record_payment(listing, replace(pay(1), found=True), None) is False
+    assert await relay.chat.record_payment(listing, pay(1), None) is False
+    assert (len(relay.texts), relay.listing(listing.id).paid_count) == (1, 1)

@@ -6,19 +6,21 @@ import asyncio
 import sqlite3
 import sys
 import threading
+import time
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from structlog.testing import capture_logs
 
-from bot.core import db as db_module
-from bot.core import schema
+from bot.core import health, schema, writer
 from bot.core.db import Database, open_database, sqlite_path
 from bot.core.errors import ConfigProblem, StorageError
+from bot.core.health import Health
+from tests.breaking import locked, moved
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bot.core.db import Transaction
 
 KEEP = "INSERT INTO kept_secrets (name, sealed) VALUES (:name, :sealed)"
@@ -177,12 +179,17 @@ async def test_what_is_committed_is_durable_and_its_keys_hold(db: Database) -> N
     assert await db.query("PRAGMA foreign_keys") == [{"foreign_keys": 1}]
 
 
-@pytest.mark.parametrize("what", ["a folder", "no database", "below a file"])
+@pytest.mark.parametrize("what", ["a folder", "no database", "below a file", "cut off"])
 def test_a_file_that_cannot_be_used_is_one_problem_of_the_configuration(
     tmp_path: Path, what: str
 ) -> None:
     (tmp_path / "text").write_text("no database at all, just text" * 100)
-    path = {"a folder": "", "no database": "/text", "below a file": "/text/bot.db"}[what]
+    open_database(f"sqlite:///{tmp_path}/whole").close()
+    whole = (tmp_path / "whole").read_bytes()
+    (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
+    path = {
+        "a folder": "", "no database": "/text", "below a file": "/text/bot.db", "cut off": "/cut",
+    }[what]  # fmt: skip
     with pytest.raises(ConfigProblem, match=r"^DATABASE_URL: sqlite:///\S+ can't be used: "):
         open_database(f"sqlite:///{tmp_path}{path}")
 
@@ -220,13 +227,99 @@ async def test_a_database_that_is_locked_is_told_apart_from_a_bug(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """StorageError for what the machine is to blame for; a wrong statement stays what it is."""
-    monkeypatch.setattr(db_module, "BUSY_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.01)
     database = open_database(f"sqlite:///{tmp_path}/bot.db")
     with closing(sqlite3.connect(tmp_path / "bot.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match="locked"):
             await database.transaction(lambda tx: tx.execute("DELETE FROM lanes"))
+        with pytest.raises(ConfigProblem, match="can't be used: database is locked"):
+            open_database(f"sqlite:///{tmp_path}/bot.db", writing=True)
         other.execute("ROLLBACK")
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         await database.transaction(lambda tx: tx.execute("DELETE FROM nowhere"))
     database.close()
+
+
+async def test_nothing_is_acknowledged_that_would_go_into_a_file_that_nobody_finds_again(
+    db: Database,
+) -> None:
+    """SQLite writes on to a file that was renamed or deleted; put back, it goes on by itself."""
+    with moved(Path(db.path)), pytest.raises(StorageError, match="moved, deleted or replaced"):
+        await db.transaction(keep)
+    assert await db.transaction(keep) == 1
+
+
+async def test_all_who_wait_for_a_lock_wait_at_the_same_time(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted from when each was asked for: behind the one writer the waits would add up else."""
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.3)
+    with locked(Path(db.path)):
+        begun = time.monotonic()
+        waiting = [db.transaction(keep) for _ in range(10)]
+        found = await asyncio.gather(*waiting, return_exceptions=True)
+        took = time.monotonic() - begun
+    assert [str(error) for error in found] == ["database is locked"] * 10
+    assert 0.3 <= took < 1.5
+
+
+async def test_a_lock_that_ends_in_time_is_waited_for(db: Database) -> None:
+    with locked(Path(db.path)):
+        waiting = asyncio.create_task(db.transaction(keep))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+    assert await waiting == 1
+
+
+async def test_closing_waits_for_nobodys_lock(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path}/bot.db")
+    with locked(tmp_path / "bot.db"):
+        waiting = asyncio.create_task(database.transaction(keep))
+        await asyncio.sleep(0.05)
+        begun = time.monotonic()
+        database.close()
+        assert time.monotonic() - begun < writer.BUSY_TIMEOUT_SECONDS / 2
+        with pytest.raises(StorageError, match="locked"):
+            await waiting
+
+
+async def test_the_log_has_trouble_once_and_its_end_for_all_who_met_it(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction that changes nothing proves nothing: an end is what reached the disk."""
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.0)
+    with capture_logs() as lines:
+        with locked(Path(db.path)):
+            for _ in range(3):
+                with pytest.raises(StorageError):
+                    await db.transaction(keep)
+        await db.transaction(lambda tx: tx.query(COUNT))
+        assert [line["event"] for line in lines] == ["database not usable"]
+        await db.probe()
+    assert [line["event"] for line in lines] == ["database not usable", "database usable again"]
+    assert lines[1]["failures"] == 3
+    assert db.health.worked_within(60)
+
+
+async def test_trouble_that_lasts_is_told_from_time_to_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked = Health("it fails", "it works")
+    with capture_logs() as lines:
+        for reason in ("one", "one", "two"):
+            checked.failed(reason)
+        monkeypatch.setattr(health, "REMIND_SECONDS", 0.0)
+        checked.failed("three")
+    assert [(line["reason"], line["failures"]) for line in lines] == [("one", 1), ("three", 4)]
+    assert not checked.worked_within(60)
+
+
+def test_trouble_that_comes_and_goes_is_no_flood_of_lines() -> None:
+    """One begin and one end a second at most, however often it changes."""
+    checked = Health("it fails", "it works")
+    with capture_logs() as lines:
+        for _ in range(50):
+            checked.failed("full")
+            checked.worked()
+    assert [line["event"] for line in lines] == ["it fails", "it works"]

@@ -1,7 +1,8 @@
-"""What the doctor says of e-mail: what the first payment would find out else."""
+"""What the doctor says of e-mail, of the database and of what was given up."""
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,15 +10,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot import config
-from bot.core import outbox
+from bot.chat.queues import make_queues
+from bot.core import outbox, writer
 from bot.core.db import open_database
 from bot.service.usecases.deliveries import MAILS, WEBHOOKS
+from bot.wiring import doctor
 from bot.wiring.doctor import examine
+from tests.breaking import locked
 from tests.mailing import BODY, SENDER, office
 from tests.stage import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from bot.wiring.doctor import Finding
 
 LOGIN = ("shop@example.org", "open/sesame")
 
@@ -82,6 +88,58 @@ async def test_the_doctor_sees_emails_that_nobody_sends(
         database.run(lambda tx: outbox.bury(tx, MAILS, taken, 10, "no"))
     expected = f"{told} that nobody sends: set SMTP_URL again"
     assert await looked_at(tmp_path, None) == (False, expected)
+
+
+@pytest.mark.parametrize("count", [1, 10, 12])
+async def test_the_doctor_lists_what_was_given_up_and_says_what_to_do(
+    tmp_path: Path, count: int
+) -> None:
+    """When, which chat and why, the newest ten; never a word that anybody wrote."""
+    url = f"sqlite:///{tmp_path}/bot.db"
+    queue = make_queues(None, None, None).updates
+    with closing(open_database(url)) as database:
+        for number in range(count):
+            database.run(partial(outbox.put, queue=queue, lane="77", body={"text": "w"}, now=0))
+            (taken,) = database.run(partial(outbox.claim, queue=queue, now=1, room=1))
+            note, at = f"failed three times, {number}\x1b", 1_800_000_000_000 + 1000 * number
+            database.run(partial(outbox.bury, queue=queue, message=taken, now=at, note=note))
+    (found,) = [finding for finding in await examined(url) if finding.name == "updates"]
+    first, *lines = [line.strip() for line in found.text.split("\n")]
+    told = "the log says more at these times; who wrote was asked to try again"
+    assert (found.well, first) == (False, f"{count} given up: {told}")
+    newest = range(count - 1, max(count - 11, -1), -1)
+    assert lines == [
+        *(f"2027-01-15T08:00:{n:02}+00:00  77  failed three times, {n}�" for n in newest),
+        *(["and 2 older"] if count > 10 else []),
+    ]
+
+
+async def test_the_doctor_says_that_another_process_holds_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.05)
+    url = f"sqlite:///{tmp_path}/bot.db"
+    open_database(url).close()
+    with locked(tmp_path / "bot.db"):
+        found = (await examined(url))[0]
+    told = "another process holds it: end that one, or look again once it is done"
+    assert (found.name, found.well) == ("database", False)
+    assert found.text == f"DATABASE_URL: {url} can't be used: database is locked; {told}"
+
+
+async def test_the_doctor_warns_before_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path}/bot.db"
+    assert "disk" not in {finding.name for finding in await examined(url)}
+    monkeypatch.setattr(doctor, "LEAST_FREE", 10**9)
+    (found,) = [finding for finding in await examined(url) if finding.name == "disk"]
+    assert not found.well
+    assert re.fullmatch(rf"only \d+ MB left for {tmp_path}: make room", found.text)
+
+
+async def examined(url: str) -> list[Finding]:
+    return await examine(config.load(database_url=url, port=int(free_port())))
 
 
 async def looked_at(folder: Path, url: str | None) -> tuple[bool, str]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import outbox
+from bot.core import clocks, lanes, outbox
+from bot.core.clocks import LONGEST_HOLD, Jumps
 from bot.core.lanes import Queue
 from tests.queueing import Post
 from tests.test_lanes import ANN, BOB, MESSAGES, SECOND, sent_at
@@ -76,3 +77,104 @@ def test_a_retry_given_by_a_clock_that_ran_ahead_waits_no_longer_than_it_was_to(
     post.clock.at -= 3600 * SECOND
     recover(post)
     assert post.next_open() == 300_000
+
+
+def jump(post: Post, seconds: float) -> None:
+    """Set the clock while the queue is worked, as a worker notices it."""
+    post.clock.pass_(seconds)
+    ms = int(seconds * SECOND)
+    post.db.run(lambda tx: clocks.follow(tx, post.queue, ms, post.clock()))
+
+
+def hold(post: Post, lane: str, seconds: float) -> None:
+    until = post.clock() + int(seconds * SECOND)
+    post.db.run(lambda tx: lanes.hold(tx, post.queue, lane, until))
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_a_pace_is_kept_when_the_clock_is_set(chats: Post, seconds: float) -> None:
+    """Neither another burst, nor an hour of silence."""
+    chats.put(ANN, *"abcdefgh")
+    while chats.claim(1):
+        chats.db.run(lambda tx: tx.execute("DELETE FROM outbox WHERE state = 'leased'"))
+        chats.db.run(lambda tx: lanes.reopen(tx, chats.queue, ANN))
+        chats.clock.pass_(0.1)
+    waits = chats.next_open()
+    assert waits is not None
+    assert 0 < waits <= SECOND
+    jump(chats, seconds)
+    assert (chats.next_open(), chats.claim()) == (waits, [])
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_a_hold_lasts_as_long_as_telegram_asked(post: Post, seconds: float) -> None:
+    post.put("a", "one")
+    hold(post, "a", 30)
+    jump(post, seconds)
+    assert post.next_open() == 30_000
+
+
+def test_a_retry_comes_no_later_for_a_clock_that_is_set_back(post: Post) -> None:
+    post.put("a", "one")
+    post.retry(post.first(), 60)
+    post.put("b", "due")
+    jump(post, -3600)
+    assert post.words() == ["due"]
+    assert post.next_open() == 60_000
+
+
+def test_a_retry_may_come_early_when_the_clock_is_set_ahead(post: Post) -> None:
+    post.put("a", "one")
+    post.retry(post.first(), 60)
+    jump(post, 3600)
+    assert post.words() == ["one"]
+
+
+def test_following_a_jump_twice_makes_nobody_wait_longer(post: Post) -> None:
+    """Two processes may notice the same one."""
+    post.put("a", "one")
+    hold(post, "a", 30)
+    jump(post, 3600)
+    post.db.run(lambda tx: clocks.follow(tx, post.queue, 3600 * SECOND, post.clock()))
+    assert post.next_open() == 30_000
+
+
+def test_a_hold_of_a_clock_that_ran_ahead_ends_soon_after_a_restart(post: Post) -> None:
+    post.put("a", "one")
+    post.clock.pass_(3600)
+    hold(post, "a", 30)
+    post.clock.pass_(-3600)
+    recover(post)
+    assert post.next_open() == LONGEST_HOLD
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_order_is_that_of_putting_whatever_the_clock_says(post: Post, seconds: float) -> None:
+    post.put("a", "one", "two")
+    taken = post.first()
+    post.clock.pass_(seconds)
+    post.put("a", "three")
+    post.clock.pass_(-seconds)
+    post.put("a", "four")
+    post.retry(taken, 0)
+    post.clock.pass_(7200)
+    words = []
+    for _ in range(4):
+        message = post.first()
+        words.append(message.body["word"])
+        post.done(message)
+    assert words == ["one", "two", "three", "four"]
+
+
+def test_a_clock_that_is_set_is_told_from_one_that_goes_on() -> None:
+    steady = 500
+    jumps = Jumps(lambda: steady)
+    assert jumps.since(1_000_000) == 0
+    steady += 60_000
+    assert jumps.since(1_060_010) == 0
+    steady += 1_000
+    assert jumps.since(4_661_010) == 3_600_000
+    assert jumps.since(4_661_010) == 0
+    assert jumps.since(1_061_010) == -3_600_000
+    steady += 1_000
+    assert jumps.since(1_066_010) == 0

@@ -2,13 +2,14 @@
 
 import asyncio
 import json
+from random import Random
 from typing import Any
 
 import httpx
 import pytest
 
 from bot.sandbox import people
-from bot.sandbox.faults import Fault
+from bot.sandbox.faults import Fault, Faults
 from bot.sandbox.world import World
 from tests.telegraph import START, Bot, Clock
 
@@ -175,6 +176,22 @@ async def test_faults_that_name_no_method_spare_get_updates(bot: Bot) -> None:
     assert await bot.done("getUpdates") == []
     assert (await bot.refused("getMe"))[0] == 500
     assert bot.world.faults.planned == []
+
+
+async def test_chance_picks_calls_by_a_seed_and_counts_only_those(
+    bot: Bot, sam: people.Person
+) -> None:
+    def picked(seed: int) -> list[bool]:
+        faults = Faults(dice=Random(seed))
+        fault = faults.add(Fault("error", times=99, chance=0.25))
+        found = [faults.take("sendmessage", sam.id) is not None for _ in range(20)]
+        assert fault.times == 99 - sum(found)
+        return found
+
+    assert picked(7) == picked(7) != picked(8)
+    assert sum(picked(7)) == 8
+    bot.world.faults.add(Fault("error", chance=0.0))
+    assert (await bot.call("getMe"))["ok"]
 
 
 async def test_faults_can_be_cleared(bot: Bot) -> None:

@@ -232,10 +232,11 @@ async def test_a_blocked_chat_keeps_its_alerts_and_drops_replies(
     sending.put(sam.chat, "paid 1", "paid 2", priority=ALERT)
     sending.put(pat.chat, "other")
     await sending.work()
+    await sending.work_later(1)
     assert (seen(sam.chat), seen(pat.chat), sending.waits) == ([], ["other"], None)
     await sending.work_later(86_400)
     assert sending.relay.world.calls_of("sendMessage") != []
-    assert len(sending.relay.world.refused) == 1
+    assert len(sending.relay.world.refused) == 3
     states = sorted(sending.relay.states(sending.queues.messages))
     assert states == ["dead", "waiting", "waiting"]
 
@@ -246,11 +247,24 @@ async def test_kept_alerts_come_unmarked_and_in_order_when_the_person_writes_aga
     sam.block()
     sending.put(sam.chat, "paid 1", "paid 2", priority=ALERT)
     await sending.work()
+    await sending.work_later(1)
     sam.unblock()
     await sending.relay.says(sam, "/privacy")
     await sending.work()
     assert seen(sam.chat)[1:] == ["paid 1", "paid 2"]
     assert len(seen(sam.chat)) == 3
+
+
+async def test_who_lets_the_bot_in_again_while_it_is_being_refused_is_told(
+    sending: Sending, sam: Person
+) -> None:
+    """The news of it may come before the refusal does: so one is no reason to be silent."""
+    sam.block()
+    sending.put(sam.chat, "paid 1", priority=ALERT)
+    await sending.work()
+    sam.unblock()
+    await sending.work_later(1)
+    assert seen(sam.chat) == ["paid 1"]
 
 
 async def test_a_group_that_moves_takes_along_its_messages_and_listings(

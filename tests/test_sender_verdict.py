@@ -75,8 +75,13 @@ def test_a_call_that_did_not_arrive_comes_again_without_doubt(
 def test_every_other_answer_has_its_fate(
     error: telegram.TelegramError, fate: Fate, value: int
 ) -> None:
-    found = verdict(error, 1)
+    found = verdict(error, 2)
     assert (found.fate, found.value) == (fate, value)
+
+
+def test_a_first_refusal_to_a_chat_is_tried_again_for_it_may_have_let_us_in_since() -> None:
+    found = verdict(telegram.Forbidden("Forbidden: bot was blocked by the user"), 1)
+    assert (found.fate, found.value) == (Fate.AGAIN, BACKOFF[0])
 
 
 def test_the_wait_grows_with_the_attempts() -> None:

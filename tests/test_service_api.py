@@ -72,6 +72,7 @@ async def test_create_answers_the_whole_object(shop: Shop) -> None:
         "expirationType": "limit",
         "totalUnits": 3,
         "remainingUnits": 3,
+        "paymentsCount": 0,
         "enabledAt": NOON_ISO,
         "createdAt": NOON_ISO,
         "expiresAt": "2027-01-15T08:01:00.000Z",

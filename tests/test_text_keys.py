@@ -35,7 +35,7 @@ REFUSALS = (
     *(errors.InvalidBody, errors.BodyTooLarge, errors.UnsupportedMediaType),
     *(errors.RateLimited, errors.MethodNotAllowed),
 )
-REFUSED = (*(refusal.code for refusal in REFUSALS), "internal")
+REFUSED = (*(refusal.code for refusal in REFUSALS), "internal", "unavailable")
 
 COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "ask-{}": [(step,) for step in STEPS["new"] if step not in ("amount", "review")],

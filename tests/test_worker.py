@@ -39,6 +39,7 @@ class Hands:
         self.may_go = asyncio.Event()
         self.may_go.set()
         self.failures = 0
+        self.failure: Exception = LookupError("a bug")
 
     async def handle(self, message: Message) -> None:
         async with self.news:
@@ -47,9 +48,9 @@ class Hands:
         await self.may_go.wait()
         if self.failures:
             self.failures -= 1
-            raise LookupError("a bug")
+            raise self.failure
         queue, now = self.post.queue, self.post.clock
-        await self.post.db.transaction(lambda tx: outbox.done(tx, queue, message, now()))
+        await self.post.db.insist(lambda tx: outbox.done(tx, queue, message, now()))
 
     async def took(self, number: int) -> list[str]:
         async with asyncio.timeout(SECONDS), self.news:
@@ -82,7 +83,8 @@ async def working(
     post: Post, handle: Callable[[Message], Awaitable[None]], room: int = 8, **given: Any
 ) -> AsyncIterator[Worker]:
     """Work the queue; when the block is left, stop and see that the loop has ended."""
-    made = Worker(post.db, Job(post.queue, handle, room), given.get("now", post.clock))
+    job, now = Job(post.queue, handle, room), given.get("now", post.clock)
+    made = Worker(post.db, job, now, given.get("steady"))
     task = asyncio.create_task(made.run())
     yield made
     await made.stop(SECONDS)

@@ -1,8 +1,8 @@
-"""A request as messages: its card, a line of the list, a payment's alert, what others see."""
+"""A request as messages: its card, a line of the list, what others see."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.keyboards import linkable
@@ -20,21 +20,17 @@ from bot.core.money import format_money
 from bot.core.texts import t
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 # Bounds in UTF-16 units: another server's words may have any length.
 _NAME = 200  # 100 characters at most, each two units
 _LINE_NAME = 24  # on a button of the list
 _LONGEST_LINK = 500  # as text: a longer one leaves no room in a caption; the button has it
-_PAYER_VALUE = 200
-_PAYER_LABEL = 40
-_PAYER_FIELDS = 10
 _ARTICLE_LINE = 120
 _LEAST_DESCRIPTION = 16  # less of it says nothing
 
 _CAN_STOP = frozenset(["active", "scheduled"])
 _CAN_RESUME = frozenset(["stopped", "expired"])
-_KNOWN_FIELDS = ("paymail", "email", "phoneNumber")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +54,6 @@ class Card:
     status: str
     url: str
     reserved_units: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Payment:
-    """A payment as its alert tells it; `payer` as the webhook brought it, values of any kind."""
-
-    listing_id: str
-    kind: str
-    name: str
-    amount: int
-    currency: str
-    payer: Mapping[str, object] = field(default_factory=dict)
-    remaining_units: int | None = None
-    total_units: int | None = None
-    reserved_units: int = 0
-    oversold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +98,6 @@ def list_page(cards: Sequence[Card], page: int, pages: int, language: str) -> Re
     )
     text = t(language, "list", page=page + 1, pages=pages)
     return Reply(text, (*lines, *([turns] if turns else []), new))
-
-
-def alert(payment: Payment, language: str) -> Reply:
-    """Tell the seller of a payment: how much, for what, from whom, what is left."""
-    amount = escaped(format_money(payment.amount, payment.currency, language))
-    name = escaped(payment.name, _NAME)
-    lines = [t(language, "alert", amount=amount, name=name), *_payer(payment, language)]
-    left = _left_after(payment, language)
-    if left:
-        lines.append(left)
-    show = Button(t(language, "button-show-card"), action=("card", payment.listing_id))
-    return Reply("\n".join(lines), ((show,),))
 
 
 def possibly_repeated(text: str, language: str) -> str:
@@ -228,36 +196,3 @@ def _list_line(card: Card, language: str) -> str:
     name = plain(card.name, _LINE_NAME)
     line = t(language, "list-line", mark=t(language, f"mark-{card.status}"), name=name, price=price)
     return " · ".join(filter(None, [line, _left(card, language)]))
-
-
-def _payer(payment: Payment, language: str) -> list[str]:
-    """Write what the payer was asked for, known fields first, whatever they hold."""
-    known = [name for name in _KNOWN_FIELDS if name in payment.payer]
-    others = [name for name in payment.payer if name not in _KNOWN_FIELDS]
-    return [
-        t(
-            language,
-            "alert-payer",
-            label=t(language, f"payer-{name}") if name in known else escaped(name, _PAYER_LABEL),
-            value=escaped(payment.payer[name], _PAYER_VALUE),
-        )
-        for name in [*known, *others][:_PAYER_FIELDS]
-        if payment.payer[name] not in (None, "")
-    ]
-
-
-def _left_after(payment: Payment, language: str) -> str | None:
-    if payment.oversold:
-        return t(language, "alert-oversold")
-    if payment.kind == "oneoff":
-        return t(language, "alert-closed")
-    if payment.remaining_units is None:
-        return None
-    if payment.remaining_units == payment.reserved_units == 0:
-        return t(language, "alert-sold-out")
-    left, total, reserved = payment.remaining_units, payment.total_units, payment.reserved_units
-    if total is None:
-        told = t(language, "alert-left", left=left)
-    else:
-        told = t(language, "alert-left-of", left=left, total=total)
-    return f"{told}\n{t(language, 'card-reserved', reserved=reserved)}" if reserved else told

@@ -1,36 +1,43 @@
 """The payment request service over HTTP: typed calls, typed errors.
 
-Speaks nothing but the published interface, so any server that speaks it will
-do. Where answers differ from server to server (dates as text or number, fields
-left out), they are read in every form.
+Needs nothing but the published interface, so any server that speaks it will do;
+what only some servers have (pages, a list of payments) is asked for and done
+without.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import aclosing
 from datetime import UTC, datetime
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, urlencode
 
 import httpx
 import structlog
 
+from bot.chat import answers
 from bot.core import errors, exact, outgoing
+from bot.core.waits import read_date, read_retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+
+    from bot.chat.answers import Answer, Paid
 
 log = structlog.get_logger()
+T = TypeVar("T")
 
 PATH = "/v3/paymentRequests"
 TIMEOUT = httpx.Timeout(15.0, connect=5.0)
 LONGEST_EXPIRATION = 315_360_000
 """Seconds; the interface has no way to say `never` that every server knows."""
-LONGEST_TEXT = 2048
-"""Characters of an id or a link; a longer one fits no QR code and no button."""
-MOST_UNITS = 10**12
-"""Far more than any request has; what lies beyond can't even be written out."""
+CLOCKS_APART = 24 * 3600 * 1000
+"""Milliseconds that a server's clock may be behind ours."""
+PAGE = 100
+"""Items to a page, where the server gives pages at all; the interface's list is whole."""
+
+UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""Failures before a word of the call has left."""
 
 REFUSALS: dict[int, type[errors.Refused]] = {
     400: errors.InvalidBody,
@@ -56,37 +63,6 @@ BY_CODE: dict[str, type[errors.Refused]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A payment request as the server tells it (interface, section 2.2); times in epoch ms.
-
-    `reserved_units` are being paid for, where the server tells.
-    """
-
-    id: str
-    url: str
-    is_enabled: bool
-    total_units: int | None
-    remaining_units: int | None
-    enabled_at: int | None
-    expires_at: int | None
-    listing_id: str | None
-    reserved_units: int = 0
-
-    def with_left(self, remaining_units: int, reserved_units: int) -> Answer:
-        """Give the same request with this many units left, and this many being paid for."""
-        return replace(self, remaining_units=remaining_units, reserved_units=reserved_units)
-
-    def to_json(self) -> dict[str, Any]:
-        """Give what `from_json` reads."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Answer:
-        """Read what `to_json` gave."""
-        return cls(**data)
-
-
 class Client:
     """One application's calls; the credentials go to `base_url` and nowhere else."""
 
@@ -103,7 +79,7 @@ class Client:
 
     async def create(self, body: Mapping[str, Any], key: str) -> Answer:
         """Create a request (4.1); the same `key` again gives the same request."""
-        return _answer(await self._call("POST", PATH, body, {"Idempotency-Key": key}))
+        return answers.request(await self._call("POST", PATH, body, {"Idempotency-Key": key}))
 
     async def get(self, request_id: str) -> Answer:
         """Give one request as it is now; NotFound where it is gone.
@@ -111,34 +87,74 @@ class Client:
         The interface has no such call: a server without it is asked for its list.
         """
         try:
-            return _answer(await self._call("GET", _path(request_id)))
+            return answers.request(await self._call("GET", _path(request_id)))
         except (errors.NotFound, errors.MethodNotAllowed):
-            for item in await self._items():
-                if isinstance(item, dict) and item.get("id") == request_id:
-                    return _answer(item)
+            async with aclosing(self._pages(PATH)) as pages:
+                async for page in pages:
+                    for item in page:
+                        if _is(item, lambda item: item.get("id") == request_id):
+                            return answers.request(item)
             raise errors.NotFound from None
 
-    async def list(self) -> list[Answer]:
-        """Give the requests of the application (4.2); what can't be read is left out."""
-        items = await self._items()
-        found = [answer for item in items if (answer := _readable(item))]
-        if len(found) < len(items):
-            log.warning("requests that nobody can read", number=len(items) - len(found))
-        return found
+    async def pages(self) -> AsyncGenerator[list[Answer], None]:
+        """Give the requests of the application (4.2), at most `PAGE` at a time.
 
-    async def _items(self) -> Sequence[Any]:
-        data = await self._call("GET", PATH)
-        items = data.get("items") if isinstance(data, dict) else None
-        if not isinstance(items, list):
-            raise errors.BadAnswer("the list has no items")
-        return items
+        What can't be read is left out.
+        """
+        async with aclosing(self._pages(PATH)) as pages:
+            async for page in pages:
+                yield _readable(page, answers.request, "requests")
 
-    async def find(self, listing_id: str) -> Answer | None:
-        """Give the request that was created for this listing, if there is one."""
-        for item in await self._items():
-            if _is_of(item, listing_id):
-                return _answer(item)
-        return None
+    async def payments(self, request_id: str) -> AsyncGenerator[list[Paid], None]:
+        """Give a request's payments, newest first, at most `PAGE` at a time.
+
+        The interface has no such call: NotFound or MethodNotAllowed where the server has none.
+        """
+        async with aclosing(self._pages(f"{_path(request_id)}/payments")) as pages:
+            async for page in pages:
+                yield _readable(page, answers.payment, "payments")
+
+    async def find(self, listing_id: str, since: int) -> Sequence[Answer]:
+        """Give the requests that were created for this listing, oldest first as far as told.
+
+        None was before `since` (epoch ms), so a list that goes back in time is read no further.
+        More than one only where the server made a lost create twice.
+        """
+        found = []
+        async with aclosing(self._pages(PATH)) as pages:
+            async for page in pages:
+                found += [
+                    item for item in page
+                    if _is(item, lambda item: answers.listing_of(item) == listing_id)
+                ]  # fmt: skip
+                if answers.are_before(page, since - CLOCKS_APART):
+                    break
+        return [answers.request(item) for item in sorted(found, key=answers.created_at)]
+
+    async def _pages(self, path: str) -> AsyncGenerator[Sequence[Any], None]:
+        """Give a list page by page, in pieces where the server gives it whole."""
+        seen: set[str | None] = {None}
+        data = await self._first_page(path)
+        while True:
+            items = data.get("items") if isinstance(data, dict) else None
+            if not isinstance(items, list):
+                raise errors.BadAnswer("the list has no items")
+            for start in range(0, len(items), PAGE):
+                yield items[start : start + PAGE]
+            cursor = data.get("nextCursor")
+            if not isinstance(cursor, str):
+                return
+            if cursor in seen:
+                raise errors.BadAnswer("the list never ends")
+            seen.add(cursor)
+            data = await self._call("GET", _asking(path, cursor=cursor))
+
+    async def _first_page(self, path: str) -> Any:
+        """Not every server takes a parameter that the interface doesn't have."""
+        try:
+            return await self._call("GET", _asking(path))
+        except errors.InvalidBody:
+            return await self._call("GET", path)
 
     async def stop(self, request_id: str) -> None:
         """End a request now, by an edit (4.3)."""
@@ -176,6 +192,9 @@ class Client:
             response = await self._http.request(
                 method, path, content=content, headers={**kind, **(headers or {})}
             )
+        except UNSENT as error:
+            what = f"{type(error).__name__} at {method} {path}"
+            raise errors.NotReached(f"{what}: {error}".rstrip(": ")) from error
         except httpx.HTTPError as error:
             raise errors.Unreachable(f"{type(error).__name__} at {method} {path}") from error
         return _read(response)
@@ -186,9 +205,15 @@ def _path(request_id: str) -> str:
     return f"{PATH}/{quote(request_id, safe='')}"
 
 
+def _asking(path: str, **more: str) -> str:
+    return f"{path}?{urlencode({'limit': PAGE, **more})}"
+
+
 def _read(response: httpx.Response) -> Any:
     status = response.status_code
-    if status == httpx.codes.TOO_MANY_REQUESTS or status >= httpx.codes.INTERNAL_SERVER_ERROR:
+    if status == httpx.codes.TOO_MANY_REQUESTS:
+        raise errors.Throttled(f"the server answered {status}", _retry_after(response))
+    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
         raise errors.Overloaded(f"the server answered {status}", _retry_after(response))
     if response.is_redirect:
         raise errors.BadAnswer(f"the server redirects ({status}): check PAYMENTS_URL")
@@ -230,67 +255,28 @@ def _problems(info: Any) -> list[errors.FieldProblem]:
     ]
 
 
-def _retry_after(response: httpx.Response) -> float | None:
-    told = response.headers.get("Retry-After", "")
-    return float(told) if told.isascii() and told.isdigit() else None
+def _retry_after(response: httpx.Response) -> int | None:
+    """Seconds to wait; a date is meant by the server's own clock."""
+    sent = read_date(response.headers.get("Date"))
+    now = datetime.now(UTC).timestamp() if sent is None else sent
+    return read_retry_after(response.headers.get("Retry-After"), int(now * 1000)) or None
 
 
-def _answer(data: Any) -> Answer:
+def _readable(items: Sequence[Any], read: Callable[[Any], T], what: str) -> list[T]:
+    """Give what can be read; the rest keeps nobody from it."""
+    found = []
+    for item in items:
+        try:
+            found.append(read(item))
+        except errors.BadAnswer:
+            continue
+    if len(found) < len(items):
+        log.debug("items that nobody can read", of=what, number=len(items) - len(found))
+    return found
+
+
+def _is(item: Any, wanted: Callable[[Mapping[str, Any]], bool]) -> bool:
     try:
-        return Answer(
-            id=_text(data["id"]),
-            url=_text(data["paymentRequestUrl"]),
-            is_enabled=data.get("isEnabled") is not False,
-            total_units=_whole(data.get("totalUnits")),
-            remaining_units=_whole(data.get("remainingUnits")),
-            enabled_at=_time(data.get("enabledAt")),
-            expires_at=_time(data.get("expiresAt")),
-            listing_id=_listing(data),
-            reserved_units=_whole(data.get("reservedUnits")) or 0,
-        )
-    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        raise errors.BadAnswer("the answer is no payment request") from error
-
-
-def _readable(data: Any) -> Answer | None:
-    try:
-        return _answer(data)
-    except errors.BadAnswer:
-        return None
-
-
-def _is_of(data: Any, listing_id: str) -> bool:
-    """Whether an item is this listing's, however little else of it can be read."""
-    try:
-        return _listing(data) == listing_id
+        return wanted(item)
     except AttributeError:
         return False
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT or not value.isprintable():
-        raise TypeError(value)
-    return value
-
-
-def _whole(value: Any) -> int | None:
-    """A number of units; None also for one that nobody can mean."""
-    number = Decimal(-1 if value is None else value)
-    return int(number) if 0 <= number <= MOST_UNITS else None
-
-
-def _time(value: Any) -> int | None:
-    """Epoch ms of an ISO 8601 text or of Unix seconds (the interface shows both)."""
-    if value is None:
-        return None
-    if isinstance(value, int | Decimal):
-        return int(value * 1000)
-    moment = datetime.fromisoformat(value)
-    return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
-
-
-def _listing(data: Mapping[str, Any]) -> str | None:
-    webhook = (data.get("notifications") or {}).get("webhook") or {}
-    told = webhook.get("customParameters") or data.get("customParameters") or {}
-    value = told.get("listing")
-    return str(value) if value is not None else None

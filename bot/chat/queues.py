@@ -1,23 +1,52 @@
-"""The queues of the chat: what comes in, what is asked of the service, what goes out."""
+"""The queues of the chat: what comes in, what is asked of the service, what goes out.
+
+What goes out has a class, which says what goes first within a lane, and a rate:
+
+| call                           | lane               | class         | rate                      |
+|--------------------------------|--------------------|---------------|---------------------------|
+| sendMessage, sendPhoto         | the chat           | reply, alert  | the chat's, the bot's     |
+| editMessage…, pressed for      | the chat           | reply         | the chat's, the bot's     |
+| editMessage…, a card refreshed | the chat           | notice        | the chat's, the bot's     |
+| editMessage… shared inline     | the inline message | notice        | one chat's, the bot's     |
+| answerCallbackQuery            | the chat           | all alike     | none: one for each press  |
+| answerInlineQuery              | never queued       |               | none: at once or never    |
+
+Telegram names limits for messages only (core.telegram.org/bots/faq) and counts edits as it likes,
+so they count as messages here. The queue of answers is its own, so that a button never waits for
+what is being said.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat import alerts
 from bot.core.lanes import Pace, Queue
 
 if TYPE_CHECKING:
     from bot.core.rates import Rate
 
+INLINE = "inline:"
+"""What the lane of a message begins with that was posted inline: its id follows."""
+
 CHAT_BURST = 4
 """Messages that one chat takes at once before a second's pace holds (Telegram's limits)."""
+
+TOTAL_BURST = 2
+"""Messages at once in all, so that a claim that comes late costs no turn."""
 
 SEEN_FOR = 48 * 3600 * 1000
 """Milliseconds that handled updates are remembered; Telegram hands out none older than a day."""
 
 FAILED_FOR = 30 * 24 * 3600 * 1000
 """Milliseconds that messages which were given up can be looked at."""
+
+AGAIN = "again:"
+"""What the lanes of calls begin with that nobody waits for at a button."""
+
+MOST_AGAIN = 4
+"""Of them under way at once, so that a service that hangs leaves room for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,33 +60,41 @@ class Queues:
 
 
 def make_queues(total: Rate | None, chat: Rate | None, group: Rate | None) -> Queues:
-    """Give the queues at these rates; a lane of messages is a chat's id, negative for groups."""
+    """Give the queues at these rates; a lane of messages is a chat's id, negative for groups.
+
+    Payments that would have to wait for a rate are told together.
+    """
     alone = _pace(chat, CHAT_BURST)
-    together = _window(group)
+    together = _window(group, CHAT_BURST)
 
     def lane_pace(lane: str) -> Pace | None:
         return together if lane.startswith("-") else alone
 
     return Queues(
         updates=Queue("updates", lease=60_000, keep=True),
-        calls=Queue("calls", lease=60_000),
+        calls=Queue("calls", lease=60_000, group=_again, group_width=MOST_AGAIN),
         messages=Queue(
             "messages",
             lease=60_000,
-            pace=_pace(total, 1),
+            pace=_window(total, TOTAL_BURST),
             lane_pace=lane_pace,
+            gather=alerts.gather,
         ),
         answers=Queue("answers", lease=60_000, ordered=False, width=8),
     )
+
+
+def _again(lane: str) -> str | None:
+    return AGAIN if lane.startswith(AGAIN) else None
 
 
 def _pace(rate: Rate | None, burst: int) -> Pace | None:
     return Pace(-(-rate.seconds * 1000 // rate.count), burst) if rate else None
 
 
-def _window(rate: Rate | None) -> Pace | None:
+def _window(rate: Rate | None, most: int) -> Pace | None:
     """Give a pace that, its burst included, keeps to `count` in every window of `seconds`."""
     if rate is None:
         return None
-    burst = min(CHAT_BURST, rate.count)
+    burst = min(most, rate.count)
     return Pace(-(-rate.seconds * 1000 // (rate.count - burst + 1)), burst)

@@ -24,15 +24,16 @@ from telegram.error import (
     TelegramError,
 )
 
-from bot.chat import store
+from bot.chat import alerts, store
 from bot.chat.cards import possibly_repeated
+from bot.chat.queues import INLINE
 from bot.chat.refusals import told
 from bot.chat.replies import CAPTION_LIMIT, TEXT_LIMIT, shown_units
 from bot.chat.transport import accepted
 from bot.core import lanes, outbox, qr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from bot.chat.queues import Queues
     from bot.core.db import Database, Transaction
@@ -59,6 +60,11 @@ POINTLESS = (
     "message can't be deleted",
 )
 """Telegram's answers after which nothing is left to do."""
+
+NEW = frozenset(["sendMessage", "sendPhoto"])
+"""Methods that make a message: the others, done twice, are done once."""
+
+NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 TOO_MANY = "too many requests"
 """A 429 that does not say how long to wait is a refusal all the same."""
@@ -96,6 +102,8 @@ def verdict(error: TelegramError, attempts: int) -> Verdict:
             found = Verdict(Fate.HELD, "Telegram asks to wait", _milliseconds(error))
         case ChatMigrated():
             found = Verdict(Fate.MOVED, "the group became a supergroup", error.new_chat_id)
+        case Forbidden() if attempts == 1:  # let in since, that update may have come before this
+            found = Verdict(Fate.AGAIN, error.message, wait)
         case Forbidden():
             found = Verdict(Fate.PAUSED, error.message)
         case InvalidToken() if "not found" in error.message.lower():
@@ -172,22 +180,22 @@ class Sender:
             if not accepted():
                 await self._refused(queue, message, TelegramError(f"unreadable answer: {error!r}"))
                 return
-            log.warning("telegram's answer can't be read", method=message.body["method"])
+            log.warning("telegram's answer can't be read", method=_written(message)["method"])
             await self._done(queue, message)
         else:
             await self._done(queue, message)
 
     async def _done(self, queue: Queue, message: Message) -> None:
         now = self._now()
-        await self._db.transaction(lambda tx: outbox.done(tx, queue, message, now))
+        await self._db.insist(lambda tx: outbox.done(tx, queue, message, now))
 
     async def _refused(self, queue: Queue, message: Message, error: TelegramError) -> None:
         outcome = verdict(error, message.attempts)
         log.warning(
-            "telegram refused", method=message.body["method"], chat=message.lane,
+            "telegram refused", method=_written(message)["method"], chat=message.lane,
             fate=outcome.fate.name.lower(), reason=outcome.note,
         )  # fmt: skip
-        await self._db.transaction(lambda tx: self._settle(tx, queue, message, outcome))
+        await self._db.insist(lambda tx: self._settle(tx, queue, message, outcome))
 
     def _settle(self, tx: Transaction, queue: Queue, message: Message, outcome: Verdict) -> None:
         now = self._now()
@@ -223,45 +231,44 @@ class Sender:
         lanes.pause(tx, queue, message.lane, why)
 
     async def _call(self, message: Message) -> None:
-        body = message.body
+        body = _written(message)
         method: str = body["method"]
         if method == "answerCallbackQuery":
             await self._bot.answer_callback_query(**body["args"])
             return
         args = (
-            _marked(body)
-            if message.uncertain and "message_id" not in body["args"]
-            else body["args"]
+            body["args"]
+            if message.lane.startswith(INLINE)
+            else {"chat_id": int(message.lane), **body["args"]}
         )
-        await self._write(method, int(message.lane), args, body.get("qr"))
+        await self._write(method, args, body.get("qr"))
 
-    async def _write(
-        self, method: str, chat_id: int, args: dict[str, Any], code: str | None
-    ) -> None:
-        bot = self._bot
+    async def _write(self, method: str, args: dict[str, Any], code: str | None) -> None:
+        bot, html = self._bot, ParseMode.HTML
         match method:
             case "sendMessage":
-                await bot.send_message(
-                    chat_id=chat_id, **args, parse_mode=ParseMode.HTML,
-                    link_preview_options=LinkPreviewOptions(is_disabled=True),
-                )  # fmt: skip
+                await bot.send_message(**args, parse_mode=html, link_preview_options=NO_PREVIEW)
             case "sendPhoto":
                 photo = InputFile(qr.png(code or ""), filename="qr.png")
-                await bot.send_photo(
-                    chat_id=chat_id, photo=photo, **args, parse_mode=ParseMode.HTML
-                )
+                await bot.send_photo(photo=photo, **args, parse_mode=html)
             case "editMessageText":
                 await bot.edit_message_text(
-                    chat_id=chat_id, **args, parse_mode=ParseMode.HTML,
-                    link_preview_options=LinkPreviewOptions(is_disabled=True),
-                )  # fmt: skip
+                    **args, parse_mode=html, link_preview_options=NO_PREVIEW
+                )
             case "editMessageCaption":
-                await bot.edit_message_caption(chat_id=chat_id, **args, parse_mode=ParseMode.HTML)
+                await bot.edit_message_caption(**args, parse_mode=html)
             case _:
                 raise ValueError(method)
 
 
-def _marked(body: dict[str, Any]) -> dict[str, Any]:
+def _written(message: Message) -> Mapping[str, Any]:
+    """Give the call that a message is; one that may be a repetition says so."""
+    body = alerts.worded(message.body)
+    repeated = message.uncertain and body["method"] in NEW
+    return {**body, "args": _marked(body)} if repeated else body
+
+
+def _marked(body: Mapping[str, Any]) -> dict[str, Any]:
     """Say on a message that comes again because its answer was lost that it may be a second."""
     field, limit = ("caption", CAPTION_LIMIT) if "caption" in body["args"] else ("text", TEXT_LIMIT)
     text = possibly_repeated(body["args"][field], body["language"])

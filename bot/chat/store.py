@@ -8,16 +8,23 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.client import Answer
+from bot.chat.answers import Answer
 from bot.chat.conversation import Draft, Seller, Wish
 from bot.core import exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.core.db import Row, Transaction
+    from bot.core.db import Database, Row, Transaction
 
 CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
+
+UNNAMED = "unnamed:"
+"""What the transaction of a payment begins with that only the units told; no server's does."""
+
+TOLD, FOUND, IN_DOUBT = 0, 1, 2
+"""How we know of a payment: by its webhook, by looking, or by a webhook that came when one had been
+found by its units alone, so that nobody can say whether it is that one."""
 
 SELECT_LISTING = (
     "SELECT listings.*, (SELECT COUNT(*) FROM received_payments"
@@ -42,6 +49,12 @@ class Listing:
     answer: Answer | None
     paid_count: int
     created_at: int
+
+    @property
+    def left(self) -> int | None:
+        """What is left of a drop, counted from the payments told; None for the other kinds."""
+        units = self.wish.units
+        return None if units is None else max(0, units - self.paid_count)
 
 
 def short_id(length: int) -> str:
@@ -164,6 +177,31 @@ def listings(tx: Transaction, seller_id: int) -> list[Listing]:
     return [_listing(row) for row in rows]
 
 
+async def listings_by_id(db: Database, ids: Sequence[str]) -> dict[str, Listing]:
+    """Give the listings among these ids, beside the writer, in whatever state."""
+    among, params = _among(ids)
+    rows = await db.query(f"{SELECT_LISTING} WHERE id IN {among}", **params)
+    return {row["id"]: _listing(row) for row in rows}
+
+
+async def known_transactions(db: Database, request_id: str, ids: Sequence[str]) -> set[str]:
+    """Give those of a request's transactions that were told, beside the writer."""
+    among, params = _among(ids)
+    rows = await db.query(
+        "SELECT transaction_id FROM received_payments"  # noqa: S608 - our own names
+        f" WHERE request_id = :request AND transaction_id IN {among}",
+        request=request_id,
+        **params,
+    )
+    return {row["transaction_id"] for row in rows}
+
+
+def _among(ids: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Give the list of an IN with its parameters; none at all is a list that nothing is in."""
+    params = {f"id{number}": each for number, each in enumerate(ids)}
+    return f"({', '.join(f':{name}' for name in params) or 'NULL'})", params
+
+
 def set_state(tx: Transaction, listing_id: str, state: str) -> None:
     """Note what became of a listing."""
     tx.execute("UPDATE listings SET state = :state WHERE id = :id", id=listing_id, state=state)
@@ -189,7 +227,7 @@ class Payment:
     """A payment as its webhook told it; `amount` in minor units of `currency`.
 
     `oversold`: it came when no unit was left, so that the seller owes it back. `reserved_units`
-    were being paid for by others.
+    were being paid for by others. `found`: no webhook told it, it was found by looking.
     """
 
     request_id: str
@@ -199,6 +237,16 @@ class Payment:
     payer: dict[str, Any]
     oversold: bool = False
     reserved_units: int = 0
+    found: bool = False
+
+
+def paid_requests(tx: Transaction, listing_id: str) -> set[str]:
+    """Give the ids of the requests of which payments were told for this listing."""
+    rows = tx.query(
+        "SELECT DISTINCT request_id FROM received_payments WHERE listing_id = :listing",
+        listing=listing_id,
+    )
+    return {str(row["request_id"]) for row in rows}
 
 
 def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) -> bool:
@@ -206,9 +254,10 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
     return bool(
         tx.execute(
             "INSERT INTO received_payments"
-            " (request_id, transaction_id, listing_id, amount, currency, body, oversold,"
+            " (request_id, transaction_id, listing_id, amount, currency, body, oversold, found,"
             " received_at)"
-            " VALUES (:request, :transaction, :listing, :amount, :currency, :body, :oversold, :now)"
+            " VALUES (:request, :transaction, :listing, :amount, :currency, :body, :oversold,"
+            " :found, :now)"
             " ON CONFLICT (request_id, transaction_id) DO NOTHING",
             request=payment.request_id,
             transaction=payment.transaction_id,
@@ -217,9 +266,59 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
             currency=payment.currency,
             body=exact.dumps(payment.payer),
             oversold=int(payment.oversold),
+            found=FOUND if payment.found else TOLD,
             now=now,
         )
     )
+
+
+def explain_payment(tx: Transaction, listing_id: str, payment: Payment, since: int) -> bool:
+    """Give a payment that was found by its units alone the transaction that it turns out to be.
+
+    False where this transaction is known, or none was found from `since` (epoch ms) on.
+    """
+    return bool(
+        tx.execute(
+            "UPDATE received_payments SET transaction_id = :transaction, amount = :amount,"
+            " currency = :currency, body = :body, found = :found"
+            " WHERE request_id = :request AND transaction_id ="
+            " (SELECT MIN(transaction_id) FROM received_payments WHERE request_id = :request"
+            " AND listing_id = :listing AND transaction_id LIKE :unnamed"
+            " AND received_at >= :since)"
+            " AND NOT EXISTS (SELECT 1 FROM received_payments"
+            " WHERE request_id = :request AND transaction_id = :transaction)",
+            request=payment.request_id,
+            listing=listing_id,
+            transaction=payment.transaction_id,
+            unnamed=f"{UNNAMED}%",
+            since=since,
+            found=FOUND if payment.found else IN_DOUBT,
+            amount=payment.amount,
+            currency=payment.currency,
+            body=exact.dumps(payment.payer),
+        )
+    )
+
+
+def doubt_payments(tx: Transaction, listing_id: str, most: int) -> list[int]:
+    """Settle that payments which explained others were new: when those others had been found.
+
+    At most `most` of them, whose place is free again then.
+    """
+    rows = tx.query(
+        "UPDATE received_payments SET found = 0 WHERE listing_id = :listing AND transaction_id IN"
+        " (SELECT transaction_id FROM received_payments WHERE listing_id = :listing"
+        " AND found = :in_doubt ORDER BY received_at LIMIT :most) RETURNING received_at",
+        listing=listing_id,
+        in_doubt=IN_DOUBT,
+        most=most,
+    )
+    return [int(row["received_at"]) for row in rows]
+
+
+def unnamed() -> str:
+    """Give a transaction id for a payment of which no more is known than that it was made."""
+    return f"{UNNAMED}{short_id(16)}"
 
 
 def find_listings(

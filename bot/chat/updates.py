@@ -26,6 +26,7 @@ from bot.core.errors import (
     Overloaded,
     PeerError,
     Refused,
+    StorageError,
     Unauthorized,
     Unreachable,
 )
@@ -128,6 +129,9 @@ class Poller:
                 if isinstance(error, Overloaded) and error.retry_after:
                     wait = error.retry_after
                 log.warning("no updates from telegram", reason=str(error), again_in=wait)
+            except StorageError as error:  # the database has its own line in the log
+                wait, failures = BACKOFF[0], 0
+                log.debug("updates not stored, so not confirmed", reason=str(error))
             except Exception:
                 log.exception("updates not stored, so not confirmed", again_in=wait)
             await self._sleep(wait)

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from bot.chat import conversation, store
-from bot.chat.cards import Card, alert, delete_question, list_page
-from bot.chat.cards import Payment as PaymentCard
+from bot.chat.cards import Card, delete_question, list_page
 from bot.chat.conversation import Pressed, Said
 from bot.chat.handlers import Moved, Spoke, Tapped, answered, changed, read, said
+from bot.chat.ledger import Ledger
 from bot.chat.replies import Reply
 from bot.core import lanes, outbox
-from bot.core.errors import Unreadable
+from bot.core.errors import StorageError, Unreadable
 from bot.core.texts import choose, t
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.chat.client import Answer
     from bot.chat.conversation import Draft, Outcome, Seller
     from bot.chat.handlers import Event, Person
     from bot.chat.queues import Queues
@@ -36,6 +35,9 @@ log = structlog.get_logger()
 
 TRIES = 3
 """How often an update may fail before it is set aside."""
+
+CRASHES = 10
+"""Tries after which an update is set aside that lets no try end: it may be what ends us."""
 
 PAGE = 8
 """Requests on one page of the list."""
@@ -83,9 +85,15 @@ class Chat:
 
         One that can't be read at all is set aside at once: nobody knows what was asked.
         """
+        if message.attempts > CRASHES:
+            log.error("update set aside", id=message.id, reason="no try came to an end")
+            await self._db.transaction(lambda tx: self._set_aside(tx, message, "never ended"))
+            return
         try:
             event = read(message.body, self._bot_name())
             await self._db.transaction(lambda tx: self._take(tx, message, event))
+        except StorageError:
+            raise  # no fault of the update
         except Unreadable as error:
             note = f"can't be read: {error}"
             log.warning("update set aside", id=message.id, reason=note)
@@ -94,7 +102,9 @@ class Chat:
             if message.attempts < TRIES:
                 raise
             log.exception("update set aside", id=message.id)
-            await self._db.transaction(lambda tx: self._set_aside(tx, message))
+            await self._db.transaction(
+                lambda tx: self._set_aside(tx, message, "failed three times")
+            )
 
     async def record_payment(
         self, listing: Listing, payment: store.Payment, left: int | None
@@ -103,13 +113,28 @@ class Chat:
 
         `left` is what remains of a drop as the webhook told it, None where it didn't.
         """
-        return await self._db.transaction(lambda tx: self._record(tx, listing.id, payment, left))
+        return await self._db.transaction(
+            lambda tx: self._ledger(tx).record(listing.id, payment, left)
+        )
+
+    async def record_missing(self, listing_id: str, known: int, missing: int) -> int:
+        """Record payments of which only the units that are gone tell; how many.
+
+        None are, unless as many as `known` have been told until now. When their webhooks come
+        after all, they are told as possibly repeated and counted once.
+        """
+        return await self._db.transaction(
+            lambda tx: self._ledger(tx).miss(listing_id, known, missing)
+        )
 
     async def search(self, seller_id: int, text: str) -> list[Card]:
         """Give the cards of the seller's requests that can be shared and fit `text`."""
         now = self._now()
         found = await self._db.transaction(lambda tx: store.find_listings(tx, seller_id, text))
         return [card_of(listing, now) for listing in found]
+
+    def _ledger(self, tx: Transaction) -> Ledger:
+        return Ledger(tx, self._queues, self._now())
 
     def _take(self, tx: Transaction, message: Message, event: Event | None) -> None:
         match event:
@@ -245,31 +270,8 @@ class Chat:
         shown = [card_of(item, turn.now) for item in found[page * PAGE : (page + 1) * PAGE]]
         return list_page(shown, page, pages, turn.seller.language)
 
-    def _record(
-        self, tx: Transaction, listing_id: str, payment: store.Payment, left: int | None
-    ) -> bool:
-        now = self._now()
-        if not store.add_payment(tx, listing_id, payment, now):
-            return False
-        listing = store.listing(tx, listing_id)
-        if listing is None:
-            raise ValueError(f"listing {listing_id} is gone")
-        left = _left(listing) if left is None else left
-        if listing.answer is not None and left is not None:
-            store.set_answer(tx, listing_id, _told(listing.answer, left, payment.reserved_units))
-        language = store.language_of(tx, listing.seller_id) or choose(None)
-        wish = listing.wish
-        card = PaymentCard(
-            listing_id, wish.kind, wish.name, payment.amount, payment.currency,
-            payment.payer, left, wish.units, payment.reserved_units,
-            payment.oversold,
-        )  # fmt: skip
-        body = said(alert(card, language), language)
-        self._put(tx, listing.chat_id, body, lanes.ALERT)
-        return True
-
-    def _set_aside(self, tx: Transaction, message: Message) -> None:
-        self._bury(tx, message, "failed three times")
+    def _set_aside(self, tx: Transaction, message: Message, why: str) -> None:
+        self._bury(tx, message, why)
         language = choose(None)
         if message.lane != "0":
             self._put(tx, int(message.lane), said(Reply(t(language, "update-failed")), language))
@@ -317,7 +319,7 @@ def card_of(listing: Listing, now: int) -> Card:
         amount=wish.amount,
         currency=wish.currency,
         total_units=wish.units,
-        remaining_units=_left(listing) if answer is None or answer.remaining_units is None
+        remaining_units=listing.left if answer is None or answer.remaining_units is None
         else answer.remaining_units,
         paid_count=listing.paid_count,
         status=status_of(listing, now),
@@ -340,21 +342,3 @@ def status_of(listing: Listing, now: int) -> str:
     if answer and answer.enabled_at is not None and answer.enabled_at > now:
         return "scheduled"
     return "active"
-
-
-def _told(answer: Answer, left: int, reserved: int) -> Answer:
-    """Give the answer with a webhook's word of what is left, unless that is older than it.
-
-    Each payment makes less of what remains and is reserved together; what lapses only changes
-    sides. So the lower sum is the newer word, in whatever order they come.
-    """
-    known = answer.remaining_units
-    if known is not None and left + reserved > known + answer.reserved_units:
-        return answer
-    return answer.with_left(left, reserved)
-
-
-def _left(listing: Listing) -> int | None:
-    """What is left of a drop, counted from the payments told; None for the other kinds."""
-    units = listing.wish.units
-    return None if units is None else max(0, units - listing.paid_count)

@@ -1,9 +1,9 @@
 """The database: one writer, a few readers, plain SQL.
 
 Work that belongs together is a function of a `Transaction`; the one writer runs
-it inside BEGIN IMMEDIATE, so it commits whole or not at all, and no other
-process can slip between its reads and its writes. Statements take named
-parameters (`:name`) and stay portable between SQLite and PostgreSQL.
+it (see core/writer.py), so it commits whole or not at all, and no other process
+can slip between its reads and its writes. Statements take named parameters
+(`:name`) and stay portable between SQLite and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -12,64 +12,33 @@ import asyncio
 import sqlite3
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from sqlite_utils import Database as SqliteUtils
 
 from bot.core import schema
 from bot.core.errors import ConfigProblem, StorageError
+from bot.core.health import Health
+from bot.core.writer import Row, Transaction, Writer, told_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable
 
     from bot.core.schema import Step
 
+__all__ = ["Database", "Row", "Transaction", "open_database", "sqlite_path"]
+
 T = TypeVar("T")
-Row = dict[str, Any]
 
-BUSY_TIMEOUT_SECONDS = 10
 READERS = 2
-TROUBLE = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-}
-"""SQLite's primary result codes that are no fault of ours (sqlite.org/rescode.html)."""
+INSIST_SECONDS = 0.5
+"""Seconds between tries of what has to be written down."""
 
-
-class Transaction:
-    """One transaction under way; valid only inside the function it was given to."""
-
-    def __init__(self, db: SqliteUtils) -> None:
-        self._conn = db.conn
-        self.woken: set[str] = set()
-
-    def query(self, sql: str, **params: object) -> list[Row]:
-        """All rows of a SELECT or of a statement with RETURNING, as dicts."""
-        with closing(self._conn.execute(sql, params)) as cursor:
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor]
-
-    def one(self, sql: str, **params: object) -> Row | None:
-        """Give the first row, or None."""
-        rows = self.query(sql, **params)
-        return rows[0] if rows else None
-
-    def execute(self, sql: str, **params: object) -> int:
-        """Run a statement; the number of rows that it changed."""
-        with closing(self._conn.execute(sql, params)) as cursor:
-            return cursor.rowcount
-
-    def wake(self, topic: str) -> None:
-        """Wake who listens to `topic` once this transaction is committed."""
-        self.woken.add(topic)
+WRITE = "UPDATE migrations SET number = number WHERE number = 1"
+"""Changes nothing, and yet reaches the disk when it is committed."""
 
 
 class Database:
@@ -78,16 +47,39 @@ class Database:
     def __init__(self, path: str) -> None:
         self.path = path
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
+        self.health = Health("database not usable", "database usable again")
+        self._writer = Writer(path, _connect(path), self.health)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="db-reader")
-        self._write = self._writer.submit(_connect, path).result()
         self._idle = [_connect(path) for _ in range(READERS)]
         self._listeners: dict[str, list[asyncio.Event]] = defaultdict(list)
 
     async def transaction(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work` as one durable transaction; whatever it raises undoes it all."""
+        """Run `work` as one durable transaction; whatever it raises undoes it all.
+
+        Raises StorageError where the machine does not let us, then nothing is stored.
+        """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._writer, self._commit, loop, work)
+
+        def wake(topics: Iterable[str]) -> None:
+            """From the writer, so that it happens though nobody should wait for the result."""
+            loop.call_soon_threadsafe(self._wake_all, topics)
+
+        return await asyncio.wrap_future(self._writer.submit(work, wake))
+
+    async def probe(self) -> None:
+        """See whether something can be stored, by storing it. Raises StorageError where not."""
+        await self.transaction(_write)
+
+    async def insist(self, work: Callable[[Transaction], T]) -> T:
+        """As `transaction`, but wait out a database that can't be used: for what came of a call.
+
+        Who gives up here forgets it, and the call would be made again.
+        """
+        while True:
+            try:
+                return await self.transaction(work)
+            except StorageError:
+                await asyncio.sleep(INSIST_SECONDS)
 
     async def query(self, sql: str, **params: object) -> list[Row]:
         """All rows of a SELECT, read beside the writer."""
@@ -110,6 +102,10 @@ class Database:
         for event in self._listeners[topic]:
             event.set()
 
+    def _wake_all(self, topics: Iterable[str]) -> None:
+        for topic in topics:
+            self.wake(topic)
+
     def migrate(self) -> None:
         """Bring the schema to this version; safe beside another process that does it too."""
         for number, steps in enumerate(schema.MIGRATIONS, start=1):
@@ -117,33 +113,31 @@ class Database:
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """`transaction` for code without an event loop: the commands, the start."""
-        return self._writer.submit(_run, self._write, work).result()[0]
+        return self._writer.submit(work).result()
 
     def close(self) -> None:
-        """Let what is under way finish, then close every connection."""
-        self._writer.shutdown(wait=True)
+        """Let what is under way finish, then close every connection; wait for nobody's lock."""
+        self._writer.close()
         self._readers.shutdown(wait=True)
-        for db in (self._write, *self._idle):
+        for db in self._idle:
             db.conn.close()
-
-    def _commit(self, loop: asyncio.AbstractEventLoop, work: Callable[[Transaction], T]) -> T:
-        """Wake from here, so that it happens though nobody should wait for the result any more."""
-        result, woken = _run(self._write, work)
-        for topic in woken:
-            loop.call_soon_threadsafe(self.wake, topic)
-        return result
 
     def _select(self, sql: str, params: dict[str, object]) -> list[Row]:
         db = self._idle.pop()
         try:
-            with _told_apart():
+            with told_apart():
                 return Transaction(db).query(sql, **params)
+        except StorageError as error:
+            self.health.failed(str(error))
+            raise
         finally:
             self._idle.append(db)
 
 
-def open_database(url: str) -> Database:
+def open_database(url: str, *, writing: bool = False) -> Database:
     """Open the database of `DATABASE_URL` and bring its schema up to date.
+
+    Who is going to be `writing` all the time is told at once where nothing can be written.
 
     Raises ConfigProblem where the URL is none of ours or the file can't be used.
     """
@@ -154,6 +148,8 @@ def open_database(url: str) -> Database:
         raise _unusable(url, error) from error
     try:
         database.migrate()
+        if writing:
+            database.run(_write)
     except (sqlite3.Error, StorageError) as error:
         database.close()
         raise _unusable(url, error) from error
@@ -176,9 +172,7 @@ def _unusable(url: str, error: Exception) -> ConfigProblem:
 
 
 def _connect(path: str) -> SqliteUtils:
-    conn = sqlite3.connect(
-        path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
-    )
+    conn = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         conn.execute("PRAGMA journal_mode=WAL")
         conn.execute("PRAGMA synchronous=FULL")
@@ -189,29 +183,8 @@ def _connect(path: str) -> SqliteUtils:
     return SqliteUtils(conn)
 
 
-def _run(db: SqliteUtils, work: Callable[[Transaction], T]) -> tuple[T, set[str]]:
-    tx = Transaction(db)
-    with _told_apart():
-        db.conn.execute("BEGIN IMMEDIATE")
-        try:
-            result = work(tx)
-            db.conn.execute("COMMIT")
-        except BaseException:
-            if db.conn.in_transaction:
-                db.conn.execute("ROLLBACK")
-            raise
-    return result, tx.woken
-
-
-@contextmanager
-def _told_apart() -> Iterator[None]:
-    """Raise StorageError for what is the machine's trouble; the rest is a bug and stays one."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF in TROUBLE:
-            raise StorageError(str(error)) from error
-        raise
+def _write(tx: Transaction) -> None:
+    tx.execute(WRITE)
 
 
 def _migrate(tx: Transaction, number: int, steps: tuple[Step, ...]) -> None:

@@ -24,7 +24,9 @@ BotError
 │   └── RateLimited            429 rateLimited
 └── PeerError              the other server
     ├── Unreachable            no connection, or no answer in time
+    │   └── NotReached             no connection: it has not heard of what was asked
     ├── Overloaded             429 or 5xx: later it may work
+    │   └── Throttled              429: it did nothing of what was asked
     └── BadAnswer              an answer that the interface doesn't know
 """
 
@@ -211,12 +213,20 @@ class Unreachable(PeerError):
     """No connection, or no answer in time: whether it was done is not known."""
 
 
+class NotReached(Unreachable):
+    """No connection, so nothing of what was asked has arrived."""
+
+
 class Overloaded(PeerError):
     """429 or 5xx; `retry_after` in seconds where the peer said so."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class Throttled(Overloaded):
+    """429, so nothing of what was asked was done."""
 
 
 class BadAnswer(PeerError):

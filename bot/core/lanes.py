@@ -7,10 +7,10 @@ restart and a claim reads only lanes that have something to go.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from bot.core.db import Row, Transaction
 
@@ -20,9 +20,13 @@ WHOLE_QUEUE = "*"
 REPLY, ALERT, NOTICE = PRIORITIES = (0, 1, 2)
 """Priority classes: who waits for an answer, money that came in, everything else."""
 
-HEAD = (
-    "SELECT id, due_at FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND state = 'waiting' AND priority = :priority ORDER BY id LIMIT 1"
+HEAD_OF_CLASS = (
+    "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND state = 'waiting' AND priority = {0} ORDER BY id LIMIT 1) AS class{0}"
+)
+OF_CLASS = (
+    "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND state = 'waiting' AND priority = {0} ORDER BY id LIMIT 1) AS class{0}"
 )
 FIRST_DUE = (
     "SELECT priority, due_at FROM outbox WHERE queue = :queue AND lane = :lane"
@@ -35,8 +39,35 @@ OF_CLASS = (
 )
 # A part for each priority, for within one the index ends where the time does.
 OPEN = " UNION ALL ".join(OF_CLASS.format(priority) for priority in PRIORITIES)
+BUSY = "(SELECT COUNT(*) FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased')"
+WAITING = "FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
+OF_LANE = "arrival_at, held_until FROM (SELECT 1) AS it LEFT JOIN lanes"
+STATE = (
+    f"SELECT {BUSY} AS busy, "
+    + ", ".join(
+        f"(SELECT due_at {WAITING} AND priority = {priority} ORDER BY id LIMIT 1) AS due_{priority}"
+        for priority in PRIORITIES
+    )
+    + f", {OF_LANE} ON queue = :queue AND lane = :lane"
+)
+STATE_ANYHOW = (
+    f"SELECT {BUSY} AS busy, (SELECT due_at {WAITING} ORDER BY due_at, id LIMIT 1) AS due,"
+    f" (SELECT priority {WAITING} ORDER BY due_at, id LIMIT 1) AS class,"
+    f" {OF_LANE} ON queue = :queue AND lane = :lane"
+)
+"""All that `reopen` asks in one statement: each costs a turn of the interpreter's lock."""
+
+REOPEN = (
+    "INSERT INTO lanes (queue, lane, open_at, priority) VALUES (:queue, :lane, :open_at, :priority)"
+    " ON CONFLICT (queue, lane) DO UPDATE SET open_at = excluded.open_at,"
+    " priority = excluded.priority, waits_for = NULL"
+)
+HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in PRIORITIES)
 OPEN_LANES = f"{OPEN} ORDER BY priority, open_at LIMIT :most"
 NEXT_OPEN = f"{OPEN} ORDER BY open_at LIMIT 1"
+
+SECOND = 1_000
+"""In milliseconds."""
 
 FOREVER = 2**63 - 1
 """Later than every time, as BIGINT columns go."""
@@ -66,6 +97,9 @@ class Pace:
         return arrival_at if arrival_at <= now + self.burst * self.interval else now
 
 
+Gather: TypeAlias = "Callable[[Iterable[Mapping[str, Any]]], tuple[int, dict[str, Any]] | None]"
+
+
 @dataclass(frozen=True, slots=True)
 class Queue:
     """A queue's policy; times in milliseconds.
@@ -74,7 +108,9 @@ class Queue:
     priority go. `width`: messages of a lane under way at once, unless
     `lane_width` knows another for it. Lanes of which `group` says the same have no more than
     `group_width` under way together; those of which it says None are in no group.
-    Settled messages are dropped unless `keep` says that somebody looks at them.
+    Settled messages are dropped unless `keep` says that somebody looks at them. `gather` makes one
+    body of as many as it can of those that would have to wait, from the first on: how many, and
+    the body, or None.
     """
 
     name: str
@@ -87,6 +123,7 @@ class Queue:
     lane_width: Callable[[str], int | None] = field(default=lambda _lane: None)
     group: Callable[[str], str | None] | None = None
     group_width: int = 32
+    gather: Gather | None = None
 
     def room(self, lane: str) -> int:
         """How many messages of this lane may be under way at once."""
@@ -148,6 +185,11 @@ def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[str]:
     return [row["lane"] for row in tx.query(OPEN_LANES, queue=queue.name, by=now, most=most)]
 
 
+def is_paced(tx: Transaction, queue: Queue, now: int) -> bool:
+    """Whether the pace of the whole queue lets nothing go now, from whichever lane."""
+    return _paced(tx, queue, now) > now
+
+
 def take_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
     paces = [(WHOLE_QUEUE, queue.pace), (lane, queue.lane_pace(lane))]
     turns = [
@@ -158,14 +200,28 @@ def take_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
     if len(turns) < sum(pace is not None for _, pace in paces):
         return False
     for name, arrival_at in turns:
-        _ensure_lane(tx, queue, name)
         tx.execute(
-            "UPDATE lanes SET arrival_at = :at WHERE queue = :queue AND lane = :lane",
+            "INSERT INTO lanes (queue, lane, arrival_at) VALUES (:queue, :lane, :at)"
+            " ON CONFLICT (queue, lane) DO UPDATE SET arrival_at = excluded.arrival_at",
             queue=queue.name,
             lane=name,
             at=arrival_at,
         )
     return True
+
+
+def is_pressed(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
+    """Whether this lane's next message has to wait for a pace: its own, or that of the queue.
+
+    For the queue's where more lanes are open than it may serve within a second.
+    """
+    own = queue.lane_pace(lane)
+    if own and own.next_at(own.sensible(_arrival(tx, queue, lane), now)) > now:
+        return True
+    if queue.pace is None:
+        return False
+    served = max(1, SECOND // queue.pace.interval)
+    return len(open_lanes(tx, queue, now, served + 1)) > served
 
 
 def _arrival(tx: Transaction, queue: Queue, lane: str) -> int:
@@ -200,71 +256,28 @@ def heads(tx: Transaction, queue: Queue, lane: str) -> list[Row]:
 
     Classes don't wait for each other: a reply that can't be sent holds up no alert.
     """
-    found = (
-        (priority, tx.one(HEAD, queue=queue.name, lane=lane, priority=priority))
-        for priority in PRIORITIES
-    )
-    return [{**row, "priority": priority} for priority, row in found if row]
-
-
-def set_right(tx: Transaction, queue: Queue, now: int) -> None:
-    """After a start: let nothing wait for a time that only a clock that ran ahead has seen.
-
-    A delay that was meant stays, counted from now.
-    """
-    tx.execute(
-        "UPDATE outbox SET due_at = :now + (due_at - created_at), created_at = :now"
-        " WHERE queue = :queue AND state = 'waiting' AND created_at > :now",
-        queue=queue.name,
-        now=now,
-    )
-    rows = tx.query(
-        "SELECT lane, arrival_at FROM lanes"
-        " WHERE queue = :queue AND (arrival_at > :now OR open_at > :now)",
-        queue=queue.name,
-        now=now,
-    )
-    for row in rows:
-        pace = queue.pace if row["lane"] == WHOLE_QUEUE else queue.lane_pace(row["lane"])
-        tx.execute(
-            "UPDATE lanes SET arrival_at = :at WHERE queue = :queue AND lane = :lane",
-            queue=queue.name,
-            lane=row["lane"],
-            at=pace.sensible(row["arrival_at"], now) if pace else 0,
-        )
-        reopen(tx, queue, row["lane"])
+    return tx.query(HEADS, queue=queue.name, lane=lane)
 
 
 def reopen(tx: Transaction, queue: Queue, lane: str) -> None:
     """Write down anew when this lane may be claimed from, and how urgently."""
-    _ensure_lane(tx, queue, lane)
-    head = None
-    if under_way(tx, queue, lane) < queue.room(lane):
-        head = _first(tx, queue, lane)
-    state = tx.one(
-        "SELECT arrival_at, held_until FROM lanes WHERE queue = :queue AND lane = :lane",
-        queue=queue.name,
-        lane=lane,
-    )
-    pace = queue.lane_pace(lane)
-    open_at = None
-    if head and state:
-        paced = pace.next_at(state["arrival_at"]) if pace else 0
-        open_at = max(head["due_at"], state["held_until"], paced)
-    tx.execute(
-        "UPDATE lanes SET open_at = :open_at, priority = :priority, waits_for = NULL"
-        " WHERE queue = :queue AND lane = :lane",
-        queue=queue.name,
-        lane=lane,
-        open_at=open_at,
-        priority=head["priority"] if head else None,
-    )
+    state = tx.query(STATE if queue.ordered else STATE_ANYHOW, queue=queue.name, lane=lane)[0]
+    open_at = priority = None
+    due = _first_due(state) if state["busy"] < queue.room(lane) else None
+    if due is not None:
+        due_at, priority = due
+        pace = queue.lane_pace(lane)
+        paced = pace.next_at(state["arrival_at"] or 0) if pace else 0
+        open_at = max(due_at, state["held_until"] or 0, paced)
+    tx.execute(REOPEN, queue=queue.name, lane=lane, open_at=open_at, priority=priority)
 
 
-def _first(tx: Transaction, queue: Queue, lane: str) -> Row | None:
-    if queue.ordered:
-        return min(heads(tx, queue, lane), key=lambda row: row["due_at"], default=None)
-    return tx.one(FIRST_DUE, queue=queue.name, lane=lane)
+def _first_due(state: Row) -> tuple[int, int] | None:
+    """Give what is due first of what waits in a lane: when, and of which class."""
+    if "class" in state:
+        return None if state["class"] is None else (state["due"], state["class"])
+    classes = ((state[f"due_{priority}"], priority) for priority in PRIORITIES)
+    return min((due for due in classes if due[0] is not None), default=None)
 
 
 def sweep(tx: Transaction, queue: Queue, now: int) -> int:

@@ -24,6 +24,8 @@ from prometheus_client import (
     generate_latest,
 )
 
+from bot.core.errors import StorageError
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
@@ -31,15 +33,17 @@ if TYPE_CHECKING:
 
     from bot.core.db import Database
 
-log = structlog.get_logger()
-
 HIDDEN = "[hidden]"
 TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
 """What looks like a bot token or a signing secret is hidden even where we don't know it."""
 
 CHECK_SECONDS = 2.0
+PROVEN_SECONDS = 1.0
+"""How long something that was stored proves that more can be: who asks often costs nothing."""
+
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-STOPPED = {"Connection": "close", "Retry-After": "5", **HEADERS}
+LATER = {"Retry-After": "5", **HEADERS}
+STOPPED = {"Connection": "close", **LATER}
 UNAVAILABLE = {"code": "unavailable", "message": "Not just now: please try again.", "info": []}
 QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio")
 """Loggers that print addresses with the token in them, or every call.
@@ -115,6 +119,7 @@ class Ops:
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     requests: Counter = field(init=False)
     depth: Gauge = field(init=False)
+    _probing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
         self.checks["database"] = self._database
@@ -169,7 +174,14 @@ class Ops:
             return False
 
     async def _database(self) -> str | None:
-        await self.db.query("SELECT 1 AS one")
+        """Read and write: a disk that is full can still be read."""
+        try:
+            await self.db.query("SELECT 1 AS one")
+            async with self._probing:
+                if not self.db.health.worked_within(PROVEN_SECONDS):
+                    await self.db.probe()
+        except StorageError as error:
+            return str(error)
         return None
 
 
@@ -222,10 +234,9 @@ class EndQuietly:
                 await JSONResponse(UNAVAILABLE, 503, STOPPED)(scope, receive, send)
 
 
-async def storage_trouble(_request: Request, error: Exception) -> Response:
-    """Answer for a database that is locked or full: a line in the log, and 503 to try again."""
-    log.error("database not usable", reason=str(error))
-    return JSONResponse(UNAVAILABLE, 503, {"Retry-After": "5"})
+async def storage_trouble(_request: Request, _error: Exception) -> Response:
+    """Answer 503, to try again, while the database is locked or full; it tells the log itself."""
+    return JSONResponse(UNAVAILABLE, 503, LATER)
 
 
 async def _checked(check: Callable[[], Awaitable[str | None]]) -> str | None:

@@ -3,8 +3,8 @@
 A message is put in the transaction that causes it, claimed with a lease, and
 settled in the transaction that its outcome causes. Lanes (a chat, an endpoint)
 never wait for each other; an ordered lane is worked one message at a time, by
-priority and then in the order of putting. A lease that runs out means that the
-outcome is not known: the message comes again, marked `uncertain`.
+priority and then in the order of putting. A lease whose owner is gone means that
+the outcome is not known: the message comes again, marked `uncertain`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.core import exact, lanes
+from bot.core import clocks, exact, gathering, lanes, owners
 from bot.core.groups import Groups
 from bot.core.lanes import FOREVER, REPLY
 
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 BY_ID = (
     "SELECT id, lane, priority, body, attempts, uncertain, created_at FROM outbox WHERE id = :id"
 )
+LAST_WAITING = (
+    "SELECT id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
+    " AND priority = :priority ORDER BY id DESC LIMIT 1"
+)
+LAST_LEASED = (
+    "SELECT MAX(id) AS id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
+)
 DUE = (
     "SELECT id, lane, priority, body, attempts, uncertain, created_at FROM outbox"
     " WHERE queue = :queue AND lane = :lane AND state = 'waiting' AND due_at <= :now"
@@ -34,11 +41,12 @@ DUE = (
 )
 
 _calls = itertools.count()
+_leases = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A claimed message; `attempts` counts the one under way."""
+    """A claimed message; `attempts` counts the one under way, `lease` is its own alone."""
 
     id: str
     lane: str
@@ -47,6 +55,7 @@ class Message:
     attempts: int
     uncertain: bool
     created_at: int
+    lease: str
 
 
 def new_id(now: int) -> str:
@@ -73,7 +82,7 @@ def put(
         "INSERT INTO outbox (id, queue, lane, priority, body, state, due_at, created_at)"
         " VALUES (:id, :queue, :lane, :priority, :body, 'waiting', :due_at, :now)"
         " ON CONFLICT (id) DO NOTHING",
-        id=key or new_id(now),
+        id=key or _next_id(tx, queue, lane, priority, now),
         queue=queue.name,
         lane=lane,
         priority=priority,
@@ -87,14 +96,28 @@ def put(
     return bool(fresh)
 
 
-def claim(tx: Transaction, queue: Queue, now: int, room: int) -> list[Message]:
-    """Lease up to `room` messages that may go now, in order of priority, then of waiting."""
+def _next_id(tx: Transaction, queue: Queue, lane: str, priority: int, now: int) -> str:
+    """Make an id behind all that the lane holds, though the clock was set back since."""
+    made = new_id(now)
+    if not queue.ordered:
+        return made
+    where = {"queue": queue.name, "lane": lane}
+    last = (tx.one(LAST_WAITING, **where, priority=priority), tx.one(LAST_LEASED, **where))
+    latest = max((row["id"] for row in last if row and row["id"]), default="")
+    return made if made > latest else new_id(int(latest[:12], 16) + 1)
+
+
+def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -> list[Message]:
+    """Lease up to `room` messages that may go now, in order of priority, then of waiting.
+
+    `owner` is who handles them (see core/owners.py).
+    """
     _take_back(tx, queue, now)
     groups = Groups(tx, queue)
     groups.admit()
     claimed: list[Message] = []
     for lane in lanes.open_lanes(tx, queue, now, room + groups.passed):
-        if len(claimed) == room:
+        if len(claimed) == room or lanes.is_paced(tx, queue, now):
             break
         free = groups.free(lane)
         if free == 0:
@@ -103,7 +126,8 @@ def claim(tx: Transaction, queue: Queue, now: int, room: int) -> list[Message]:
         for row in _candidates(tx, queue, lane, now)[:free]:
             if len(claimed) == room or not lanes.take_turn(tx, queue, lane, now):
                 break
-            claimed.append(_lease(tx, row, now + queue.lease))
+            whole = gathering.gathered(tx, queue, row, now)
+            claimed.append(_lease(tx, whole, now + queue.lease, owner))
             groups.take(lane)
         lanes.reopen(tx, queue, lane)
     return claimed
@@ -112,15 +136,15 @@ def claim(tx: Transaction, queue: Queue, now: int, room: int) -> list[Message]:
 def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
     """Settle a message that reached its end.
 
-    Like `retry` and `bury`, it is False and changes nothing once the lease has run out and the
-    message belongs to another attempt.
+    Like `retry`, `release` and `bury`, it is False and changes nothing once the message belongs
+    to another lease.
     """
     if queue.keep:
         return _settle(tx, queue, message, "done", now=now, note=None)
     ours = tx.execute(
-        "DELETE FROM outbox WHERE id = :id AND state = 'leased' AND attempts = :attempts",
+        "DELETE FROM outbox WHERE id = :id AND lease = :lease",
         id=message.id,
-        attempts=message.attempts,
+        lease=message.lease,
     )
     _go_on(tx, queue, {message.lane})
     return bool(ours)
@@ -138,13 +162,25 @@ def retry(
     """Give a message back, to be claimed again from `due_at` on."""
     ours = tx.execute(
         "UPDATE outbox SET state = 'waiting', due_at = :due_at, note = :note, leased_until = NULL,"
-        " uncertain = :uncertain"
-        " WHERE id = :id AND state = 'leased' AND attempts = :attempts",
+        " lease = NULL, uncertain = :uncertain WHERE id = :id AND lease = :lease",
         id=message.id,
-        attempts=message.attempts,
+        lease=message.lease,
         due_at=due_at,
         note=note,
         uncertain=int(uncertain or message.uncertain),
+    )
+    _go_on(tx, queue, {message.lane})
+    return bool(ours)
+
+
+def release(tx: Transaction, queue: Queue, message: Message, due_at: int) -> bool:
+    """Give back a message that nobody has begun to handle; the attempt does not count."""
+    ours = tx.execute(
+        "UPDATE outbox SET state = 'waiting', due_at = :due_at, leased_until = NULL, lease = NULL,"
+        " attempts = attempts - 1 WHERE id = :id AND lease = :lease",
+        id=message.id,
+        lease=message.lease,
+        due_at=due_at,
     )
     _go_on(tx, queue, {message.lane})
     return bool(ours)
@@ -188,9 +224,9 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
 
 
 def recover(tx: Transaction, queue: Queue, now: int) -> int:
-    """At the start: what a process that is gone had leased comes again; how many."""
+    """At the start: what a worker that is gone had leased comes again; how many."""
     taken = _take_back(tx, queue, FOREVER)
-    lanes.set_right(tx, queue, now)
+    clocks.set_right(tx, queue, now)
     return taken
 
 
@@ -204,16 +240,26 @@ def forget(tx: Transaction, queue: Queue, before: int) -> int:
 
 
 def _take_back(tx: Transaction, queue: Queue, until: int) -> int:
-    """Let what is leased no longer than `until` wait again, its outcome not known; how many."""
+    """Let what is leased no longer than `until` wait again, its outcome not known; how many.
+
+    A lease is not over as long as its owner is at work.
+    """
     rows = tx.query(
-        "UPDATE outbox SET state = 'waiting', leased_until = NULL, uncertain = 1"
-        " WHERE queue = :queue AND state = 'leased' AND leased_until <= :until RETURNING lane",
+        "SELECT id, lane, lease FROM outbox"
+        " WHERE queue = :queue AND state = 'leased' AND leased_until <= :until",
         queue=queue.name,
         until=until,
     )
-    if rows:
-        _go_on(tx, queue, {row["lane"] for row in rows})
-    return len(rows)
+    left = [row for row in rows if not owners.is_at_work((row["lease"] or "").rpartition("/")[0])]
+    for row in left:
+        tx.execute(
+            "UPDATE outbox SET state = 'waiting', leased_until = NULL, lease = NULL, uncertain = 1"
+            " WHERE id = :id",
+            id=row["id"],
+        )
+    if left:
+        _go_on(tx, queue, {row["lane"] for row in left})
+    return len(left)
 
 
 def _go_on(tx: Transaction, queue: Queue, names: set[str]) -> None:
@@ -232,12 +278,14 @@ def _candidates(tx: Transaction, queue: Queue, lane: str, now: int) -> list[Row]
     return [row for key in due[:free] for row in tx.query(BY_ID, id=key)]
 
 
-def _lease(tx: Transaction, row: Row, until: int) -> Message:
+def _lease(tx: Transaction, row: Row, until: int, owner: str) -> Message:
+    lease = f"{owner}/{next(_leases)}{secrets.token_hex(3)}"
     tx.execute(
-        "UPDATE outbox SET state = 'leased', attempts = attempts + 1, leased_until = :until"
-        " WHERE id = :id",
+        "UPDATE outbox SET state = 'leased', attempts = attempts + 1, leased_until = :until,"
+        " lease = :lease WHERE id = :id",
         id=row["id"],
         until=until,
+        lease=lease,
     )
     return Message(
         id=row["id"],
@@ -247,6 +295,7 @@ def _lease(tx: Transaction, row: Row, until: int) -> Message:
         attempts=row["attempts"] + 1,
         uncertain=bool(row["uncertain"]),
         created_at=row["created_at"],
+        lease=lease,
     )
 
 
@@ -254,10 +303,10 @@ def _settle(
     tx: Transaction, queue: Queue, message: Message, state: str, *, now: int, note: str | None
 ) -> bool:
     ours = tx.execute(
-        "UPDATE outbox SET state = :state, settled_at = :now, note = :note, leased_until = NULL"
-        " WHERE id = :id AND state = 'leased' AND attempts = :attempts",
+        "UPDATE outbox SET state = :state, settled_at = :now, note = :note, leased_until = NULL,"
+        " lease = NULL WHERE id = :id AND lease = :lease",
         id=message.id,
-        attempts=message.attempts,
+        lease=message.lease,
         state=state,
         now=now,
         note=note,

@@ -363,4 +363,10 @@ CHECKOUTS = (
     "ALTER TABLE received_payments ADD COLUMN oversold INTEGER NOT NULL DEFAULT 0",
 )
 
-MIGRATIONS: tuple[tuple[Step, ...], ...] = ((*FLOOR, *SERVICE, *CHAT), CHECKOUTS)
+# Who has a message under way, told from whoever has it later; payments that no webhook told.
+RELAY = (
+    "ALTER TABLE outbox ADD COLUMN lease TEXT",
+    "ALTER TABLE received_payments ADD COLUMN found INTEGER NOT NULL DEFAULT 0",
+)
+
+MIGRATIONS: tuple[tuple[Step, ...], ...] = ((*FLOOR, *SERVICE, *CHAT), CHECKOUTS, RELAY)

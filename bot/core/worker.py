@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.core import lanes, outbox
+from bot.core import clocks, lanes, outbox, owners
 from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
@@ -30,10 +30,17 @@ STUMBLE = 5_000
 STUMBLES = 10
 """Tries after which such a message is set aside, for its lane would never go on."""
 
+STORAGE_PAUSE = 1_000
+"""Milliseconds until a message comes again that met a database which could not be used."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A queue with who handles its messages; `handle` settles each in a transaction."""
+    """A queue with who handles its messages; `handle` settles each in a transaction.
+
+    A StorageError of `handle` says that nothing has been done yet: what came of a call that was
+    made is settled by `Database.insist`.
+    """
 
     queue: Queue
     handle: Callable[[Message], Awaitable[None]]
@@ -41,12 +48,23 @@ class Job:
 
 
 class Worker:
-    """Works one queue in this process, at most `job.room` messages at a time."""
+    """Works one queue in this process, at most `job.room` messages at a time.
 
-    def __init__(self, db: Database, job: Job, now: Callable[[], int]) -> None:
+    `now` in epoch ms is the clock that is set now and then, `steady` in ms the one that is not.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        job: Job,
+        now: Callable[[], int],
+        steady: Callable[[], int] | None = None,
+    ) -> None:
         self._db = db
         self._job = job
         self._now = now
+        self._jumps = clocks.Jumps(steady) if steady else None
+        self._owner = owners.begin()
         self._wake = db.listen(job.queue.name)
         self._under_way: set[asyncio.Task[None]] = set()
         self._stopping = False
@@ -65,6 +83,8 @@ class Worker:
                     await self._sleep(wait)
         finally:
             self._idle.set()
+            if not self._stopping:
+                owners.end(self._owner)
 
     async def stop(self, patience: float) -> None:
         """Claim no more and let what is under way finish, `patience` seconds at most.
@@ -80,6 +100,7 @@ class Worker:
                     await asyncio.wait(self._under_way)
         for task in self._under_way:
             task.cancel()
+        owners.end(self._owner)
 
     async def _recover(self) -> None:
         queue = self._job.queue
@@ -87,7 +108,7 @@ class Worker:
             try:
                 await self._db.transaction(lambda tx: outbox.recover(tx, queue, self._now()))
             except StorageError as error:
-                log.warning("queue can't be read", queue=queue.name, reason=str(error))
+                log.debug("queue can't be read", queue=queue.name, reason=str(error))
                 await self._sleep(LONGEST_WAIT)
             else:
                 return
@@ -99,7 +120,7 @@ class Worker:
         try:
             messages, next_open = await self._db.transaction(lambda tx: self._claim(tx, room))
         except StorageError as error:
-            log.warning("queue can't be read", queue=self._job.queue.name, reason=str(error))
+            log.debug("queue can't be read", queue=self._job.queue.name, reason=str(error))
             await asyncio.sleep(LONGEST_WAIT)
             return 0
         except Exception:
@@ -114,27 +135,34 @@ class Worker:
         return (next_open - self._now()) / 1000
 
     def _claim(self, tx: Transaction, room: int) -> tuple[list[Message], int | None]:
-        now = self._now()
-        messages = outbox.claim(tx, self._job.queue, now, room)
-        return messages, lanes.next_open(tx, self._job.queue, now)
+        now, queue = self._now(), self._job.queue
+        if self._jumps and (jump := self._jumps.since(now)):
+            log.warning("the clock was set", queue=queue.name, by_seconds=jump / 1000)
+            clocks.follow(tx, queue, jump, now)
+        messages = outbox.claim(tx, queue, now, room, self._owner)
+        return messages, lanes.next_open(tx, queue, now)
 
     async def _handle(self, message: Message) -> None:
         try:
             await self._job.handle(message)
         except StorageError as error:
-            log.warning("message waits", queue=self._job.queue.name, reason=str(error))
-            await self._stumble(message, type(error).__name__)
+            log.debug("message waits", queue=self._job.queue.name, reason=str(error))
+            await self._settle(message, self._release)
         except Exception as error:
             log.exception("message failed", queue=self._job.queue.name, id=message.id)
-            await self._stumble(message, type(error).__name__)
+            note = type(error).__name__
+            await self._settle(message, lambda tx, message: self._give_back(tx, message, note))
 
-    async def _stumble(self, message: Message, note: str) -> None:
+    async def _settle(
+        self, message: Message, how: Callable[[Transaction, Message], object]
+    ) -> None:
         try:
-            await self._db.transaction(lambda tx: self._give_back(tx, message, note))
-        except StorageError as error:
-            log.warning("message stays leased", queue=self._job.queue.name, reason=str(error))
+            await self._db.insist(lambda tx: how(tx, message))
         except Exception:
             log.exception("message stays leased", queue=self._job.queue.name, id=message.id)
+
+    def _release(self, tx: Transaction, message: Message) -> None:
+        outbox.release(tx, self._job.queue, message, self._now() + STORAGE_PAUSE)
 
     def _give_back(self, tx: Transaction, message: Message, note: str) -> None:
         queue, now = self._job.queue, self._now()

@@ -15,7 +15,7 @@ class Bell:
 
     def __init__(self) -> None:
         self.closed = False
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], None] = {}  # in the order of coming
 
     def ring(self) -> None:
         for future in self._waiting:
@@ -40,11 +40,11 @@ class Bell:
 
     async def _once(self, deadline: float) -> None:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(future)
+        self._waiting[future] = None
         try:
             async with asyncio.timeout_at(deadline):
                 await future
         except TimeoutError:
             return
         finally:
-            self._waiting.discard(future)
+            self._waiting.pop(future, None)

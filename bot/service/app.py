@@ -10,9 +10,9 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from bot.core import errors
-from bot.core.errors import Refused
+from bot.core.errors import Refused, StorageError
 from bot.service.api import answering, deliveries, docs, public, routes
-from bot.service.api.answering import Internal
+from bot.service.api.answering import Internal, Unavailable
 from bot.service.api.calls import Doors
 from bot.service.page import render
 from bot.service.page import routes as pages
@@ -53,6 +53,7 @@ def create_app(service: Service) -> FastAPI:
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _wrong_parameter)
+    app.add_exception_handler(StorageError, _unavailable)
     app.add_exception_handler(Exception, _bug)
     return app
 
@@ -96,6 +97,11 @@ def _allowed(path: str) -> str:
 
 async def _wrong_parameter(request: Request, error: Any) -> Response:
     return _answer(request, reading.refused(error.errors(), strip=1))
+
+
+async def _unavailable(request: Request, _error: Exception) -> Response:
+    """Answer while the database can't be used; its own line in the log says why."""
+    return _answer(request, Unavailable())
 
 
 async def _bug(request: Request, _error: Exception) -> Response:

@@ -17,8 +17,16 @@ from bot.core.db import open_database, sqlite_path
 from bot.core.errors import BotError, StorageError
 from bot.core.ops import CountRequests, EndQuietly, Ops, storage_trouble
 from bot.core.vault import Vault
+from bot.core.worker import Worker
 from bot.service.usecases.requests import INTERNAL_HOST
-from bot.wiring.process import WebServer, listen, loopback, open_many_files, stop_signals
+from bot.wiring.process import (
+    WebServer,
+    listen,
+    loopback,
+    open_many_files,
+    stop_signals,
+    switch_often,
+)
 from bot.wiring.service import ServiceSide
 from bot.wiring.telegram import TelegramSide
 
@@ -30,7 +38,7 @@ if TYPE_CHECKING:
 
     from bot.config import Settings
     from bot.core.db import Database
-    from bot.core.worker import Worker
+    from bot.core.worker import Job
 
 log = structlog.get_logger()
 
@@ -44,6 +52,11 @@ SWEEP_SECONDS = 3600.0
 def now() -> int:
     """Give the time in UTC epoch milliseconds."""
     return time.time_ns() // 1_000_000
+
+
+def steady() -> int:
+    """Give the milliseconds of a clock that goes on whatever is done to the other one."""
+    return time.monotonic_ns() // 1_000_000
 
 
 def open_vault(settings: Settings, database: Database) -> Vault:
@@ -67,7 +80,8 @@ def _key(settings: Settings) -> str:
 class Application:
     """The product at work; `chat` False leaves the Telegram side out.
 
-    `routes` are served beside our own, `closers` are awaited when the stop begins.
+    `routes` are served beside our own, `closers` are awaited when the stop begins, `now` gives
+    UTC epoch ms, `steady` ms of a clock that nobody sets, to see when the other one is set.
     Raises ConfigError and ConfigProblem where a setting can't be worked with.
     """
 
@@ -78,23 +92,28 @@ class Application:
         chat: bool = True,
         routes: Sequence[BaseRoute] = (),
         closers: Sequence[Callable[[], Awaitable[None]]] = (),
+        now: Callable[[], int] = now,
+        steady: Callable[[], int] | None = None,
     ) -> None:
         self._settings = settings
+        self._now = now
+        self._steady = steady
         self._stopping = asyncio.Event()
         self._failed = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._closers = list(closers)
         self._workers: list[Worker] = []
-        self._db = open_database(settings.database_url)
+        self._db = open_database(settings.database_url, writing=True)
         self._vault = open_vault(settings, self._db)
         open_many_files()
+        switch_often()
         self._socket = listen(settings.host, settings.port)
         self._ops = Ops(self._db, _secret(settings.metrics_token))
         self._service = self._serve()
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
         self._app.router.routes.extend(routes)
         self._app.include_router(self._ops.router())
-        self._app.add_exception_handler(StorageError, storage_trouble)
+        self._app.exception_handlers.setdefault(StorageError, storage_trouble)
         self._app.add_middleware(EndQuietly)
         self._app.add_middleware(CountRequests, counter=self._ops.requests)
         self._chat = self._talk() if chat else None
@@ -104,17 +123,25 @@ class Application:
 
         Raises ConfigError where Telegram refuses the token, BotError where a part of us failed.
         """
-        with stop_signals(self._stopping.set):
-            await self._run()
+        with stop_signals(self.stop):
+            await self.serve()
+
+    async def serve(self) -> None:
+        """Serve until `stop`, leaving the process's signals alone; raises what `run` does."""
+        await self._run()
         if self._failed:
             raise BotError("a part of the application failed: see the log")
+
+    def stop(self) -> None:
+        """Let what is under way finish, and end."""
+        self._stopping.set()
 
     async def _run(self) -> None:
         server = WebServer(self._app, self._settings.forwarded_allow_ips, SERVER_PATIENCE)
         serving = asyncio.create_task(server.serve(sockets=[self._socket]))
         try:
-            for worker in self._workers:
-                self._start(worker.run())
+            if self._service is not None:
+                self._work(self._service.jobs)
             self._start(self._sweep())
             await self._until_stopped(self._begin())
         finally:
@@ -123,9 +150,7 @@ class Application:
     async def _begin(self) -> None:
         if self._chat is not None:
             await self._chat.hello()
-            for worker in self._chat.workers:
-                self._start(worker.run())
-            self._workers.extend(self._chat.workers)
+            self._work(self._chat.jobs)
             self._start(self._chat.listen())
         log.info("ready", address=self._settings.url)
 
@@ -137,6 +162,12 @@ class Application:
             begun.result()
             await stopped
         begun.cancel()
+
+    def _work(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            worker = Worker(self._db, job, self._now, self._steady)
+            self._workers.append(worker)
+            self._start(worker.run())
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -167,8 +198,7 @@ class Application:
         """Put the embedded service together, unless another server takes its place."""
         if self._settings.payments_url:
             return None
-        side = ServiceSide(self._settings, self._db, self._vault, now, self._here)
-        self._workers.extend(side.workers)
+        side = ServiceSide(self._settings, self._db, self._vault, self._now, self._here)
         self._closers.extend(side.closers)
         return side
 
@@ -186,7 +216,7 @@ class Application:
             base, receiver = f"http://{host}:{port}", f"http://{INTERNAL_HOST}"
             proof = Proof(app_secret, own.webhook_secret)
         side = TelegramSide(
-            settings, self._db, self._vault, now,
+            settings, self._db, self._vault, self._now,
             client=Client(base, app_id, app_secret), proof=proof, receiver=receiver,
         )  # fmt: skip
         for router in side.routers():
@@ -203,7 +233,7 @@ class Application:
         """Once an hour, drop what was settled long ago."""
         while True:
             try:
-                await self._sweep_once(now())
+                await self._sweep_once(self._now())
             except StorageError as error:
                 log.warning("nothing swept", reason=str(error))
             await asyncio.sleep(SWEEP_SECONDS)

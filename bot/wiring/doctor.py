@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -10,8 +12,15 @@ import httpx
 from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
-from bot.core.db import open_database
-from bot.core.errors import BotError, MailRefused, PeerError, Refused
+from bot.core.db import open_database, sqlite_path
+from bot.core.errors import (
+    BotError,
+    ConfigProblem,
+    MailRefused,
+    PeerError,
+    Refused,
+    StorageError,
+)
 from bot.core.smtp import parse_sender, parse_server
 
 if TYPE_CHECKING:
@@ -21,10 +30,24 @@ from bot.chat.client import Client
 from bot.service.mail import Mailer
 from bot.service.usecases.deliveries import MAILS
 from bot.wiring.application import open_vault
+from bot.wiring.leftovers import read as left
 from bot.wiring.process import loopback
 
 PATIENCE = httpx.Timeout(5.0)
 MAIL_PATIENCE = 10.0  # seconds; mail servers hold back their greeting to tell spammers
+
+MEGABYTE = 1_000_000
+LEAST_FREE = 100
+"""Megabytes on the database's disk below which it is to be mended before it is full."""
+
+REMEDIES = {
+    "is locked": "another process holds it: end that one, or look again once it is done",
+    "readonly": "let our user write the file and its folder",
+    "is full": "make room on its disk",
+    "malformed": "it is damaged: take the last backup",
+    "not a database": "it is another file: look at the path",
+}
+"""What mends what SQLite says, by words of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +73,39 @@ async def examine(settings: Settings) -> list[Finding]:
 
 def _database(settings: Settings) -> list[Finding]:
     try:
-        database = open_database(settings.database_url)
+        database = open_database(settings.database_url, writing=True)
     except BotError as error:
-        return [Finding("database", well=False, text=str(error))]
+        return [_unusable(str(error)), *_disk(settings)]
     try:
         open_vault(settings, database)
-        dead = database.run(
-            lambda tx: tx.query(
-                "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = 'dead' GROUP BY queue"
-            )
-        )
+        leftovers = database.run(left)
+    except StorageError as error:
+        return [_unusable(str(error)), *_disk(settings)]
     finally:
         database.close()
-    told = ", ".join(f"{row['n']} in {row['queue']}" for row in dead)
-    findings = [Finding("database", well=True, text=settings.database_url)]
-    if told:
-        findings.append(
-            Finding(
-                "messages", well=False, text=f"given up: {told}; see deliveries list and the log"
-            )
-        )
-    return findings
+    return [
+        Finding("database", well=True, text=settings.database_url),
+        *_disk(settings),
+        *(Finding(queue, well=False, text=text) for queue, text in leftovers.items()),
+    ]
+
+
+def _unusable(reason: str) -> Finding:
+    """Say how what SQLite says is mended, where it does not say so itself."""
+    remedies = (remedy for words, remedy in REMEDIES.items() if words in reason)
+    return Finding("database", well=False, text="; ".join([reason, *remedies]))
+
+
+def _disk(settings: Settings) -> list[Finding]:
+    """Look at the room where the database is, only told where it is little."""
+    try:
+        folder = Path(sqlite_path(settings.database_url)).parent
+        free = shutil.disk_usage(folder).free // MEGABYTE
+    except (ConfigProblem, OSError):
+        return []  # the database has a finding of its own
+    if free >= LEAST_FREE:
+        return []
+    return [Finding("disk", well=False, text=f"only {free} MB left for {folder}: make room")]
 
 
 async def _token(settings: Settings) -> Finding:
@@ -130,7 +165,7 @@ async def _payments(settings: Settings) -> list[Finding]:
         settings.payments_url, settings.app_id or "", settings.app_secret.get_secret_value()
     )
     try:
-        await client.list()
+        await anext(client.pages(), None)
     except (PeerError, Refused) as error:
         return [Finding("PAYMENTS_URL", well=False, text=f"{settings.payments_url}: {error}")]
     finally:

@@ -11,11 +11,13 @@ import os
 import resource
 import signal
 import socket
+import sys
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from bot.core.errors import ConfigError
+from bot.wiring.accepting import Acceptor
 from bot.wiring.protocol import BoundedProtocol
 
 if TYPE_CHECKING:
@@ -25,6 +27,13 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 BACKLOG = 2048
+IDLE_SECONDS = 20
+"""How long a connection may rest; longer than clients keep theirs, httpx for instance five
+seconds, for a call that goes out just when we hang up has a lost answer."""
+
+SWITCH_SECONDS = 0.0005
+"""A tenth of Python's own interval."""
+
 MOST_FILES = 65_536
 """Open files that we ask for, each connection being one; systems often grant 1,024 unasked."""
 
@@ -45,8 +54,22 @@ class WebServer(uvicorn.Server):
                 ws="none",
                 proxy_headers=True,
                 forwarded_allow_ips=[_network(proxy) for proxy in proxies],
+                timeout_keep_alive=IDLE_SECONDS,
                 timeout_graceful_shutdown=int(patience),
             )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen in our own way, which knows what to do without file handles."""
+        await super().startup([])
+        self.servers = [
+            Acceptor(one, self._connection)  # type: ignore[misc]  # all that uvicorn asks of it
+            for one in sockets or ()
+        ]
+
+    def _connection(self) -> BoundedProtocol:
+        return BoundedProtocol(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -74,6 +97,14 @@ def _as_information(record: logging.LogRecord) -> bool:
 def _network(proxy: str) -> str:
     """Write a network as uvicorn reads it, which takes 10.0.0.1/8 for a name and trusts nobody."""
     return proxy if proxy == "*" else str(ipaddress.ip_network(proxy, strict=False))
+
+
+def switch_often() -> None:
+    """Let the thread that writes have the interpreter soon again after each statement.
+
+    SQLite's calls give it up, and a busy event loop keeps it for a whole interval each time.
+    """
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def open_many_files() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from bot.core import lanes
 from bot.core.addresses import AllowList
-from bot.core.worker import Worker
 from bot.service.app import create_app
 from bot.service.deps import Service
 from bot.service.notify.webhooks import Webhooks
@@ -64,8 +63,7 @@ class ServiceSide:
             db, keys, now, allow, internal={INTERNAL_HOST: here}, embedded_app_id=self.own.app_id
         )
         self.closers.append(webhooks.close)
-        jobs = [webhooks.job, Settler(db, service.rail, now).job, *self._mail(settings)]
-        self.workers = [Worker(db, job, now) for job in jobs]
+        self.jobs = [webhooks.job, Settler(db, service.rail, now).job, *self._mail(settings)]
         self.app: FastAPI = create_app(service)
 
     async def sweep(self, moment: int) -> None:

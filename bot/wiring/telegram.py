@@ -14,10 +14,12 @@ from telegram.error import InvalidToken, TelegramError
 
 from bot.chat import profile
 from bot.chat.calls import Calls
+from bot.chat.creating import SETTLING
 from bot.chat.inline import Inline
 from bot.chat.queues import FAILED_FOR, SEEN_FOR, make_queues
 from bot.chat.receiver import PATH as RECEIVER_PATH
 from bot.chat.receiver import Proof, Receiver
+from bot.chat.reconciling import Reconciler
 from bot.chat.refusals import told
 from bot.chat.sender import Sender
 from bot.chat.transport import Transport
@@ -25,7 +27,7 @@ from bot.chat.updates import KINDS, WEBHOOK_PATH, Intake, Poller, receive_update
 from bot.chat.usecases import Chat
 from bot.core import lanes, outbox, outgoing, vault
 from bot.core.errors import ConfigError
-from bot.core.worker import Job, Worker
+from bot.core.worker import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +85,7 @@ class TelegramSide:
             allowed=frozenset(settings.allowed_sellers),
         )  # fmt: skip
         self._receiver = Receiver(db, chat, proof, now)
+        self._reconciler = Reconciler(db, client, chat, now)
         inline = Inline(self._bot, chat)
         bot_id = int(token.partition(":")[0])
         self._intake = Intake(db, self._queues.updates, bot_id, now, inline.answer)
@@ -92,15 +95,13 @@ class TelegramSide:
             db, client, self._queues, now,
             receiver=f"{receiver}{RECEIVER_PATH}",
             instrument=settings.instrument_currency,
+            settling=SETTLING if settings.payments_url else 0,
         )  # fmt: skip
-        self.workers = [
-            Worker(db, job, now)
-            for job in (
-                Job(self._queues.updates, chat.take),
-                Job(self._queues.calls, calls.perform),
-                Job(self._queues.messages, sender.send, CONNECTIONS),
-                Job(self._queues.answers, sender.answer, CONNECTIONS),
-            )
+        self.jobs = [
+            Job(self._queues.updates, chat.take),
+            Job(self._queues.calls, calls.perform),
+            Job(self._queues.messages, sender.send, CONNECTIONS),
+            Job(self._queues.answers, sender.answer, CONNECTIONS),
         ]
 
     def routers(self) -> list[APIRouter]:
@@ -142,10 +143,12 @@ class TelegramSide:
     async def listen(self) -> None:
         """Take updates until cancelled; in webhook mode they come by themselves.
 
-        The profile is set meanwhile: nobody waits for an answer because of it.
+        The profile is set meanwhile, and payments are looked for that no webhook told: nobody
+        waits for an answer because of it.
         """
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(profile.present(self._bot))
+            tasks.create_task(self._reconciler.run())
             if self._settings.telegram_mode == "polling":
                 await self._poller.run()
 

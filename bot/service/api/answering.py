@@ -39,9 +39,21 @@ class Internal(errors.Refused):
     default = "Something went wrong here. It is in the operator's log."
 
 
+class Unavailable(errors.Refused):
+    """The database can't be used just now; `retry_after` in seconds."""
+
+    code = "unavailable"
+    default = "Not just now: please try again."
+    retry_after = 5
+
+
+OURS: dict[type[Refused], int] = {Internal: 500, Unavailable: 503}
+"""Status codes of what is no fault of the caller."""
+
+
 def status(refusal: Refused) -> int:
     """Give the status code of a refusal."""
-    return STATUS.get(type(refusal), 500 if isinstance(refusal, Internal) else 400)
+    return (STATUS | OURS).get(type(refusal), 400)
 
 
 def json(answer: BaseModel) -> Response:
@@ -63,7 +75,7 @@ def refused(refusal: Refused, allow: str | None = None) -> Response:
 
 def headers(refusal: Refused, allow: str | None = None) -> dict[str, str]:
     """Give the headers that belong to a refusal, in HTML as in JSON."""
-    if isinstance(refusal, errors.RateLimited):
+    if isinstance(refusal, errors.RateLimited | Unavailable):
         return {"Retry-After": str(refusal.retry_after)}
     if isinstance(refusal, errors.MethodNotAllowed) and allow:
         return {"Allow": allow}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -83,20 +81,6 @@ def next_attempt(made: int, now: int, retry_after: int, jitter: int) -> int | No
     return now + max(wait, min(retry_after, LONGEST_RETRY_AFTER) * 1000)
 
 
-def read_retry_after(header: str | None, now: int) -> int:
-    """Seconds of a Retry-After header (RFC 9110 section 10.2.3); 0 for none or nonsense."""
-    text = (header or "").strip()
-    if text.isascii() and text.isdecimal():
-        return int(text[:9])
-    try:
-        at = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return 0
-    if at.tzinfo is None:
-        at = at.replace(tzinfo=UTC)
-    return max(0, int(at.timestamp()) - now // 1000)
-
-
 @dataclass(frozen=True, slots=True)
 class Book:
     """Where the attempts of one channel are written down together with what follows from them."""
@@ -110,7 +94,7 @@ class Book:
         now = self.now()
         attempt, due_at = outcome.attempt(began, now), _due(message, outcome, now)
         work = partial(self._write, message=message, outcome=outcome, attempt=attempt)
-        in_time = await self.db.transaction(partial(work, due_at=due_at, now=now))
+        in_time = await self.db.insist(partial(work, due_at=due_at, now=now))
         told = log.bind(
             delivery=message.id,
             request=message.body["requestId"],

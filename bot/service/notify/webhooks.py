@@ -13,9 +13,10 @@ import httpx
 from bot.core import addresses, outgoing, signing
 from bot.core.dialling import GuardedTransport
 from bot.core.errors import ConfigProblem, ForbiddenAddress
+from bot.core.waits import read_retry_after
 from bot.core.worker import Job
 from bot.service.model.delivery import Channel
-from bot.service.notify.outcomes import MOST_KEPT, Book, Outcome, read_retry_after
+from bot.service.notify.outcomes import MOST_KEPT, Book, Outcome
 from bot.service.store import apps
 from bot.service.usecases.deliveries import WEBHOOKS
 from bot.service.wire import writing

@@ -100,10 +100,11 @@ def refused(
 ) -> HTMLResponse:
     """Answer a payer for whom something can't be done, with a page that says why.
 
-    Who was only `looking` too often sees the page that they wanted as soon as they may.
+    Who was only `looking` sees the page that they wanted as soon as they may.
     """
     key = "page-missing" if isinstance(refusal, NotFound) else f"page-{refusal.code}"
-    seconds = refusal.retry_after if isinstance(refusal, RateLimited) else 0
+    passing = isinstance(refusal, RateLimited | answering.Unavailable)
+    seconds = int(answering.headers(refusal)["Retry-After"]) if passing else 0
     values = {
         "title": who.t(key),
         "why": who.t(f"{key}-why", seconds=seconds),

@@ -118,6 +118,7 @@ class _Request(Answer):
     total_units: int | None = None
     remaining_units: int | None = None
     reserved_units: int | None = None
+    payments_count: int
     enabled_at: Time
     created_at: Time
 

@@ -189,6 +189,7 @@ def _common(public_url: str, it: PaymentRequest, now: int) -> dict[str, Any]:
         "redirect_url": terms.redirect_url,
         "expiration_type": terms.kind,
         **_units(it),
+        "payments_count": it.payments_count,
         "enabled_at": _enabled_at(it),
         "created_at": iso(it.created_at),
     }

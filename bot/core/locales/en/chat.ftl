@@ -279,7 +279,19 @@ alert-payer = { $label }: { $value }
 alert-left = { $left } left
 alert-left-of = { $left } of { $total } left
 alert-sold-out = 🏁 <b>SOLD OUT</b>: that was the last one.
-alert-oversold = ⚠️ <b>OVERSOLD</b>: this money came when nothing was left for it. You owe it back to the payer.
+alert-several = { $head }: { $count } payments
+alert-several-alike = { $head }: { $count } payments of { $each }
+alert-oversold =
+    { $count ->
+        [one] ⚠️ <b>OVERSOLD</b>: this money came when nothing was left for it. You owe it back to the payer.
+       *[other] ⚠️ <b>OVERSOLD</b>: { $oversold } of them came when nothing was left. You owe that money back.
+    }
+alert-found =
+    { $count ->
+        [one] 🔎 Found later: no notice of this payment had come, so I tell you now.
+       *[other] 🔎 Found later: no notice of { $found } of them had come, so I tell you now.
+    }
+digest = <b>{ $count } payments</b>
 alert-closed = ✅ Paid: closed now.
 possibly-repeated = <i>Possibly repeated: I may have told you this already.</i>
 payer-paymail = Paymail

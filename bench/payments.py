@@ -1,0 +1,24 @@
+"""Payments of donations on the stage: made at the pay page, counted in what the chats are told."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bench.stage import PRICE
+
+if TYPE_CHECKING:
+    from bot.sandbox.world import Call
+
+ALERT = re.compile(r"💰 <b>\$([\d,]+)\.00</b> received for")
+
+
+def told(call: Call) -> int:
+    """How many payments a call tells of: an alert of one, a digest of several, others of none."""
+    found = ALERT.search(str(call.params.get("text"))) if call.method == "sendMessage" else None
+    return int(found[1].replace(",", "")) // PRICE if found else 0
+
+
+def chat_of(call: Call) -> int:
+    """Give the chat that a call is about."""
+    return int(call.params["chat_id"])

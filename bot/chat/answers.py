@@ -1,0 +1,173 @@
+"""What the payment request service answers, read in every form that servers give it.
+
+Dates are text or numbers, fields are left out, an echo stands here or there: the
+interface leaves that open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from bot.core import errors, money
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+LONGEST_TEXT = 2048
+"""Characters of an id or a link; a longer one fits no QR code and no button."""
+MOST_UNITS = 10**12
+"""Far more than any request has; what lies beyond can't even be written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A payment request as the server tells it (interface, section 2.2); times in epoch ms.
+
+    `reserved_units` are being paid for, `paid_count` is how often money came and `status` how it
+    stands, where the server tells.
+    """
+
+    id: str
+    url: str
+    is_enabled: bool
+    total_units: int | None
+    remaining_units: int | None
+    enabled_at: int | None
+    expires_at: int | None
+    listing_id: str | None
+    reserved_units: int = 0
+    paid_count: int | None = None
+    status: str | None = None
+
+    def with_left(self, remaining_units: int, reserved_units: int) -> Answer:
+        """Give the same request with this many units left, and this many being paid for."""
+        return replace(self, remaining_units=remaining_units, reserved_units=reserved_units)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what `from_json` reads."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Answer:
+        """Read what `to_json` gave."""
+        return cls(**data)
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """A payment as the server lists it; `completed_at` in epoch ms.
+
+    `amount` in minor units of `currency`, None where nobody here can read it.
+    """
+
+    transaction_id: str
+    amount: int | None
+    currency: str
+    completed_at: int | None
+    oversold: bool = False
+    payer: dict[str, Any] = field(default_factory=dict)
+
+
+def request(data: Any) -> Answer:
+    """Read a payment request. Raises BadAnswer."""
+    try:
+        return Answer(
+            id=_text(data["id"]),
+            url=_text(data["paymentRequestUrl"]),
+            is_enabled=data.get("isEnabled") is not False,
+            total_units=_whole(data.get("totalUnits")),
+            remaining_units=_whole(data.get("remainingUnits")),
+            enabled_at=_time(data.get("enabledAt")),
+            expires_at=_time(data.get("expiresAt")),
+            listing_id=listing_of(data),
+            reserved_units=_whole(data.get("reservedUnits")) or 0,
+            paid_count=_whole(data.get("paymentsCount")),
+            status=status if isinstance(status := data.get("status"), str) else None,
+        )
+    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise errors.BadAnswer("the answer is no payment request") from error
+
+
+def payment(data: Any) -> Paid:
+    """Read a payment. Raises BadAnswer."""
+    try:
+        amount, currency = _amount(data.get("amount"), data.get("currencyCode"))
+        payer = data.get("userData")
+        return Paid(
+            transaction_id=_text(data["transactionId"]),
+            amount=amount,
+            currency=currency,
+            completed_at=_any_time(data.get("completedAt")),
+            oversold=data.get("settlement") == "oversold",
+            payer=payer if isinstance(payer, dict) else {},
+        )
+    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise errors.BadAnswer("the answer is no payment") from error
+
+
+def _amount(told: Any, currency: Any) -> tuple[int | None, str]:
+    """Another server may name currencies of its own."""
+    if isinstance(told, bool) or not isinstance(told, int | Decimal):
+        return None, ""
+    if not isinstance(currency, str):
+        return None, ""
+    try:
+        return money.to_minor(Decimal(told), currency), currency
+    except errors.MoneyError:
+        return None, ""
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT or not value.isprintable():
+        raise TypeError(value)
+    return value
+
+
+def _whole(value: Any) -> int | None:
+    """A number of units; None also for one that nobody can mean."""
+    number = Decimal(-1 if value is None else value)
+    return int(number) if 0 <= number <= MOST_UNITS else None
+
+
+def _time(value: Any) -> int | None:
+    """Epoch ms of an ISO 8601 text or of Unix seconds (the interface shows both)."""
+    if value is None:
+        return None
+    if isinstance(value, int | Decimal):
+        return int(value * 1000)
+    moment = datetime.fromisoformat(value)
+    return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
+
+
+def _any_time(value: Any) -> int | None:
+    """Read a time that may be left out; None also for one that nobody can read."""
+    try:
+        return _time(value)
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+
+
+def created_at(data: Mapping[str, Any]) -> int:
+    """When a request was created, in epoch ms; 0 where that is not told or can't be read."""
+    return _any_time(data.get("createdAt")) or 0
+
+
+def are_before(page: Sequence[Any], moment: int) -> bool:
+    """Whether a page of requests goes back in time to before `moment` (epoch ms).
+
+    What follows it is older still; a page in another order says nothing of what follows.
+    """
+    times = [created_at(item) if isinstance(item, dict) else 0 for item in page]
+    falls = times == sorted(times, reverse=True) and times[0] > times[-1]
+    return falls and 0 < times[-1] < moment
+
+
+def listing_of(data: Mapping[str, Any]) -> str | None:
+    """Give the listing that a request was created for, wherever the server echoes it."""
+    webhook = (data.get("notifications") or {}).get("webhook") or {}
+    told = webhook.get("customParameters") or data.get("customParameters") or {}
+    value = told.get("listing")
+    return str(value) if value is not None else None

@@ -1,0 +1,112 @@
+"""Changes of a request at the service: what was done, never what was only asked for.
+
+When the answer to a change is lost, the server is asked how the request stands, and
+that is what the seller hears.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bot.chat import store
+from bot.core.errors import NotFound, NotReached, PeerError, Refused, Throttled
+
+if TYPE_CHECKING:
+    from bot.chat.answers import Answer
+    from bot.chat.client import Client
+    from bot.chat.store import Listing
+
+SOON = 24 * 3600 * 1000
+"""Milliseconds; an end nearer than this was put there by a stop, whatever the server's clock."""
+
+STATES = {"stop": store.STOPPED, "resume": store.LIVE, "delete-yes": store.DELETED}
+"""What each change makes of a listing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known after a call: the server's word, the listing's new state, a text to add."""
+
+    answer: Answer | None = None
+    state: str | None = None
+    words: str | None = None
+
+
+async def look(client: Client, listing: Listing, now: int) -> Outcome:
+    """Ask how a request stands; one that goes on at the server is no longer stopped here.
+
+    Raises NotFound where it is gone, Refused and PeerError.
+    """
+    answer = await client.get(listing.request_id or "")
+    goes_on = listing.state == store.STOPPED and not is_over(answer, now)
+    return Outcome(answer, store.LIVE if goes_on else None)
+
+
+async def change(client: Client, listing: Listing, call: str, now: int) -> Outcome:
+    """Stop, resume or delete a request, and see how it then stands.
+
+    Raises NotFound where it is gone, Refused, and PeerError where nobody can say what was done;
+    NotReached and Throttled where nothing was.
+    """
+    request_id = listing.request_id or ""
+    try:
+        await _make(client, call, request_id)
+    except (NotReached, Throttled):
+        raise
+    except PeerError as error:
+        return await _doubted(client, request_id, call, now, error)
+    if call == "delete-yes":
+        return Outcome(state=STATES[call])
+    return Outcome(await _seen(client, request_id) or _assumed(listing, call), STATES[call])
+
+
+async def _make(client: Client, call: str, request_id: str) -> None:
+    match call:
+        case "stop":
+            await client.stop(request_id)
+        case "resume":
+            await client.resume(request_id)
+        case "delete-yes":
+            await client.delete(request_id)
+
+
+async def _doubted(
+    client: Client, request_id: str, call: str, now: int, error: PeerError
+) -> Outcome:
+    """See whether a change was made of which no answer came; raise `error` if nobody can say."""
+    try:
+        answer = await client.get(request_id)
+    except NotFound:
+        if call != "delete-yes":
+            raise
+        return Outcome(state=store.DELETED)
+    except (PeerError, Refused):
+        raise error from None
+    if call != "delete-yes" and is_over(answer, now) == (call == "stop"):
+        return Outcome(answer, STATES[call])
+    return Outcome(answer, words="service-unchanged")
+
+
+async def _seen(client: Client, request_id: str) -> Answer | None:
+    """Give the request after a change that was made, None where the server falls silent."""
+    try:
+        return await client.get(request_id)
+    except NotFound:
+        raise
+    except (PeerError, Refused):
+        return None
+
+
+def _assumed(listing: Listing, call: str) -> Answer | None:
+    """Give what was known with the change that the server said it made."""
+    if listing.answer is None or call == "stop":
+        return listing.answer
+    return replace(listing.answer, expires_at=None, is_enabled=True)
+
+
+def is_over(answer: Answer, now: int) -> bool:
+    """Whether a request has ended, or ends as one does that was stopped just now."""
+    ends = answer.expires_at is not None and answer.expires_at <= now + SOON
+    begun = answer.enabled_at is None or answer.enabled_at <= now
+    return ends or (begun and not answer.is_enabled)

@@ -1,0 +1,120 @@
+"""The payments that were told: each recorded once, its alert put in the same transaction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.chat import alerts, store
+from bot.core import lanes, outbox
+from bot.core.texts import choose
+
+if TYPE_CHECKING:
+    from bot.chat.answers import Answer
+    from bot.chat.queues import Queues
+    from bot.chat.store import Listing, Payment
+    from bot.core.db import Transaction
+
+WEBHOOKS_COME = 24 * 3600 * 1000
+"""Milliseconds that a server tries to tell a payment, as HandCash Cloud does: a day."""
+
+
+class Ledger:
+    """Records payments at `now` (epoch ms) in one transaction."""
+
+    def __init__(self, tx: Transaction, queues: Queues, now: int) -> None:
+        self._tx = tx
+        self._queues = queues
+        self._now = now
+
+    def record(self, listing_id: str, payment: Payment, left: int | None) -> bool:
+        """Record a payment and put its alert; False where it was recorded before.
+
+        `left` is what remains of a drop as it was told with the payment, None where it wasn't.
+        Where payments were found by their units alone, it takes the place of one of them, and is
+        told as possibly repeated: nobody can say whether it is that one.
+        """
+        since = self._now - WEBHOOKS_COME
+        explained = store.explain_payment(self._tx, listing_id, payment, since)
+        if explained and payment.found:
+            return False
+        if not explained and not store.add_payment(self._tx, listing_id, payment, self._now):
+            return False
+        self._announce(listing_id, payment, left, repeated=explained)
+        return True
+
+    def _announce(
+        self, listing_id: str, payment: Payment, left: int | None, *, repeated: bool = False
+    ) -> None:
+        listing = self._listing(listing_id)
+        left = listing.left if left is None else left
+        if listing.answer is not None and left is not None:
+            answer = _told(listing.answer, left, payment.reserved_units)
+            store.set_answer(self._tx, listing_id, answer)
+        self._put_alert(listing, replace(_alert(listing, payment, left), repeated=repeated))
+
+    def miss(self, listing_id: str, known: int, missing: int) -> int:
+        """Record so many payments of which nothing is known but that their units are gone.
+
+        Gives how many were told: none, unless just `known` had been told until now. A payment that
+        seemed to be one of those found before was a new one then, and both have been told.
+        """
+        listing = self._listing(listing_id)
+        if listing.paid_count != known or listing.request_id is None:
+            return 0
+        told_before = store.doubt_payments(self._tx, listing_id, missing)
+        for found_at in told_before:
+            store.add_payment(self._tx, listing_id, _unnamed(listing), found_at)
+        for _ in range(missing - len(told_before)):
+            payment = _unnamed(listing)
+            store.add_payment(self._tx, listing_id, payment, self._now)
+            self._announce(listing_id, payment, None)
+        return missing - len(told_before)
+
+    def _put_alert(self, listing: Listing, payment: alerts.Payment) -> None:
+        queue, lane = self._queues.messages, str(listing.chat_id)
+        language = store.language_of(self._tx, listing.seller_id) or choose(None)
+        body = alerts.body(payment, language)
+        outbox.put(self._tx, queue, lane, body, self._now, priority=lanes.ALERT)
+
+    def _listing(self, listing_id: str) -> Listing:
+        listing = store.listing(self._tx, listing_id)
+        if listing is None:
+            raise ValueError(f"listing {listing_id} is gone")
+        return listing
+
+
+def _unnamed(listing: Listing) -> Payment:
+    """Give a payment of which nothing is known but that it was made."""
+    wish, request_id = listing.wish, listing.request_id or ""
+    return store.Payment(request_id, store.unnamed(), wish.amount, wish.currency, {}, found=True)
+
+
+def _alert(listing: Listing, payment: Payment, left: int | None) -> alerts.Payment:
+    """Give a payment as its seller is to be told of it, with what it leaves."""
+    wish = listing.wish
+    return alerts.Payment(
+        listing_id=listing.id,
+        kind=wish.kind,
+        name=wish.name,
+        amount=payment.amount,
+        currency=payment.currency,
+        payer=payment.payer,
+        remaining_units=left,
+        total_units=wish.units,
+        reserved_units=payment.reserved_units,
+        oversold=payment.oversold,
+        found=payment.found,
+    )
+
+
+def _told(answer: Answer, left: int, reserved: int) -> Answer:
+    """Give the answer with a webhook's word of what is left, unless that is older than it.
+
+    Each payment makes less of what remains and is reserved together; what lapses only changes
+    sides. So the lower sum is the newer word, in whatever order they come.
+    """
+    known = answer.remaining_units
+    if known is not None and left + reserved > known + answer.reserved_units:
+        return answer
+    return answer.with_left(left, reserved)

@@ -1,0 +1,44 @@
+"""How many units of a request were sold, by the word of its server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.store import LIVE
+
+if TYPE_CHECKING:
+    from bot.chat.answers import Answer
+    from bot.chat.store import Listing
+
+PAID = ("completed", "soldOut")
+"""What `status` says of a one-off that was paid, where a server tells it."""
+
+
+def sold(answer: Answer, listing: Listing, now: int) -> int:
+    """How often a request was paid, at least, as far as its server tells at `now` (epoch ms)."""
+    if answer.paid_count is not None:
+        return answer.paid_count
+    if listing.wish.kind == "oneoff":
+        return int(_is_closed(answer, listing, now))
+    total = answer.total_units or listing.wish.units
+    if total is None or answer.remaining_units is None:
+        return 0
+    return max(0, total - answer.remaining_units - answer.reserved_units)
+
+
+def _is_closed(answer: Answer, listing: Listing, now: int) -> bool:
+    """Whether a one-off can't be paid because it was: nothing else has ended or not begun it."""
+    if answer.is_enabled:
+        return False
+    if answer.status is not None:
+        return answer.status in PAID
+    ended = answer.expires_at is not None and answer.expires_at <= now
+    not_begun = answer.enabled_at is not None and answer.enabled_at > now
+    return listing.state == LIVE and not ended and not not_begun
+
+
+def left_after(answer: Answer, listing: Listing, newer: int) -> int | None:
+    """What remained of a drop after a payment since which `newer` units were sold."""
+    if listing.wish.units is None or answer.remaining_units is None:
+        return None
+    return min(answer.remaining_units + newer, listing.wish.units)

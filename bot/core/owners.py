@@ -1,0 +1,71 @@
+"""Who has messages under way: workers of processes, and whether they are still at it.
+
+A lease names its owner. As long as that one is at work its messages are nobody else's, however
+long they take and whatever the clock says; once it is gone, they come again at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+from functools import cache
+from pathlib import Path
+
+_numbers = itertools.count(1)
+_at_work: set[str] = set()
+
+
+def begin() -> str:
+    """Give a name to a worker of this process that begins; no other ever had it."""
+    owner = f"{_here()}:{next(_numbers)}"
+    _at_work.add(owner)
+    return owner
+
+
+def end(owner: str) -> None:
+    """Note that a worker of this process claims and handles no more."""
+    _at_work.discard(owner)
+
+
+def is_at_work(owner: str) -> bool:
+    """Whether a worker is known to be there: in this process, or in another of this machine."""
+    process, _, _ = owner.rpartition(":")
+    if process == _here():
+        return owner in _at_work
+    host, _, rest = process.partition(":")
+    pid, _, began = rest.partition(":")
+    return host == _host() and pid.isdecimal() and _began(int(pid)) == began
+
+
+@cache
+def _here() -> str:
+    return f"{_host()}:{os.getpid()}:{_began(os.getpid())}"
+
+
+@cache
+def _host() -> str:
+    return socket.gethostname()
+
+
+def _began(pid: int) -> str | None:
+    """When a process began, in ticks since the machine did (proc(5)); None where it is gone.
+
+    A number is given to processes again and again, a number with its beginning is not. Where the
+    system does not tell, only whether there is one counts.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return "" if not Path("/proc/self").exists() and _exists(pid) else None
+    return stat.rpartition(")")[2].split()[19]
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

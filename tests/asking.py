@@ -1,0 +1,157 @@
+"""The calls of the service at work in tests: real parts, a server that the test holds."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.calls import Calls
+from bot.chat.client import Client
+from bot.chat.creating import request_body
+from bot.core import outbox
+from bot.core.lanes import next_open
+from tests.handcash import handcash
+from tests.peer import told
+from tests.queueing import bodies, work
+from tests.relaying import REQUEST_ID, URL
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.chat.store import Listing
+    from bot.core.db import Transaction
+    from bot.core.outbox import Message
+    from tests.handcash import HandCash, Made, Trouble
+    from tests.peer import Peer
+    from tests.relaying import Relay
+
+RECEIVER = "http://bot.internal/webhooks/payments"
+MADE = told(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3})
+PLACE = {"place": {"message_id": 5, "picture": True}}
+
+
+def listed(*listings: Listing) -> bytes:
+    """The server's list with the requests of these listings in it."""
+    items = [
+        {"id": REQUEST_ID, "paymentRequestUrl": URL, "customParameters": {"listing": one.id}}
+        for one in listings
+    ]
+    return told(200, {"items": items})
+
+
+class Calling:
+    """Calls with a client of some server; `given` goes to `Calls`."""
+
+    def __init__(self, relay: Relay, client: Client, **given: Any) -> None:
+        self.relay = relay
+        self.client = client
+        self.calls = self.made(client, **given)
+
+    def made(self, client: Client, **given: Any) -> Calls:
+        return Calls(
+            self.relay.db, client, self.relay.queues, self.relay.clock, receiver=RECEIVER, **given
+        )
+
+    def put(self, call: str, listing: Listing, **more: Any) -> None:
+        body = {"call": call, "listing": listing.id, "chat": listing.chat_id, "language": "en"}
+        queue, now = self.relay.queues.calls, self.relay.clock()
+        self.relay.db.run(
+            lambda tx: outbox.put(tx, queue, listing.id, {**body, **more}, now) and None
+        )
+
+    async def due(self) -> None:
+        """Make all calls that are due."""
+        await work(self.relay.db, self.relay.queues.calls, self.calls.perform, self.relay.clock)
+
+    def claim(self, room: int = 1) -> list[Message]:
+        queue, now = self.relay.queues.calls, self.relay.clock()
+        return self.relay.db.run(lambda tx: outbox.claim(tx, queue, now, room))
+
+    def crash(self) -> None:
+        """End as a power cut would, with a call under way, and start again."""
+        self.claim()
+        queue, now = self.relay.queues.calls, self.relay.clock()
+        self.relay.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
+
+    @property
+    def waits(self) -> int | None:
+        """Milliseconds until the next call, None where none waits."""
+        queue = self.relay.queues.calls
+
+        def look(tx: Transaction) -> int | None:
+            return next_open(tx, queue, self.relay.clock())
+
+        moment = self.relay.db.run(look)
+        return None if moment is None else moment - self.relay.clock()
+
+    @property
+    def waiting(self) -> list[str]:
+        """The calls that wait, in order of putting."""
+        return [body["call"] for body in bodies(self.relay.db, self.relay.queues.calls)]
+
+    def state(self, listing: Listing) -> str:
+        return self.relay.listing(listing.id).state
+
+
+class Asking(Calling):
+    """The calls at work on a server that answers as told."""
+
+    def __init__(self, relay: Relay, peer: Peer, client: Client) -> None:
+        super().__init__(relay, client)
+        self.peer = peer
+
+    async def work(self, *answers: bytes) -> list[tuple[str, str]]:
+        """Give these answers, make all calls that are due; what the server was asked meanwhile."""
+        before = len(self.peer.calls)
+        await self.peer.say(*answers)
+        await self.due()
+        return [
+            (call.method, call.path.partition("?")[0].rpartition("/")[2])
+            for call in self.peer.calls[before:]
+        ]
+
+    async def ask(self, call: str, listing: Listing, *answers: bytes, **more: Any) -> None:
+        self.put(call, listing, **more)
+        await self.work(*answers)
+
+
+class Cloud(Calling):
+    """The calls at work on HandCash's dialect."""
+
+    def __init__(self, relay: Relay, client: Client, server: HandCash) -> None:
+        super().__init__(relay, client, instrument="BSV")
+        self.server = server
+
+    async def create(self, listing: Listing, *troubles: Trouble) -> None:
+        """Make the first try, with what goes wrong at it."""
+        self.server.fail("POST", *troubles)
+        self.put("create", listing)
+        await self.due()
+
+    async def pass_(self, seconds: float) -> None:
+        """Let time pass, and each call be made when it is due."""
+        end = self.relay.clock() + int(seconds * 1000)
+        while (wait := self.waits) is not None and self.relay.clock() + wait <= end:
+            self.relay.clock.pass_(wait / 1000)
+            await self.due()
+        self.relay.clock.at = max(end, self.relay.clock())
+
+    async def make(self, listing: Listing) -> Made:
+        """Make a request of this listing at the server, as a create that was lost did."""
+        other = Client(self.server.url, self.server.app_id, self.server.app_secret)
+        answer = await other.create(request_body(listing, RECEIVER, "BSV"), "key")
+        await other.close()
+        return self.server.made[answer.id]
+
+    def shown(self, listing: Listing) -> str | None:
+        """The id of the request that the seller has."""
+        return self.relay.listing(listing.id).request_id
+
+
+@asynccontextmanager
+async def clouded(relay: Relay) -> AsyncIterator[Cloud]:
+    """Serve HandCash's dialect at the relay's time, and set the calls to work on it."""
+    async with handcash(now=lambda: relay.clock() / 1000) as server:
+        client = Client(server.url, server.app_id, server.app_secret)
+        yield Cloud(relay, client, server)
+        await client.close()

@@ -1,0 +1,61 @@
+"""What messages in a chat tell, for who has to count it: the one place that knows their words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.core.texts import t
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bot.sandbox.model import Chat, Message
+
+LANGUAGE = "en"
+_TAG = re.compile(r"<[^<>]*>")
+_PAYER = re.compile(r"payer-\d+@example\.org")
+_CHAT_ID = re.compile(rb'(?:^|&)chat_id=(-?\d+)|name="chat_id"\r\n(?:[^\r\n]+\r\n)*\r\n(-?\d+)')
+_MARK = _TAG.sub("", t(LANGUAGE, "possibly-repeated"))
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A message that tells of payments, one or many; `marked` says that it may be a repetition."""
+
+    message_id: int
+    marked: bool
+    payers: tuple[str, ...]
+
+
+def address_of(payer: int) -> str:
+    """The e-mail address by which a payer is known wherever their payment is told."""
+    return f"payer-{payer:03d}@example.org"
+
+
+def tellings(chat: Chat) -> list[Telling]:
+    """The messages that tell of payments, in the order in which the seller reads them."""
+    found = ((message, tuple(_PAYER.findall(message.text))) for message in chat.from_bot())
+    return [Telling(one.id, is_marked(one), payers) for one, payers in found if payers]
+
+
+def cards(chat: Chat, name: str) -> list[Message]:
+    """The cards of the request of this name."""
+    return [one for one in chat.from_bot() if one.photo and name in one.text]
+
+
+def is_marked(message: Message) -> bool:
+    """Whether a message says of itself that it may have come before."""
+    return message.text.startswith(_MARK)
+
+
+def chat_id_of(body: bytes) -> int | None:
+    """The chat that a call of the Bot API is about, None where it names none."""
+    found = _CHAT_ID.search(body)
+    return int(found[1] or found[2]) if found else None
+
+
+def doubled(values: Sequence[str]) -> list[str]:
+    """The values that occur more than once."""
+    return sorted({value for value in values if values.count(value) > 1})

@@ -1,0 +1,59 @@
+"""What the parts say that no operator should have to read: errors, tracebacks, lost tasks."""
+
+from __future__ import annotations
+
+import contextvars
+import gc
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Mortal(Protocol):
+    """A run of a part, which may say what it likes once it is dead."""
+
+    name: str
+    dead: bool
+
+
+life_of: contextvars.ContextVar[Mortal | None] = contextvars.ContextVar("life", default=None)
+"""The run of a part to which the task under way belongs."""
+
+
+@contextmanager
+def listening(trouble: list[str]) -> Iterator[None]:
+    """Keep what the living log as errors: what the design foresees is none."""
+
+    def keep(_logger: Any, method: str, event: Any) -> Any:
+        life = life_of.get()
+        if method in {"error", "exception", "critical"} and not (life and life.dead):
+            trouble.append(f"{life.name if life else '-'}: {event}")
+        raise structlog.DropEvent
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            life = life_of.get()
+            if not (life and life.dead):
+                trouble.append(self.format(record))
+
+    before, handler = structlog.get_config(), Handler(logging.ERROR)
+    loggers = [logging.getLogger(name) for name in ("uvicorn.error", "asyncio")]
+    structlog.configure(
+        processors=[structlog.processors.format_exc_info, keep],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    for logger in loggers:
+        logger.addHandler(handler)
+    try:
+        yield
+        gc.collect()  # asyncio tells of a task that failed unheard when it is thrown away
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
+        structlog.configure(**before)

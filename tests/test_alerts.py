@@ -1,0 +1,182 @@
+"""Payments as messages: an alert for one, a digest for those that came at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.chat.alerts import MOST, Payment, alert, body, gather, told_by
+from bot.chat.cards import possibly_repeated
+from bot.core import exact
+from tests.saying import actions, check, labels, parsed
+
+LISTING, OTHER = "abcdefghij", "zyxwvutsrq"
+EVIL = "<b>&amp;</i>\u202e\u200f\u0000\ud800\n" * 300
+MARK = "Possibly repeated: I may have told you this already."
+COFFEE = Payment(LISTING, "donation", "Coffee", 500, "USD")
+PACK = Payment(OTHER, "drop", "Pack", 250, "USD", {}, 7, 10)
+OVERSOLD = "⚠️ OVERSOLD: this money came when nothing was left for it. You owe it back to the payer."
+ALERTS = [
+    (Payment(LISTING, "donation", "Coffee", 500, "USD"), "💰 $5.00 received for Coffee"),
+    (
+        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 7, 10),
+        "💰 $2.50 received for Pack\n7 of 10 left",
+    ),
+    (Payment(LISTING, "drop", "Pack", 250, "USD", {}, 7), "💰 $2.50 received for Pack\n7 left"),
+    (
+        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10),
+        "💰 $2.50 received for Pack\n🏁 SOLD OUT: that was the last one.",
+    ),
+    (Payment(LISTING, "drop", "Pack", 250, "USD"), "💰 $2.50 received for Pack"),
+    (
+        Payment(LISTING, "oneoff", "Dawn", 12000, "EUR"),
+        "💰 €120.00 received for Dawn\n✅ Paid: closed now.",
+    ),
+    (
+        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, 2),
+        "💰 $2.50 received for Pack\n0 of 10 left\n2 are being paid right now",
+    ),
+    (
+        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, oversold=True),
+        f"💰 $2.50 received for Pack\n{OVERSOLD}",
+    ),
+    (
+        Payment(
+            LISTING,
+            "donation",
+            "<i>",
+            500,
+            "USD",
+            {"size": ["M", None], "phoneNumber": 49, "email": "<a>@b.c", "paymail": "", "x": None},
+        ),
+        "💰 $5.00 received for <i>\nE-mail: <a>@b.c\nPhone: 49\nsize: ['M', None]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("payment", "expected"), ALERTS)
+def test_an_alert_tells_amount_payer_and_what_is_left(payment: Payment, expected: str) -> None:
+    reply = alert([payment], "en")
+    assert expected == check(reply)
+    assert actions(reply.rows) == [("card", LISTING)]
+
+
+def test_a_possibly_repeated_alert_says_so_first() -> None:
+    text = alert([COFFEE], "en").text
+    marked = parsed(possibly_repeated(text, "en")).text
+    assert marked == f"{MARK}\n💰 $5.00 received for Coffee"
+    assert possibly_repeated("x" * 4090, "en") == "x" * 4090
+    known = alert([replace(COFFEE, repeated=True)], "en")
+    assert check(known) == marked
+
+
+def test_a_payment_that_no_webhook_told_says_that_it_was_found_later() -> None:
+    found = check(alert([replace(PACK, found=True)], "en"))
+    assert found == (
+        "💰 $2.50 received for Pack\n"
+        "🔎 Found later: no notice of this payment had come, so I tell you now.\n7 of 10 left"
+    )
+
+
+def test_a_digest_counts_each_request_and_says_what_is_left() -> None:
+    payments = [PACK, COFFEE, replace(PACK, remaining_units=5), COFFEE, COFFEE]
+    reply = alert(payments, "en")
+    assert check(reply) == (
+        "5 payments\n"
+        "💰 $5.00 received for Pack: 2 payments of $2.50\n5 of 10 left\n"
+        "💰 $15.00 received for Coffee: 3 payments of $5.00"
+    )
+    assert actions(reply.rows) == [("card", OTHER), ("card", LISTING)]
+    assert labels(reply.rows) == ["Pack", "Coffee"]
+
+
+def test_a_digest_of_one_request_needs_no_headline() -> None:
+    reply = alert([COFFEE, replace(COFFEE, amount=700)], "en")
+    assert check(reply) == "💰 $12.00 received for Coffee: 2 payments"
+    assert labels(reply.rows) == ["Show the request"]
+
+
+def test_a_digest_never_adds_up_what_is_of_two_currencies() -> None:
+    reply = alert([COFFEE, replace(COFFEE, currency="EUR"), COFFEE], "en")
+    assert check(reply) == (
+        "3 payments\n"
+        "💰 $10.00 received for Coffee: 2 payments of $5.00\n💰 €5.00 received for Coffee"
+    )
+    assert actions(reply.rows) == [("card", LISTING)]
+
+
+def test_a_digest_names_every_payer_and_what_is_out_of_the_ordinary() -> None:
+    ann = replace(PACK, payer={"email": "ann@a.b", "paymail": "ann"})
+    bob = replace(PACK, payer={"email": "bob@a.b"}, oversold=True, remaining_units=0)
+    assert check(alert([ann, bob, replace(PACK, found=True)], "en")) == (
+        "💰 $7.50 received for Pack: 3 payments of $2.50\n"
+        "Paymail: ann · E-mail: ann@a.b\nE-mail: bob@a.b\n"
+        "🔎 Found later: no notice of 1 of them had come, so I tell you now.\n"
+        "⚠️ OVERSOLD: 1 of them came when nothing was left. You owe that money back.\n"
+        "🏁 SOLD OUT: that was the last one."
+    )
+
+
+def bodies(*payments: Payment) -> list[dict[str, Any]]:
+    """What the queue holds of them: written and read as the outbox does."""
+    return [exact.loads(exact.dumps(body(payment, "en"))) for payment in payments]
+
+
+def test_what_a_message_brings_is_kept_with_it_in_order() -> None:
+    payments = [PACK, COFFEE, replace(PACK, payer={"email": "ann@a.b"})]
+    gathered = gather(bodies(*payments))
+    assert gathered is not None
+    count, made = gathered
+    assert (count, told_by(made)) == (3, payments)
+    again = gather([made, *bodies(COFFEE)])
+    assert again is not None
+    assert told_by(again[1]) == [*payments, COFFEE]
+
+
+def test_one_alone_and_what_is_no_payment_stay_as_they_are() -> None:
+    words = {"method": "sendMessage", "args": {"text": "Hello"}, "language": "en"}
+    repeated = body(replace(COFFEE, repeated=True), "en")
+    assert told_by(words) is None
+    for found in ([words, *bodies(COFFEE)], [*bodies(COFFEE), words], bodies(COFFEE)):
+        assert gather(found) is None
+    assert gather([repeated, *bodies(COFFEE)]) is None
+    assert gather([*bodies(COFFEE, COFFEE), repeated, *bodies(COFFEE)]) == (
+        2,
+        {"payments": [*body(COFFEE, "en")["payments"] * 2], "language": "en"},
+    )
+
+
+@pytest.mark.parametrize("size", [1, 50, 2000])
+def test_a_message_brings_no_more_than_telegram_takes(size: int) -> None:
+    """With room to say that it is possibly repeated; what does not fit comes with the next."""
+    payer = {"email": "x" * size, "phoneNumber": "&" * size}
+    gathered = gather(bodies(*[replace(PACK, payer=payer)] * (MOST + 50)))
+    assert gathered is not None
+    count, made = gathered
+    payments = told_by(made)
+    assert payments is not None
+    assert 1 < count == len(payments) <= MOST
+    text = alert(payments, "en").text
+    assert possibly_repeated(text, "en") != text
+    parsed(possibly_repeated(text, "en"))
+
+
+@given(st.lists(st.text(max_size=300), min_size=2, max_size=20), st.text(max_size=50))
+def test_no_words_break_an_alert(names: list[str], other: str) -> None:
+    """Whatever a person or another server writes, Telegram takes the message."""
+    payments = [
+        Payment(LISTING, "drop", name, 1, "BTC", {other: name, name: 1}, 1, 2) for name in names
+    ]
+    check(alert(payments[:1], "en"))
+    gathered = gather(bodies(*payments))
+    if gathered:
+        check(alert(told_by(gathered[1]) or [], "en"))
+
+
+def test_the_worst_words_break_nothing() -> None:
+    data = dict.fromkeys(map(str, range(99)), EVIL)
+    assert "<b>&amp;" in check(alert([Payment(LISTING, "oneoff", EVIL, 1, "USD", data)], "en"))

@@ -1,0 +1,233 @@
+"""Stopping, resuming and deleting: what is said is what was done, though the answer was lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from bot.chat import client as client_module
+from bot.chat import store
+from bot.chat.cards import card
+from bot.chat.client import Client
+from bot.chat.usecases import card_of
+from bot.core.texts import t
+from tests.asking import PLACE, Calling, Cloud, clouded
+from tests.handcash import BROKEN, FAILING, HTML, LOST, SILENT, SLOW, Trouble, busy
+from tests.peer import told
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.chat.store import Listing
+    from tests.relaying import Relay
+
+CHANGES = [
+    ("stop", "PUT", store.LIVE, store.STOPPED),
+    ("resume", "PUT", store.STOPPED, store.LIVE),
+    ("delete-yes", "DELETE", store.LIVE, store.DELETED),
+]
+
+
+@pytest.fixture
+async def cloud(relay: Relay) -> AsyncIterator[Cloud]:
+    async with clouded(relay) as cloud:
+        yield cloud
+
+
+@pytest.fixture
+async def listing(cloud: Cloud, relay: Relay) -> Listing:
+    """A request that is there, with nothing more to be said of it."""
+    made = relay.listed(relay.joins("Sam"))
+    await cloud.create(made)
+    relay.hear()
+    return relay.listing(made.id)
+
+
+async def standing(cloud: Cloud, listing: Listing, state: str) -> None:
+    """Bring a request to the state in which a test begins."""
+    if state == store.STOPPED:
+        await asked(cloud, "stop", listing)
+        cloud.relay.clock.pass_(5)
+        cloud.relay.hear()
+    assert cloud.state(listing) == state
+
+
+async def asked(cloud: Cloud, call: str, listing: Listing) -> None:
+    cloud.put(call, listing, **PLACE)
+    await cloud.due()
+
+
+def shown(relay: Relay, listing: Listing) -> str:
+    """The card as it must be now."""
+    return card(card_of(relay.listing(listing.id), relay.clock()), "en").text
+
+
+def said(key: str) -> str:
+    return t("en", f"service-{key}", name="Coffee")
+
+
+@pytest.mark.parametrize(("call", "method", "before", "after"), CHANGES)
+@pytest.mark.parametrize("trouble", [LOST, Trouble(HTML.answer, works=True)], ids=["cut", "html"])
+async def test_a_change_whose_answer_was_lost_is_seen_by_asking(
+    cloud: Cloud, relay: Relay, listing: Listing, trouble: Trouble, *,
+    call: str, method: str, before: str, after: str,
+) -> None:  # fmt: skip
+    await standing(cloud, listing, before)
+    if call == "resume":  # the first form of it is refused by this server
+        cloud.server.fail(method, Trouble(works=True))
+    cloud.server.fail(method, trouble)
+    await asked(cloud, call, listing)
+    assert (cloud.state(listing), len(relay.said)) == (after, 1)
+    gone = after == store.DELETED
+    assert relay.texts == [
+        t("en", "listing-deleted", name="Coffee") if gone else shown(relay, listing)
+    ]
+
+
+@pytest.mark.parametrize(("call", "method", "before"), [change[:3] for change in CHANGES])
+async def test_a_change_that_was_not_made_is_not_claimed(
+    cloud: Cloud, relay: Relay, listing: Listing, *, call: str, method: str, before: str
+) -> None:
+    await standing(cloud, listing, before)
+    cloud.server.fail(method, BROKEN)
+    await asked(cloud, call, listing)
+    assert cloud.state(listing) == before
+    assert relay.texts == [shown(relay, listing), said("unchanged")]
+
+
+@pytest.mark.parametrize(
+    ("call", "before", "after", "sign"),
+    [("stop", store.LIVE, store.STOPPED, "⏸"), ("resume", store.STOPPED, store.LIVE, "🟢")],
+)
+async def test_a_change_that_was_made_is_shown_though_the_server_then_falls_silent(
+    cloud: Cloud, relay: Relay, listing: Listing, *, call: str, before: str, after: str, sign: str
+) -> None:
+    await standing(cloud, listing, before)
+    cloud.server.fail("GET", BROKEN)
+    await asked(cloud, call, listing)
+    assert (cloud.state(listing), relay.texts) == (after, [shown(relay, listing)])
+    assert sign in relay.texts[0]
+
+
+@pytest.mark.parametrize(("call", "before"), [(change[0], change[2]) for change in CHANGES])
+async def test_what_a_server_that_is_not_reached_was_asked_is_said_not_to_be_done(
+    cloud: Cloud, relay: Relay, listing: Listing, call: str, before: str
+) -> None:
+    await standing(cloud, listing, before)
+    nobody = Client("http://127.0.0.1:1", "app", "secret")
+    calling = Calling(relay, nobody)
+    calling.put(call, listing, **PLACE)
+    await calling.due()
+    await nobody.close()
+    assert (cloud.state(listing), relay.texts) == (before, [said("not-done")])
+
+
+async def test_wrong_credentials_are_no_refusal_of_the_seller(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    cloud.server.app_secret = "another"
+    await asked(cloud, "stop", listing)
+    assert (cloud.state(listing), relay.texts) == (store.LIVE, [said("closed")])
+
+
+async def test_a_stop_that_took_effect_late_is_seen_at_the_next_look(
+    cloud: Cloud, relay: Relay, listing: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server was still at work when it was asked: the words promise nothing."""
+    monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(0.2))
+    impatient = Client(cloud.server.url, cloud.server.app_id, cloud.server.app_secret)
+    calling = Calling(relay, impatient)
+    cloud.server.fail("PUT", SLOW)
+    calling.put("stop", listing, **PLACE)
+    await calling.due()
+    assert relay.texts[1:] == [said("unchanged")]
+    cloud.server.release()
+    await cloud.server.until(lambda: cloud.server.only.expires_at)
+    relay.clock.pass_(5)
+    calling.put("refresh", listing, **PLACE)
+    await calling.due()
+    await impatient.close()
+    assert "⌛" in relay.texts[2]
+
+
+async def test_what_goes_on_at_the_server_is_no_longer_stopped_here(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    """Its resuming was lost and nobody could say so then."""
+    await standing(cloud, listing, store.STOPPED)
+    cloud.server.fail("PUT", Trouble(works=True), LOST)
+    cloud.server.fail("GET", BROKEN)
+    await asked(cloud, "resume", listing)
+    assert (cloud.state(listing), relay.texts) == (store.STOPPED, [said("silent")])
+    await asked(cloud, "refresh", listing)
+    assert (cloud.state(listing), relay.texts[1]) == (store.LIVE, shown(relay, listing))
+
+
+async def test_a_stopped_request_stays_stopped_when_it_is_looked_at(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    """In the second that a stop takes as well."""
+    await asked(cloud, "stop", listing)
+    await asked(cloud, "refresh", listing)
+    assert cloud.state(listing) == store.STOPPED
+    relay.clock.pass_(5)
+    await asked(cloud, "refresh", listing)
+    assert cloud.state(listing) == store.STOPPED
+
+
+async def test_two_presses_in_a_row_are_one_deed(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    for call in ("stop", "stop", "delete-yes", "delete-yes"):
+        cloud.put(call, listing, **PLACE)
+    await cloud.due()
+    gone = t("en", "listing-deleted", name="Coffee")
+    assert relay.texts[2:] == [gone, gone]
+    assert (cloud.server.asked("DELETE"), cloud.waiting) == (1, [])
+
+
+@pytest.mark.parametrize("call", ["card", "refresh", "stop", "resume"])
+async def test_a_press_behind_a_delete_is_told_that_it_came_late(
+    cloud: Cloud, relay: Relay, listing: Listing, call: str
+) -> None:
+    await asked(cloud, "delete-yes", listing)
+    before = len(cloud.server.calls)
+    await asked(cloud, call, listing)
+    assert relay.texts[1:] == [said("gone")]
+    assert len(cloud.server.calls) == before
+
+
+async def test_a_server_that_hangs_keeps_one_press_waiting_and_no_other_request(
+    cloud: Cloud, relay: Relay, listing: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(0.2))
+    impatient = Client(cloud.server.url, cloud.server.app_id, cloud.server.app_secret)
+    calling = Calling(relay, impatient, instrument="BSV")
+    other = relay.listed(relay.joins("Ann"))
+    cloud.server.fail("GET", SILENT)
+    calling.put("refresh", listing, **PLACE)
+    calling.put("create", other)
+    await calling.due()
+    await impatient.close()
+    assert relay.texts[0] == said("no-news")
+    assert (calling.state(other), calling.waiting) == (store.LIVE, [])
+
+
+async def test_a_busy_server_is_not_asked_again_how_it_stands(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    cloud.server.fail("PUT", busy(9))
+    before = cloud.server.asked("GET")
+    await asked(cloud, "stop", listing)
+    assert (relay.texts, cloud.server.asked("GET")) == ([said("not-done")], before)
+
+
+@pytest.mark.parametrize("trouble", [FAILING, HTML, Trouble(told(302, Location="http://x.test"))])
+async def test_a_card_that_cannot_be_refreshed_is_shown_as_last_heard(
+    cloud: Cloud, relay: Relay, listing: Listing, trouble: Trouble
+) -> None:
+    cloud.server.down(trouble)
+    await asked(cloud, "card", listing)
+    assert relay.texts == [said("stale"), shown(relay, listing)]

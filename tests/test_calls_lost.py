@@ -1,0 +1,322 @@
+"""Creating on a server without Idempotency-Key: one request a wish, whatever answer is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+
+from bot.chat import calls, store
+from bot.chat import client as client_module
+from bot.chat.client import Client
+from bot.chat.creating import SETTLING, TIDYING
+from bot.chat.queues import MOST_AGAIN
+from bot.core import db, outbox, writer
+from bot.core.texts import t
+from tests.asking import Calling, Cloud, clouded
+from tests.handcash import BROKEN, FAILING, LOST, SLOW, busy, handcash
+from tests.relaying import PAINTING, STICKERS
+from tests.stage import free_port
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.chat.store import Listing
+    from tests.relaying import Relay
+
+
+@pytest.fixture
+async def cloud(relay: Relay) -> AsyncIterator[Cloud]:
+    async with clouded(relay) as cloud:
+        yield cloud
+
+
+@pytest.fixture
+def listing(relay: Relay) -> Listing:
+    return relay.listed(relay.joins("Sam"))
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the client wait for answers a moment only."""
+    monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(0.2))
+
+
+def said(key: str) -> str:
+    return t("en", f"service-{key}", name="Coffee")
+
+
+async def test_a_create_whose_answer_was_lost_is_found_in_the_list(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    await cloud.create(listing, LOST)
+    await cloud.pass_(1)
+    assert (cloud.state(listing), cloud.shown(listing)) == (store.LIVE, cloud.server.only.id)
+    assert (cloud.server.asked("POST"), len(relay.said)) == (1, 2)
+    assert (relay.texts[0], cloud.waiting) == (said("waiting"), [])
+
+
+@pytest.mark.usefixtures("_impatient")
+async def test_while_the_server_may_still_be_at_work_nothing_is_created_anew(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    """The time-out came first; the request appears in the list half a minute later."""
+    await cloud.create(listing, SLOW)
+    await cloud.pass_(30)
+    assert (cloud.server.asked("POST"), cloud.server.made) == (1, {})
+    cloud.server.release()
+    await cloud.server.until(lambda: cloud.server.made)
+    await cloud.pass_(30)
+    assert (cloud.state(listing), cloud.shown(listing)) == (store.LIVE, cloud.server.only.id)
+    assert (cloud.server.asked("POST"), len(relay.said)) == (1, 2)
+
+
+async def test_what_the_list_has_not_for_the_settling_time_is_created_anew(
+    cloud: Cloud, listing: Listing
+) -> None:
+    await cloud.create(listing, BROKEN)
+    await cloud.pass_(SETTLING / 1000 - 0.001)
+    assert (cloud.server.asked("POST"), cloud.server.asked("GET")) == (1, 4)
+    await cloud.pass_(0.001)
+    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, store.LIVE)
+
+
+async def test_each_create_that_is_lost_is_given_its_time(cloud: Cloud, listing: Listing) -> None:
+    await cloud.create(listing, BROKEN, BROKEN)
+    await cloud.pass_(SETTLING / 1000)
+    assert cloud.server.asked("POST") == 2
+    await cloud.pass_(SETTLING / 1000 - 0.001)
+    assert cloud.server.asked("POST") == 2
+    await cloud.pass_(0.001)
+    assert cloud.state(listing) == store.LIVE
+
+
+async def test_a_clock_that_was_set_back_shortens_no_settling(
+    cloud: Cloud, listing: Listing
+) -> None:
+    await cloud.create(listing, BROKEN)
+    cloud.relay.clock.pass_(-3600)
+    cloud.crash()
+    await cloud.due()
+    assert cloud.server.asked("POST") == 1
+    await cloud.pass_(3600 + 2 * SETTLING / 1000)
+    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, store.LIVE)
+
+
+@pytest.mark.usefixtures("_impatient")
+async def test_what_a_server_makes_after_all_that_time_is_removed(
+    cloud: Cloud, listing: Listing
+) -> None:
+    """The seller has the second; the first came when nobody waited for it any more."""
+    await cloud.create(listing, SLOW)
+    await cloud.pass_(SETTLING / 1000)
+    shown = cloud.server.only.id
+    cloud.server.release()
+    await cloud.server.until(lambda: len(cloud.server.made) == 2)
+    with capture_logs() as logs:
+        await cloud.pass_(TIDYING / 1000)
+    assert (cloud.server.only.id, cloud.shown(listing)) == (shown, shown)
+    (late,) = cloud.server.deleted
+    assert [line["request"] for line in logs] == [late]
+    assert cloud.waiting == []
+
+
+async def test_where_two_were_made_the_oldest_stays(cloud: Cloud, listing: Listing) -> None:
+    first = await cloud.make(listing)
+    cloud.relay.clock.pass_(5)
+    second = await cloud.make(listing)
+    await cloud.create(listing, LOST)
+    await cloud.pass_(1)
+    assert (cloud.server.only, cloud.shown(listing)) == (first, first.id)
+    assert second.id in cloud.server.deleted
+
+
+async def test_where_two_were_made_the_one_that_was_paid_stays(cloud: Cloud, relay: Relay) -> None:
+    listing = relay.listed(relay.joins("Sam"), STICKERS)
+    await cloud.make(listing)
+    relay.clock.pass_(5)
+    paid = await cloud.make(listing)
+    await cloud.server.pay(paid.id, hook=False)
+    await cloud.create(listing, BROKEN)
+    await cloud.pass_(1)
+    assert (cloud.server.only, cloud.shown(listing)) == (paid, paid.id)
+
+
+async def test_where_two_were_made_the_one_whose_payment_was_told_stays(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    """Of a donation only the webhook tells that it was paid."""
+    await cloud.make(listing)
+    relay.clock.pass_(5)
+    paid = await cloud.make(listing)
+    payment = store.Payment(paid.id, "t1", 500, "USD", {})
+    relay.db.run(lambda tx: store.add_payment(tx, listing.id, payment, relay.clock()))
+    await cloud.create(listing, BROKEN)
+    await cloud.pass_(1)
+    assert (cloud.server.only, cloud.shown(listing)) == (paid, paid.id)
+
+
+async def test_what_was_paid_is_never_deleted(cloud: Cloud, relay: Relay) -> None:
+    listing = relay.listed(relay.joins("Sam"), PAINTING)
+    await cloud.create(listing, BROKEN)
+    await cloud.pass_(SETTLING / 1000)
+    late = await cloud.make(listing)
+    await cloud.server.pay(late.id, hook=False)
+    with capture_logs() as logs:
+        await cloud.pass_(TIDYING / 1000)
+    assert cloud.server.deleted == {}
+    assert [(line["event"], line["log_level"]) for line in logs] == [
+        ("made twice and paid", "error")
+    ]
+
+
+async def test_what_cannot_be_deleted_now_keeps_nobody_waiting_and_is_deleted_later(
+    cloud: Cloud, listing: Listing
+) -> None:
+    first = await cloud.make(listing)
+    cloud.relay.clock.pass_(5)
+    await cloud.make(listing)
+    cloud.server.fail("DELETE", FAILING, FAILING)
+    await cloud.create(listing, BROKEN)
+    await cloud.pass_(1)
+    assert (cloud.state(listing), len(cloud.server.made)) == (store.LIVE, 2)
+    await cloud.pass_(TIDYING / 1000)
+    assert len(cloud.server.made) == 2
+    await cloud.pass_(1)
+    assert (cloud.server.only, cloud.waiting) == (first, [])
+
+
+async def test_what_was_deleted_by_its_seller_leaves_nothing_behind(
+    cloud: Cloud, listing: Listing
+) -> None:
+    await cloud.create(listing, BROKEN)
+    await cloud.pass_(SETTLING / 1000)
+    await cloud.make(listing)
+    cloud.put("delete-yes", cloud.relay.listing(listing.id))
+    await cloud.due()
+    await cloud.pass_(TIDYING / 1000)
+    assert (cloud.server.made, cloud.state(listing)) == ({}, store.DELETED)
+
+
+async def test_after_a_crash_a_create_that_may_have_been_sent_is_looked_for(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    cloud.put("create", listing)
+    cloud.crash()
+    await cloud.due()
+    assert (cloud.server.asked("GET"), cloud.server.asked("POST")) == (1, 0)
+    assert relay.texts == [said("unsure")]
+    await cloud.pass_(SETTLING / 1000)
+    assert (cloud.server.asked("POST"), cloud.state(listing)) == (1, store.LIVE)
+    assert len(relay.said) == 2
+
+
+async def test_a_server_that_takes_the_key_is_asked_again_at_once(
+    cloud: Cloud, listing: Listing
+) -> None:
+    cloud.calls = cloud.made(cloud.client, instrument="BSV", settling=0)
+    cloud.put("create", listing)
+    cloud.crash()
+    await cloud.due()
+    assert (cloud.state(listing), cloud.server.asked("POST")) == (store.LIVE, 1)
+    assert cloud.waiting == []
+
+
+async def test_a_server_that_was_not_reached_has_nothing_to_settle(
+    relay: Relay, listing: Listing
+) -> None:
+    """Nothing was sent, so the first try after it is back makes the request."""
+    port = int(free_port())
+    client = Client(f"http://127.0.0.1:{port}", "app", "secret")
+    calling = Calling(relay, client, instrument="BSV")
+    calling.put("create", listing)
+    await calling.due()
+    assert relay.texts == [said("waiting")]
+    async with handcash(app_id="app", app_secret="secret", port=port) as server:
+        relay.clock.pass_(1)
+        await calling.due()
+        assert (calling.state(listing), len(server.made)) == (store.LIVE, 1)
+        await client.close()
+    assert calling.waiting == []
+
+
+async def test_a_server_that_asks_to_wait_made_nothing_and_is_asked_again_then(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    await cloud.create(listing, busy(17))
+    assert relay.texts == [said("busy")]
+    await cloud.pass_(16.999)
+    assert len(cloud.server.calls) == 1
+    await cloud.pass_(0.001)
+    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, store.LIVE)
+
+
+async def test_a_database_that_is_locked_is_no_failure_of_the_service(
+    cloud: Cloud, listing: Listing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request was made, and that is written down as soon as it can be."""
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(db, "INSIST_SECONDS", 0.01)
+    cloud.put("create", listing)
+    (message,) = cloud.claim()
+    cloud.server.fail("POST", SLOW)
+    performing = asyncio.create_task(cloud.calls.perform(message))
+    await cloud.server.until(lambda: cloud.server.calls)
+    with capture_logs() as logs:
+        with closing(sqlite3.connect(tmp_path / "bot.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            cloud.server.release()
+            done, _ = await asyncio.wait({performing}, timeout=0.3)
+            assert done == set()
+            other.execute("ROLLBACK")
+        await performing
+    assert "service call failed" not in [line["event"] for line in logs]
+    assert (cloud.shown(listing), cloud.server.asked("POST")) == (cloud.server.only.id, 1)
+
+
+async def test_a_call_that_another_attempt_has_by_now_says_nothing(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    cloud.put("create", listing)
+    (message,) = cloud.claim()
+    queue, now = relay.queues.calls, relay.clock()
+    relay.db.run(lambda tx: outbox.recover(tx, queue, now))
+    await cloud.calls.perform(message)
+    assert (relay.said, len(cloud.server.made)) == ([], 1)
+    await cloud.due()
+    assert (len(relay.said), len(cloud.server.made)) == (1, 1)
+
+
+async def test_a_call_as_a_whole_has_its_time(
+    cloud: Cloud, relay: Relay, listing: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that drips its answer never lets one read time out."""
+    monkeypatch.setattr(calls, "LONGEST", 0.2)
+    await cloud.create(listing, SLOW)
+    assert relay.texts == [said("waiting")]
+    cloud.server.release()
+    await cloud.server.until(lambda: cloud.server.made)
+    await cloud.pass_(1)
+    assert (cloud.shown(listing), cloud.server.asked("POST")) == (cloud.server.only.id, 1)
+
+
+async def test_creates_that_wait_leave_room_for_what_people_ask_for_now(
+    cloud: Cloud, relay: Relay
+) -> None:
+    """A service that hangs holds each call for its whole time-out."""
+    sam = relay.joins("Sam")
+    for _ in range(12):
+        cloud.put("create", relay.listed(sam))
+    cloud.server.down(FAILING)
+    await cloud.due()
+    relay.clock.pass_(60)
+    fresh = relay.listed(sam)
+    cloud.put("create", fresh)
+    claimed = [message.body["listing"] for message in cloud.claim(8)]
+    assert (claimed[0], len(claimed)) == (fresh.id, 1 + MOST_AGAIN)

@@ -1,0 +1,157 @@
+"""What the seller and the operator hear while a request can't be created."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.chat import store
+from bot.chat.calls import PATIENCE
+from bot.chat.client import Client
+from bot.chat.creating import TIDYING
+from bot.core.texts import t
+from tests.asking import Calling, Cloud, clouded
+from tests.certifying import certificate
+from tests.fronts import relayed
+from tests.handcash import (
+    BROKEN,
+    EMPTY,
+    FAILING,
+    HTML,
+    LOST,
+    WRONG,
+    Trouble,
+    busy,
+    redirect,
+)
+from tests.peer import told
+from tests.relaying import COFFEE
+from tests.stage import free_port
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.chat.store import Listing
+    from tests.relaying import Relay
+
+
+@pytest.fixture
+async def cloud(relay: Relay) -> AsyncIterator[Cloud]:
+    async with clouded(relay) as cloud:
+        yield cloud
+
+
+@pytest.fixture
+def listing(relay: Relay) -> Listing:
+    return relay.listed(relay.joins("Sam"))
+
+
+def said(key: str) -> str:
+    return t("en", f"service-{key}", name="Coffee")
+
+
+ODD = [HTML, EMPTY, WRONG, *(redirect(code, "http://x.test/") for code in (301, 302, 307))]
+
+
+@pytest.mark.parametrize("trouble", ODD, ids=range(len(ODD)))
+async def test_answers_from_elsewhere_wait_for_the_operator_who_reads_what_to_mend(
+    cloud: Cloud, relay: Relay, listing: Listing, trouble: Trouble
+) -> None:
+    """A page of maintenance passes by itself, a wrong address does not: nothing is given up."""
+    cloud.server.down(trouble)
+    with capture_logs() as logs:
+        await cloud.create(listing)
+        await cloud.pass_(200)
+    assert relay.texts == [said("odd")]
+    assert {(line["log_level"], line["mend"]) for line in logs} == {("error", "check PAYMENTS_URL")}
+    cloud.server.down(None)
+    await cloud.pass_(120)
+    assert (cloud.state(listing), len(cloud.server.made)) == (store.LIVE, 1)
+    assert len(relay.said) == 2
+
+
+async def test_each_kind_of_trouble_is_told_once_and_then_the_end(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    await cloud.create(listing, FAILING)
+    for trouble in (HTML, FAILING, busy(1), HTML, BROKEN):
+        cloud.server.down(trouble)
+        await cloud.pass_(90)
+    relay.clock.pass_(PATIENCE / 1000)
+    await cloud.due()
+    assert relay.texts == [said("waiting"), said("odd"), said("busy"), said("given-up")]
+    assert cloud.state(listing) == store.FAILED
+
+
+async def test_what_was_given_up_is_removed_where_it_was_made_after_all(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    """The seller was told to make it again."""
+    await cloud.create(listing, LOST)
+    cloud.server.down(FAILING)
+    relay.clock.pass_(PATIENCE / 1000 + 1)
+    await cloud.due()
+    assert (cloud.state(listing), len(cloud.server.made)) == (store.FAILED, 1)
+    await cloud.pass_(TIDYING / 1000 + 10)
+    cloud.server.down(None)
+    await cloud.pass_(60)
+    assert (cloud.server.made, cloud.waiting) == ({}, [])
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_wrong_credentials_end_it_with_clear_words(
+    cloud: Cloud, relay: Relay, listing: Listing, status: int
+) -> None:
+    with capture_logs() as logs:
+        await cloud.create(listing, Trouble(told(status)))
+    assert relay.texts == [said("locked")]
+    assert (cloud.state(listing), cloud.waiting) == (store.FAILED, [])
+    assert [line["mend"] for line in logs] == ["check APP_ID and APP_SECRET"]
+
+
+async def test_wrong_credentials_end_nothing_that_may_have_been_made(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    await cloud.create(listing, LOST)
+    secret, cloud.server.app_secret = cloud.server.app_secret, "another"
+    await cloud.pass_(30)
+    assert (cloud.state(listing), relay.texts) == (store.CREATING, [said("waiting"), said("odd")])
+    cloud.server.app_secret = secret
+    await cloud.pass_(60)
+    assert (cloud.state(listing), cloud.shown(listing)) == (store.LIVE, cloud.server.only.id)
+
+
+async def test_a_certificate_that_nobody_trusts_is_named_in_the_log(
+    cloud: Cloud, relay: Relay, listing: Listing, tmp_path: Path
+) -> None:
+    """Nothing is sent to such a server; the seller hears that it does not answer."""
+    front = free_port()
+    async with relayed(cloud.server.url.rpartition(":")[2], front, certificate(tmp_path)):
+        client = Client(f"https://127.0.0.1:{front}", "app", "secret")
+        calling = Calling(relay, client)
+        calling.put("create", listing)
+        with capture_logs() as logs:
+            await calling.due()
+        await client.close()
+    assert relay.texts == [said("waiting")]
+    assert "certificate verify failed" in logs[0]["reason"]
+    assert cloud.server.calls == []
+
+
+async def test_a_name_that_the_server_finds_long_is_asked_for_again(
+    cloud: Cloud, relay: Relay
+) -> None:
+    """The server names the field in its words alone."""
+    sam = relay.joins("Sam")
+    listing = relay.listed(sam, replace(COFFEE, name="C" * 26))
+    relay.db.run(lambda tx: store.save_destination(tx, sam.id, "$anna"))
+    await cloud.create(listing)
+    draft = relay.db.run(lambda tx: store.draft(tx, sam.id, sam.id))
+    assert draft
+    assert draft.step == "name"
+    assert "less than or equal to 25 characters" in relay.texts[0]
+    assert (cloud.state(listing), cloud.waiting) == (store.FAILED, [])

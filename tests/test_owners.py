@@ -1,0 +1,132 @@
+"""Whose a lease is: what a worker at work has is nobody else's, what it leaves comes again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core import outbox, owners
+from bot.core.lanes import Queue
+from tests.queueing import Post
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.core.db import Database
+    from bot.core.outbox import Message
+    from tests.serving import Clock
+
+BEGIN = "from bot.core import owners; print(owners.begin(), flush=True); input()"
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> Post:
+    return Post(db, Queue("test", lease=60_000), clock)
+
+
+@pytest.fixture
+def owner() -> Iterator[str]:
+    made = owners.begin()
+    yield made
+    owners.end(made)
+
+
+def claim(post: Post, owner: str) -> list[Message]:
+    return post.db.run(lambda tx: outbox.claim(tx, post.queue, post.clock(), 10, owner))
+
+
+def recover(post: Post) -> int:
+    return post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock()))
+
+
+def test_every_worker_has_a_name_of_its_own() -> None:
+    one, other = owners.begin(), owners.begin()
+    assert one != other
+    assert owners.is_at_work(one)
+    owners.end(one)
+    assert (owners.is_at_work(one), owners.is_at_work(other)) == (False, True)
+    owners.end(other)
+
+
+@pytest.mark.parametrize("name", ["", "x", "::", "elsewhere:1:2:3", "a:b:c:d:e:f"])
+def test_who_is_not_known_is_not_there(name: str) -> None:
+    assert owners.is_at_work(name) is False
+
+
+def test_a_worker_of_another_process_is_there_as_long_as_that_is() -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", BEGIN],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout
+    name = child.stdout.readline().strip()
+    assert name.split(":")[1] == str(child.pid)
+    assert owners.is_at_work(name) is True
+    child.communicate("\n")
+    assert owners.is_at_work(name) is False
+
+
+def test_a_number_that_was_given_to_another_process_since_is_nobodys() -> None:
+    host, pid, _, number = owners.begin().split(":")
+    assert pid == str(os.getpid())
+    parent = os.getppid()
+    assert owners.is_at_work(f"{host}:{parent}:1:{number}") is False
+
+
+def test_a_lease_lasts_as_long_as_its_owner_works_whatever_the_clock_says(
+    post: Post, owner: str
+) -> None:
+    post.put("a", "one")
+    (message,) = claim(post, owner)
+    post.clock.pass_(24 * 3600)
+    assert (claim(post, ""), recover(post)) == ([], 0)
+    post.done(message)
+    assert post.rows() == []
+
+
+def test_a_lease_comes_back_at_the_start_after_its_owner_is_gone(post: Post, owner: str) -> None:
+    post.put("a", "one")
+    claim(post, owner)
+    owners.end(owner)
+    assert recover(post) == 1
+    again = post.first()
+    assert (again.uncertain, again.attempts) == (True, 2)
+
+
+def test_a_lease_of_somebody_unknown_comes_back_when_it_is_over(post: Post) -> None:
+    post.put("a", "one")
+    claim(post, "elsewhere:1:2:3")
+    post.clock.pass_(59)
+    assert post.claim() == []
+    post.clock.pass_(1)
+    assert post.first().uncertain is True
+
+
+def test_who_has_lost_its_lease_settles_nothing_any_more(post: Post) -> None:
+    """Not even after as many attempts as it thinks there were."""
+    post.put("a", "one")
+    lost = post.first()
+    post.clock.pass_(60)
+    ours = post.first()
+    post.db.run(lambda tx: outbox.release(tx, post.queue, ours, post.clock()))
+    again = post.first()
+    assert (again.attempts, lost.attempts) == (2, 1)
+    assert post.db.run(lambda tx: outbox.done(tx, post.queue, ours, 0)) is False
+    assert post.db.run(lambda tx: outbox.release(tx, post.queue, ours, 0)) is False
+    assert post.db.run(lambda tx: outbox.bury(tx, post.queue, lost, 0, "lost")) is False
+    assert post.db.run(lambda tx: outbox.retry(tx, post.queue, lost, 0, "lost")) is False
+    assert post.states() == {"one": "leased"}
+
+
+def test_an_attempt_that_never_began_does_not_count(post: Post) -> None:
+    post.put("a", "one")
+    message = post.first()
+    assert post.db.run(lambda tx: outbox.release(tx, post.queue, message, post.clock())) is True
+    again = post.first()
+    assert (again.attempts, again.uncertain) == (1, False)

@@ -1,0 +1,160 @@
+"""The machine under the whole product: no file handles, SIGTERM in a burst, `kill -9` anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import resource
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.wiring.accepting import RESERVE
+from tests.breaking import (
+    MARK,
+    OPEN,
+    Stall,
+    balanced,
+    complaints,
+    cpu_seconds,
+    limited,
+    opened,
+    stall,
+)
+from tests.playing import settled_seller, texts
+from tests.stage import PATIENCE, Stage, free_port, staged, status
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.playing import Seller
+
+NONE = 6
+"""A limit far below what the process has open: no handle can be had until it is lifted."""
+
+LASTING = 3.0
+SIGTERM_SECONDS = 10
+SEED = 20261121
+KILLS = 10
+PAYERS = 4
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
+    async with staged(tmp_path) as it:
+        yield it
+
+
+async def test_without_file_handles_it_waits_quietly_and_goes_on(tmp_path: Path) -> None:
+    """Neither a busy loop nor a flood of lines: who comes waits in the kernel's queue."""
+    async with stall(tmp_path) as (stage, run, shop):
+        before, computed = len(run.err), cpu_seconds(run)
+        with limited(run, resource.RLIMIT_NOFILE, NONE):
+            paying = [asyncio.create_task(shop.pay(number)) for number in range(1, 21)]
+            shop.seller.person.send("/help")
+            await asyncio.sleep(LASTING)  # what is said and computed meanwhile is what is tried
+            assert cpu_seconds(run) - computed < LASTING / 3
+            assert [task.done() for task in paying] == [False] * 20
+        await asyncio.gather(*paying)
+        await run.line("connections are taken again")
+        assert await status(f"{run.url}/readyz") == 200
+        await stage.world.wait_for(
+            lambda: any("In one line" in message.text for message in shop.seller.said), PATIENCE
+        )
+        await balanced(run, shop)
+        told_of = complaints(run.err[before:])
+        assert sum("connections wait" in line for line in told_of) == 1, told_of
+        assert len(told_of) <= 2 + LASTING, told_of
+        assert await run.stop() == 0
+
+
+async def test_idle_visitors_leave_handles_for_what_the_bot_itself_does(tmp_path: Path) -> None:
+    """More connections than there are handles: the chat goes on, for some are kept back."""
+    async with stall(tmp_path) as (_, run, shop), AsyncExitStack() as crowd:
+        with limited(run, resource.RLIMIT_NOFILE, 4 * RESERVE):
+            for _ in range(5 * RESERVE):
+                _, writer = await asyncio.open_connection("127.0.0.1", int(run.port))
+                crowd.callback(writer.close)
+            await run.line("few file handles are left")
+            paying = asyncio.create_task(shop.pay(1))
+            await shop.seller.say("/help", "In one line")
+            assert not paying.done()
+            await crowd.aclose()
+            await paying
+        await balanced(run, shop)
+        assert await run.stop() == 0
+
+
+async def test_sigterm_in_a_burst_ends_in_time_and_the_next_start_tells_the_rest(
+    stage: Stage,
+) -> None:
+    """Payers one after the other, a seller who types, alerts on their way: exit 0, none lost."""
+    port = free_port()
+    async with stage.run(**OPEN, PORT=port) as run:
+        shop = await opened(stage, await run.ready())
+        paying = [asyncio.create_task(queue(shop, 1 + 10 * n)) for n in range(20)]
+        for _ in range(5):
+            shop.seller.person.send("/list")
+        while len(shop.receipts) < 50:  # noqa: ASYNC110 - amid the burst, wherever that is
+            await asyncio.sleep(0)
+        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+        assert len(shop.receipts) < 201
+        assert not complaints(run.err)
+    async with stage.run(**OPEN, PORT=port) as run:
+        await asyncio.gather(*paying)
+        await run.ready()
+        await balanced(run, shop, crashes=True)
+        lists = [text for text in texts(shop.seller.said) if "Your requests" in text]
+        assert len(lists) - sum(text.startswith(MARK) for text in lists) <= 5 <= len(lists)
+        assert await run.stop() == 0
+
+
+async def queue(shop: Stall, first: int) -> None:
+    """Ten payers, each of whom comes once the one before has paid."""
+    for number in range(first, first + 10):
+        await shop.pay(number)
+
+
+async def test_killed_ten_times_amid_everything(stage: Stage) -> None:
+    """Updates, creates, payments and alerts under way: each is acted on once in the end."""
+    moments, env = random.Random(SEED), {**OPEN, "PORT": free_port()}
+    async with stage.run(**env) as run:
+        shop = await opened(stage, await run.ready())
+        sellers = [shop.seller, await settled_seller(stage.world, "Anna")]
+        await run.kill()
+    payers: list[asyncio.Task[None]] = []
+    for number in range(KILLS):
+        async with stage.run(**env) as run:
+            await run.ready()
+            for one in sellers:
+                one.person.send(f"/oneoff 9 EUR Item-{number}")
+            first = 1 + PAYERS * number
+            payers += [asyncio.create_task(shop.pay(first + n)) for n in range(PAYERS)]
+            await asyncio.sleep(moments.uniform(0, 0.4))  # the moment itself is what is tried
+            await run.kill()
+    async with stage.run(**env) as run:
+        await run.ready()
+        await asyncio.gather(*payers)
+        await balanced(run, shop, crashes=True)
+        made = run.rows("SELECT COUNT(*) FROM payment_requests")
+        assert made == [(1 + 2 * KILLS,)]
+        wishes = run.rows("SELECT seller_id, wish FROM listings ORDER BY rowid")
+        for one in sellers:
+            kept = [wish for who, wish in wishes if who == one.person.id and "Item" in wish]
+            assert [f'"Item-{n}"' in wish for n, wish in enumerate(kept)] == [True] * KILLS
+        assert await run.stop() == 0
+    for one in sellers:
+        assert items(one) == {f"Item-{number}" for number in range(KILLS)}
+
+
+def items(one: Seller) -> set[str]:
+    """What this seller's cards offer; a second card of the same has to say that it may be one."""
+    seen: set[str] = set()
+    for text in texts(one.cards):
+        found = set(re.findall(r"Item-\d+", text))
+        assert not found & seen or text.startswith(MARK), text
+        seen |= found
+    return seen
