@@ -24,7 +24,7 @@ run: install
 	$(BIN)/python -m bot run
 
 test: install-dev
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 lint: install-dev
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import multiprocessing
 import os
 import re
 import signal
@@ -38,8 +39,21 @@ LINE_LIMIT = 2**20
 QUICK = {"TELEGRAM_RATE": "0", "TELEGRAM_CHAT_RATE": "0", "TELEGRAM_GROUP_RATE": "0"}
 """Telegram's limits lifted, as benches do: the sandbox's are lifted as well."""
 
-# Below the ports that systems give to outgoing connections, apart for each process of tests.
-_ports = itertools.count(20_000 + os.getpid() * 37 % 10_000)
+PORTS = 600
+"""Ports of one process of tests, taken in turn."""
+
+
+def _first_port() -> int:
+    """Give each process ports of its own, below those that systems give to outgoing connections.
+
+    Those are the tests' workers, up to four, and up to four processes that a worker starts.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    child = 1 + os.getpid() % 4 if multiprocessing.parent_process() else 0
+    return 20_000 + (worker % 4 * 5 + child) * PORTS
+
+
+_ports = itertools.cycle(range(_first_port(), _first_port() + PORTS))
 
 
 def free_port() -> str:

@@ -119,6 +119,15 @@ async def test_every_listener_of_a_topic_is_woken(db: Database) -> None:
     assert (first.is_set(), second.is_set()) == (True, True)
 
 
+async def test_who_only_reads_can_not_write(db: Database) -> None:
+    """What is written beside the writer would be in nobody's order."""
+    with pytest.raises(StorageError, match="readonly"):
+        await db.read(lambda tx: tx.execute("DELETE FROM migrations"))
+    assert await db.read(lambda tx: len(tx.query("SELECT number FROM migrations"))) == len(
+        schema.MIGRATIONS
+    )
+
+
 async def test_readers_go_on_beside_a_writer(db: Database) -> None:
     """Twice as many reads as there are readers, while a transaction is open."""
     may_end = threading.Event()

@@ -129,9 +129,13 @@ def test_the_zone_of_now_changes_nothing() -> None:
         ("webhook-signature", "v1,a,b"),
         ("webhook-signature", "v1,\u00e9"),
         ("webhook-signature", "v1,\udcff"),
-        ("webhook-signature", signed(OTHER)["webhook-signature"]),
-        ("webhook-signature", signed()["webhook-signature"].replace("v1,", "v2,")),
-        ("webhook-signature", signed()["webhook-signature"][:-2]),
+        pytest.param("webhook-signature", signed(OTHER)["webhook-signature"], id="another secret"),
+        pytest.param(
+            "webhook-signature",
+            signed()["webhook-signature"].replace("v1,", "v2,"),
+            id="another version",
+        ),
+        pytest.param("webhook-signature", signed()["webhook-signature"][:-2], id="cut"),
     ],
 )
 def test_altered_headers_are_refused(name: str, value: str) -> None:

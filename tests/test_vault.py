@@ -32,7 +32,11 @@ def test_the_same_text_is_sealed_differently_each_time() -> None:
     assert VAULT.seal("same") != VAULT.seal("same")
 
 
-@pytest.mark.parametrize("sealed", [Vault("other").seal("text"), VAULT.seal("text")[:-2], "", "x"])
+@pytest.mark.parametrize(
+    "sealed",
+    [Vault("other").seal("text"), VAULT.seal("text")[:-2], "", "x"],
+    ids=["another key", "cut", "empty", "short"],
+)
 def test_another_key_and_what_was_tampered_with_are_a_problem_of_secret_key(sealed: str) -> None:
     with pytest.raises(ConfigProblem, match=r"^SECRET_KEY: "):
         VAULT.open(sealed)

@@ -99,7 +99,7 @@ class Calls:
 
     async def perform(self, message: Message) -> None:
         """Make one call and settle what follows from its outcome; raises StorageError."""
-        listing = await self._db.transaction(lambda tx: store.listing(tx, message.body["listing"]))
+        listing = await self._db.read(lambda tx: store.listing(tx, message.body["listing"]))
         if listing is None:
             await self._settle(message, _nothing)
             return
@@ -116,7 +116,7 @@ class Calls:
     async def _create(self, message: Message, listing: Listing) -> None:
         now = self._now()
         progress = Progress.of(message, now)
-        paid = await self._db.transaction(lambda tx: store.paid_requests(tx, listing.id))
+        paid = await self._db.read(lambda tx: store.paid_requests(tx, listing.id))
         attempt = Attempt(self._client, listing, progress, paid)
         settled = progress.unsettled(now, self._settling) == 0
         body = request_body(listing, self._receiver, self._instrument)
@@ -136,7 +136,7 @@ class Calls:
                 await self._settle(message, self._made, made, attempt)
 
     async def _tidy(self, message: Message, listing: Listing) -> None:
-        paid = await self._db.transaction(lambda tx: store.paid_requests(tx, listing.id))
+        paid = await self._db.read(lambda tx: store.paid_requests(tx, listing.id))
         try:
             await _in_time(tidy(self._client, listing, paid))
         except (PeerError, Refused) as error:

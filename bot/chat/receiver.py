@@ -87,7 +87,7 @@ class Receiver:
         return router
 
     async def _receive(self, token: str, headers: Mapping[str, str], body: bytes) -> None:
-        listing = await self._db.transaction(lambda tx: store.listing_by_token(tx, token))
+        listing = await self._db.read(lambda tx: store.listing_by_token(tx, token))
         if listing is None:
             raise NotFound("No request of ours has this address.")
         data = bodies.parse(body)

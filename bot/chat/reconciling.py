@@ -197,7 +197,7 @@ class Reconciler:
 
     async def _known(self, listing: Listing) -> int:
         """How many payments have been told by now: webhooks come while we read."""
-        now = await self._db.transaction(lambda tx: store.listing(tx, listing.id))
+        now = await self._db.read(lambda tx: store.listing(tx, listing.id))
         return now.paid_count if now else 0
 
     async def _unknown(self, request_id: str, missing: int) -> list[tuple[Paid, int]]:
@@ -243,7 +243,7 @@ class Reconciler:
         """
         if listing.request_id is None and listing.state != store.FAILED:
             return  # it is being created: who creates it chooses
-        paid = await self._db.transaction(lambda tx: store.paid_requests(tx, listing.id))
+        paid = await self._db.read(lambda tx: store.paid_requests(tx, listing.id))
         if not is_paid(answer, paid):
             await self._client.delete(answer.id)
             log.warning("double request deleted", listing=listing.id, request=answer.id)

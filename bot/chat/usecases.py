@@ -130,7 +130,7 @@ class Chat:
     async def search(self, seller_id: int, text: str) -> list[Card]:
         """Give the cards of the seller's requests that can be shared and fit `text`."""
         now = self._now()
-        found = await self._db.transaction(lambda tx: store.find_listings(tx, seller_id, text))
+        found = await self._db.read(lambda tx: store.find_listings(tx, seller_id, text))
         return [card_of(listing, now) for listing in found]
 
     def _ledger(self, tx: Transaction) -> Ledger:

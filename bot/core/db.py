@@ -51,6 +51,8 @@ class Database:
         self._writer = Writer(path, _connect(path), self.health)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="db-reader")
         self._idle = [_connect(path) for _ in range(READERS)]
+        for reader in self._idle:
+            reader.conn.execute("PRAGMA query_only = ON")
         self._listeners: dict[str, list[asyncio.Event]] = defaultdict(list)
 
     async def transaction(self, work: Callable[[Transaction], T]) -> T:
@@ -83,8 +85,12 @@ class Database:
 
     async def query(self, sql: str, **params: object) -> list[Row]:
         """All rows of a SELECT, read beside the writer."""
+        return await self.read(lambda tx: tx.query(sql, **params))
+
+    async def read(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work`, which only reads, beside the writer: it sees what is committed."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._readers, self._select, sql, params)
+        return await loop.run_in_executor(self._readers, self._read, work)
 
     async def one(self, sql: str, **params: object) -> Row | None:
         """Give the first row of a SELECT, or None."""
@@ -122,11 +128,11 @@ class Database:
         for db in self._idle:
             db.conn.close()
 
-    def _select(self, sql: str, params: dict[str, object]) -> list[Row]:
+    def _read(self, work: Callable[[Transaction], T]) -> T:
         db = self._idle.pop()
         try:
             with told_apart():
-                return Transaction(db).query(sql, **params)
+                return work(Transaction(db))
         except StorageError as error:
             self.health.failed(str(error))
             raise

@@ -259,8 +259,8 @@ def heads(tx: Transaction, queue: Queue, lane: str) -> list[Row]:
     return tx.query(HEADS, queue=queue.name, lane=lane)
 
 
-def reopen(tx: Transaction, queue: Queue, lane: str) -> None:
-    """Write down anew when this lane may be claimed from, and how urgently."""
+def reopen(tx: Transaction, queue: Queue, lane: str) -> int | None:
+    """Write down anew when this lane may be claimed from, and how urgently; that time."""
     state = tx.query(STATE if queue.ordered else STATE_ANYHOW, queue=queue.name, lane=lane)[0]
     open_at = priority = None
     due = _first_due(state) if state["busy"] < queue.room(lane) else None
@@ -270,6 +270,7 @@ def reopen(tx: Transaction, queue: Queue, lane: str) -> None:
         paced = pace.next_at(state["arrival_at"] or 0) if pace else 0
         open_at = max(due_at, state["held_until"] or 0, paced)
     tx.execute(REOPEN, queue=queue.name, lane=lane, open_at=open_at, priority=priority)
+    return open_at
 
 
 def _first_due(state: Row) -> tuple[int, int] | None:

@@ -266,7 +266,8 @@ def _go_on(tx: Transaction, queue: Queue, names: set[str]) -> None:
     """Let lanes go on that have fewer messages under way, and who waited for them."""
     groups = Groups(tx, queue)
     for lane in names:
-        lanes.reopen(tx, queue, lane)
+        if lanes.reopen(tx, queue, lane) is not None:
+            tx.wake(queue.name)
         groups.settled(lane)
 
 

@@ -67,6 +67,7 @@ class Worker:
         self._owner = owners.begin()
         self._wake = db.listen(job.queue.name)
         self._under_way: set[asyncio.Task[None]] = set()
+        self._full = False
         self._stopping = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -115,7 +116,8 @@ class Worker:
 
     async def _round(self) -> float:
         room = self._job.room - len(self._under_way)
-        if room <= 0:
+        self._full = room <= 0
+        if self._full:
             return LONGEST_WAIT
         try:
             messages, next_open = await self._db.transaction(lambda tx: self._claim(tx, room))
@@ -173,8 +175,10 @@ class Worker:
             outbox.bury(tx, queue, message, now, note)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
+        """What its lane has next wakes us by itself; what had no room here waits for this."""
         self._under_way.discard(task)
-        self._wake.set()
+        if self._full:
+            self._wake.set()
 
     async def _sleep(self, seconds: float) -> None:
         try:

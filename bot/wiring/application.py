@@ -24,6 +24,7 @@ from bot.wiring.process import (
     listen,
     loopback,
     open_many_files,
+    settle_memory,
     stop_signals,
     switch_often,
 )
@@ -45,6 +46,9 @@ log = structlog.get_logger()
 WORKERS_PATIENCE = 5.0
 SERVER_PATIENCE = 2.0
 """Seconds that a stop lets what is under way finish: ten in all with what comes after."""
+
+STARTED_SECONDS = 3.0
+"""After which nothing more is made that stays as long as the process."""
 
 SWEEP_SECONDS = 3600.0
 
@@ -123,6 +127,7 @@ class Application:
 
         Raises ConfigError where Telegram refuses the token, BotError where a part of us failed.
         """
+        asyncio.get_running_loop().call_later(STARTED_SECONDS, settle_memory)
         with stop_signals(self.stop):
             await self.serve()
 
