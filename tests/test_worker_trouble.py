@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.core import db as db_module
-from bot.core import owners
+from bot.core import outbox, owners, worker
 from bot.core.errors import StorageError
 from bot.core.worker import STORAGE_PAUSE, STUMBLES
 from tests.queueing import Post
@@ -86,6 +86,23 @@ async def test_a_worker_is_at_work_until_it_has_stopped(post: Post, hands: Hands
         hands.may_go.set()
         await ended(post)
     assert not owners.is_at_work(owner)
+
+
+async def test_a_worker_takes_over_what_another_one_leaves(
+    post: Post, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not at its own start alone: the other one may end later."""
+    monkeypatch.setattr(worker, "INHERIT_SECONDS", 0.0)
+    other = owners.begin()
+    post.put("a", "one")
+    post.db.run(lambda tx: outbox.claim(tx, post.queue, post.clock(), 1, other))
+    async with working(post, hands.handle):
+        await put(post, "b", "two")
+        assert await hands.took(1) == ["two"]
+        owners.end(other)
+        post.db.wake("test")
+        assert await hands.took(2) == ["two", "one"]
+    assert hands.taken[1].uncertain is True
 
 
 async def test_a_worker_follows_a_clock_that_is_set(post: Post, hands: Hands, clock: Clock) -> None:

@@ -73,9 +73,14 @@ class Progress:
         if known is None:
             progress = cls(message.created_at)
         else:
-            progress = cls(**{**known, "told": tuple(known["told"])})
+            progress = cls(**{**known, "told": tuple(known["told"])}).set_right(now)
         cut_short = message.uncertain or message.attempts > 1
         return progress.after_loss(now) if cut_short else progress
+
+    def set_right(self, now: int) -> Progress:
+        """Give the same where the clock was set back since: what was, was now at the latest."""
+        lost_at = None if self.lost_at is None else min(self.lost_at, now)
+        return replace(self, since=min(self.since, now), lost_at=lost_at)
 
     def after_loss(self, now: int) -> Progress:
         """Add a create of which nobody knows what became."""
@@ -86,13 +91,10 @@ class Progress:
         return {name: getattr(self, name) for name in self.__slots__}
 
     def unsettled(self, now: int, settling: int) -> int:
-        """How many ms the server may still be at work on a create whose answer was lost.
-
-        From the start again where the clock was set back since.
-        """
+        """How many ms the server may still be at work on a create whose answer was lost."""
         if self.lost_at is None:
             return 0
-        return settling - min(max(0, now - self.lost_at), settling)
+        return settling - min(now - self.lost_at, settling)
 
 
 class Attempt:

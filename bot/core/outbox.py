@@ -224,10 +224,18 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
 
 
 def recover(tx: Transaction, queue: Queue, now: int) -> int:
-    """At the start: what a worker that is gone had leased comes again; how many."""
+    """At the start: what nobody known to be at work has leased comes again; how many."""
     taken = _take_back(tx, queue, FOREVER)
     clocks.set_right(tx, queue, now)
     return taken
+
+
+def inherit(tx: Transaction, queue: Queue) -> int:
+    """Let what workers had leased that are known to be gone come again, whatever the clock says.
+
+    Gives how many that were.
+    """
+    return _give_back(tx, queue, [row for row in _leased(tx, queue, FOREVER) if _is_gone(row)])
 
 
 def forget(tx: Transaction, queue: Queue, before: int) -> int:
@@ -244,22 +252,37 @@ def _take_back(tx: Transaction, queue: Queue, until: int) -> int:
 
     A lease is not over as long as its owner is at work.
     """
-    rows = tx.query(
+    rows = _leased(tx, queue, until)
+    return _give_back(tx, queue, [row for row in rows if not owners.is_at_work(_owner(row))])
+
+
+def _leased(tx: Transaction, queue: Queue, until: int) -> list[Row]:
+    return tx.query(
         "SELECT id, lane, lease FROM outbox"
         " WHERE queue = :queue AND state = 'leased' AND leased_until <= :until",
         queue=queue.name,
         until=until,
     )
-    left = [row for row in rows if not owners.is_at_work((row["lease"] or "").rpartition("/")[0])]
-    for row in left:
+
+
+def _owner(row: Row) -> str:
+    return str(row["lease"] or "").rpartition("/")[0]
+
+
+def _is_gone(row: Row) -> bool:
+    return owners.is_gone(_owner(row))
+
+
+def _give_back(tx: Transaction, queue: Queue, rows: list[Row]) -> int:
+    for row in rows:
         tx.execute(
             "UPDATE outbox SET state = 'waiting', leased_until = NULL, lease = NULL, uncertain = 1"
             " WHERE id = :id",
             id=row["id"],
         )
-    if left:
-        _go_on(tx, queue, {row["lane"] for row in left})
-    return len(left)
+    if rows:
+        _go_on(tx, queue, {row["lane"] for row in rows})
+    return len(rows)
 
 
 def _go_on(tx: Transaction, queue: Queue, names: set[str]) -> None:

@@ -33,9 +33,18 @@ def is_at_work(owner: str) -> bool:
     process, _, _ = owner.rpartition(":")
     if process == _here():
         return owner in _at_work
-    host, _, rest = process.partition(":")
+    _, _, rest = process.partition(":")
     pid, _, began = rest.partition(":")
-    return host == _host() and pid.isdecimal() and _began(int(pid)) == began
+    return _is_of_here(owner) and pid.isdecimal() and _began(int(pid)) == began
+
+
+def is_gone(owner: str) -> bool:
+    """Whether a worker is known not to be there any more; nobody knows of other machines'."""
+    return _is_of_here(owner) and not is_at_work(owner)
+
+
+def _is_of_here(owner: str) -> bool:
+    return owner.partition(":")[0] == _host()
 
 
 @cache

@@ -24,6 +24,9 @@ log = structlog.get_logger()
 LONGEST_WAIT = 1.0
 """Seconds between looks at the queue: other processes put messages too."""
 
+INHERIT_SECONDS = 30.0
+"""Between two looks for messages of workers that are gone, beside us or before us."""
+
 STUMBLE = 5_000
 """Milliseconds until a message comes again on which the handler itself failed."""
 
@@ -68,6 +71,7 @@ class Worker:
         self._wake = db.listen(job.queue.name)
         self._under_way: set[asyncio.Task[None]] = set()
         self._full = False
+        self._inherited = 0.0
         self._stopping = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -119,8 +123,13 @@ class Worker:
         self._full = room <= 0
         if self._full:
             return LONGEST_WAIT
+        elapsed = asyncio.get_running_loop().time()
+        inherits = elapsed >= self._inherited + INHERIT_SECONDS
+        self._inherited = elapsed if inherits else self._inherited
         try:
-            messages, next_open = await self._db.transaction(lambda tx: self._claim(tx, room))
+            messages, next_open = await self._db.transaction(
+                lambda tx: self._claim(tx, room, inherits=inherits)
+            )
         except StorageError as error:
             log.debug("queue can't be read", queue=self._job.queue.name, reason=str(error))
             await asyncio.sleep(LONGEST_WAIT)
@@ -136,11 +145,15 @@ class Worker:
             return LONGEST_WAIT
         return (next_open - self._now()) / 1000
 
-    def _claim(self, tx: Transaction, room: int) -> tuple[list[Message], int | None]:
+    def _claim(
+        self, tx: Transaction, room: int, *, inherits: bool
+    ) -> tuple[list[Message], int | None]:
         now, queue = self._now(), self._job.queue
         if self._jumps and (jump := self._jumps.since(now)):
             log.warning("the clock was set", queue=queue.name, by_seconds=jump / 1000)
             clocks.follow(tx, queue, jump, now)
+        if inherits:
+            outbox.inherit(tx, queue)
         messages = outbox.claim(tx, queue, now, room, self._owner)
         return messages, lanes.next_open(tx, queue, now)
 
