@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.alerts import MOST, Payment, alert, body, gather, told_by
+from bot.chat.alerts import MOST, Payment, alert, apart, body, gather, told_by
 from bot.chat.cards import possibly_repeated
 from bot.core import exact
 from tests.saying import actions, check, labels, parsed
@@ -148,6 +148,15 @@ def test_one_alone_and_what_is_no_payment_stay_as_they_are() -> None:
         2,
         {"payments": [*body(COFFEE, "en")["payments"] * 2], "language": "en"},
     )
+
+
+def test_a_digest_comes_apart_into_alerts_that_stay_alone() -> None:
+    gathered = gather(bodies(PACK, COFFEE))
+    assert gathered is not None
+    single = apart(gathered[1])
+    assert [told_by(one) for one in single] == [[PACK], [COFFEE]]
+    assert gather(single) is None
+    assert apart(single[0]) == apart({"method": "sendMessage", "args": {}}) == []
 
 
 @pytest.mark.parametrize("size", [1, 50, 2000])

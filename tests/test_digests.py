@@ -218,6 +218,23 @@ async def test_a_digest_whose_answer_was_lost_repeats_the_same_payments_and_says
     assert burst.texts(sam.id)[3:] == [lost, f"{MARK}{lost}", rest]
 
 
+async def test_a_digest_that_telegram_refuses_is_told_one_by_one(burst: Burst) -> None:
+    """So that what is wrong with one of them costs no other payment its alert."""
+    relay = burst.relay
+    burst.sells(sam := relay.joins("Sam"))
+    burst.pay([sam.id] * 3)
+    await burst.rest()
+    burst.sending.fault("error", method="sendMessage", code=400, description="Bad Request: no")
+    burst.pay([sam.id] * 3)
+    await burst.rest()
+    burst.pay([sam.id] * 2)
+    await burst.rest()
+    told = [f"💰 $0.0{number} received for Coffee" for number in (4, 5, 6)]
+    assert burst.texts(sam.id)[3:6] == told
+    burst.check()
+    assert relay.states(relay.queues.messages) == []
+
+
 async def test_a_restart_allows_no_new_burst(burst: Burst) -> None:
     relay = burst.relay
     burst.sells(sam := relay.joins("Sam"))

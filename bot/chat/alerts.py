@@ -100,7 +100,18 @@ def _fits(body: Mapping[str, Any]) -> bool:
 def _may_gather(body: Mapping[str, Any]) -> bool:
     """Whether others may come with it: what may be a repetition says so of itself alone."""
     payments = body.get("payments", [])
-    return bool(payments) and not any(payment["repeated"] for payment in payments)
+    repeated = any(payment["repeated"] for payment in payments)
+    return bool(payments) and not repeated and not body.get("alone")
+
+
+def apart(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Take a digest that Telegram refuses apart again, so that one payment spoils no other's alert.
+
+    Gives the bodies of alerts that stay alone, none for what tells of one payment or of none.
+    """
+    payments = body.get("payments", [])
+    alone = [{**body, "payments": [payment], "alone": True} for payment in payments]
+    return alone if len(alone) > 1 else []
 
 
 def alert(payments: Sequence[Payment], language: str) -> Reply:

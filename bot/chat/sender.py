@@ -202,6 +202,8 @@ class Sender:
         match outcome.fate:
             case Fate.DONE:
                 outbox.done(tx, queue, message, now)
+            case Fate.DEAD if single := alerts.apart(message.body):
+                outbox.split(tx, queue, message, single, now)
             case _ if _hopeless(message, outcome.fate):
                 log.error("message given up", chat=message.lane, reason=outcome.note)
                 outbox.bury(tx, queue, message, now, outcome.note)

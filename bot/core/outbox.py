@@ -19,7 +19,7 @@ from bot.core.groups import Groups
 from bot.core.lanes import FOREVER, REPLY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bot.core.db import Row, Transaction
     from bot.core.lanes import Queue
@@ -189,6 +189,18 @@ def release(tx: Transaction, queue: Queue, message: Message, due_at: int) -> boo
 def bury(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
     """Settle a message that never will reach its end; it is kept for the operator."""
     return _settle(tx, queue, message, "dead", now=now, note=note)
+
+
+def split(
+    tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Mapping[str, Any]], now: int
+) -> bool:
+    """Put messages in the place of one that was claimed, in this order and before what follows."""
+    if not done(tx, queue, message, now):
+        return False
+    for number, body in enumerate(bodies):
+        key = f"{message.id}-{number:03d}"  # behind the id, and before the next one
+        put(tx, queue, message.lane, body, now, key=key, priority=message.priority)
+    return True
 
 
 def move(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
