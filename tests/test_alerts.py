@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bot.chat.alerts import MOST, Payment, alert, apart, body, gather, told_by
 from bot.chat.cards import possibly_repeated
+from bot.chat.replies import TEXT_LIMIT, shown_units
 from bot.core import exact
 from tests.saying import actions, check, labels, parsed
 
@@ -74,11 +75,16 @@ def test_a_possibly_repeated_alert_says_so_first() -> None:
     assert check(known) == marked
 
 
+def test_what_is_marked_already_is_not_marked_again() -> None:
+    known = alert([replace(COFFEE, repeated=True)], "en").text
+    assert possibly_repeated(known, "en") == known
+
+
 def test_a_payment_that_no_webhook_told_says_that_it_was_found_later() -> None:
     found = check(alert([replace(PACK, found=True)], "en"))
     assert found == (
         "💰 $2.50 received for Pack\n"
-        "🔎 Found later: no notice of this payment had come, so I tell you now.\n7 of 10 left"
+        "🔎 Found later: I was not notified of this payment, so I am telling you now.\n7 of 10 left"
     )
 
 
@@ -115,10 +121,19 @@ def test_a_digest_names_every_payer_and_what_is_out_of_the_ordinary() -> None:
     assert check(alert([ann, bob, replace(PACK, found=True)], "en")) == (
         "💰 $7.50 received for Pack: 3 payments of $2.50\n"
         "Paymail: ann · E-mail: ann@a.b\nE-mail: bob@a.b\n"
-        "🔎 Found later: no notice of 1 of them had come, so I tell you now.\n"
+        "🔎 Found later: I was not notified of 1 of them, so I am telling you now.\n"
         "⚠️ OVERSOLD: 1 of them came when nothing was left. You owe that money back.\n"
         "🏁 SOLD OUT: that was the last one."
     )
+
+
+def test_a_digest_says_what_is_left_by_the_lowest_sum_of_remaining_and_reserved() -> None:
+    """What is reserved may come back: fewer remain at times though the word is the older one."""
+    older = replace(PACK, remaining_units=1, reserved_units=3)
+    newer = replace(PACK, remaining_units=2, reserved_units=0)
+    expected = "💰 $5.00 received for Pack: 2 payments of $2.50\n2 of 10 left"
+    for payments in ([older, newer], [newer, older]):
+        assert check(alert(payments, "en")) == expected
 
 
 def bodies(*payments: Payment) -> list[dict[str, Any]]:
@@ -172,6 +187,37 @@ def test_a_message_brings_no_more_than_telegram_takes(size: int) -> None:
     text = alert(payments, "en").text
     assert possibly_repeated(text, "en") != text
     parsed(possibly_repeated(text, "en"))
+
+
+def test_a_message_tells_of_no_more_payments_than_anybody_reads() -> None:
+    """Those that a digest brought along count too."""
+    assert size_of(bodies(*[COFFEE] * (MOST + 1))) == (MOST, MOST)
+    two = gather(bodies(COFFEE, COFFEE))
+    assert two is not None
+    assert size_of([two[1], *bodies(*[COFFEE] * (MOST - 2))]) == (MOST - 1, MOST)
+    assert size_of([two[1], *bodies(*[COFFEE] * (MOST - 1))]) == (MOST // 2, MOST // 2 + 1)
+
+
+def size_of(found: list[dict[str, Any]]) -> tuple[int, int]:
+    """How many messages come together, and of how many payments they tell."""
+    gathered = gather(found)
+    assert gathered is not None
+    return gathered[0], len(told_by(gathered[1]) or ())
+
+
+def test_a_digest_keeps_room_to_say_that_it_is_possibly_repeated() -> None:
+    """To the last unit: with one more it brings less."""
+
+    def payments(last: int) -> list[Payment]:
+        sizes = [200] * 19 + [last]
+        return [replace(COFFEE, payer={"email": "x" * size}) for size in sizes]
+
+    room = TEXT_LIMIT - shown_units(possibly_repeated("", "en"))
+    full = 1 + room - shown_units(alert(payments(1), "en").text)
+    text = alert(payments(full), "en").text
+    assert shown_units(possibly_repeated(text, "en")) == TEXT_LIMIT
+    assert size_of(bodies(*payments(full))) == (20, 20)
+    assert size_of(bodies(*payments(full + 1))) == (10, 10)
 
 
 @given(st.lists(st.text(max_size=300), min_size=2, max_size=20), st.text(max_size=50))

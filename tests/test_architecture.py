@@ -58,7 +58,7 @@ ROOMS = {
     "core.signing": Room("core", "standardwebhooks"),
     "core.vault": Room("core", "cryptography"),
     "core.db": Room("core", "sqlite_utils"),
-    "core.writer": Room("core", "sqlite_utils"),
+    "core.writer": Room("core", "sqlite_utils structlog"),
     "core.health": Room("", "structlog"),
     "core.worker": Room("core", "structlog"),
     "core.ops": Room("core", "structlog prometheus_client fastapi starlette"),

@@ -168,6 +168,12 @@ def test_an_empty_list_offers_to_make_one() -> None:
     assert actions(reply.rows) == [("new",)]
 
 
+def test_the_list_names_what_is_still_being_made() -> None:
+    waiting = "⏳ Coffee is still being made: I tell you as soon as it is ready."
+    assert check(list_page([], 0, 1, "en", pending=["Coffee"])) == waiting
+    assert check(list_page([DROP], 0, 1, "en", pending=["Coffee"])).endswith(f"\n{waiting}")
+
+
 def test_others_see_the_request_with_a_pay_button_and_no_takings() -> None:
     article = shared_article(replace(DONATION, description="For <us>"), "en")
     assert article.title == "Coffee"

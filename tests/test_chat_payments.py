@@ -85,6 +85,14 @@ async def test_units_that_lapsed_reservations_gave_back_can_be_had_again(
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 1, 0)
 
 
+async def test_units_that_only_change_sides_are_taken_for_news(relay: Relay, sam: Person) -> None:
+    """As many remain and are reserved together, but a reservation lapsed."""
+    listing = relay.listed(sam, STICKERS, answer(remaining_units=0, reserved_units=2))
+    await relay.chat.record_payment(listing, pay(1), 2)
+    card = card_of(relay.listing(listing.id), relay.clock())
+    assert (card.remaining_units, card.reserved_units) == (2, 0)
+
+
 async def test_a_drop_whose_last_units_are_only_reserved_is_not_told_as_sold_out(
     relay: Relay, sam: Person
 ) -> None:
@@ -141,7 +149,7 @@ async def test_payments_that_only_their_units_tell_are_told_as_found_later(
     listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
     assert await relay.chat.record_missing(listing.id, 1, 2) == 0
     assert await relay.chat.record_missing(listing.id, 0, 2) == 2
-    found = "🔎 Found later: no notice of this payment had come, so I tell you now."
+    found = "🔎 Found later: I was not notified of this payment, so I am telling you now."
     price = "💰 <b>$2.50</b> received for <b>Stickers</b>"
     assert relay.texts == [f"{price}\n{found}\n{left} of 3 left" for left in (2, 1)]
     assert relay.listing(listing.id).paid_count == 2
@@ -159,6 +167,32 @@ async def test_the_webhook_of_a_payment_that_was_found_by_its_unit_counts_once_a
     assert relay.texts[1].startswith("<i>Possibly repeated")
     assert "pat@example.org" in relay.texts[1]
     assert len(relay.texts) == 2
+
+
+async def test_a_webhook_that_comes_twice_explains_one_payment_that_was_found(
+    relay: Relay, sam: Person
+) -> None:
+    """Though another one that was found is still without a name."""
+    listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
+    await relay.chat.record_missing(listing.id, 0, 2)
+    relay.hear()
+    came = [await relay.chat.record_payment(listing, pay(1), None) for _ in range(2)]
+    assert (came, len(relay.texts)) == ([True, False], 1)
+    assert relay.listing(listing.id).paid_count == 2
+
+
+async def test_a_payment_more_settles_the_doubt_of_one_payment_only(
+    relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=5))
+    await relay.chat.record_missing(listing.id, 0, 2)
+    for number in (1, 2):
+        await relay.chat.record_payment(listing, pay(number), None)
+    relay.hear()
+    assert await relay.chat.record_missing(listing.id, 2, 1) == 0
+    assert (relay.texts, relay.listing(listing.id).paid_count) == ([], 3)
+    stand = sorted(row["found"] for row in relay.rows("received_payments"))
+    assert stand == sorted([store.TOLD, store.FOUND, store.IN_DOUBT])
 
 
 async def test_a_payment_taken_for_one_that_was_found_is_not_told_again_when_both_count(

@@ -332,3 +332,35 @@ def test_trouble_that_comes_and_goes_is_no_flood_of_lines() -> None:
             checked.failed("full")
             checked.worked()
     assert [line["event"] for line in lines] == ["it fails", "it works"]
+
+
+async def test_a_read_that_the_machine_does_not_let_us_do_is_told_as_trouble(db: Database) -> None:
+    """Here by writing on a reader's connection, which SQLite refuses."""
+    await db.probe()
+    assert db.health.worked_within(60)
+    with capture_logs() as lines, pytest.raises(StorageError, match="readonly"):
+        await db.read(keep)
+    assert [line["event"] for line in lines] == ["database not usable"]
+    assert not db.health.worked_within(60)
+
+
+def test_a_file_that_was_moved_away_is_not_made_anew_over_its_newest_data(tmp_path: Path) -> None:
+    """SQLite would take the -wal that lies there for rubbish, and everything in it were gone."""
+    url, path = f"sqlite:///{tmp_path}/bot.db", tmp_path / "bot.db"
+    database = open_database(url)
+    database.run(lambda tx: tx.execute(KEEP, name="kept", sealed="x"))
+    path.rename(tmp_path / "moved.db")
+    with pytest.raises(ConfigProblem, match="put the file back"):
+        open_database(url)
+    (tmp_path / "moved.db").rename(path)
+    again = open_database(url)
+    assert again.run(lambda tx: tx.query("SELECT name FROM kept_secrets")) == [{"name": "kept"}]
+    again.close()
+    database.close()
+
+
+def test_a_new_file_has_its_tables_in_it(tmp_path: Path) -> None:
+    """Copied or moved without its -wal it is no empty shell."""
+    open_file = open_database(f"sqlite:///{tmp_path}/bot.db")
+    assert (tmp_path / "bot.db").stat().st_size > 100_000
+    open_file.close()

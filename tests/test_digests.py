@@ -235,6 +235,23 @@ async def test_a_digest_that_telegram_refuses_is_told_one_by_one(burst: Burst) -
     assert relay.states(relay.queues.messages) == []
 
 
+async def test_a_digest_in_doubt_that_is_refused_keeps_its_doubt_in_each_part(
+    burst: Burst,
+) -> None:
+    """Nobody knows whether the payments were told by the answer that was lost."""
+    burst.sells(sam := burst.relay.joins("Sam"))
+    burst.pay([sam.id] * 3)
+    await burst.rest()
+    burst.sending.fault("cut", method="sendMessage")
+    burst.pay([sam.id] * 3)
+    await burst.rest(burst.relay.clock() + SECOND)
+    burst.sending.fault("error", method="sendMessage", code=400, description="Bad Request: no")
+    await burst.rest()
+    parts = [f"{MARK}💰 $0.0{number} received for Coffee" for number in (4, 5, 6)]
+    lost = "💰 $0.15 received for Coffee: 3 payments"
+    assert burst.texts(sam.id)[3:] == [lost, *parts]
+
+
 async def test_a_restart_allows_no_new_burst(burst: Burst) -> None:
     relay = burst.relay
     burst.sells(sam := relay.joins("Sam"))

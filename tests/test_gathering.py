@@ -135,6 +135,24 @@ def test_a_lost_answer_repeats_the_same_ones(post: Post) -> None:
     assert sent(post) == ["6"]
 
 
+def test_what_is_in_doubt_is_brought_along_by_nobody(post: Post) -> None:
+    """Behind one that is not, in a lane that it was moved into: what follows it waits too."""
+    post.put("new", *"123")
+    post.put("old", "4")
+    first, doubtful = sorted(post.claim(), key=lambda message: message.lane)
+    assert (first.lane, doubtful.lane) == ("new", "old")
+    post.retry(first, 0)
+    post.db.run(
+        lambda tx: outbox.retry(tx, post.queue, doubtful, post.clock(), "lost", uncertain=True)
+    )
+    post.db.run(lambda tx: outbox.move(tx, post.queue, "old", "new"))
+    post.put("new", "5")
+    assert sent(post) == ["1", "2+3"]
+    for word in ("4", "5"):
+        post.clock.pass_(1)
+        assert sent(post) == [word]
+
+
 def test_what_was_surely_not_sent_may_bring_more_the_next_time(post: Post) -> None:
     post.put("a", *"1234")
     use_up(post)

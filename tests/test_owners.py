@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -81,6 +83,21 @@ def test_a_number_that_was_given_to_another_process_since_is_nobodys() -> None:
     assert pid == str(os.getpid())
     parent = os.getppid()
     assert owners.is_at_work(f"{host}:{parent}:1:{number}") is False
+
+
+def test_of_a_worker_of_another_numbering_of_processes_nobody_knows() -> None:
+    """Two containers may have one host name, and one machine before and after it starts anew."""
+    ours = owners.begin()
+    host, pid, _, number = ours.split(":")
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+    numbering = str(Path("/proc/self/ns/pid").stat().st_ino)
+    foreign = {socket.gethostname(), host.replace(boot, "0" * 8), host.replace(numbering, "1")}
+    assert len(foreign - {host}) == 3
+    assert owners.is_gone(f"{host}:{pid}:1:{number}") is True
+    for other in foreign:
+        gone = f"{other}:{pid}:1:{number}"
+        assert (owners.is_gone(gone), owners.is_at_work(gone)) == (False, False)
+    owners.end(ours)
 
 
 def test_a_lease_lasts_as_long_as_its_owner_works_whatever_the_clock_says(

@@ -93,7 +93,7 @@ async def test_a_late_webhook_of_what_was_found_is_not_told_again(
     assert len(relay.said) == 1
 
 
-async def test_what_is_missing_among_others_is_told_in_its_order_with_what_it_left(
+async def test_what_is_missing_among_others_is_told_in_its_order_with_what_is_left(
     relay: Relay, market: Market, reconciler: Reconciler
 ) -> None:
     listing = await market.listed(DROP)
@@ -102,24 +102,12 @@ async def test_what_is_missing_among_others_is_told_in_its_order_with_what_it_le
     relay.clock.pass_(60)
     assert await reconciler.look() == 3
     told_now = alerts(relay)[1:]
-    assert [alert["remaining_units"] for alert in told_now] == [4, 2, 1]
+    assert [alert["remaining_units"] for alert in told_now] == [3, 2, 1]
     rows = relay.rows("received_payments")
     assert [row["transaction_id"] for row in rows if row["found"]] == [paid[0], paid[2], paid[3]]
     shown = relay.listing(listing.id).answer
     assert shown is not None
     assert shown.remaining_units == 1
-
-
-async def test_units_that_are_reserved_are_told_as_such(
-    relay: Relay, market: Market, reconciler: Reconciler
-) -> None:
-    listing = await market.listed(replace(STICKERS, units=2))
-    await market.pays(listing)
-    relay.clock.pass_(60)
-    await market.pays(listing, manner="later")
-    assert await reconciler.look() == 1
-    (alert,) = alerts(relay)
-    assert (alert["remaining_units"], alert["reserved_units"]) == (0, 1)
 
 
 async def test_only_as_many_pages_are_read_as_are_needed(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.sales import left_after, sold
+from bot.chat.sales import sold
 from bot.chat.store import LIVE, STOPPED, Listing
 from tests.relaying import COFFEE, PAINTING, STICKERS, answer
 from tests.serving import NOON
@@ -57,21 +57,3 @@ def test_a_one_off_that_its_seller_stopped_is_not_taken_for_paid() -> None:
     closed = answer(is_enabled=False)
     assert sold(closed, listing(PAINTING, STOPPED), NOON) == 0
     assert sold(answer(paid_count=1), listing(PAINTING, STOPPED), NOON) == 1
-
-
-@pytest.mark.parametrize(
-    ("wish", "remaining", "newer", "left"),
-    [
-        (STICKERS, 0, 0, 0),
-        (STICKERS, 0, 2, 2),
-        (STICKERS, 2, 2, 3),
-        (STICKERS, None, 0, None),
-        (PAINTING, 0, 0, None),
-        (COFFEE, 5, 0, None),
-    ],
-)
-def test_what_a_payment_left(
-    wish: Wish, remaining: int | None, newer: int, left: int | None
-) -> None:
-    """What remains now and what was sold since; never more than there were."""
-    assert left_after(answer(remaining_units=remaining), listing(wish), newer) == left

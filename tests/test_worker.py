@@ -39,7 +39,7 @@ class Hands:
         self.may_go = asyncio.Event()
         self.may_go.set()
         self.failures = 0
-        self.failure: Exception = LookupError("a bug")
+        self.failure: BaseException = LookupError("a bug")
 
     async def handle(self, message: Message) -> None:
         async with self.news:

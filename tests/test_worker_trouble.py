@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,9 +13,11 @@ from structlog.testing import capture_logs
 from bot.core import db as db_module
 from bot.core import outbox, owners, worker
 from bot.core.errors import StorageError
-from bot.core.worker import STORAGE_PAUSE, STUMBLES
+from bot.core.worker import STORAGE_PAUSE, STUMBLE, STUMBLES
 from tests.queueing import Post
-from tests.test_worker import QUEUE, Hands, ended, post_waits, put, working
+from tests.stage import until
+from tests.test_worker import QUEUE, SECONDS, Hands, ended, post_waits, put, working
+from tests.test_writer import orphan
 
 if TYPE_CHECKING:
     from bot.core.db import Database
@@ -120,3 +124,104 @@ async def test_a_worker_follows_a_clock_that_is_set(post: Post, hands: Hands, cl
             await post_waits(post, 60_000)
     assert hands.words == ["now"]
     assert [line["by_seconds"] for line in logs if line["event"] == "the clock was set"] == [-3600]
+
+
+async def test_a_clock_that_is_set_is_followed_though_the_claim_that_met_it_is_not_stored(
+    post: Post, hands: Hands, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another transaction of the same commit spoils it: the next claim follows."""
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
+    post.put("a", "later")
+    post.retry(post.first(), 60)
+    began, asked, gate = clock(), post.db._writer._asked, threading.Event()
+
+    async def at_rest() -> bool:
+        return post.states() == {"later": "waiting"}
+
+    async def both_asked() -> bool:
+        return len(asked) == 2
+
+    with capture_logs() as logs:
+        async with working(post, hands.handle, steady=lambda: began):
+            await put(post, "b", "now")
+            await hands.took(1)
+            await until(at_rest)
+            post.db._writer._thread.submit(gate.wait, SECONDS)
+            clock.pass_(-3600)
+            post.db.wake("test")
+            spoiling = asyncio.ensure_future(post.db.transaction(orphan))
+            await until(both_asked)
+            gate.set()
+            with pytest.raises(sqlite3.IntegrityError):
+                await spoiling
+            assert post.next_open() == 3660_000
+            post.db.wake("test")
+            await post_waits(post, 60_000)
+    assert hands.words == ["now"]
+    assert [line["by_seconds"] for line in logs if line["event"] == "the clock was set"] == (
+        [-3600] * 2
+    )
+
+
+async def test_a_handler_that_ends_as_cancelled_gives_its_message_back_as_uncertain(
+    post: Post, hands: Hands, clock: Clock
+) -> None:
+    """While the worker works on: a library's own cancellation is no end of ours."""
+    post.put("a", "one", "two")
+    hands.failure, hands.failures = asyncio.CancelledError(), 1
+    with capture_logs():
+        async with working(post, hands.handle):
+            await hands.took(1)
+            await post_waits(post, STUMBLE)
+            clock.pass_(STUMBLE / 1000)
+            post.db.wake("test")
+            assert await hands.took(3) == ["one", "one", "two"]
+            await ended(post)
+    assert [message.uncertain for message in hands.taken] == [False, True, False]
+
+
+async def test_a_worker_that_is_stopping_is_at_work_as_long_as_its_handlers_are(
+    post: Post, hands: Hands
+) -> None:
+    post.put("a", "slow")
+    hands.may_go.clear()
+    async with working(post, hands.handle) as made:
+        await hands.took(1)
+        (owner,) = {str(row["lease"]).rpartition("/")[0] for row in post.rows()}
+        stopping = asyncio.create_task(made.stop(SECONDS))
+        await made._idle.wait()  # it claims no more
+        assert owners.is_at_work(owner)
+        assert post.db.run(lambda tx: outbox.inherit(tx, post.queue)) == 0
+        hands.may_go.set()
+        await stopping
+    assert not owners.is_at_work(owner)
+    assert (hands.words, post.rows()) == (["slow"], [])
+
+
+async def test_a_message_is_given_back_as_soon_as_that_can_be_stored(
+    post: Post, hands: Hands, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trouble that its handler met is still there: it is waited out."""
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
+    monkeypatch.setattr(db_module, "INSIST_SECONDS", 0.01)
+    post.put("a", "one")
+    hands.failure, hands.failures = StorageError("disk full"), 1
+    hands.may_go.clear()
+
+    async def tried() -> bool:
+        return "database not usable" in [line["event"] for line in logs]
+
+    with capture_logs() as logs:
+        async with working(post, hands.handle):
+            await hands.took(1)
+            await asyncio.to_thread(read_only, post.db, "ON")
+            hands.may_go.set()
+            await until(tried)
+            assert await post.db.query("SELECT state FROM outbox") == [{"state": "leased"}]
+            await asyncio.to_thread(read_only, post.db, "OFF")
+            await post_waits(post, STORAGE_PAUSE)
+            clock.pass_(STORAGE_PAUSE / 1000)
+            post.db.wake("test")
+            await hands.took(2)
+            await ended(post)
+    assert [(message.attempts, message.uncertain) for message in hands.taken] == [(1, False)] * 2

@@ -31,6 +31,16 @@ def fail(tx: Transaction, name: str) -> None:
     raise LookupError(name)
 
 
+def orphan(tx: Transaction) -> None:
+    """Spoil the commit: what is deferred is looked at last, when everything else has been done."""
+    tx.execute("PRAGMA defer_foreign_keys = ON")
+    tx.execute(
+        "INSERT INTO received_payments"
+        " (request_id, transaction_id, listing_id, amount, currency, body, received_at)"
+        " VALUES ('r', 't', 'nobody', 1, 'USD', '{}', 0)"
+    )
+
+
 def there(db: Database) -> list[str]:
     """What is stored, read from outside."""
     with closing(sqlite3.connect(db.path)) as other:
@@ -135,16 +145,6 @@ async def test_nobody_hears_of_a_result_that_is_not_stored(db: Database, held: H
 async def test_a_commit_that_fails_fails_for_all_of_them(
     db: Database, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Deferred constraints are looked at last, when everything else has been done."""
-
-    def orphan(tx: Transaction) -> None:
-        tx.execute("PRAGMA defer_foreign_keys = ON")
-        tx.execute(
-            "INSERT INTO received_payments"
-            " (request_id, transaction_id, listing_id, amount, currency, body, received_at)"
-            " VALUES ('r', 't', 'nobody', 1, 'USD', '{}', 0)"
-        )
-
     found = await held.together(db.transaction(partial(put, name="a")), db.transaction(orphan))
     assert [type(error) for error in found] == [sqlite3.IntegrityError] * 2
     assert there(db) == []

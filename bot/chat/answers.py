@@ -16,6 +16,8 @@ from bot.core import errors, money
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+LONGEST_LISTING = 64
+"""Characters; ours have ten, and what is longer is another tool's."""
 LONGEST_TEXT = 2048
 """Characters of an id or a link; a longer one fits no QR code and no button."""
 MOST_UNITS = 10**12
@@ -170,4 +172,5 @@ def listing_of(data: Mapping[str, Any]) -> str | None:
     webhook = (data.get("notifications") or {}).get("webhook") or {}
     told = webhook.get("customParameters") or data.get("customParameters") or {}
     value = told.get("listing")
-    return str(value) if value is not None else None
+    text = "" if value is None else str(value)
+    return text if 0 < len(text) <= LONGEST_LISTING and text.isprintable() else None

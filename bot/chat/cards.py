@@ -83,11 +83,17 @@ def delete_question(card: Card, language: str) -> Reply:
     return Reply(text, ((yes,), (no,)))
 
 
-def list_page(cards: Sequence[Card], page: int, pages: int, language: str) -> Reply:
-    """Show one page of requests, each a button to its card; `page` counts from 0."""
+def list_page(
+    cards: Sequence[Card], page: int, pages: int, language: str, *, pending: Sequence[str] = ()
+) -> Reply:
+    """Show one page of requests, each a button to its card; `page` counts from 0.
+
+    `pending` are the names of requests that are still being made.
+    """
     new = (Button(t(language, "button-new"), action=("new",)),)
+    waiting = [t(language, "list-pending", name=escaped(name, _NAME)) for name in pending]
     if not cards:
-        return Reply(t(language, "list-empty"), (new,))
+        return Reply("\n".join(waiting) or t(language, "list-empty"), (new,))
     lines = tuple(
         (Button(_list_line(card, language), action=("card", card.listing_id)),) for card in cards
     )
@@ -96,13 +102,14 @@ def list_page(cards: Sequence[Card], page: int, pages: int, language: str) -> Re
         for way, target in (("previous", page - 1), ("next", page + 1))
         if 0 <= target < pages
     )
-    text = t(language, "list", page=page + 1, pages=pages)
+    text = "\n".join([t(language, "list", page=page + 1, pages=pages), *waiting])
     return Reply(text, (*lines, *([turns] if turns else []), new))
 
 
 def possibly_repeated(text: str, language: str) -> str:
     """Mark a message that may have arrived before, as Telegram's answer to it was lost."""
-    marked = f"{t(language, 'possibly-repeated')}\n{text}"
+    mark = t(language, "possibly-repeated")
+    marked = text if text.startswith(mark) else f"{mark}\n{text}"
     return marked if shown_units(marked) <= TEXT_LIMIT else text
 
 

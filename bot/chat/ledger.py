@@ -62,7 +62,7 @@ class Ledger:
         listing = self._listing(listing_id)
         if listing.paid_count != known or listing.request_id is None:
             return 0
-        told_before = store.doubt_payments(self._tx, listing_id, missing)
+        told_before = store.undoubt_payments(self._tx, listing_id, missing)
         for found_at in told_before:
             store.add_payment(self._tx, listing_id, _unnamed(listing), found_at)
         for _ in range(missing - len(told_before)):

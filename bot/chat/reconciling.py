@@ -16,7 +16,7 @@ import structlog
 
 from bot.chat import store
 from bot.chat.creating import is_paid
-from bot.chat.sales import left_after, sold
+from bot.chat.sales import sold
 from bot.core.errors import (
     MethodNotAllowed,
     NotFound,
@@ -60,14 +60,17 @@ MOST_TROUBLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """That more was sold than told: how much in all, seen at `at` (epoch ms)."""
+    """That more was sold than told: how much in all, seen at `at` (ms of the steady clock)."""
 
     sold: int
     at: int
 
 
 class Reconciler:
-    """Looks again and again; `sleep` waits so many seconds."""
+    """Looks again and again; `sleep` waits so many seconds.
+
+    `now` in epoch ms is the clock that is set now and then, `steady` in ms the one that is not.
+    """
 
     def __init__(
         self,
@@ -76,11 +79,14 @@ class Reconciler:
         chat: Chat,
         now: Callable[[], int],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        *,
+        steady: Callable[[], int] | None = None,
     ) -> None:
         self._db = db
         self._client = client
         self._chat = chat
         self._now = now
+        self._steady = steady or now
         self._sleep = sleep
         self._owed = 0.0
         self._troubles = 0
@@ -100,6 +106,10 @@ class Reconciler:
                 wait = _backoff(failed, error)
                 failed += 1
                 log.warning("not compared with the service", reason=_reason(error), again_in=wait)
+            except Exception as error:
+                wait = _backoff(failed, error)
+                failed += 1
+                log.exception("not compared with the service", again_in=wait)
             else:
                 wait, failed = INTERVAL, 0
             await self._sleep(wait)
@@ -129,13 +139,13 @@ class Reconciler:
         async with aclosing(pages):
             while True:
                 await self._sleep(self._owed)
-                began = self._now()
+                began = self._steady()
                 try:
                     page = await anext(pages)
                 except StopAsyncIteration:
                     return
                 finally:
-                    took = (self._now() - began) / 1000
+                    took = (self._steady() - began) / 1000
                     self._owed = min(max(LEAST_REST, SHARE * took), LONGEST_REST)
                 yield page
 
@@ -179,12 +189,12 @@ class Reconciler:
         missing = (answer.paid_count or 0) - listing.paid_count
         due = self._now() - GRACE
         unknown = await self._unknown(answer.id, missing)
-        ripe = [one for one in unknown if (one[0].completed_at or 0) <= due]
+        ripe = [paid for paid in unknown if (paid.completed_at or 0) <= due]
         found = 0
-        for paid, newer in reversed(ripe):
+        for paid in reversed(ripe):
+            # What it left is counted: more may have been sold since the server was asked.
             payment = _payment(paid, answer, listing)
-            left = left_after(answer, listing, newer)
-            found += await self._chat.record_payment(listing, payment, left)
+            found += await self._chat.record_payment(listing, payment, None)
         known = await self._known(listing)
         lacking = (answer.paid_count or 0) - known - (len(unknown) - len(ripe))
         if lacking > 0:
@@ -200,21 +210,20 @@ class Reconciler:
         now = await self._db.read(lambda tx: store.listing(tx, listing.id))
         return now.paid_count if now else 0
 
-    async def _unknown(self, request_id: str, missing: int) -> list[tuple[Paid, int]]:
+    async def _unknown(self, request_id: str, missing: int) -> list[Paid]:
         """Give the payments that were not told, newest first, until `missing` are there.
 
-        With each comes how many were sold since. Those made from now on are not among the missing.
+        Those made from now on are not among the missing.
         """
-        unknown, newer, now = [], 0, self._now()
+        unknown, now = [], self._now()
         async with aclosing(self._paced(self._client.payments(request_id))) as pages:
             async for page in pages:
                 ids = [paid.transaction_id for paid in page]
                 known = await store.known_transactions(self._db, request_id, ids)
                 for paid in page:
                     if paid.transaction_id not in known:
-                        unknown.append((paid, newer))
+                        unknown.append(paid)
                         missing -= (paid.completed_at or 0) <= now
-                    newer += not paid.oversold
                 if missing <= 0:
                     break
         return unknown
@@ -224,7 +233,7 @@ class Reconciler:
 
         What was sold a while ago has had its webhooks since: what is told by now is taken off it.
         """
-        now = self._now()
+        now = self._steady()
         seen = self._seen.get(listing.id)
         if seen is None or now - seen.at < CONFIRMED:
             self._still[listing.id] = seen or Sighting(count, now)
@@ -263,7 +272,6 @@ def _payment(paid: Paid, answer: Answer, listing: Listing) -> store.Payment:
         currency=paid.currency if read else wish.currency,
         payer=paid.payer,
         oversold=paid.oversold,
-        reserved_units=answer.reserved_units,
         found=True,
     )
 

@@ -35,10 +35,3 @@ def _is_closed(answer: Answer, listing: Listing, now: int) -> bool:
     ended = answer.expires_at is not None and answer.expires_at <= now
     not_begun = answer.enabled_at is not None and answer.enabled_at > now
     return listing.state == LIVE and not ended and not not_begun
-
-
-def left_after(answer: Answer, listing: Listing, newer: int) -> int | None:
-    """What remained of a drop after a payment since which `newer` units were sold."""
-    if listing.wish.units is None or answer.remaining_units is None:
-        return None
-    return min(answer.remaining_units + newer, listing.wish.units)

@@ -6,6 +6,7 @@ carries it out in one transaction.
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from telegram.error import (
     NetworkError,
     RetryAfter,
     TelegramError,
+    TimedOut,
 )
 
 from bot.chat import alerts, store
@@ -44,6 +46,9 @@ log = structlog.get_logger()
 
 BACKOFF = (1_000, 2_000, 5_000, 15_000, 30_000, 60_000)
 """Milliseconds until the next try while Telegram can't be reached, the last for ever."""
+
+LONGEST = 45.0
+"""Seconds for one call; the time-outs of its connection begin anew with each byte."""
 
 TRIES = 10
 """Tries after which a message that is refused, or never clearly answered, is given up."""
@@ -173,7 +178,10 @@ class Sender:
 
     async def _attempt(self, queue: Queue, message: Message) -> None:
         try:
-            await self._call(message)
+            async with asyncio.timeout(LONGEST):
+                await self._call(message)
+        except TimeoutError:
+            await self._refused(queue, message, TimedOut(f"no answer in {LONGEST:.0f} s"))
         except TelegramError as error:
             await self._refused(queue, message, error)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

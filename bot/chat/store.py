@@ -177,11 +177,25 @@ def listings(tx: Transaction, seller_id: int) -> list[Listing]:
     return [_listing(row) for row in rows]
 
 
+def pending_names(tx: Transaction, seller_id: int) -> list[str]:
+    """Give the names of a seller's requests that the service has not made yet, newest first."""
+    rows = tx.query(
+        f"{SELECT_LISTING} WHERE seller_id = :seller AND state = :creating"
+        " ORDER BY created_at DESC, id DESC LIMIT 5",
+        seller=seller_id,
+        creating=CREATING,
+    )
+    return [_listing(row).wish.name for row in rows]
+
+
 async def listings_by_id(db: Database, ids: Sequence[str]) -> dict[str, Listing]:
-    """Give the listings among these ids, beside the writer, in whatever state."""
+    """Give the listings among these ids, beside the writer, in whatever state.
+
+    One that can't be read, since a later version wrote it, is left out.
+    """
     among, params = _among(ids)
     rows = await db.query(f"{SELECT_LISTING} WHERE id IN {among}", **params)
-    return {row["id"]: _listing(row) for row in rows}
+    return {row["id"]: _listing(row) for row in rows if Wish.from_json(row["wish"]) is not None}
 
 
 async def known_transactions(db: Database, request_id: str, ids: Sequence[str]) -> set[str]:
@@ -224,7 +238,7 @@ def move_chat(tx: Transaction, old: int, new: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A payment as its webhook told it; `amount` in minor units of `currency`.
+    """A payment as it was told; `amount` in minor units of `currency`.
 
     `oversold`: it came when no unit was left, so that the seller owes it back. `reserved_units`
     were being paid for by others. `found`: no webhook told it, it was found by looking.
@@ -300,17 +314,19 @@ def explain_payment(tx: Transaction, listing_id: str, payment: Payment, since: i
     )
 
 
-def doubt_payments(tx: Transaction, listing_id: str, most: int) -> list[int]:
+def undoubt_payments(tx: Transaction, listing_id: str, most: int) -> list[int]:
     """Settle that payments which explained others were new: when those others had been found.
 
     At most `most` of them, whose place is free again then.
     """
     rows = tx.query(
-        "UPDATE received_payments SET found = 0 WHERE listing_id = :listing AND transaction_id IN"
+        "UPDATE received_payments SET found = :told"
+        " WHERE listing_id = :listing AND transaction_id IN"
         " (SELECT transaction_id FROM received_payments WHERE listing_id = :listing"
         " AND found = :in_doubt ORDER BY received_at LIMIT :most) RETURNING received_at",
         listing=listing_id,
         in_doubt=IN_DOUBT,
+        told=TOLD,
         most=most,
     )
     return [int(row["received_at"]) for row in rows]

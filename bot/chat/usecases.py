@@ -268,7 +268,8 @@ class Chat:
         pages = max(1, -(-len(found) // PAGE))
         page = min(page, pages - 1)
         shown = [card_of(item, turn.now) for item in found[page * PAGE : (page + 1) * PAGE]]
-        return list_page(shown, page, pages, turn.seller.language)
+        pending = store.pending_names(turn.tx, turn.person.id)
+        return list_page(shown, page, pages, turn.seller.language, pending=pending)
 
     def _set_aside(self, tx: Transaction, message: Message, why: str) -> None:
         self._bury(tx, message, why)

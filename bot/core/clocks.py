@@ -59,10 +59,14 @@ class Jumps:
         self._ahead: int | None = None
 
     def since(self, now: int) -> int:
-        """Give the milliseconds by which the clock was set since the last call, else 0."""
-        last, self._ahead = self._ahead, now - self._steady()
-        jump = 0 if last is None else self._ahead - last
+        """Give the milliseconds by which the clock was set since it was last `seen`, else 0."""
+        ahead = now - self._steady()
+        jump = 0 if self._ahead is None else ahead - self._ahead
         return jump if abs(jump) >= LEAST_JUMP else 0
+
+    def seen(self, now: int) -> None:
+        """Take the clock as it is for right: what it was set by has been followed."""
+        self._ahead = now - self._steady()
 
 
 def follow(tx: Transaction, queue: Queue, jump: int, now: int) -> None:

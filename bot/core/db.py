@@ -12,6 +12,7 @@ import asyncio
 import sqlite3
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -64,7 +65,8 @@ class Database:
 
         def wake(topics: Iterable[str]) -> None:
             """From the writer, so that it happens though nobody should wait for the result."""
-            loop.call_soon_threadsafe(self._wake_all, topics)
+            with suppress(RuntimeError):  # the loop is closed: nobody is left to be woken
+                loop.call_soon_threadsafe(self._wake_all, topics)
 
         return await asyncio.wrap_future(self._writer.submit(work, wake))
 
@@ -112,10 +114,20 @@ class Database:
         for topic in topics:
             self.wake(topic)
 
-    def migrate(self) -> None:
-        """Bring the schema to this version; safe beside another process that does it too."""
-        for number, steps in enumerate(schema.MIGRATIONS, start=1):
+    def migrate(self) -> bool:
+        """Bring the schema to this version, whether it was behind.
+
+        Safe beside another process that does it too.
+        """
+        made = [
             self.run(partial(_migrate, number=number, steps=steps))
+            for number, steps in enumerate(schema.MIGRATIONS, start=1)
+        ]
+        return any(made)
+
+    def checkpoint(self) -> None:
+        """Bring what is in the -wal into the file, that it is no empty shell without it."""
+        self._idle[0].conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """`transaction` for code without an event loop: the commands, the start."""
@@ -148,12 +160,14 @@ def open_database(url: str, *, writing: bool = False) -> Database:
     Raises ConfigProblem where the URL is none of ours or the file can't be used.
     """
     path = sqlite_path(url)
+    _see_whole(path)
     try:
         database = Database(path)
     except (sqlite3.Error, OSError) as error:
         raise _unusable(url, error) from error
     try:
-        database.migrate()
+        if database.migrate():
+            database.checkpoint()
         if writing:
             database.run(_write)
     except (sqlite3.Error, StorageError) as error:
@@ -171,6 +185,20 @@ def sqlite_path(url: str) -> str:
             "DATABASE_URL: write sqlite:///data/bot.db or sqlite:////an/absolute/path"
         )
     return path
+
+
+def _see_whole(path: str) -> None:
+    """Make no new file where an old one's newest data lies: SQLite would throw that away.
+
+    Raises ConfigProblem.
+    """
+    file, log = Path(path), Path(path + "-wal")
+    is_gone = not file.exists() or file.stat().st_size == 0
+    if is_gone and log.exists() and log.stat().st_size > 0:
+        raise ConfigProblem(
+            f"DATABASE_URL: {path} is gone, but {log.name} beside it holds its newest data:"
+            " put the file back there"
+        )
 
 
 def _unusable(url: str, error: Exception) -> ConfigProblem:
@@ -193,13 +221,14 @@ def _write(tx: Transaction) -> None:
     tx.execute(WRITE)
 
 
-def _migrate(tx: Transaction, number: int, steps: tuple[Step, ...]) -> None:
+def _migrate(tx: Transaction, number: int, steps: tuple[Step, ...]) -> bool:
     tx.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)")
     if tx.one("SELECT number FROM migrations WHERE number = :number", number=number):
-        return
+        return False
     for step in steps:
         if isinstance(step, str):
             tx.execute(step)
         else:
             step(tx)
     tx.execute("INSERT INTO migrations (number) VALUES (:number)", number=number)
+    return True

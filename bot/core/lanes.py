@@ -25,14 +25,6 @@ HEAD_OF_CLASS = (
     " AND state = 'waiting' AND priority = {0} ORDER BY id LIMIT 1) AS class{0}"
 )
 OF_CLASS = (
-    "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND state = 'waiting' AND priority = {0} ORDER BY id LIMIT 1) AS class{0}"
-)
-FIRST_DUE = (
-    "SELECT priority, due_at FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND state = 'waiting' ORDER BY due_at, id LIMIT 1"
-)
-OF_CLASS = (
     "SELECT * FROM (SELECT lane, priority, open_at FROM lanes WHERE queue = :queue"
     " AND priority = {0} AND open_at <= :by AND paused IS NULL AND waits_for IS NULL"
     " ORDER BY open_at LIMIT :most) AS class{0}"

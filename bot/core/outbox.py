@@ -194,12 +194,20 @@ def bury(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -
 def split(
     tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Mapping[str, Any]], now: int
 ) -> bool:
-    """Put messages in the place of one that was claimed, in this order and before what follows."""
+    """Put messages in the place of one that was claimed, in this order and before what follows.
+
+    Where its outcome was in doubt, theirs are.
+    """
     if not done(tx, queue, message, now):
         return False
     for number, body in enumerate(bodies):
         key = f"{message.id}-{number:03d}"  # behind the id, and before the next one
         put(tx, queue, message.lane, body, now, key=key, priority=message.priority)
+        tx.execute(
+            "UPDATE outbox SET uncertain = :doubt WHERE id = :id",
+            id=key,
+            doubt=int(message.uncertain),
+        )
     return True
 
 

@@ -1,7 +1,8 @@
 """Who has messages under way: workers of processes, and whether they are still at it.
 
 A lease names its owner. As long as that one is at work its messages are nobody else's, however
-long they take and whatever the clock says; once it is gone, they come again at once.
+long they take and whatever the clock says; once it is gone, they come again, at a start or within
+half a minute.
 """
 
 from __future__ import annotations
@@ -54,7 +55,16 @@ def _here() -> str:
 
 @cache
 def _host() -> str:
-    return socket.gethostname()
+    """Name the machine, this run of it, and the numbering of its processes: containers share names.
+
+    Where the system does not tell, its name must do.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        numbering = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return socket.gethostname()
+    return f"{socket.gethostname()}/{boot[:8]}/{numbering}"
 
 
 def _began(pid: int) -> str | None:

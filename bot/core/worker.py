@@ -127,7 +127,7 @@ class Worker:
         inherits = elapsed >= self._inherited + INHERIT_SECONDS
         self._inherited = elapsed if inherits else self._inherited
         try:
-            messages, next_open = await self._db.transaction(
+            messages, next_open, now = await self._db.transaction(
                 lambda tx: self._claim(tx, room, inherits=inherits)
             )
         except StorageError as error:
@@ -137,6 +137,8 @@ class Worker:
         except Exception:
             log.exception("queue can't be read", queue=self._job.queue.name)
             return LONGEST_WAIT
+        if self._jumps:
+            self._jumps.seen(now)  # it is followed now that this is stored
         for message in messages:
             task = asyncio.create_task(self._handle(message))
             self._under_way.add(task)
@@ -147,15 +149,16 @@ class Worker:
 
     def _claim(
         self, tx: Transaction, room: int, *, inherits: bool
-    ) -> tuple[list[Message], int | None]:
+    ) -> tuple[list[Message], int | None, int]:
+        """Give what was claimed, when the next message may be, and the time of this."""
         now, queue = self._now(), self._job.queue
         if self._jumps and (jump := self._jumps.since(now)):
-            log.warning("the clock was set", queue=queue.name, by_seconds=jump / 1000)
+            log.debug("the clock was set", queue=queue.name, by_seconds=jump / 1000)
             clocks.follow(tx, queue, jump, now)
         if inherits:
             outbox.inherit(tx, queue)
         messages = outbox.claim(tx, queue, now, room, self._owner)
-        return messages, lanes.next_open(tx, queue, now)
+        return messages, lanes.next_open(tx, queue, now), now
 
     async def _handle(self, message: Message) -> None:
         try:
@@ -163,10 +166,17 @@ class Worker:
         except StorageError as error:
             log.debug("message waits", queue=self._job.queue.name, reason=str(error))
             await self._settle(message, self._release)
+        except asyncio.CancelledError:
+            if self._stopping:
+                raise
+            log.exception("message cancelled", queue=self._job.queue.name, id=message.id)
+            await self._failed(message, "cancelled")
         except Exception as error:
             log.exception("message failed", queue=self._job.queue.name, id=message.id)
-            note = type(error).__name__
-            await self._settle(message, lambda tx, message: self._give_back(tx, message, note))
+            await self._failed(message, type(error).__name__)
+
+    async def _failed(self, message: Message, note: str) -> None:
+        await self._settle(message, lambda tx, message: self._give_back(tx, message, note))
 
     async def _settle(
         self, message: Message, how: Callable[[Transaction, Message], object]

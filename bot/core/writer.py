@@ -17,6 +17,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import structlog
+
 from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from bot.core.health import Health
 
+log = structlog.get_logger()
 T = TypeVar("T")
 Row = dict[str, Any]
 
@@ -54,7 +57,7 @@ TROUBLE = {
 }
 """SQLite's primary result codes that are no fault of ours (sqlite.org/rescode.html)."""
 
-MOVED = "its file was moved, deleted or replaced: put it back, or restart"
+MOVED = "its file was moved, deleted or replaced: put it back, beside its -wal with the newest data"
 
 
 class Transaction:
@@ -144,7 +147,17 @@ class Writer:
         while group := self._next():
             wanted = [one for one in group if one.future.set_running_or_notify_cancel()]
             if wanted:
-                self._finish(self._together(wanted))
+                self._attend(wanted)
+
+    def _attend(self, group: list[Asked]) -> None:
+        """Run a group and tell each of it; whatever happens, the next group has its turn."""
+        try:
+            self._finish(self._together(group))
+        except Exception as error:
+            log.exception("transactions not told")
+            for one in group:
+                if not one.future.done():
+                    one.future.set_exception(StorageError(str(error)))
 
     def _next(self) -> list[Asked]:
         with self._lock:
@@ -177,6 +190,7 @@ class Writer:
         except BaseException as error:  # noqa: BLE001 - each of them is told
             if conn.in_transaction:
                 conn.execute("ROLLBACK")
+            group = [one for one in group if not one.future.done()]
             for one in group:
                 one.error = one.error or error
         else:

@@ -7,6 +7,7 @@ in the log: libuv has then no handle left to give up for its trick (`uv__emfile_
 from __future__ import annotations
 
 import asyncio
+import errno
 import resource
 import socket
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ PAUSE_SECONDS = 1.0
 
 RESERVE = 64
 """Handles that connections leave for the database and for our own calls, each a quarter at most."""
+
+SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+"""What accept(2) says where something is short; whatever else is about one connection alone."""
 
 GONE = (BlockingIOError, InterruptedError, ConnectionAbortedError)
 """Nobody is there, or not any more."""
@@ -71,7 +75,8 @@ class Acceptor:
             except GONE:
                 return
             except OSError as error:
-                self._pause(error.strerror or "no file handle")
+                if error.errno in SHORT:
+                    self._pause(error.strerror or "no file handle")
                 return
             task = self._loop.create_task(self._begin(connection))
             self._beginning.add(task)

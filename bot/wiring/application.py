@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from bot.chat.client import Client
 from bot.chat.receiver import Proof
 from bot.core import vault
+from bot.core.clocks import Jumps
 from bot.core.db import open_database, sqlite_path
 from bot.core.errors import BotError, StorageError
 from bot.core.ops import CountRequests, EndQuietly, Ops, storage_trouble
@@ -49,6 +50,9 @@ SERVER_PATIENCE = 2.0
 
 STARTED_SECONDS = 3.0
 """After which nothing more is made that stays as long as the process."""
+
+WATCH_SECONDS = 5.0
+"""Between two looks at the clock."""
 
 SWEEP_SECONDS = 3600.0
 
@@ -148,6 +152,8 @@ class Application:
             if self._service is not None:
                 self._work(self._service.jobs)
             self._start(self._sweep())
+            if self._steady is not None:
+                self._start(self._watch_clock(Jumps(self._steady)))
             await self._until_stopped(self._begin())
         finally:
             await self._close(server, serving)
@@ -223,6 +229,7 @@ class Application:
         side = TelegramSide(
             settings, self._db, self._vault, self._now,
             client=Client(base, app_id, app_secret), proof=proof, receiver=receiver,
+            steady=self._steady,
         )  # fmt: skip
         for router in side.routers():
             self._app.include_router(router)
@@ -233,6 +240,15 @@ class Application:
     def _here(self) -> tuple[str, int]:
         """Where this process reaches itself."""
         return loopback(self._settings.host), self._socket.getsockname()[1]
+
+    async def _watch_clock(self, jumps: Jumps) -> None:
+        """Tell the operator when the clock was set, once for all who follow it."""
+        while True:
+            now = self._now()
+            if jump := jumps.since(now):
+                log.warning("the clock was set", by_seconds=jump / 1000)
+            jumps.seen(now)
+            await asyncio.sleep(WATCH_SECONDS)
 
     async def _sweep(self) -> None:
         """Once an hour, drop what was settled long ago."""

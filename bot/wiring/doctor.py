@@ -14,12 +14,17 @@ from telegram.error import InvalidToken, TelegramError
 
 from bot.core.db import open_database, sqlite_path
 from bot.core.errors import (
+    BadAnswer,
     BotError,
     ConfigProblem,
     MailRefused,
+    NotReached,
     PeerError,
     Refused,
     StorageError,
+    Throttled,
+    Unauthorized,
+    Unreachable,
 )
 from bot.core.smtp import parse_sender, parse_server
 
@@ -42,12 +47,23 @@ LEAST_FREE = 100
 
 REMEDIES = {
     "is locked": "another process holds it: end that one, or look again once it is done",
-    "readonly": "let our user write the file and its folder",
+    "readonly": "let the user that runs the bot write the file and its folder",
+    "unable to open": "look at the path: is it a folder, is its disk there?",
+    "disk I/O error": "look at the disk: is it full or failing?",
     "is full": "make room on its disk",
     "malformed": "it is damaged: take the last backup",
     "not a database": "it is another file: look at the path",
 }
 """What mends what SQLite says, by words of it."""
+
+PEER_REMEDIES: dict[type[BotError], str] = {
+    NotReached: "nothing listens there: is it running, is the port right?",
+    Unreachable: "it does not answer in time: look at it, then again",
+    BadAnswer: "no payment service speaks there: check PAYMENTS_URL",
+    Throttled: "it asks us to wait: look again later",
+    Unauthorized: "copy APP_ID and APP_SECRET again",
+}
+"""What mends what the payment service says, the first that fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +183,9 @@ async def _payments(settings: Settings) -> list[Finding]:
     try:
         await anext(client.pages(), None)
     except (PeerError, Refused) as error:
-        return [Finding("PAYMENTS_URL", well=False, text=f"{settings.payments_url}: {error}")]
+        remedies = (words for kind, words in PEER_REMEDIES.items() if isinstance(error, kind))
+        text = "; ".join([f"{settings.payments_url}: {error}", *list(remedies)[:1]])
+        return [Finding("PAYMENTS_URL", well=False, text=text)]
     finally:
         await client.close()
     return [Finding("PAYMENTS_URL", well=True, text=settings.payments_url)]

@@ -63,6 +63,7 @@ class TelegramSide:
         client: Client,
         proof: Proof,
         receiver: str,
+        steady: Callable[[], int] | None = None,
     ) -> None:
         if settings.bot_token is None:
             raise ConfigError(["BOT_TOKEN: is needed; BotFather gives it to you on Telegram"])
@@ -85,7 +86,7 @@ class TelegramSide:
             allowed=frozenset(settings.allowed_sellers),
         )  # fmt: skip
         self._receiver = Receiver(db, chat, proof, now)
-        self._reconciler = Reconciler(db, client, chat, now)
+        self._reconciler = Reconciler(db, client, chat, now, steady=steady)
         inline = Inline(self._bot, chat)
         bot_id = int(token.partition(":")[0])
         self._intake = Intake(db, self._queues.updates, bot_id, now, inline.answer)

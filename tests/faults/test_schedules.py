@@ -1,8 +1,8 @@
 """Two hundred courses of events in which the network fails and parts die: nothing is lost, nothing
 is told twice unmarked, nothing comes out of order.
 
-`FAULT_SEED=7 make test ARGS=tests/faults` plays the one of seed 7 and prints its story,
-`FAULT_SEEDS=5000 make test ARGS=tests/faults` plays the first 5,000.
+`make test ARGS="tests/faults/test_schedules.py -rP" FAULT_SEED=7` plays the one of seed 7 and
+prints its story, `make test ARGS=tests/faults FAULT_SEEDS=5000` plays the first 5,000.
 """
 
 from __future__ import annotations
@@ -43,5 +43,5 @@ def test_whatever_fails_each_payment_is_told_once_and_in_order(
     outcome = outcomes[seed].result()
     if ONE or outcome.problems:
         sys.stdout.write("\n".join([*outcome.story, ""]))
-    again = f"FAULT_SEED={seed} make test ARGS=tests/faults"
+    again = f'make test ARGS="tests/faults/test_schedules.py -rP" FAULT_SEED={seed}'
     assert not outcome.problems, "\n".join([*outcome.problems, f"once more: {again}"])

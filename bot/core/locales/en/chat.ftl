@@ -264,6 +264,7 @@ list =
 list-empty =
     <b>You have no requests yet.</b>
     /new makes the first one, in about a minute.
+list-pending = ⏳ <b>{ $name }</b> is still being made: I tell you as soon as it is ready.
 list-line = { $mark } { $name } · { $price }
 mark-active = 🟢
 mark-scheduled = 🕒
@@ -288,8 +289,8 @@ alert-oversold =
     }
 alert-found =
     { $count ->
-        [one] 🔎 Found later: no notice of this payment had come, so I tell you now.
-       *[other] 🔎 Found later: no notice of { $found } of them had come, so I tell you now.
+        [one] 🔎 Found later: I was not notified of this payment, so I am telling you now.
+       *[other] 🔎 Found later: I was not notified of { $found } of them, so I am telling you now.
     }
 digest = <b>{ $count } payments</b>
 alert-closed = ✅ Paid: closed now.

@@ -90,7 +90,7 @@ page-unavailable = A moment, please
 page-invalidBody-why = Nothing was paid. Please go back and try once more.
 page-bodyTooLarge-why = Nothing was paid. Please go back and enter less.
 page-unsupportedMediaType-why = Nothing was paid. Please go back and try once more.
-page-unavailable-why = Your payment can't be taken just now. Please try again in a few seconds: nothing is paid twice.
+page-unavailable-why = This page can't be used just now. Please try again in a few seconds: nothing is paid twice.
 page-rateLimited-why =
     { $seconds ->
         [one] That was a lot at once. Please try again in a second.
