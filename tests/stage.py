@@ -17,6 +17,7 @@ import sqlite3
 import sys
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from bot.sandbox.world import TOKEN, World
 from tests.telegraph import listening, serving
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 20.0
@@ -43,22 +44,22 @@ PORTS = 600
 """Ports of one process of tests, taken in turn."""
 
 
-def _first_port() -> int:
+@cache
+def _ports() -> Iterator[int]:
     """Give each process ports of its own, below those that systems give to outgoing connections.
 
-    Those are the tests' workers, up to four, and up to four processes that a worker starts.
+    Those are the tests' workers, up to four, and up to four processes that a worker starts. Asked
+    at the first use: a process that is being started does not know yet that it has a parent.
     """
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     child = 1 + os.getpid() % 4 if multiprocessing.parent_process() else 0
-    return 20_000 + (worker % 4 * 5 + child) * PORTS
-
-
-_ports = itertools.cycle(range(_first_port(), _first_port() + PORTS))
+    first = 20_000 + (worker % 4 * 5 + child) * PORTS
+    return itertools.cycle(range(first, first + PORTS))
 
 
 def free_port() -> str:
     """A port that nobody listens on and that no other test is given."""
-    for port in _ports:
+    for port in _ports():
         with closing(socket.socket()) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if probe.connect_ex(("127.0.0.1", port)) and not _taken(port):
