@@ -10,6 +10,7 @@ from bot.chat.client import Client
 from bot.chat.creating import request_body
 from bot.core import outbox
 from bot.core.lanes import next_open
+from bot.core.texts import t
 from tests.handcash import handcash
 from tests.peer import told
 from tests.queueing import bodies, work
@@ -155,3 +156,8 @@ async def clouded(relay: Relay) -> AsyncIterator[Cloud]:
         client = Client(server.url, server.app_id, server.app_secret)
         yield Cloud(relay, client, server)
         await client.close()
+
+
+def said(key: str) -> str:
+    """What the seller of the coffee hears of the service."""
+    return t("en", f"service-{key}", name="Coffee")

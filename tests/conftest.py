@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from bot.chat.client import Client
 from bot.core.db import open_database
 from bot.sandbox import people
 from bot.sandbox.limits import NO_LIMITS
 from bot.sandbox.world import World
 from bot.service.notify.webhooks import Webhooks
 from tests import telegraph
+from tests.asking import Cloud, clouded
+from tests.peer import Peer, listening_peer
 from tests.receiving import Receiver, receiving
 from tests.relaying import Relay
 from tests.serving import LOOPBACK, Clock, Shop, opened
@@ -70,6 +73,28 @@ async def notifier(shop: Shop) -> AsyncIterator[Webhooks]:
 @pytest.fixture
 async def receiver() -> AsyncIterator[Receiver]:
     async with receiving() as it:
+        yield it
+
+
+@pytest.fixture
+async def peer() -> AsyncIterator[Peer]:
+    """A server that answers what it is told to."""
+    async with listening_peer() as it:
+        yield it
+
+
+@pytest.fixture
+async def client(peer: Peer) -> AsyncIterator[Client]:
+    """The chat's client of that server."""
+    made = Client(peer.url, "app-1", "s3cret")
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def cloud(relay: Relay) -> AsyncIterator[Cloud]:
+    """A server that speaks HandCash Cloud's dialect, with the relay's calls of it."""
+    async with clouded(relay) as it:
         yield it
 
 

@@ -228,8 +228,11 @@ def test_no_words_break_an_alert(names: list[str], other: str) -> None:
     ]
     check(alert(payments[:1], "en"))
     gathered = gather(bodies(*payments))
-    if gathered:
-        check(alert(told_by(gathered[1]) or [], "en"))
+    assert gathered is not None
+    count, made = gathered
+    told = told_by(made)
+    assert told == payments[:count]
+    check(alert(told, "en"))
 
 
 def test_the_worst_words_break_nothing() -> None:

@@ -13,13 +13,11 @@ from bot.chat.cards import card
 from bot.chat.client import Client
 from bot.chat.usecases import card_of
 from bot.core.texts import t
-from tests.asking import PLACE, Calling, Cloud, clouded
+from tests.asking import PLACE, Calling, Cloud, said
 from tests.handcash import BROKEN, FAILING, HTML, LOST, SILENT, SLOW, Trouble, busy
 from tests.peer import told
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from bot.chat.store import Listing
     from tests.relaying import Relay
 
@@ -28,12 +26,6 @@ CHANGES = [
     ("resume", "PUT", store.STOPPED, store.LIVE),
     ("delete-yes", "DELETE", store.LIVE, store.DELETED),
 ]
-
-
-@pytest.fixture
-async def cloud(relay: Relay) -> AsyncIterator[Cloud]:
-    async with clouded(relay) as cloud:
-        yield cloud
 
 
 @pytest.fixture
@@ -62,10 +54,6 @@ async def asked(cloud: Cloud, call: str, listing: Listing) -> None:
 def shown(relay: Relay, listing: Listing) -> str:
     """The card as it must be now."""
     return card(card_of(relay.listing(listing.id), relay.clock()), "en").text
-
-
-def said(key: str) -> str:
-    return t("en", f"service-{key}", name="Coffee")
 
 
 @pytest.mark.parametrize(("call", "method", "before", "after"), CHANGES)

@@ -17,24 +17,16 @@ from bot.chat.client import Client
 from bot.chat.creating import SETTLING, TIDYING
 from bot.chat.queues import MOST_AGAIN
 from bot.core import db, outbox, writer
-from bot.core.texts import t
-from tests.asking import Calling, Cloud, clouded
+from tests.asking import Calling, Cloud, said
 from tests.handcash import BROKEN, FAILING, LOST, SLOW, busy, handcash
 from tests.relaying import PAINTING, STICKERS
 from tests.stage import free_port
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from bot.chat.store import Listing
     from tests.relaying import Relay
-
-
-@pytest.fixture
-async def cloud(relay: Relay) -> AsyncIterator[Cloud]:
-    async with clouded(relay) as cloud:
-        yield cloud
 
 
 @pytest.fixture
@@ -46,10 +38,6 @@ def listing(relay: Relay) -> Listing:
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the client wait for answers a moment only."""
     monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(0.2))
-
-
-def said(key: str) -> str:
-    return t("en", f"service-{key}", name="Coffee")
 
 
 async def test_a_create_whose_answer_was_lost_is_found_in_the_list(

@@ -12,8 +12,7 @@ from bot.chat import store
 from bot.chat.calls import PATIENCE
 from bot.chat.client import Client
 from bot.chat.creating import TIDYING
-from bot.core.texts import t
-from tests.asking import Calling, Cloud, clouded
+from tests.asking import Calling, Cloud, said
 from tests.certifying import certificate
 from tests.fronts import relayed
 from tests.handcash import (
@@ -32,7 +31,6 @@ from tests.relaying import COFFEE
 from tests.stage import free_port
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from bot.chat.store import Listing
@@ -40,18 +38,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-async def cloud(relay: Relay) -> AsyncIterator[Cloud]:
-    async with clouded(relay) as cloud:
-        yield cloud
-
-
-@pytest.fixture
 def listing(relay: Relay) -> Listing:
     return relay.listed(relay.joins("Sam"))
-
-
-def said(key: str) -> str:
-    return t("en", f"service-{key}", name="Coffee")
 
 
 ODD = [HTML, EMPTY, WRONG, *(redirect(code, "http://x.test/") for code in (301, 302, 307))]

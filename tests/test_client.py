@@ -25,26 +25,13 @@ from tests.serving import LOOPBACK, NEW, NOON
 from tests.telegraph import listening
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from bot.core.db import Database
     from tests.peer import Peer
     from tests.serving import Clock
 
 LEAST = {"id": ID, "paymentRequestUrl": URL}
-
-
-@pytest.fixture
-async def peer() -> AsyncIterator[Peer]:
-    async with listening_peer() as peer:
-        yield peer
-
-
-@pytest.fixture
-async def client(peer: Peer) -> AsyncIterator[Client]:
-    client = Client(peer.url, "app-1", "s3cret")
-    yield client
-    await client.close()
 
 
 async def created(client: Client, peer: Peer, **fields: Any) -> Answer:

@@ -13,7 +13,7 @@ from bot.chat.client import PAGE, Client
 from bot.core import errors
 from bot.service.app import create_app
 from bot.service.deps import Service
-from tests.peer import listening_peer, told
+from tests.peer import told
 from tests.relaying import REQUEST_ID as ID
 from tests.relaying import URL
 from tests.relaying import answer as answer_with
@@ -32,19 +32,6 @@ ALL = "/v3/paymentRequests"
 OF_ONE = f"{ALL}/{ID}/payments"
 DAY = 24 * 3600
 OF = {"customParameters": {"listing": "abc"}}
-
-
-@pytest.fixture
-async def peer() -> AsyncIterator[Peer]:
-    async with listening_peer() as peer:
-        yield peer
-
-
-@pytest.fixture
-async def client(peer: Peer) -> AsyncIterator[Client]:
-    client = Client(peer.url, "app-1", "s3cret")
-    yield client
-    await client.close()
 
 
 @pytest.fixture

@@ -18,13 +18,11 @@ from bot.chat.reconciling import BACKOFF, FIRST_WAIT, INTERVAL, LEAST_REST, Reco
 from bot.core import errors
 from tests.handcash import handcash
 from tests.marketing import Resting, alerts
-from tests.peer import CUT, listening_peer, told
+from tests.peer import CUT, told
 from tests.relaying import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, answer
 from tests.telegraph import listening
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from bot.chat.conversation import Wish
     from bot.chat.store import Listing
     from bot.sandbox.people import Person
@@ -45,16 +43,8 @@ def sam(relay: Relay) -> Person:
 
 
 @pytest.fixture
-async def peer() -> AsyncIterator[Peer]:
-    async with listening_peer() as peer:
-        yield peer
-
-
-@pytest.fixture
-async def looking(relay: Relay, peer: Peer, resting: Resting) -> AsyncIterator[Reconciler]:
-    client = Client(peer.url, "app-1", "s3cret")
-    yield Reconciler(relay.db, client, relay.chat, relay.clock, resting)
-    await client.close()
+def looking(relay: Relay, client: Client, resting: Resting) -> Reconciler:
+    return Reconciler(relay.db, client, relay.chat, relay.clock, resting)
 
 
 def item(listing: Listing, request_id: str = REQUEST_ID, **fields: Any) -> dict[str, Any]:

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.client import Client
 from bot.chat.reconciling import BACKOFF, FIRST_WAIT, LEAST_REST, Reconciler
 from tests.marketing import Resting, alerts
-from tests.peer import listening_peer, told
+from tests.peer import told
 from tests.relaying import COFFEE, answer
 from tests.test_reconciling_servers import item
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
+    from bot.chat.client import Client
     from bot.chat.store import Listing
     from bot.sandbox.people import Person
     from tests.peer import Peer
@@ -32,19 +30,6 @@ STRANGE = "\ud83d"
 @pytest.fixture
 def sam(relay: Relay) -> Person:
     return relay.joins()
-
-
-@pytest.fixture
-async def peer() -> AsyncIterator[Peer]:
-    async with listening_peer() as peer:
-        yield peer
-
-
-@pytest.fixture
-async def client(peer: Peer) -> AsyncIterator[Client]:
-    made = Client(peer.url, "app-1", "s3cret")
-    yield made
-    await made.close()
 
 
 @pytest.fixture
