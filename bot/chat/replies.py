@@ -13,7 +13,6 @@ Rows = tuple[tuple["Button", ...], ...]
 # core.telegram.org/bots/api, in UTF-16 code units after parsing.
 TEXT_LIMIT = 4096
 CAPTION_LIMIT = 1024
-TOAST_LIMIT = 200
 
 _TAG = re.compile(r"<[^<>]*>")
 _RIGHT_TO_LEFT = frozenset(["R", "AL", "AN"])

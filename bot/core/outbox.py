@@ -73,20 +73,23 @@ def put(
     key: str | None = None,
     priority: int = REPLY,
     due_at: int | None = None,
+    uncertain: bool = False,
 ) -> bool:
     """Put a message, to go from `due_at` on where that is later than now (epoch ms).
 
-    False where `key` was put before, and then nothing changes.
+    `uncertain` where what it says may have been said before. False where `key` was put before, and
+    then nothing changes.
     """
     fresh = tx.execute(
-        "INSERT INTO outbox (id, queue, lane, priority, body, state, due_at, created_at)"
-        " VALUES (:id, :queue, :lane, :priority, :body, 'waiting', :due_at, :now)"
+        "INSERT INTO outbox (id, queue, lane, priority, body, state, uncertain, due_at, created_at)"
+        " VALUES (:id, :queue, :lane, :priority, :body, 'waiting', :uncertain, :due_at, :now)"
         " ON CONFLICT (id) DO NOTHING",
         id=key or _next_id(tx, queue, lane, priority, now),
         queue=queue.name,
         lane=lane,
         priority=priority,
         body=exact.dumps(body),
+        uncertain=int(uncertain),
         due_at=max(now, due_at or now),
         now=now,
     )
@@ -202,12 +205,10 @@ def split(
         return False
     for number, body in enumerate(bodies):
         key = f"{message.id}-{number:03d}"  # behind the id, and before the next one
-        put(tx, queue, message.lane, body, now, key=key, priority=message.priority)
-        tx.execute(
-            "UPDATE outbox SET uncertain = :doubt WHERE id = :id",
-            id=key,
-            doubt=int(message.uncertain),
-        )
+        put(
+            tx, queue, message.lane, body, now,
+            key=key, priority=message.priority, uncertain=message.uncertain,
+        )  # fmt: skip
     return True
 
 
