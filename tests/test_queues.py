@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from bot.chat.queues import make_queues
 from bot.core.lanes import Pace
 from bot.core.rates import Rate
+from tests.queueing import Post
+
+if TYPE_CHECKING:
+    from bot.core.db import Database
+    from tests.serving import Clock
 
 TELEGRAM = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60))
 
@@ -53,3 +60,31 @@ def test_everything_else_keeps_its_order() -> None:
 def test_only_updates_are_remembered_for_they_may_come_twice() -> None:
     kept = [queue.keep for queue in (TELEGRAM.updates, TELEGRAM.calls, TELEGRAM.messages)]
     assert kept == [True, False, False]
+
+
+def test_who_floods_waits_so_that_nobody_else_does(db: Database, clock: Clock) -> None:
+    """Twenty at once, then five a second, in order; whoever writes meanwhile is next."""
+    post = Post(db, TELEGRAM.updates, clock)
+    post.put("7", *(f"flood {n}" for n in range(30)))
+    taken: list[str] = []
+
+    def take() -> list[str]:
+        """Handle what may be handled now, one at a time; the words of it."""
+        before = len(taken)
+        while claimed := post.claim(1):
+            taken.extend(message.body["word"] for message in claimed)
+            post.done(*claimed)
+        return taken[before:]
+
+    assert len(take()) == 20
+    post.put("8", "and me?")
+    assert take() == ["and me?"]
+    assert post.next_open() == 200
+    clock.at += 1000
+    assert take() == [f"flood {n}" for n in range(20, 25)]
+    clock.at += 1000
+    assert take() == [f"flood {n}" for n in range(25, 30)]
+
+
+def test_where_the_chats_rate_is_lifted_nobody_waits() -> None:
+    assert make_queues(Rate(30, 1), None, Rate(20, 60)).updates.lane_pace("7") is None

@@ -13,7 +13,7 @@ What goes out has a class, which says what goes first within a lane, and a rate:
 
 Telegram names limits for messages only (core.telegram.org/bots/faq) and counts edits as it likes,
 so they count as messages here. The queue of answers is its own, so that a button never waits for
-what is being said.
+what is being said. Updates have a rate a chat as well: who floods waits, nobody else does.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ CHAT_BURST = 4
 
 TOTAL_BURST = 2
 """Messages at once in all, so that a claim that comes late costs no turn."""
+
+UPDATE_EVERY, UPDATE_BURST = 200, 20
+"""Milliseconds between two updates of one chat, once so many have come at once: more than people
+do, a group of them pressing buttons included."""
 
 SEEN_FOR = 48 * 3600 * 1000
 """Milliseconds that handled updates are remembered; Telegram hands out none older than a day."""
@@ -62,8 +66,10 @@ class Queues:
 def make_queues(total: Rate | None, chat: Rate | None, group: Rate | None) -> Queues:
     """Give the queues at these rates; a lane of messages is a chat's id, negative for groups.
 
-    Payments that would have to wait for a rate are told together.
+    Payments that would have to wait for a rate are told together. Who writes faster than anybody
+    can be answered waits as well, so that others don't; not where the chats' rate is lifted.
     """
+    taken = Pace(UPDATE_EVERY, UPDATE_BURST) if chat else None
     alone = _pace(chat, CHAT_BURST)
     together = _window(group, CHAT_BURST)
 
@@ -71,7 +77,7 @@ def make_queues(total: Rate | None, chat: Rate | None, group: Rate | None) -> Qu
         return together if lane.startswith("-") else alone
 
     return Queues(
-        updates=Queue("updates", lease=60_000, keep=True),
+        updates=Queue("updates", lease=60_000, keep=True, lane_pace=lambda _chat: taken),
         calls=Queue("calls", lease=60_000, group=_again, group_width=MOST_AGAIN),
         messages=Queue(
             "messages",
