@@ -16,6 +16,7 @@ from bot.sandbox.world import World
 from bot.service.notify.webhooks import Webhooks
 from tests import telegraph
 from tests.asking import Cloud, clouded
+from tests.marketing import Resting
 from tests.peer import Peer, listening_peer
 from tests.receiving import Receiver, receiving
 from tests.relaying import Relay
@@ -55,6 +56,12 @@ def db(tmp_path: Path, empty_file: Path) -> Iterator[Database]:
 def relay(db: Database, clock: Clock) -> Relay:
     """The chat's parts on that file, without a network."""
     return Relay(db, clock)
+
+
+@pytest.fixture
+def resting() -> Resting:
+    """Sleep that is only noted."""
+    return Resting()
 
 
 @pytest.fixture

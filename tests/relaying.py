@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot.chat import alerts, store
@@ -37,6 +38,7 @@ REQUEST_ID = "0123456789abcdef01234567"
 URL = f"https://pay.example.org/pay/{REQUEST_ID}"
 COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 STICKERS = Wish("drop", "Stickers", "A pack", 250, "USD", 3, "$anna")
+DROP = replace(STICKERS, units=5)
 PAINTING = Wish("oneoff", "Painting", None, 12_000, "EUR", None, "$anna")
 
 

@@ -202,15 +202,21 @@ async def test_more_than_a_chat_may_get_at_once_come_as_a_digest(burst: Burst) -
     burst.check()
 
 
-async def test_a_digest_whose_answer_was_lost_repeats_the_same_payments_and_says_so(
-    burst: Burst,
-) -> None:
+async def digest_in_doubt(burst: Burst) -> Person:
+    """Tell a seller three payments, and three more in a digest whose answer is lost."""
     burst.sells(sam := burst.relay.joins("Sam"))
     burst.pay([sam.id] * 3)
     await burst.rest()
     burst.sending.fault("cut", method="sendMessage")
     burst.pay([sam.id] * 3)
     await burst.rest(burst.relay.clock() + SECOND)
+    return sam
+
+
+async def test_a_digest_whose_answer_was_lost_repeats_the_same_payments_and_says_so(
+    burst: Burst,
+) -> None:
+    sam = await digest_in_doubt(burst)
     burst.pay([sam.id] * 4)
     await burst.rest()
     lost = "💰 $0.15 received for Coffee: 3 payments"
@@ -239,12 +245,7 @@ async def test_a_digest_in_doubt_that_is_refused_keeps_its_doubt_in_each_part(
     burst: Burst,
 ) -> None:
     """Nobody knows whether the payments were told by the answer that was lost."""
-    burst.sells(sam := burst.relay.joins("Sam"))
-    burst.pay([sam.id] * 3)
-    await burst.rest()
-    burst.sending.fault("cut", method="sendMessage")
-    burst.pay([sam.id] * 3)
-    await burst.rest(burst.relay.clock() + SECOND)
+    sam = await digest_in_doubt(burst)
     burst.sending.fault("error", method="sendMessage", code=400, description="Bad Request: no")
     await burst.rest()
     parts = [f"{MARK}💰 $0.0{number} received for Coffee" for number in (4, 5, 6)]

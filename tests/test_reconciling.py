@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +11,7 @@ from structlog.testing import capture_logs
 from bot.chat.client import PAGE
 from bot.chat.reconciling import FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
 from tests.marketing import Resting, alerts, market_of
-from tests.relaying import COFFEE, STICKERS
+from tests.relaying import COFFEE, DROP
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,13 +20,6 @@ if TYPE_CHECKING:
     from bot.sandbox.people import Person
     from tests.marketing import Market
     from tests.relaying import Relay
-
-DROP = replace(STICKERS, units=5)
-
-
-@pytest.fixture
-def resting() -> Resting:
-    return Resting()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +18,7 @@ from bot.core import errors
 from tests.handcash import handcash
 from tests.marketing import Resting, alerts
 from tests.peer import CUT, told
-from tests.relaying import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, answer
+from tests.relaying import COFFEE, DROP, PAINTING, REQUEST_ID, URL, answer
 from tests.telegraph import listening
 
 if TYPE_CHECKING:
@@ -28,13 +27,6 @@ if TYPE_CHECKING:
     from bot.sandbox.people import Person
     from tests.peer import Peer
     from tests.relaying import Relay
-
-DROP = replace(STICKERS, units=5)
-
-
-@pytest.fixture
-def resting() -> Resting:
-    return Resting()
 
 
 @pytest.fixture

@@ -177,6 +177,8 @@ async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
         hanging.release.set()
         async with asyncio.timeout(10):
             await hanging.count(100)
+        lines = [one.line for one in hanging.received]
+    assert sorted(lines) == sorted(2 * [f"POST /hook/{n} HTTP/1.1" for n in range(50)])
 
 
 async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
@@ -197,6 +199,7 @@ async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
             await owe(shop, receiver.url)
             async with asyncio.timeout(5):
                 await receiver.count(1)
+            assert [len(one.received) for one in silent] == 7 * [WEBHOOKS.group_width]
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["waiting", "as they come"])
