@@ -12,8 +12,8 @@ from bench.table import Row, written
 NOTE = """
 Product, Bot API server and yardsticks run on this machine, over loopback. The limits of
 Telegram and of the service are lifted on both sides, but in the storm, where Telegram's hold on
-both; commits are durable (synchronous=FULL). What only the tests install is hidden from the
-processes.
+both, and beside neighbours, where the product keeps to that of a chat. Commits are durable
+(synchronous=FULL). What only the tests install is hidden from the processes.
 """
 
 

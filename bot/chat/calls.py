@@ -36,12 +36,12 @@ from bot.core.errors import (
     MethodNotAllowed,
     NotFound,
     NotReached,
-    Overloaded,
     PeerError,
     Refused,
     Throttled,
     Unauthorized,
     Unreachable,
+    wait_asked_for,
 )
 from bot.core.texts import t
 
@@ -315,10 +315,7 @@ async def _in_time(asking: Awaitable[T]) -> T:
 
 
 def _listing(tx: Transaction, message: Message) -> Listing:
-    listing = store.listing(tx, message.body["listing"])
-    if listing is None:
-        raise ValueError(f"listing {message.body['listing']} is gone")
-    return listing
+    return store.known_listing(tx, message.body["listing"])
 
 
 def _in_place(message: Message, reply: Reply) -> dict[str, Any]:
@@ -342,8 +339,8 @@ def _trouble(error: Exception | None) -> str:
 
 def _wait(tries: int, error: Exception | None) -> int:
     """Give the milliseconds until the next try, after so many."""
-    asked = error.retry_after or 0 if isinstance(error, Overloaded) else 0
-    return max(BACKOFF[min(tries, len(BACKOFF) - 1)], int(min(asked * 1000, LONGEST_RETRY_AFTER)))
+    asked = 0 if error is None else wait_asked_for(error) * 1000
+    return max(BACKOFF[min(tries, len(BACKOFF) - 1)], int(min(asked, LONGEST_RETRY_AFTER)))
 
 
 def _log(message: Message, error: Exception) -> None:

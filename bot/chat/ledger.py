@@ -46,7 +46,7 @@ class Ledger:
     def _announce(
         self, listing_id: str, payment: Payment, left: int | None, *, repeated: bool = False
     ) -> None:
-        listing = self._listing(listing_id)
+        listing = store.known_listing(self._tx, listing_id)
         left = listing.left if left is None else left
         if listing.answer is not None and left is not None:
             answer = _told(listing.answer, left, payment.reserved_units)
@@ -59,7 +59,7 @@ class Ledger:
         Gives how many were told: none, unless just `known` had been told until now. A payment that
         seemed to be one of those found before was a new one then, and both have been told.
         """
-        listing = self._listing(listing_id)
+        listing = store.known_listing(self._tx, listing_id)
         if listing.paid_count != known or listing.request_id is None:
             return 0
         told_before = store.undoubt_payments(self._tx, listing_id, missing)
@@ -76,12 +76,6 @@ class Ledger:
         language = store.language_of(self._tx, listing.seller_id) or choose(None)
         body = alerts.body(payment, language)
         outbox.put(self._tx, queue, lane, body, self._now, priority=lanes.ALERT)
-
-    def _listing(self, listing_id: str) -> Listing:
-        listing = store.listing(self._tx, listing_id)
-        if listing is None:
-            raise ValueError(f"listing {listing_id} is gone")
-        return listing
 
 
 def _unnamed(listing: Listing) -> Payment:

@@ -20,10 +20,10 @@ from bot.chat.sales import sold
 from bot.core.errors import (
     MethodNotAllowed,
     NotFound,
-    Overloaded,
     PeerError,
     Refused,
     StorageError,
+    wait_asked_for,
 )
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class Reconciler:
                 found += await self._look_at(answer, listing)
             except (PeerError, Refused) as error:
                 self._troubles += 1
-                if self._troubles > MOST_TROUBLES or _asked_for(error):
+                if self._troubles > MOST_TROUBLES or wait_asked_for(error):
                     raise
                 log.warning("request not compared", listing=listing.id, reason=_reason(error))
         return found
@@ -278,12 +278,7 @@ def _payment(paid: Paid, answer: Answer, listing: Listing) -> store.Payment:
 
 def _backoff(failed: int, error: Exception) -> float:
     wait = BACKOFF[min(failed, len(BACKOFF) - 1)]
-    return max(wait, min(_asked_for(error), LONGEST_BACKOFF))
-
-
-def _asked_for(error: Exception) -> float:
-    """Seconds for which the server wants to be left alone."""
-    return error.retry_after or 0.0 if isinstance(error, Overloaded) else 0.0
+    return max(wait, min(wait_asked_for(error), LONGEST_BACKOFF))
 
 
 def _reason(error: Exception) -> str:

@@ -161,6 +161,14 @@ def listing(tx: Transaction, listing_id: str) -> Listing | None:
     return _listing(row) if row else None
 
 
+def known_listing(tx: Transaction, listing_id: str) -> Listing:
+    """Give a listing that is sure to be there: nothing ever drops one."""
+    found = listing(tx, listing_id)
+    if found is None:
+        raise ValueError(f"listing {listing_id} is gone")
+    return found
+
+
 def listing_by_token(tx: Transaction, token: str) -> Listing | None:
     """Give the listing whose receiver address ends in `token`."""
     row = tx.one(f"{SELECT_LISTING} WHERE token = :token", token=token)

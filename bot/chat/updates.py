@@ -29,6 +29,7 @@ from bot.core.errors import (
     StorageError,
     Unauthorized,
     Unreachable,
+    wait_asked_for,
 )
 
 if TYPE_CHECKING:
@@ -126,8 +127,7 @@ class Poller:
                 failures = 0
                 continue
             except (PeerError, Unauthorized) as error:
-                if isinstance(error, Overloaded) and error.retry_after:
-                    wait = error.retry_after
+                wait = wait_asked_for(error) or wait
                 log.warning("no updates from telegram", reason=str(error), again_in=wait)
             except StorageError as error:  # the database has its own line in the log
                 wait, failures = BACKOFF[0], 0

@@ -163,30 +163,17 @@ def retry(
     uncertain: bool = False,
 ) -> bool:
     """Give a message back, to be claimed again from `due_at` on."""
-    ours = tx.execute(
-        "UPDATE outbox SET state = 'waiting', due_at = :due_at, note = :note, leased_until = NULL,"
-        " lease = NULL, uncertain = :uncertain WHERE id = :id AND lease = :lease",
-        id=message.id,
-        lease=message.lease,
-        due_at=due_at,
-        note=note,
-        uncertain=int(uncertain or message.uncertain),
-    )
-    _go_on(tx, queue, {message.lane})
-    return bool(ours)
+    doubt = int(uncertain or message.uncertain)
+    return _let_go(
+        tx, queue, message, "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt",
+        due_at=due_at, note=note, doubt=doubt,
+    )  # fmt: skip
 
 
 def release(tx: Transaction, queue: Queue, message: Message, due_at: int) -> bool:
     """Give back a message that nobody has begun to handle; the attempt does not count."""
-    ours = tx.execute(
-        "UPDATE outbox SET state = 'waiting', due_at = :due_at, leased_until = NULL, lease = NULL,"
-        " attempts = attempts - 1 WHERE id = :id AND lease = :lease",
-        id=message.id,
-        lease=message.lease,
-        due_at=due_at,
-    )
-    _go_on(tx, queue, {message.lane})
-    return bool(ours)
+    change = "state = 'waiting', due_at = :due_at, attempts = attempts - 1"
+    return _let_go(tx, queue, message, change, due_at=due_at)
 
 
 def bury(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
@@ -347,14 +334,18 @@ def _lease(tx: Transaction, row: Row, until: int, owner: str) -> Message:
 def _settle(
     tx: Transaction, queue: Queue, message: Message, state: str, *, now: int, note: str | None
 ) -> bool:
+    change = "state = :state, settled_at = :now, note = :note"
+    return _let_go(tx, queue, message, change, state=state, now=now, note=note)
+
+
+def _let_go(tx: Transaction, queue: Queue, message: Message, change: str, **values: object) -> bool:
+    """End the lease of a message with this change of it, if it is still this lease's."""
     ours = tx.execute(
-        "UPDATE outbox SET state = :state, settled_at = :now, note = :note, leased_until = NULL,"
-        " lease = NULL WHERE id = :id AND lease = :lease",
+        f"UPDATE outbox SET {change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
+        " WHERE id = :id AND lease = :lease",
         id=message.id,
         lease=message.lease,
-        state=state,
-        now=now,
-        note=note,
+        **values,
     )
     _go_on(tx, queue, {message.lane})
     return bool(ours)
