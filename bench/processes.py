@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
 import sys
 import time
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -30,10 +33,6 @@ NO_LIMITS = {
     "TELEGRAM_GROUP_RATE": "0",
     **FREE_SERVICE,
 }
-NOT_INSTALLED = "numpy.py"
-"""The tests' OpenCV brings numpy, which sqlite-utils takes in where it finds it: operators have
-neither, so the processes measured here find none (11 MiB, 60 ms)."""
-
 PATIENCE = 30.0
 LOOK_AGAIN = 0.002
 
@@ -47,7 +46,8 @@ class Place:
 
     async def start(self, *arguments: str, **more: Any) -> Process:
         """Run Python there, with nobody's settings but these."""
-        (Path(self.folder) / NOT_INSTALLED).write_text("raise ImportError")
+        for name in _only_the_tests():
+            (Path(self.folder) / f"{name}.py").write_text("raise ImportError")
         env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **self.settings}
         return await asyncio.create_subprocess_exec(
             sys.executable, *arguments, cwd=self.folder, env=env, **more
@@ -123,6 +123,28 @@ async def bare_bot(telegram: str, token: str, answer: Mapping[str, Any]) -> Asyn
         place = Place(folder, {"ANSWER": json.dumps(answer)})
         async with _running(await place.start("-m", "bench.bare_bot", telegram, token)):
             yield
+
+
+@cache
+def _only_the_tests() -> list[str]:
+    """Name the packages that operators don't install: what finds them takes them in.
+
+    httpx does with rich and pygments, sqlite-utils with numpy: memory, and time at the start.
+    """
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    locked = {_normalized(line.partition("==")[0]) for line in lines if "==" in line}
+    return [
+        name
+        for name, owners in packages_distributions().items()
+        if locked.isdisjoint(map(_normalized, owners))
+        and name.isidentifier()
+        and not (ROOT / name).exists()
+    ]
+
+
+def _normalized(name: str) -> str:
+    """Write a distribution's name as the Python packaging specifications do."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def free_port() -> int:

@@ -297,3 +297,10 @@ def test_it_may_open_more_files_than_systems_grant_unasked() -> None:
         "assert r.getrlimit(r.RLIMIT_NOFILE) == now\n"
     )
     subprocess.run([sys.executable, "-c", look], cwd=ROOT, check=True)
+
+
+def test_garbage_is_looked_for_again_once_everything_is_imported() -> None:
+    """And what was imported is out of its sight, else the next look would stand still for it."""
+    look = "import gc, bot.__main__\nprint(gc.isenabled(), gc.get_freeze_count() > 50_000)"
+    told = subprocess.run([sys.executable, "-c", look], cwd=ROOT, check=True, capture_output=True)
+    assert told.stdout.split() == [b"True", b"True"]
