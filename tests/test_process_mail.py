@@ -69,7 +69,7 @@ async def test_each_payment_is_one_letter_over_tls_with_a_login(tmp_path: Path) 
             post.answers["MAIL"] = "451 4.3.0 come back later"
             paid = await posted(run.url, made["id"], "b" * 32)
             assert paid.status == 303
-            await run.line("451")
+            await run.line("answered 451 to")
             await run.kill()
         post.answers.clear()
         async with process(tmp_path, "service", unseen=[PASSWORD], **env) as run:
