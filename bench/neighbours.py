@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bench.stage import Telegram
     from bot.sandbox.world import Call
 
+LOCAL = "127.0.0.1"
 SELLERS = 40
 ROUNDS = 7
 PAYMENTS = 220
@@ -46,15 +47,19 @@ NEIGHBOUR_EVERY = 0.5
 FLOOD_EVERY = 0.05
 """Seconds between two messages of the neighbour who floods."""
 
-LIMITS = {**NO_LIMITS, "TELEGRAM_CHAT_RATE": "1/second"}
+SETTINGS = {
+    **NO_LIMITS,
+    "TELEGRAM_CHAT_RATE": "1/second",
+    "WEBHOOK_ALLOW": LOCAL,
+    "LOG_LEVEL": "error",
+}
 """What one chat may get holds, so that the measure is the product's manners with each; what
-all may get together is lifted, so that it isn't Telegram's."""
+all may get together is lifted, so that it isn't Telegram's. Nobody need read of the troubles."""
 
 SETTLED_SECONDS = 3.0
 """Until the sellers' own messages have left their chats room again."""
 
 LONGEST_WEBHOOK = 65_536
-LOCAL = "127.0.0.1"
 HANGING_REQUEST = {
     "product": {"name": "Told to nobody"},
     "instrumentCurrencyCode": "USD",
@@ -178,8 +183,7 @@ class Street:
 
 
 async def _lags(seed: int, *, rough: bool) -> list[float]:
-    settings = {**LIMITS, "WEBHOOK_ALLOW": LOCAL}
-    async with telegram() as here, product(here.url, here.world.token, settings) as server:
+    async with telegram() as here, product(here.url, here.world.token, SETTINGS) as server:
         pages = await here.sellers(SELLERS + 2)
         async with httpx.AsyncClient(base_url=server.url) as http, asyncio.TaskGroup() as around:
             street = Street(here, server, http, pages, Random(seed), rough)
