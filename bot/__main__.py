@@ -1,4 +1,4 @@
-"""`python -m bot`: see bot/cli.py."""
+"""`python -m bot`: see bot/cli/."""
 
 import gc
 

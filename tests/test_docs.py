@@ -105,7 +105,7 @@ def test_every_command_of_the_readme_exists() -> None:
 
 
 def test_the_tour_names_every_command() -> None:
-    (line,) = re.findall(r"bot/cli\.py +the commands: (.*)", TOUR.read_text("utf-8"))
+    (line,) = re.findall(r"bot/cli/ +the commands: (.*)", TOUR.read_text("utf-8"))
     assert sorted(main.commands) == sorted(line.split(", "))
 
 

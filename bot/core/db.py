@@ -28,7 +28,7 @@ from bot.core.writer import Row, Transaction, Writer, told_apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bot.core.schema import Step
+    from bot.core.schema.tables import Step
 
 __all__ = ["Database", "Row", "Transaction", "open_database", "sqlite_path"]
 

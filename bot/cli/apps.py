@@ -1,0 +1,90 @@
+"""The commands `apps`: who may use the payment request service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bot.cli import shell
+from bot.service.usecases import apps as usecases
+from bot.wiring.application import now
+
+if TYPE_CHECKING:
+    from bot.service.usecases.apps import Credentials
+
+HOUR = 3600 * 1000
+"""In milliseconds."""
+
+LONGEST_OVERLAP = 30 * 24
+"""Hours: a secret that is not trusted any more should not sign for ever."""
+
+
+@click.group()
+def apps() -> None:
+    """Manage the applications that may use the payment request service."""
+
+
+@apps.command("create")
+@click.argument("name")
+def apps_create(name: str) -> None:
+    """Make an application called NAME and print its credentials, once."""
+    _print_credentials(shell.in_database(lambda tx, vault: usecases.create(tx, vault, name, now())))
+
+
+@apps.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
+    """List the applications."""
+    found = shell.in_database(lambda tx, _vault: usecases.every(tx))
+    rows = [
+        {
+            "id": app.id,
+            "name": app.name,
+            "created": shell.time_text(app.created_at),
+            "revoked": shell.time_text(app.revoked_at),
+        }
+        for app in found
+    ]
+    shell.print_table(("id", "name", "created", "revoked"), rows, as_json=as_json)
+
+
+@apps.command("rotate")
+@click.argument("app_id", metavar="ID")
+@click.option(
+    "--overlap",
+    metavar="HOURS",
+    type=click.IntRange(0, LONGEST_OVERLAP),
+    default=usecases.OVERLAP // HOUR,
+    show_default=True,
+    help="How long webhooks are signed with the former secret too; 0 ends it at once.",
+)
+def apps_rotate(app_id: str, overlap: int) -> None:
+    """Give the application ID new secrets and print them, once.
+
+    The old APP_SECRET ends at once. The old WEBHOOK_SECRET signs beside the new one for some hours
+    more, so that receivers can change theirs in the meantime. Rotated again before that, the oldest
+    of the three ends at once.
+    """
+    moment, lasting = now(), overlap * HOUR
+    made = shell.in_database(lambda tx, vault: usecases.rotate(tx, vault, app_id, moment, lasting))
+    _print_credentials(made)
+    if lasting:
+        until = shell.time_text(moment + lasting)
+        shell.tell(
+            f"The former WEBHOOK_SECRET signs too until {until}, or until the next rotation."
+        )
+
+
+@apps.command("revoke")
+@click.argument("app_id", metavar="ID")
+def apps_revoke(app_id: str) -> None:
+    """End the access of the application ID."""
+    shell.in_database(lambda tx, vault: usecases.revoke(tx, vault, app_id, now()))
+    click.echo(f"revoked {app_id}")
+
+
+def _print_credentials(made: Credentials) -> None:
+    click.echo(f"APP_ID={made.app_id}")
+    click.echo(f"APP_SECRET={made.app_secret}")
+    click.echo(f"WEBHOOK_SECRET={made.webhook_secret}")

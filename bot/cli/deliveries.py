@@ -1,0 +1,100 @@
+"""The commands `deliveries`: webhooks and e-mails that were sent, or could not be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bot.cli import shell
+from bot.service.model.delivery import DeliveryState
+from bot.service.usecases import deliveries as usecases
+from bot.wiring.application import now
+
+if TYPE_CHECKING:
+    from bot.service.model.delivery import Attempt, Delivery
+
+STATES = [state.value for state in DeliveryState]
+
+ANSWER_LINES = 3
+"""How much of an answer is shown."""
+
+
+@click.group()
+def deliveries() -> None:
+    """Look after the webhooks and e-mails that were sent, or could not be."""
+
+
+@deliveries.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=usecases.SHOWN,
+    show_default=True,
+    help="How many, the newest first.",
+)
+@click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state.")
+def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # noqa: FBT001 - click passes options by name
+    """List deliveries: what was sent where, and what comes next."""
+    only = DeliveryState(state) if state else None
+    found = shell.in_database(lambda tx, _vault: usecases.every(tx, limit, only))
+    columns = ("id", "request", "address", "state", "attempts", "next")
+    shell.print_table(columns, [_delivery(item) for item in found], as_json=as_json)
+
+
+@deliveries.command("show")
+@click.argument("delivery_id", metavar="ID")
+def deliveries_show(delivery_id: str) -> None:
+    """Show the delivery ID with everything known of it, attempt by attempt."""
+    found, attempts = shell.in_database(
+        lambda tx, _vault: (
+            usecases.show(tx, delivery_id),
+            usecases.attempts(tx, delivery_id),
+        )
+    )
+    for name, value in _delivery(found).items():
+        shell.print_fact(name, value)
+    for number, attempt in enumerate(attempts, start=1):
+        _print_attempt(number, attempt)
+
+
+@deliveries.command("retry")
+@click.argument("delivery_id", metavar="ID")
+def deliveries_retry(delivery_id: str) -> None:
+    """Send the delivery ID at once, from its first attempt on.
+
+    Whether it was delivered, is dead or waits for its next attempt; one that is being sent just now
+    stays as it is.
+    """
+    found = shell.in_database(lambda tx, _vault: usecases.retry(tx, delivery_id, now()))
+    click.echo(f"{found.id} is {found.state}")
+
+
+def _delivery(item: Delivery) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "request": item.request_id,
+        "address": item.address,
+        "state": item.state,
+        "attempts": item.attempts,
+        "next": shell.time_text(item.next_at),
+        "channel": item.channel.value,
+        "transaction": item.transaction_id,
+        "created": shell.time_text(item.created_at),
+        "settled": shell.time_text(item.settled_at),
+        "note": item.note,
+    }
+
+
+def _print_attempt(number: int, attempt: Attempt) -> None:
+    """Print what came of an attempt, with the first lines of what the other side said."""
+    came = attempt.status if attempt.status is not None else "no answer"
+    shell.print_fact(
+        "attempt", f"{number} at {shell.time_text(attempt.at)}, {came} after {attempt.took} ms"
+    )
+    lines = [line for line in (attempt.answer or "").split("\n") if line.strip()]
+    for line in lines[:ANSWER_LINES]:
+        shell.print_fact("answer", line)
+    if attempt.trouble is not None:
+        shell.print_fact("trouble", attempt.trouble)

@@ -1,0 +1,95 @@
+"""What the commands share: settings, the database, tables for people and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from bot import config
+from bot.core import harmless
+from bot.core.db import open_database, sqlite_path
+from bot.core.ops import configure_logging
+from bot.wiring.application import open_vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bot.config import Settings
+    from bot.core.db import Transaction
+    from bot.core.vault import Vault
+
+T = TypeVar("T")
+
+
+def settings() -> Settings:
+    """Load the settings, and log as they say."""
+    loaded = config.load()
+    configure_logging(loaded.log_level, loaded.log_format, config.secrets(loaded))
+    return loaded
+
+
+def in_database(work: Callable[[Transaction, Vault], T]) -> T:
+    """Run `work` in one transaction beside whatever runs; a database not there yet is made."""
+    loaded = config.load()
+    path = Path(sqlite_path(loaded.database_url))
+    is_new = not path.exists()
+    database = open_database(loaded.database_url)
+    if is_new:
+        tell(f"made a new database at {path}")
+    try:
+        vault = open_vault(loaded, database)
+        return database.run(lambda tx: work(tx, vault))
+    finally:
+        database.close()
+
+
+def print_fact(name: str, value: object) -> None:
+    """Print a name and its value on a line."""
+    text = harmless.line(str(value)) if value is not None else "-"
+    click.echo(f"{name + ':':<13} {text}")
+
+
+def print_table(
+    columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, as_json: bool
+) -> None:
+    """Print a table of these columns for people, or all as one JSON object a line for programs."""
+    if as_json:
+        for row in rows:
+            click.echo(json_line(row))
+        return
+    lines = [[name.upper() for name in columns]]
+    lines += [
+        [harmless.line(str(row[name])) if row[name] is not None else "-" for name in columns]
+        for row in rows
+    ]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    for line in lines:
+        click.echo("  ".join(map(str.ljust, line, widths)).rstrip())
+
+
+def json_line(row: Mapping[str, Any]) -> str:
+    """Write JSON in printable ASCII: what strangers gave would else steer the terminal."""
+    return json.dumps(row).replace("\x7f", "\\u007f")
+
+
+def tell(text: str) -> None:
+    """Say to people what is none of the output that programs read."""
+    click.echo(harmless.text(text), err=True)
+
+
+def time_text(moment: int | None) -> str | None:
+    """Give an epoch ms as ISO 8601 in UTC, to the second."""
+    if moment is None:
+        return None
+    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
+
+
+def end(text: str, code: int) -> NoReturn:
+    for line in text.splitlines():
+        tell(line)
+    sys.exit(code)

@@ -1,0 +1,24 @@
+"""The schema as numbered migrations, in SQL that SQLite and PostgreSQL both take.
+
+Ids are text made by the application, times are UTC epoch milliseconds, money is
+minor units of the currency beside it, JSON is text. A migration that has been
+released is never changed: add the next one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.core.schema.checkouts import CHECKOUTS
+from bot.core.schema.first import CHAT, FLOOR, SERVICE
+
+if TYPE_CHECKING:
+    from bot.core.schema.tables import Step
+
+# Who has a message under way, told from whoever has it later; payments that no webhook told.
+RELAY = (
+    "ALTER TABLE outbox ADD COLUMN lease TEXT",
+    "ALTER TABLE received_payments ADD COLUMN found INTEGER NOT NULL DEFAULT 0",
+)
+
+MIGRATIONS: tuple[tuple[Step, ...], ...] = ((*FLOOR, *SERVICE, *CHAT), CHECKOUTS, RELAY)
