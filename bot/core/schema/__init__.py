@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.core.schema.audit import AUDIT
 from bot.core.schema.checkouts import CHECKOUTS
 from bot.core.schema.first import CHAT, FLOOR, SERVICE
+from bot.core.schema.lists import LISTS
 
 if TYPE_CHECKING:
     from bot.core.schema.tables import Step
@@ -21,4 +23,9 @@ RELAY = (
     "ALTER TABLE received_payments ADD COLUMN found INTEGER NOT NULL DEFAULT 0",
 )
 
-MIGRATIONS: tuple[tuple[Step, ...], ...] = ((*FLOOR, *SERVICE, *CHAT), CHECKOUTS, RELAY)
+MIGRATIONS: tuple[tuple[Step, ...], ...] = (
+    (*FLOOR, *SERVICE, *CHAT),
+    CHECKOUTS,
+    RELAY,
+    (*AUDIT, *LISTS),
+)
