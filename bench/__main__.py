@@ -1,4 +1,7 @@
-"""`make bench`: every figure beside its yardstick; `make bench ARGS="alert start"`: only those."""
+"""`make bench`: every figure beside its yardstick, also written to docs/benchmarks.md.
+
+`make bench ARGS="alert start"` measures only those, and writes nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,11 @@ import argparse
 import uvloop
 
 from bench.figures import FIGURES
+from bench.processes import ROOT
+from bench.report import report
 from bench.table import Row, written
 
+REPORT = ROOT / "docs" / "benchmarks.md"
 NOTE = """
 Product, Bot API server and yardsticks run on this machine, over loopback. The limits of
 Telegram and of the service are lifted on both sides, but in the storm, where Telegram's hold on
@@ -22,14 +28,17 @@ async def _measure(names: list[str]) -> list[Row]:
 
 
 def main() -> None:
-    """Measure the figures that are asked for and print the table."""
+    """Measure the figures that are asked for and print the table; all of them are written down."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("figure", nargs="*", help=f"one of {', '.join(FIGURES)}; all without")
-    names = parser.parse_args().figure or list(FIGURES)
-    if unknown := sorted(set(names) - FIGURES.keys()):
+    asked = parser.parse_args().figure
+    if unknown := sorted(set(asked) - FIGURES.keys()):
         parser.error(f"no such figure: {', '.join(unknown)}; there are {', '.join(FIGURES)}")
-    print(written(uvloop.run(_measure(names))))
+    rows = uvloop.run(_measure(asked or list(FIGURES)))
+    print(written(rows))
     print(NOTE)
+    if not asked:
+        REPORT.write_text(report(rows, NOTE), "utf-8")
 
 
 if __name__ == "__main__":

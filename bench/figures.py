@@ -13,8 +13,10 @@ from qrcode import QRCode
 from qrcode.constants import ERROR_CORRECT_M
 from qrcode.image.pil import PilImage
 
+from bench.lists import lists
 from bench.neighbours import neighbours
 from bench.processes import bare, product
+from bench.service import creates, page, payments, webhook
 from bench.stage import stage, telegram
 from bench.storm import storm
 from bench.table import Row, percentile
@@ -84,7 +86,21 @@ async def memory() -> list[Row]:
 
 FIGURES = {
     figure.__name__: figure
-    for figure in (picture, alert, updates, neighbours, storm, code, start, memory)
+    for figure in (
+        creates,
+        payments,
+        page,
+        webhook,
+        lists,
+        picture,
+        alert,
+        updates,
+        neighbours,
+        storm,
+        code,
+        start,
+        memory,
+    )
 }
 
 

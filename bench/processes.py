@@ -102,8 +102,24 @@ async def product(
             **settings,
         }
         place = Place(folder, given)
-        async with _serving(place, ["-m", "bot", "run"], port, "/readyz") as server:
+        async with serving(place, ["-m", "bot", "run"], port, "/readyz") as server:
             yield server
+
+
+@asynccontextmanager
+async def service(settings: Mapping[str, str]) -> AsyncIterator[Server]:
+    """Run `python -m bot service` on a new database, its own limits lifted."""
+    port = free_port()
+    with TemporaryDirectory() as folder:
+        given = {
+            "PORT": str(port),
+            "DATABASE_URL": f"sqlite:///{folder}/bot.db",
+            "LOG_LEVEL": "warning",
+            **FREE_SERVICE,
+            **settings,
+        }
+        async with serving(Place(folder, given), ["-m", "bot", "service"], port, "/readyz") as made:
+            yield made
 
 
 @asynccontextmanager
@@ -112,7 +128,7 @@ async def bare() -> AsyncIterator[Server]:
     port = free_port()
     with TemporaryDirectory() as folder:
         arguments = ["-m", "bench.bare", str(port)]
-        async with _serving(Place(folder, {}), arguments, port, "/") as server:
+        async with serving(Place(folder, {}), arguments, port, "/") as server:
             yield server
 
 
@@ -154,9 +170,10 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def _serving(
+async def serving(
     place: Place, arguments: list[str], port: int, path: str
 ) -> AsyncIterator[Server]:
+    """Run a server of ours, from its first good answer at `path` to the end of the block."""
     url = f"http://127.0.0.1:{port}"
     began = time.perf_counter()
     async with _running(await place.start(*arguments)) as process:

@@ -20,6 +20,7 @@ from bot.chat.conversation import (
     reopen,
 )
 from bot.chat.replies import units
+from bot.core.texts import languages
 from tests.saying import actions, check, labels
 from tests.talking import FORM, KNOWN, OTHER, STRANGER, Talk, at
 
@@ -290,15 +291,16 @@ def test_privacy_and_paysupport_answer() -> None:
     assert "seller" in check(conversation.paysupport_reply("en"))
 
 
-def test_the_profile_is_within_telegrams_limits() -> None:
-    commands = conversation.commands("en")
+@pytest.mark.parametrize("language", languages())
+def test_the_profile_is_within_telegrams_limits(language: str) -> None:
+    commands = conversation.commands(language)
     assert [name for name, _ in commands] == [
         *("new", "list", "donation", "oneoff", "drop", "settings"),
         *("help", "cancel", "privacy", "paysupport", "start"),
     ]
     assert all(1 <= units(what) <= 256 for _, what in commands)
-    assert units(conversation.description("en")) <= 512
-    assert units(conversation.short_description("en")) <= 120
+    assert units(conversation.description(language)) <= 512
+    assert units(conversation.short_description(language)) <= 120
 
 
 def test_no_key_stands_in_two_files() -> None:

@@ -364,3 +364,30 @@ def test_a_new_file_has_its_tables_in_it(tmp_path: Path) -> None:
     open_file = open_database(f"sqlite:///{tmp_path}/bot.db")
     assert (tmp_path / "bot.db").stat().st_size > 100_000
     open_file.close()
+
+
+async def test_a_row_is_read_at_once_though_every_reader_is_at_work(db: Database) -> None:
+    await db.transaction(keep)
+    release = threading.Event()
+    held = [db._readers.submit(release.wait, 30) for _ in range(2)]
+    async with asyncio.timeout(10):
+        assert await db.one("SELECT sealed FROM kept_secrets WHERE name = 'a'") == {"sealed": "x"}
+    release.set()
+    assert all(one.result() for one in held)
+
+
+async def test_a_row_that_cannot_be_read_at_once_is_waited_for_beside_the_loop(
+    db: Database, tmp_path: Path
+) -> None:
+    """A file that is locked, here one of its own in the place of what looks at once."""
+    await db.transaction(keep)
+    shut = tmp_path / "shut.db"
+    with closing(sqlite3.connect(shut)) as holder, closing(sqlite3.connect(shut)) as at_once:
+        holder.execute("CREATE TABLE kept_secrets (name, sealed)")
+        holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+        holder.execute("BEGIN EXCLUSIVE")
+        at_once.execute("PRAGMA busy_timeout = 0")
+        with closing(db._glance.conn):
+            db._glance.conn = at_once
+            assert await db.one(COUNT) == {"n": 1}
+            db._glance.conn = sqlite3.connect(db.path)

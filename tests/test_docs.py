@@ -139,7 +139,7 @@ def test_the_readmes_picture_is_a_small_png() -> None:
 
 def test_every_address_of_the_readme_has_a_route(db: Database) -> None:
     app = create_app(Service(db=db, now=lambda: 0, public_url="http://pay.test"))
-    routes = [*app.routes, *Ops(db).router().routes, *sandbox_routes(World())]
+    routes = [*app.routes, *Ops(db, lambda: 0).router().routes, *sandbox_routes(World())]
     text = README.read_text("utf-8").replace("http://127.0.0.1:8080", "`").replace(">", "`")
     commands = {f"/{name}" for name in COMMANDS} | BOTFATHER
     named = set(re.findall(r"`(/[\w/]+)`", text)) - commands

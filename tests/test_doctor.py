@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import resource
+import sqlite3
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
@@ -14,8 +17,7 @@ from bot.chat.queues import make_queues
 from bot.core import outbox, writer
 from bot.core.db import open_database
 from bot.service.usecases.deliveries import MAILS, WEBHOOKS
-from bot.wiring import doctor
-from bot.wiring.doctor import examine
+from bot.wiring.doctor import examine, machine, storage
 from tests.breaking import locked
 from tests.mailing import BODY, SENDER, office
 from tests.stage import free_port
@@ -132,7 +134,7 @@ async def test_the_doctor_warns_before_the_disk_is_full(
 ) -> None:
     url = f"sqlite:///{tmp_path}/bot.db"
     assert "disk" not in {finding.name for finding in await examined(url)}
-    monkeypatch.setattr(doctor, "LEAST_FREE", 10**9)
+    monkeypatch.setattr(machine, "LEAST_FREE", 10**9)
     (found,) = [finding for finding in await examined(url) if finding.name == "disk"]
     assert not found.well
     assert re.fullmatch(rf"only \d+ MB left for {tmp_path}: make room", found.text)
@@ -149,3 +151,77 @@ async def looked_at(folder: Path, url: str | None) -> tuple[bool, str]:
     found = await examine(config.load(database_url=database, port=int(free_port()), **mail))
     (finding,) = (finding for finding in found if finding.name == "SMTP_URL")
     return finding.well, finding.text
+
+
+async def test_the_doctor_knows_a_database_that_is_damaged_inside(tmp_path: Path) -> None:
+    """It opens all the same: SQLite sees a torn page only when it comes by."""
+    url, path = f"sqlite:///{tmp_path}/bot.db", tmp_path / "bot.db"
+    await examined(url)
+    with closing(sqlite3.connect(path)) as database:
+        (page,) = database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'payments_newest'"
+        ).fetchone()
+        (size,) = database.execute("PRAGMA page_size").fetchone()
+    damaged = bytearray(path.read_bytes())
+    damaged[(page - 1) * size : page * size] = b"\x5a" * size
+    path.write_bytes(damaged)
+    found = (await examined(url))[0]
+    assert (found.name, found.well) == ("database", False)
+    assert found.text.endswith("take the last backup")
+
+
+async def test_the_doctor_knows_a_database_of_a_later_version(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/bot.db"
+    await examined(url)
+    with closing(open_database(url)) as database:
+        database.run(lambda tx: tx.execute("INSERT INTO migrations (number) VALUES (9999)"))
+    found = (await examined(url))[0]
+    assert (found.well, found.text.startswith("a later version")) == (False, True)
+
+
+async def test_the_doctor_says_that_another_key_sealed_the_database(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/bot.db"
+    await examined(url)
+    found = await examine(
+        config.load(database_url=url, port=int(free_port()), secret_key="another")
+    )
+    assert (found[0].name, found[0].well) == ("SECRET_KEY", False)
+    assert "sealed with another key" in found[0].text
+
+
+async def test_the_doctor_tells_of_a_file_that_everybody_may_write(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/bot.db"
+    await examined(url)
+    (tmp_path / "bot.db").chmod(0o666)
+    found = (await examined(url))[0]
+    assert found.text.endswith(f"chmod o-w {tmp_path}/bot.db")
+
+
+async def test_the_doctor_tells_of_a_log_that_is_never_emptied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "LARGEST_LOG", -1)
+    found = (await examined(f"sqlite:///{tmp_path}/bot.db"))[0]
+    assert "MB lie in its -wal" in found.text
+
+
+async def test_the_doctor_tells_of_few_file_handles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "LEAST_FILES", 10**9)
+    found = {one.name: one for one in await examined(f"sqlite:///{tmp_path}/bot.db")}
+    assert "files" in found or resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 0
+
+
+async def test_a_part_that_never_ends_is_told_and_the_others_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hangs(_settings: object) -> list[Finding]:
+        await asyncio.Event().wait()
+        return []
+
+    monkeypatch.setattr("bot.wiring.doctor.LONGEST", 0.5)
+    monkeypatch.setattr("bot.wiring.doctor.peers.payments", hangs)
+    found = {one.name: one for one in await examined(f"sqlite:///{tmp_path}/bot.db")}
+    assert not found["PAYMENTS_URL"].well
+    assert found["SMTP_URL"].well

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core import outbox, schema
+from bot.core import outbox, schema, signing
 from bot.core.db import Database, open_database, sqlite_path
 from bot.core.vault import Vault
 from bot.service.app import create_app
@@ -18,6 +19,7 @@ from bot.service.model.request import Payment, Quote, Receiver
 from bot.service.notify.webhooks import Webhooks
 from bot.service.store import payments
 from bot.service.usecases import apps, deliveries
+from bot.service.usecases.apps import Credentials
 from bot.service.usecases.deliveries import WEBHOOKS, lane_of
 from tests.receiving import receiving
 from tests.serving import LOOPBACK, NOON, URL, Clock, client, headers_of
@@ -27,11 +29,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.db import Transaction
-    from bot.service.usecases.apps import Credentials
 
 VAULT = Vault("key")
 LANE = lane_of("http://h.example/w", "")
 REQUEST, ID = f"{7:024x}", "webhook-{:024x}"
+CREDENTIALS = Credentials("f" * 24, "app secret", signing.new_secret())
 STATES = {1: ("waiting", 1), 2: ("done", 1), 3: ("dead", 8)}
 """State and attempts of each old webhook, by the number of its payment."""
 
@@ -47,9 +49,8 @@ def old(url: str, monkeypatch: pytest.MonkeyPatch) -> Credentials:
     with monkeypatch.context() as first:
         first.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
         with closing(open_database(url)) as db:
-            credentials = db.run(lambda tx: apps.create(tx, VAULT, "shop", NOON - 9))
-            db.run(lambda tx: fill(tx, credentials.app_id))
-    return credentials
+            db.run(lambda tx: fill(tx, CREDENTIALS.app_id))
+    return CREDENTIALS
 
 
 @pytest.fixture
@@ -66,6 +67,12 @@ def add(tx: Transaction, table: str, **row: object) -> None:
 
 
 def fill(tx: Transaction, app_id: str) -> None:
+    add(
+        tx, "apps",
+        id=app_id, name="shop", created_at=NOON - 9,
+        secret_hash=hashlib.sha256(CREDENTIALS.app_secret.encode()).hexdigest(),
+        webhook_secret=VAULT.seal(CREDENTIALS.webhook_secret),
+    )  # fmt: skip
     add(
         tx, "payment_requests",
         id=REQUEST, app_id=app_id, created_at=NOON, name="Coffee", instrument_currency="USD",

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from bot.cli import main
 from bot.sandbox.world import TOKEN
+from bot.wiring.doctor.telegram import FEEDBACK_UNKNOWN
 from tests.playing import link_of, pay, settled_seller
 from tests.receiving import answer, receiving
 from tests.serving import NEW
@@ -31,6 +32,7 @@ COMMANDS = [
     ("demo",),
     ("service",),
     ("doctor",),
+    ("audit",),
     ("apps",),
     *(("apps", name) for name in ("create", "list", "rotate", "revoke")),
     ("deliveries",),
@@ -308,6 +310,8 @@ async def test_doctor_is_content_with_a_bot_that_runs(tmp_path: Path) -> None:
     assert out == [
         f"ok   database: sqlite:///{run.database}",
         "ok   BOT_TOKEN: @PaymentRequestBot",
+        "ok   inline mode: on",
+        f"ok   inline feedback: {FEEDBACK_UNKNOWN}",
         f"ok   PUBLIC_URL: {run.url}",
         f"ok   server: answers at {run.url}",
         "ok   SMTP_URL: not set, so e-mail notifications are refused",

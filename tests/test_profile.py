@@ -16,13 +16,19 @@ if TYPE_CHECKING:
     from tests.relaying import Relay
 
 
-async def test_commands_and_descriptions_are_set(relay: Relay) -> None:
+@pytest.mark.parametrize(("code", "language"), [("", "en"), ("de", "de"), ("nl", "en")])
+async def test_commands_and_descriptions_are_set_in_each_language(
+    relay: Relay, code: str, language: str
+) -> None:
+    """English is for everybody whose language the bot does not speak."""
     async with telegram_of(relay.world) as bot:
         await present(bot)
-        shown = [(one.command, one.description) for one in await bot.get_my_commands()]
-        assert shown == commands("en")
-        assert (await bot.get_my_description()).description == description("en")
-        assert (await bot.get_my_short_description()).short_description == short_description("en")
+        menu = await bot.get_my_commands(language_code=code) or await bot.get_my_commands()
+        assert [(one.command, one.description) for one in menu] == commands(language)
+        told = await bot.get_my_description(language_code=code)
+        assert told.description == description(language)
+        short = await bot.get_my_short_description(language_code=code)
+        assert short.short_description == short_description(language)
 
 
 @pytest.mark.parametrize("fault", [Fault("error", times=9), Fault("error", retry_after=60)])

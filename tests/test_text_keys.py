@@ -64,7 +64,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
 CALLS = {"t": 1, "who.t": 0, "Problem": 0, "self._tell": 2}
 """Where the key stands among the arguments of what asks for a text."""
 
-NO_KEYS = {"update-{}-{}"}
+NO_KEYS = {"update-{}-{}", "{}-wal", "{}-{}{}"}
 """Composed names that look like a key and are none."""
 
 VARIABLE = re.compile(r"\{[^{}]*?\$([a-zA-Z][\w-]*)")

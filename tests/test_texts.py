@@ -36,7 +36,11 @@ def test_the_default_language_comes_first() -> None:
 
 @pytest.mark.parametrize(
     ("tag", "language"),
-    [("en", "en"), ("en-GB", "en"), ("EN_us", "en"), ("xx", "en"), ("", "en"), (None, "en")],
+    [
+        *[("en", "en"), ("en-GB", "en"), ("EN_us", "en")],
+        *[("de", "de"), ("de-AT", "de"), ("DE_ch", "de")],
+        *[("nl", "en"), ("den", "en"), ("xx", "en"), ("", "en"), (None, "en")],
+    ],
 )
 def test_a_tag_chooses_its_language_else_english(tag: str | None, language: str) -> None:
     assert choose(tag) == language

@@ -93,6 +93,23 @@ async def test_what_waits_is_committed_at_once_in_the_order_of_asking(
     assert there(db) == names
 
 
+async def test_those_of_one_commit_are_told_by_one_call_of_their_loop(
+    db: Database, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call from a thread wakes the loop, which costs as much as a statement."""
+    loop, calls = asyncio.get_running_loop(), []
+    call = loop.call_soon_threadsafe
+
+    def counted(told: object, *args: object) -> asyncio.Handle:
+        calls.append(told)
+        return call(told, *args)  # type: ignore[arg-type]  # passed on as it came
+
+    monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
+    names = [f"{number:02d}" for number in range(20)]
+    await held.together(*(db.transaction(partial(put, name=name)) for name in names))
+    assert calls.count(writer._tell) == 1
+
+
 async def test_one_that_fails_is_undone_alone(db: Database, held: Held) -> None:
     found = await held.together(
         db.transaction(partial(put, name="a")),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
-from bot.chat import conversation, store
+from bot.chat import conversation, history, store
 from bot.chat.cards import card
 from bot.chat.changing import STATES, change, look
 from bot.chat.creating import (
@@ -172,6 +172,7 @@ class Calls:
         listing_id = message.body["listing"]
         store.set_answer(tx, listing_id, made)
         store.set_state(tx, listing_id, store.LIVE)
+        history.made(tx, _listing(tx, message), made.id, self._now())
         if attempt.leaves_more and self._settling:
             self._tidy_later(tx, message)
         self._show(tx, message)

@@ -63,12 +63,11 @@ class Inline:
     async def _answer(self, event: Searched) -> None:
         language = choose(event.person.tag)
         start = int(event.offset) if OFFSET.fullmatch(event.offset) else 0
-        cards = await self._chat.search(event.person.id, event.text)
-        page = cards[start : start + PAGE]
-        following = str(start + PAGE) if len(cards) > start + PAGE else ""
+        cards = await self._chat.search(event.person.id, event.text, PAGE + 1, start)
+        following = str(start + PAGE) if len(cards) > PAGE else ""
         await self._bot.answer_inline_query(
             inline_query_id=event.query_id,
-            results=[_article(card, language) for card in page],
+            results=[_article(card, language) for card in cards[:PAGE]],
             cache_time=0,
             is_personal=True,
             next_offset=following,

@@ -71,6 +71,9 @@ NEW = frozenset(["sendMessage", "sendPhoto"])
 
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
+CLASSES = {lanes.REPLY: "reply", lanes.ALERT: "alert", lanes.NOTICE: "notice"}
+"""What the metrics call the classes of messages."""
+
 TOO_MANY = "too many requests"
 """A 429 that does not say how long to wait is a refusal all the same."""
 
@@ -88,6 +91,19 @@ class Fate(Enum):
     MOVED = auto()
     UNHEARD = auto()
     DEAD = auto()
+
+
+COUNTED = {
+    Fate.DONE: "needless",
+    Fate.AGAIN: "failed",
+    Fate.IN_DOUBT: "unclear",
+    Fate.HELD: "throttled",
+    Fate.PAUSED: "blocked",
+    Fate.MOVED: "moved",
+    Fate.UNHEARD: "refused",
+    Fate.DEAD: "refused",
+}
+"""What the metrics call the ways in which a call fails, beside `sent` and `repeated`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +211,12 @@ class Sender:
 
     async def _done(self, queue: Queue, message: Message) -> None:
         now = self._now()
-        await self._db.insist(lambda tx: outbox.done(tx, queue, message, now))
+
+        def work(tx: Transaction) -> None:
+            outbox.done(tx, queue, message, now)
+            self._count(tx, message, "repeated" if _repeats(message) else "sent")
+
+        await self._db.insist(work)
 
     async def _refused(self, queue: Queue, message: Message, error: TelegramError) -> None:
         outcome = verdict(error, message.attempts)
@@ -205,8 +226,12 @@ class Sender:
         )  # fmt: skip
         await self._db.insist(lambda tx: self._settle(tx, queue, message, outcome))
 
+    def _count(self, tx: Transaction, message: Message, came: str) -> None:
+        tx.count("telegram_messages", _method(message), CLASSES[message.priority], came)
+
     def _settle(self, tx: Transaction, queue: Queue, message: Message, outcome: Verdict) -> None:
         now = self._now()
+        self._count(tx, message, COUNTED[outcome.fate])
         match outcome.fate:
             case Fate.DONE:
                 outbox.done(tx, queue, message, now)
@@ -274,8 +299,17 @@ class Sender:
 def _written(message: Message) -> Mapping[str, Any]:
     """Give the call that a message is; one that may be a repetition says so."""
     body = alerts.worded(message.body)
-    repeated = message.uncertain and body["method"] in NEW
-    return {**body, "args": _marked(body)} if repeated else body
+    return {**body, "args": _marked(body)} if _repeats(message) else body
+
+
+def _method(message: Message) -> str:
+    """Give the method of a message; alerts that wait for their words are put into new ones."""
+    return str(message.body.get("method", "sendMessage"))
+
+
+def _repeats(message: Message) -> bool:
+    """Whether a message is sent that its chat may have already."""
+    return message.uncertain and _method(message) in NEW
 
 
 def _marked(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -142,14 +142,15 @@ def add_listing(tx: Transaction, chat_id: int, seller_id: int, wish: Wish, now: 
     """Write down a request that is to be created; its id."""
     listing_id = short_id(10)
     tx.execute(
-        "INSERT INTO listings (id, seller_id, chat_id, token, state, wish, created_at)"
-        " VALUES (:id, :seller, :chat, :token, :state, :wish, :now)",
+        "INSERT INTO listings (id, seller_id, chat_id, token, state, wish, folded_name, created_at)"
+        " VALUES (:id, :seller, :chat, :token, :state, :wish, :folded_name, :now)",
         id=listing_id,
         seller=seller_id,
         chat=chat_id,
         token=secrets.token_urlsafe(24),
         state=CREATING,
         wish=wish.to_json(),
+        folded_name=wish.name.casefold(),
         now=now,
     )
     return listing_id
@@ -158,7 +159,7 @@ def add_listing(tx: Transaction, chat_id: int, seller_id: int, wish: Wish, now: 
 def listing(tx: Transaction, listing_id: str) -> Listing | None:
     """Give a listing, whosoever's."""
     row = tx.one(f"{SELECT_LISTING} WHERE id = :id", id=listing_id)
-    return _listing(row) if row else None
+    return read_listing(row) if row else None
 
 
 def known_listing(tx: Transaction, listing_id: str) -> Listing:
@@ -172,17 +173,7 @@ def known_listing(tx: Transaction, listing_id: str) -> Listing:
 def listing_by_token(tx: Transaction, token: str) -> Listing | None:
     """Give the listing whose receiver address ends in `token`."""
     row = tx.one(f"{SELECT_LISTING} WHERE token = :token", token=token)
-    return _listing(row) if row else None
-
-
-def listings(tx: Transaction, seller_id: int) -> list[Listing]:
-    """Give a seller's listings that stand, newest first."""
-    rows = tx.query(
-        f"{SELECT_LISTING} WHERE seller_id = :seller AND state IN ('live', 'stopped')"
-        " ORDER BY created_at DESC, id DESC",
-        seller=seller_id,
-    )
-    return [_listing(row) for row in rows]
+    return read_listing(row) if row else None
 
 
 def pending_names(tx: Transaction, seller_id: int) -> list[str]:
@@ -193,7 +184,7 @@ def pending_names(tx: Transaction, seller_id: int) -> list[str]:
         seller=seller_id,
         creating=CREATING,
     )
-    return [_listing(row).wish.name for row in rows]
+    return [read_listing(row).wish.name for row in rows]
 
 
 async def listings_by_id(db: Database, ids: Sequence[str]) -> dict[str, Listing]:
@@ -203,7 +194,7 @@ async def listings_by_id(db: Database, ids: Sequence[str]) -> dict[str, Listing]
     """
     among, params = _among(ids)
     rows = await db.query(f"{SELECT_LISTING} WHERE id IN {among}", **params)
-    return {row["id"]: _listing(row) for row in rows if Wish.from_json(row["wish"]) is not None}
+    return {row["id"]: read_listing(row) for row in rows if Wish.from_json(row["wish"]) is not None}
 
 
 async def known_transactions(db: Database, request_id: str, ids: Sequence[str]) -> set[str]:
@@ -345,19 +336,8 @@ def unnamed() -> str:
     return f"{UNNAMED}{short_id(16)}"
 
 
-def find_listings(
-    tx: Transaction, seller_id: int, text: str, wanted: Sequence[str] = (LIVE,)
-) -> list[Listing]:
-    """Give a seller's listings that can be shared, by id or by a part of the name."""
-    folded = text.strip().casefold()
-    return [
-        item
-        for item in listings(tx, seller_id)
-        if item.state in wanted and (folded in item.wish.name.casefold() or folded == item.id)
-    ]
-
-
-def _listing(row: Row) -> Listing:
+def read_listing(row: Row) -> Listing:
+    """Listing from a row of `SELECT_LISTING`; ValueError for a wish that can't be read."""
     wish = Wish.from_json(row["wish"])
     if wish is None:
         raise ValueError(f"listing {row['id']} can't be read")

@@ -77,6 +77,9 @@ class Intake:
         kept = [update for update in sound if "inline_query" not in update]
         if kept:
             await self._db.transaction(lambda tx: self._store(tx, kept))
+        self._db.tally.add(
+            ("telegram_updates", "inline_query") for update in sound if "inline_query" in update
+        )
         for update in sound:
             if "inline_query" in update:
                 task = asyncio.create_task(self._answer(update))
@@ -93,7 +96,8 @@ class Intake:
         now = self._now()
         for update in updates:
             key = f"update-{self._bot_id}-{update['update_id']:012d}"
-            outbox.put(tx, self._queue, lane_of(update), update, now, key=key)
+            if outbox.put(tx, self._queue, lane_of(update), update, now, key=key):
+                tx.count("telegram_updates", next(filter(update.__contains__, KINDS), "other"))
 
 
 class Poller:

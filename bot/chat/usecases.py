@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from bot.chat import conversation, store
+from bot.chat import conversation, history, shelf, store
 from bot.chat.cards import Card, delete_question, list_page
 from bot.chat.conversation import Pressed, Said
 from bot.chat.handlers import Moved, Spoke, Tapped, answered, changed, read, said
@@ -113,9 +113,7 @@ class Chat:
 
         `left` is what remains of a drop as the webhook told it, None where it didn't.
         """
-        return await self._db.transaction(
-            lambda tx: self._ledger(tx).record(listing.id, payment, left)
-        )
+        return await self._db.transaction(lambda tx: self._record(tx, listing.id, payment, left))
 
     async def record_missing(self, listing_id: str, known: int, missing: int) -> int:
         """Record payments of which only the units that are gone tell; how many.
@@ -127,11 +125,22 @@ class Chat:
             lambda tx: self._ledger(tx).miss(listing_id, known, missing)
         )
 
-    async def search(self, seller_id: int, text: str) -> list[Card]:
-        """Give the cards of the seller's requests that can be shared and fit `text`."""
+    async def search(self, seller_id: int, text: str, limit: int, start: int) -> list[Card]:
+        """Give the cards of the seller's requests that can be shared and fit `text`.
+
+        Up to `limit`, newest first, after the first `start`.
+        """
         now = self._now()
-        found = await self._db.read(lambda tx: store.find_listings(tx, seller_id, text))
+        found = await self._db.read(lambda tx: shelf.search(tx, seller_id, text, limit, start))
         return [card_of(listing, now) for listing in found]
+
+    def _record(
+        self, tx: Transaction, listing_id: str, payment: store.Payment, left: int | None
+    ) -> bool:
+        fresh = self._ledger(tx).record(listing_id, payment, left)
+        if fresh:
+            tx.count("payments_told", "found" if payment.found else "webhook")
+        return fresh
 
     def _ledger(self, tx: Transaction) -> Ledger:
         return Ledger(tx, self._queues, self._now())
@@ -148,6 +157,7 @@ class Chat:
                 why = None if event.open else "the bot was blocked"
                 lanes.pause(tx, self._queues.messages, str(event.person.chat_id), why)
         outbox.done(tx, self._queues.updates, message, self._now())
+        tx.count("telegram_updates_handled", "done")
 
     def _turn(self, tx: Transaction, person: Person, tapped: Tapped | None = None) -> Turn:
         now = self._now()
@@ -238,6 +248,8 @@ class Chat:
         store.save_draft(turn.tx, person.chat_id, person.id, outcome.draft, turn.now)
         if outcome.destination is not None:
             store.save_destination(turn.tx, person.id, outcome.destination)
+            was = turn.seller.destination
+            history.paid_to(turn.tx, person.id, was, outcome.destination, turn.now)
         place = turn
         for reply in outcome.replies:
             self._say(place, reply)
@@ -245,6 +257,7 @@ class Chat:
         if outcome.wish is not None:
             store.save_currency(turn.tx, person.id, outcome.wish.currency)
             listing = store.add_listing(turn.tx, person.chat_id, person.id, outcome.wish, turn.now)
+            history.wished(turn.tx, person.id, listing, outcome.wish, turn.now)
             self._call(turn, {"call": "create", "listing": listing})
 
     def _touch(self, turn: Turn, tapped: Tapped, word: str, listing_id: str) -> str | None:
@@ -260,14 +273,15 @@ class Chat:
             self._say(turn, question)
             return None
         place = {"message_id": tapped.message_id, "picture": tapped.picture}
+        history.asked(turn.tx, listing, word, turn.now)
         self._call(turn, {"call": word, "listing": listing_id, "place": place})
         return None
 
     def _list(self, turn: Turn, page: int) -> Reply:
-        found = store.listings(turn.tx, turn.person.id)
-        pages = max(1, -(-len(found) // PAGE))
+        pages = max(1, -(-shelf.count(turn.tx, turn.person.id) // PAGE))
         page = min(page, pages - 1)
-        shown = [card_of(item, turn.now) for item in found[page * PAGE : (page + 1) * PAGE]]
+        found = shelf.page(turn.tx, turn.person.id, PAGE, page * PAGE)
+        shown = [card_of(item, turn.now) for item in found]
         pending = store.pending_names(turn.tx, turn.person.id)
         return list_page(shown, page, pages, turn.seller.language, pending=pending)
 
@@ -280,6 +294,7 @@ class Chat:
     def _bury(self, tx: Transaction, message: Message, why: str) -> None:
         """Set an update aside; a press is answered all the same, or its button would spin on."""
         outbox.bury(tx, self._queues.updates, message, self._now(), why)
+        tx.count("telegram_updates_handled", "set_aside")
         query = message.body.get("callback_query")
         if isinstance(query, dict) and "id" in query:
             body = answered(str(query["id"]), None)

@@ -11,7 +11,7 @@ import click
 import uvloop
 
 from bot import config
-from bot.cli import apps, deliveries, shell
+from bot.cli import apps, audit, deliveries, erasing, exporting, keeping, shell
 from bot.core import harmless
 from bot.core.errors import BotError, ConfigError, ConfigProblem
 from bot.wiring.application import Application, steady
@@ -77,7 +77,12 @@ def doctor() -> None:
 
 
 main.add_command(apps.apps)
+main.add_command(audit.audit)
 main.add_command(deliveries.deliveries)
+main.add_command(keeping.backup)
+main.add_command(keeping.restore)
+main.add_command(erasing.erase)
+main.add_command(exporting.export)
 
 
 async def _serve(settings: Settings, *, chat: bool = True) -> None:

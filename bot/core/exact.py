@@ -8,14 +8,15 @@ from typing import Any
 
 import simplejson
 
+_WRITER = simplejson.JSONEncoder(use_decimal=True, ensure_ascii=False, separators=(",", ":"))
+
 
 def dumps(value: Any) -> str:
     """Write JSON; a Decimal becomes a number with the digits that it has.
 
     Half a character (a lone surrogate, which JSON can carry and UTF-8 can't) stays an escape.
     """
-    text = simplejson.dumps(value, use_decimal=True, ensure_ascii=False, separators=(",", ":"))
-    return str(text).encode("utf-8", "backslashreplace").decode()
+    return str(_WRITER.encode(value)).encode("utf-8", "backslashreplace").decode()
 
 
 def loads(text: str | bytes) -> Any:

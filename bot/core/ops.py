@@ -16,35 +16,41 @@ from urllib.parse import quote
 import structlog
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    generate_latest,
-)
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from bot.core.errors import StorageError
+from bot.core.metrics import REQUESTS, Metrics
+from bot.core.readiness import NOT_READY, Readiness
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Callable, Iterable
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from bot.core.db import Database
+    from bot.core.metrics import Family
 
 HIDDEN = "[hidden]"
 TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
 """What looks like a bot token or a signing secret is hidden even where we don't know it."""
 
-CHECK_SECONDS = 2.0
 PROVEN_SECONDS = 1.0
 """How long something that was stored proves that more can be: who asks often costs nothing."""
 
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 LATER = {"Retry-After": "5", **HEADERS}
 STOPPED = {"Connection": "close", **LATER}
+CLOSED = {"code": "unauthorized", "message": "Not for you.", "info": []}
 UNAVAILABLE = {"code": "unavailable", "message": "Not just now: please try again.", "info": []}
+DEPLOYMENT = "X-Deployment"
+"""The header of /livez by which the doctor knows that an address leads here and nowhere else."""
+
+FORWARDING = (
+    *("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"),
+    *("x-real-ip", "cf-connecting-ip", "true-client-ip"),
+)
+"""Headers of which each says that somebody else has sent the request on."""
+
 QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio")
 """Loggers that print addresses with the token in them, or every call.
 
@@ -111,25 +117,24 @@ def _written(secret: str) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Ops:
-    """The operator's routes; `checks` answer None when well, else what is wrong."""
+    """The operator's routes; `checks` are what has to be well for this process to be ready.
+
+    `now` gives epoch ms. `deployment` tells this installation from every other program that may
+    answer at its address.
+    """
 
     db: Database
+    now: Callable[[], int]
     metrics_token: str | None = None
-    checks: dict[str, Callable[[], Awaitable[str | None]]] = field(default_factory=dict)
-    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
-    requests: Counter = field(init=False)
-    depth: Gauge = field(init=False)
+    families: tuple[Family, ...] = ()
+    deployment: str = ""
+    readiness: Readiness = field(default_factory=Readiness)
+    metrics: Metrics = field(init=False)
     _probing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
-        self.checks["database"] = self._database
-        self.requests = Counter(
-            "http_requests", "Answers given", ["method", "status"], registry=self.registry
-        )
-        self.depth = Gauge(
-            "outbox_messages", "Messages by queue and state", ["queue", "state"],
-            registry=self.registry,
-        )  # fmt: skip
+        self.readiness.needed["database"] = self._database
+        self.metrics = Metrics(self.db, self.now, (REQUESTS, *self.families))
 
     def router(self) -> APIRouter:
         """Give /livez, /readyz and /metrics."""
@@ -139,39 +144,35 @@ class Ops:
         router.add_api_route("/metrics", self._metrics)
         return router
 
+    async def close(self) -> None:
+        """End what is being asked of others."""
+        await self.readiness.close()
+
     async def _livez(self) -> JSONResponse:
-        return JSONResponse({"status": "ok"}, headers=HEADERS)
+        return JSONResponse({"status": "ok"}, headers=HEADERS | {DEPLOYMENT: self.deployment})
 
     async def _readyz(self) -> JSONResponse:
-        results = await asyncio.gather(*(_checked(check) for check in self.checks.values()))
-        told = {name: problem or "ok" for name, problem in zip(self.checks, results, strict=True)}
-        ready = not any(results)
-        return JSONResponse(
-            {"status": "ok" if ready else "not ready", "checks": told},
-            200 if ready else 503,
-            HEADERS,
-        )
+        status, told = await self.readiness.ask()
+        code = 503 if status == NOT_READY else 200
+        return JSONResponse({"status": status, "checks": told}, code, HEADERS)
 
     async def _metrics(self, request: Request) -> Response:
         if not self._may_read(request):
-            return JSONResponse(
-                {"code": "unauthorized", "message": "Not for you.", "info": []}, 401, HEADERS
-            )
-        self.depth.clear()
-        rows = await self.db.query("SELECT queue, state, COUNT(*) AS n FROM outbox GROUP BY 1, 2")
-        for row in rows:
-            self.depth.labels(row["queue"], row["state"]).set(row["n"])
-        return Response(generate_latest(self.registry), 200, HEADERS, CONTENT_TYPE_LATEST)
+            return JSONResponse(CLOSED, 401, HEADERS)
+        return Response(await self.metrics.render(), 200, HEADERS, CONTENT_TYPE_LATEST)
 
     def _may_read(self, request: Request) -> bool:
+        """Whether who asks shows the token; without one, whether they are on this machine.
+
+        A proxy on this machine is no proof of that: who comes through one is a stranger.
+        """
         if self.metrics_token is not None:
             told = request.headers.get("Authorization", "")
             return hmac.compare_digest(told.encode(), f"Bearer {self.metrics_token}".encode())
-        host = request.client.host if request.client else ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
+        if any(name in request.headers for name in FORWARDING):
             return False
+        peer = request.client.host if request.client else ""
+        return _is_near(peer) and _is_near(_asked_for(request))
 
     async def _database(self) -> str | None:
         """Read and write: a disk that is full can still be read."""
@@ -185,25 +186,20 @@ class Ops:
         return None
 
 
-class CountRequests:
-    """ASGI middleware that counts answers by method and status."""
+def _asked_for(request: Request) -> str:
+    """Give the host that a request names."""
+    try:
+        return request.url.hostname or ""
+    except ValueError:  # no address at all
+        return ""
 
-    def __init__(self, app: ASGIApp, counter: Counter) -> None:
-        self._app = app
-        self._counter = counter
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything through, counting the start of each answer."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def counted(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                self._counter.labels(scope["method"], message["status"]).inc()
-            await send(message)
-
-        await self._app(scope, receive, counted)
+def _is_near(host: str) -> bool:
+    """Whether a host is this machine by its very name, which no name server can promise."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 class EndQuietly:
@@ -237,11 +233,3 @@ class EndQuietly:
 async def storage_trouble(_request: Request, _error: Exception) -> Response:
     """Answer 503, to try again, while the database is locked or full; it tells the log itself."""
     return JSONResponse(UNAVAILABLE, 503, LATER)
-
-
-async def _checked(check: Callable[[], Awaitable[str | None]]) -> str | None:
-    try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            return await check()
-    except Exception as error:  # noqa: BLE001 - whatever fails makes the service not ready
-        return type(error).__name__

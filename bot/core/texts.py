@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from fluent.runtime import FluentBundle, FluentResource
+from fluent.runtime import FluentBundle
+from fluent.syntax import FluentParser
 
 DEFAULT = "en"
 LOCALES = Path(__file__).parent / "locales"
@@ -41,7 +42,7 @@ def t(language: str, key: str, **values: object) -> str:
 
 @cache
 def _bundle(language: str) -> FluentBundle:
-    bundle = FluentBundle([language], use_isolating=False)
+    bundle, parser = FluentBundle([language], use_isolating=False), FluentParser(with_spans=False)
     for path in sorted((LOCALES / language).glob("*.ftl")):
-        bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
+        bundle.add_resource(parser.parse(path.read_text(encoding="utf-8")))
     return bundle

@@ -11,18 +11,20 @@ import os
 import sqlite3
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
 from bot.core.errors import StorageError
+from bot.core.tally import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    import asyncio
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sqlite_utils import Database as SqliteUtils
 
@@ -66,6 +68,7 @@ class Transaction:
     def __init__(self, db: SqliteUtils) -> None:
         self._conn = db.conn
         self.woken: set[str] = set()
+        self.counted: list[tuple[str, ...]] = []
 
     def query(self, sql: str, **params: object) -> list[Row]:
         """All rows of a SELECT or of a statement with RETURNING, as dicts."""
@@ -87,21 +90,45 @@ class Transaction:
         """Wake who listens to `topic` once this transaction is committed."""
         self.woken.add(topic)
 
+    def count(self, *happened: str) -> None:
+        """Add one to a figure, by its name and labels, once this transaction is committed."""
+        self.counted.append(happened)
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who has asked from an event loop, with what is to be called there for the topics woken."""
+
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    wake: Callable[[Iterable[str]], None]
+
 
 @dataclass(slots=True)
 class Asked:
-    """A transaction that was asked for; `wake` None for who has no event loop.
+    """A transaction that was asked for; `listener` None for who has no event loop.
 
     `until` is the moment (monotonic) to which it waits for other processes.
     """
 
     work: Callable[[Transaction], Any]
-    wake: Callable[[Iterable[str]], None] | None
+    listener: Listener | None
     until: float
-    future: Future[Any] = field(default_factory=Future)
+    future: Future[Any] | asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
     woken: frozenset[str] = frozenset()
+    counted: Sequence[tuple[str, ...]] = ()
+    told: bool = False
+
+    def tell(self) -> None:
+        """Say what came of it, where whoever asked is there to be told."""
+        if self.future.done():
+            return
+        if self.error is None:
+            self.future.set_result(self.result)
+        else:
+            self.future.set_exception(self.error)
 
 
 class Writer:
@@ -113,29 +140,39 @@ class Writer:
         self._db.conn.execute("PRAGMA busy_timeout = 0")  # `_begin` waits, and knows how long
         self._file = _identity(path)
         self._health = health
+        self.tally = Tally()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
         self._lock = threading.Lock()
         self._asked: deque[Asked] = deque()
         self._serving = False
         self._closing = threading.Event()
 
-    def submit(
-        self,
-        work: Callable[[Transaction], T],
-        wake: Callable[[Iterable[str]], None] | None = None,
-    ) -> Future[T]:
+    def submit(self, work: Callable[[Transaction], T]) -> Future[T]:
         """Ask for a transaction; its result comes once it is durable.
 
         It is undone by whatever `work` raises, and by StorageError where the machine does not
         let us. Who cancels the future in time asks for nothing.
         """
-        asked = Asked(work, wake, time.monotonic() + BUSY_TIMEOUT_SECONDS)
+        future: Future[T] = Future()
+        self._ask(work, None, future)
+        return future
+
+    def ask(self, work: Callable[[Transaction], Any], listener: Listener) -> None:
+        """As `submit`, from an event loop: its future is told there, with others of one commit."""
+        self._ask(work, listener, listener.future)
+
+    def _ask(
+        self,
+        work: Callable[[Transaction], Any],
+        listener: Listener | None,
+        future: Future[Any] | asyncio.Future[Any],
+    ) -> None:
+        asked = Asked(work, listener, time.monotonic() + BUSY_TIMEOUT_SECONDS, future)
         with self._lock:
             self._asked.append(asked)
             if not self._serving:
                 self._thread.submit(self._serve)
                 self._serving = True
-        return asked.future
 
     def close(self) -> None:
         """Let what was asked for finish, then close; wait for nobody's lock."""
@@ -145,7 +182,7 @@ class Writer:
 
     def _serve(self) -> None:
         while group := self._next():
-            wanted = [one for one in group if one.future.set_running_or_notify_cancel()]
+            wanted = [one for one in group if not one.future.cancelled()]
             if wanted:
                 self._attend(wanted)
 
@@ -155,9 +192,10 @@ class Writer:
             self._finish(self._together(group))
         except Exception as error:
             log.exception("transactions not told")
-            for one in group:
-                if not one.future.done():
-                    one.future.set_exception(StorageError(str(error)))
+            rest = [one for one in group if not one.told]
+            for one in rest:
+                one.error = one.error or StorageError(str(error))
+            self._finish(rest)
 
     def _next(self) -> list[Asked]:
         with self._lock:
@@ -166,15 +204,21 @@ class Writer:
         return group
 
     def _finish(self, group: list[Asked]) -> None:
+        """Tell everybody; each event loop is called once for all who asked from it."""
+        waiting: defaultdict[asyncio.AbstractEventLoop, list[Asked]] = defaultdict(list)
         for one in group:
-            if one.wake is not None and one.error is None and one.woken:
-                one.wake(one.woken)
+            one.told = True
             if one.error is None:
-                one.future.set_result(one.result)
+                self.tally.add(one.counted)
+            if one.listener is None:
+                one.tell()  # and says to the operator by itself what went wrong
                 continue
-            if one.wake is not None and isinstance(one.error, StorageError):
-                self._health.failed(str(one.error))  # else whoever asked says it to the operator
-            one.future.set_exception(one.error)
+            if isinstance(one.error, StorageError):
+                self._health.failed(str(one.error))
+            waiting[one.listener.loop].append(one)
+        for loop, told in waiting.items():
+            with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+                loop.call_soon_threadsafe(_tell, told)
 
     def _together(self, group: list[Asked]) -> list[Asked]:
         """Run these in one commit, and give them back with what came of each."""
@@ -190,7 +234,7 @@ class Writer:
         except BaseException as error:  # noqa: BLE001 - each of them is told
             if conn.in_transaction:
                 conn.execute("ROLLBACK")
-            group = [one for one in group if not one.future.done()]
+            group = [one for one in group if not one.told]
             for one in group:
                 one.error = one.error or error
         else:
@@ -214,7 +258,7 @@ class Writer:
                 raise
             conn.execute("ROLLBACK TO one")
         conn.execute("RELEASE one")
-        one.woken = frozenset(tx.woken)
+        one.woken, one.counted = frozenset(tx.woken), tx.counted
 
     def _begin(self, group: list[Asked]) -> list[Asked]:
         """Begin once no other process writes; give those that have waited for it.
@@ -241,6 +285,15 @@ class Writer:
             one.error = StorageError(str(error))
         self._finish(late)
         return [one for one in group if one.until > now]
+
+
+def _tell(told: list[Asked]) -> None:
+    """Tell those who asked from this event loop, after waking whom they wake."""
+    for one in told:
+        if one.listener is not None and one.error is None and one.woken:
+            one.listener.wake(one.woken)
+    for one in told:
+        one.tell()
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -16,10 +18,12 @@ from bot.core import vault
 from bot.core.clocks import Jumps
 from bot.core.db import open_database, sqlite_path
 from bot.core.errors import BotError, StorageError
-from bot.core.ops import CountRequests, EndQuietly, Ops, storage_trouble
+from bot.core.metrics import UNREAD, CountRequests, count_request
+from bot.core.ops import EndQuietly, Ops, storage_trouble
 from bot.core.vault import Vault
 from bot.core.worker import Worker
 from bot.service.usecases.requests import INTERNAL_HOST
+from bot.wiring import figures
 from bot.wiring.process import (
     WebServer,
     listen,
@@ -30,6 +34,7 @@ from bot.wiring.process import (
     switch_often,
 )
 from bot.wiring.service import ServiceSide
+from bot.wiring.sweeping import sweep
 from bot.wiring.telegram import TelegramSide
 
 if TYPE_CHECKING:
@@ -77,10 +82,20 @@ def open_vault(settings: Settings, database: Database) -> Vault:
     return keys
 
 
+def deployment(database: Database, keys: Vault) -> str:
+    """Give the name of this installation, which its replicas share; no secret, but unguessable."""
+    return database.run(lambda tx: vault.keep(tx, keys, "deployment", lambda: token_hex(8)))
+
+
+def key_path(settings: Settings) -> Path:
+    """Give where the key is kept that is used without a SECRET_KEY."""
+    return Path(sqlite_path(settings.database_url)).with_suffix(".key")
+
+
 def _key(settings: Settings) -> str:
     if settings.secret_key is not None:
         return settings.secret_key.get_secret_value()
-    path = Path(sqlite_path(settings.database_url)).with_suffix(".key")
+    path = key_path(settings)
     path.parent.mkdir(parents=True, exist_ok=True)
     return vault.read_key(path)
 
@@ -111,19 +126,20 @@ class Application:
         self._tasks: set[asyncio.Task[None]] = set()
         self._closers = list(closers)
         self._workers: list[Worker] = []
+        self._working: dict[str, asyncio.Task[None]] = {}
         self._db = open_database(settings.database_url, writing=True)
         self._vault = open_vault(settings, self._db)
         open_many_files()
         switch_often()
         self._socket = listen(settings.host, settings.port)
-        self._ops = Ops(self._db, _secret(settings.metrics_token))
+        self._ops = self._make_ops()
         self._service = self._serve()
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
         self._app.router.routes.extend(routes)
-        self._app.include_router(self._ops.router())
+        self._app.router.routes.extend(self._ops.router().routes)
         self._app.exception_handlers.setdefault(StorageError, storage_trouble)
         self._app.add_middleware(EndQuietly)
-        self._app.add_middleware(CountRequests, counter=self._ops.requests)
+        self._app.add_middleware(CountRequests, tally=self._db.tally)
         self._chat = self._talk() if chat else None
 
     async def run(self) -> None:
@@ -146,7 +162,9 @@ class Application:
         self._stopping.set()
 
     async def _run(self) -> None:
-        server = WebServer(self._app, self._settings.forwarded_allow_ips, SERVER_PATIENCE)
+        refused = partial(count_request, self._db.tally, UNREAD)
+        proxies = self._settings.forwarded_allow_ips
+        server = WebServer(self._app, proxies, SERVER_PATIENCE, refused)
         serving = asyncio.create_task(server.serve(sockets=[self._socket]))
         try:
             if self._service is not None:
@@ -178,12 +196,14 @@ class Application:
         for job in jobs:
             worker = Worker(self._db, job, self._now, self._steady)
             self._workers.append(worker)
-            self._start(worker.run())
+            self._ops.metrics.queues.add(job.queue.name)
+            self._working[job.queue.name] = self._start(worker.run())
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """A part that ends by an error is a bug: rather stop and be restarted than limp."""
@@ -200,10 +220,26 @@ class Application:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         server.should_exit = True
+        await self._ops.close()
         await asyncio.gather(*(close() for close in self._closers), return_exceptions=True)
         await serving
         self._db.close()
         log.info("stopped")
+
+    def _make_ops(self) -> Ops:
+        ops = Ops(
+            self._db, self._now,
+            metrics_token=_secret(self._settings.metrics_token),
+            families=(*figures.SERVICE, *figures.CHAT),
+            deployment=deployment(self._db, self._vault),
+        )  # fmt: skip
+        ops.readiness.needed["workers"] = self._unworked
+        return ops
+
+    async def _unworked(self) -> str | None:
+        """Name the queues that nobody works any more."""
+        ended = [name for name, task in self._working.items() if task.done()]
+        return f"ended: {', '.join(ended)}" if ended else None
 
     def _serve(self) -> ServiceSide | None:
         """Put the embedded service together, unless another server takes its place."""
@@ -211,6 +247,8 @@ class Application:
             return None
         side = ServiceSide(self._settings, self._db, self._vault, self._now, self._here)
         self._closers.extend(side.closers)
+        for name, check in side.checks.items():
+            self._ops.readiness.watch(name, check)
         return side
 
     def _talk(self) -> TelegramSide:
@@ -232,8 +270,10 @@ class Application:
             steady=self._steady,
         )  # fmt: skip
         for router in side.routers():
-            self._app.include_router(router)
-        self._ops.checks["telegram"] = side.trouble
+            self._app.router.routes.extend(router.routes)
+        self._ops.readiness.needed["telegram"] = side.trouble
+        for name, check in side.checks().items():
+            self._ops.readiness.watch(name, check)
         self._closers.append(side.close)
         return side
 
@@ -254,15 +294,10 @@ class Application:
         """Once an hour, drop what was settled long ago."""
         while True:
             try:
-                await self._sweep_once(self._now())
+                await sweep(self._db, (self._service, self._chat), self._now())
             except StorageError as error:
                 log.warning("nothing swept", reason=str(error))
             await asyncio.sleep(SWEEP_SECONDS)
-
-    async def _sweep_once(self, moment: int) -> None:
-        for side in (self._service, self._chat):
-            if side is not None:
-                await side.sweep(moment)
 
 
 def _secret(value: SecretStr | None) -> str | None:

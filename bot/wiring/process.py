@@ -42,9 +42,19 @@ OF_THE_PORT = (errno.EADDRINUSE, errno.EACCES)
 
 
 class WebServer(uvicorn.Server):
-    """uvicorn without its own signal handlers, which would end the process by the signal."""
+    """uvicorn without its own signal handlers, which would end the process by the signal.
 
-    def __init__(self, app: ASGIApp, proxies: tuple[str, ...], patience: float) -> None:
+    `refused` hears the status of each request that is refused before anybody could read it.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        proxies: tuple[str, ...],
+        patience: float,
+        refused: Callable[[int], None] | None = None,
+    ) -> None:
+        self._refused = refused
         super().__init__(
             uvicorn.Config(
                 app,
@@ -69,9 +79,11 @@ class WebServer(uvicorn.Server):
         ]
 
     def _connection(self) -> BoundedProtocol:
-        return BoundedProtocol(
+        made = BoundedProtocol(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
+        made.refused = self._refused
+        return made
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop gracefully; that slow clients are given up is no trouble for the operator."""

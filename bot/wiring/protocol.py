@@ -56,6 +56,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.access_log = False  # of this server alone: a setting of uvicorn's is one of the logger
+        self.refused: Callable[[int], None] | None = None
         self._unread = 0
         self._deaf = False
         self._stopping = False
@@ -183,6 +184,8 @@ class BoundedProtocol(HttpToolsProtocol):
         log.info("request refused", status=status, code=code)
         if not self.pipeline and not (self._is_answering() and self.cycle.response_started):
             self.transport.write(self._refusal(status, code, message))
+            if self.refused is not None:
+                self.refused(status)
         if self._is_answering():
             self.cycle.disconnected = True
             self.cycle.message_event.set()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.core import lanes
+from bot.core import audit, lanes
 from bot.core.addresses import AllowList
 from bot.service.app import create_app
 from bot.service.deps import Service
 from bot.service.notify.webhooks import Webhooks
 from bot.service.rails import SETTLEMENTS
 from bot.service.settling import Settler
+from bot.service.store import stages
 from bot.service.usecases import apps, deliveries
 from bot.service.usecases.requests import INTERNAL_HOST
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from bot.config import Settings
-    from bot.core.db import Database
+    from bot.core.db import Database, Transaction
+    from bot.core.readiness import Check
     from bot.core.vault import Vault
     from bot.core.worker import Job
 
@@ -31,6 +33,8 @@ DELIVERIES_KEPT = 30 * 24 * 3600 * 1000
 
 class ServiceSide:
     """The service put together; `own` is what the bot proves itself to it with.
+
+    `checks` ask the servers that it leans on.
 
     `here` says where this process listens, for the bot's own webhooks.
     """
@@ -46,6 +50,7 @@ class ServiceSide:
         self._db = db
         self._now = now
         self.closers: list[Callable[[], Awaitable[None]]] = []
+        self.checks: dict[str, Check] = {}
         self.own = db.run(lambda tx: apps.ensure_embedded_app(tx, keys, now()))
         allow = AllowList.parse(settings.webhook_allow)
         service = Service(
@@ -67,13 +72,20 @@ class ServiceSide:
         self.app: FastAPI = create_app(service)
 
     async def sweep(self, moment: int) -> None:
-        """Drop what was settled long ago, and secrets that sign no more."""
-        before = moment - DELIVERIES_KEPT
-        while await self._db.transaction(partial(deliveries.forget, before=before)):
-            pass
+        """Drop what was settled long ago, and secrets that sign no more.
+
+        The states of requests are written down, so that who asks for those of one finds them so.
+        """
+        before, dropped = moment - DELIVERIES_KEPT, 0
+        while more := await self._db.transaction(partial(deliveries.forget, before=before)):
+            dropped += more
+        if dropped:
+            await self._db.transaction(partial(_note, dropped=dropped, now=moment))
         await self._db.transaction(partial(apps.forget_former, now=moment))
         for queue in (*deliveries.QUEUES.values(), SETTLEMENTS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
+        for app in await self._db.read(apps.every):
+            await stages.update(self._db, app.id, moment)
 
     def _mail(self, settings: Settings) -> list[Job]:
         """Give what sends e-mails; who sends none is spared the time and memory of it."""
@@ -84,7 +96,12 @@ class ServiceSide:
 
         mailer = Mailer(parse_server(settings.smtp_url.get_secret_value()))
         self.closers.append(mailer.close)
+        self.checks["mail"] = mailer.check
         mails = Mails(
             self._db, mailer, self._now, sender=settings.smtp_from, public_url=settings.url
         )
         return [mails.job]
+
+
+def _note(tx: Transaction, dropped: int, now: int) -> None:
+    audit.record(tx, audit.SYSTEM, "deliveries.dropped", "deliveries", now, {"number": dropped})

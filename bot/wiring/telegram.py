@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from bot.chat.client import Client
     from bot.config import Settings
     from bot.core.db import Database
+    from bot.core.readiness import Check
     from bot.core.vault import Vault
 
 log = structlog.get_logger()
@@ -112,8 +114,24 @@ class TelegramSide:
         return [self._receiver.router(), *updates]
 
     async def trouble(self) -> str | None:
-        """Say what stands between us and Telegram, None where nothing does."""
+        """Say why Telegram was not reached yet; None once it was, for then messages can wait."""
         return self._problem
+
+    def checks(self) -> dict[str, Check]:
+        """Give what asks Telegram and, where that is another server, the payment service."""
+        elsewhere = {"payments": self._payments} if self._settings.payments_url else {}
+        return {"telegram": self._telegram, **elsewhere}
+
+    async def _telegram(self) -> str | None:
+        if self._problem is None:
+            await self._bot.get_me()
+        return self._problem
+
+    async def _payments(self) -> str | None:
+        """Ask for the first of our requests, as the reconciler does all the time."""
+        async with aclosing(self._client.pages()) as pages:
+            await anext(pages, None)
+        return None
 
     async def hello(self) -> None:
         """Introduce ourselves to Telegram, as often as it takes.

@@ -1,7 +1,7 @@
-"""Who changed what and when, for the operator (see core/audit.py)."""
+"""What the operator looks at: who changed what and when, and what was given up."""
 
 AUDIT = (
-    # Never changed, only dropped when old; `id` sorts by time.
+    # Never changed, only dropped when old; `id` sorts by time (see core/audit.py).
     """
     CREATE TABLE audit (
         id TEXT PRIMARY KEY,
@@ -13,4 +13,6 @@ AUDIT = (
     )
     """,
     "CREATE INDEX audit_subject ON audit (subject, id)",
+    # Messages given up are few, what was settled may be millions.
+    "CREATE INDEX outbox_dead ON outbox (queue, settled_at) WHERE state = 'dead'",
 )

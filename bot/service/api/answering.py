@@ -10,9 +10,8 @@ from bot.core import errors, exact
 from bot.service.wire import writing
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from bot.core.errors import Refused
+    from bot.service.wire.writing import Json
 
 STATUS: dict[type[Refused], int] = {
     errors.InvalidBody: 400,
@@ -56,9 +55,9 @@ def status(refusal: Refused) -> int:
     return (STATUS | OURS).get(type(refusal), 400)
 
 
-def json(answer: BaseModel) -> Response:
+def json(answer: Json) -> Response:
     """Answer with 200 and exact JSON."""
-    return _json(exact.dumps(writing.dump(answer)), 200)
+    return _json(exact.dumps(answer), 200)
 
 
 def _json(text: str, code: int) -> Response:
@@ -67,7 +66,7 @@ def _json(text: str, code: int) -> Response:
 
 def refused(refusal: Refused, allow: str | None = None) -> Response:
     """Answer for what was not done; `allow` lists the methods that would be."""
-    text = exact.dumps(writing.dump(writing.error(refusal)))
+    text = exact.dumps(writing.error(refusal))
     response = _json(text, status(refusal))
     response.headers.update(headers(refusal, allow))
     return response

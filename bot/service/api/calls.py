@@ -3,10 +3,12 @@
 import hashlib
 from typing import Annotated, TypeAlias
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Request
 
-from bot.core.errors import Unauthorized
+from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
+from bot.core.rates import Rate
 from bot.service.api import bodies
+from bot.service.api.contract import IDEMPOTENCY_KEY, MAX_KEY
 from bot.service.api.limits import Limiter, payer_key
 from bot.service.deps import Service
 from bot.service.store.apps import App
@@ -14,7 +16,8 @@ from bot.service.usecases import apps
 from bot.service.usecases.requests import Caller, Key
 from bot.service.wire import exact_json
 
-MAX_KEY = 255
+WATCHERS = 20
+"""Times `PAYER_RATE` that the scripts of open pages may look from one address: many share one."""
 
 
 class Doors:
@@ -25,7 +28,12 @@ class Doors:
         self.api = Limiter(service.api_rate)
         self.payers = Limiter(service.payer_rate)
         self.waiting = Limiter(service.payer_rate)
+        self.watching = Limiter(_watching(service.payer_rate))
         self.strangers = Limiter(service.api_rate)
+
+
+def _watching(rate: Rate | None) -> Rate | None:
+    return rate and Rate(rate.count * WATCHERS, rate.seconds)
 
 
 def doors(request: Request) -> Doors:
@@ -44,6 +52,11 @@ def payer(request: Request) -> Service:
     at = doors(request)
     at.payers.hit(_address(request))
     return at.service
+
+
+def watcher(request: Request) -> None:
+    """Count a look of an open page's script, which uses up nothing of the payer's own calls."""
+    doors(request).watching.hit(_address(request))
 
 
 def _address(request: Request) -> str:
@@ -76,15 +89,6 @@ async def _authenticated(request: Request, service: Service) -> App:
 
 Serving: TypeAlias = Annotated[Service, Depends(service)]
 Calling: TypeAlias = Annotated[Caller, Depends(caller)]
-KeyHeader: TypeAlias = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=MAX_KEY,
-        description="Calls with the same key within 24 hours make one request.",
-    ),
-]
 
 
 async def json_text(request: Request) -> str:
@@ -92,9 +96,16 @@ async def json_text(request: Request) -> str:
     return await bodies.read(request, "application/json")
 
 
-def key(header: str | None, text: str) -> Key | None:
-    """Give an Idempotency-Key with the hash of a sound JSON body, however it is spaced."""
+def key(request: Request, text: str) -> Key | None:
+    """Give the Idempotency-Key with the hash of a sound JSON body, however it is spaced.
+
+    Raises InvalidBody for a key that is empty or too long.
+    """
+    header = request.headers.get(IDEMPOTENCY_KEY)
     if header is None:
         return None
+    if not 1 <= len(header) <= MAX_KEY:
+        problem = FieldProblem(IDEMPOTENCY_KEY, f"must have 1 to {MAX_KEY} characters")
+        raise InvalidBody(f"{problem.field}: {problem.message}", [problem])
     body = exact_json.canonical(exact_json.loads(text))
     return Key(header, hashlib.sha256(body.encode()).hexdigest())

@@ -62,6 +62,18 @@ RETRY_AFTER = {
         "schema": {"type": "integer", "minimum": 1},
     }
 }
+IDEMPOTENCY_KEY, MAX_KEY = "Idempotency-Key", 255
+KEYED: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": IDEMPOTENCY_KEY,
+            "in": "header",
+            "required": False,
+            "description": "Calls with the same key within 24 hours make one request.",
+            "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY},
+        }
+    ]
+}
 AUTHENTICATED: dict[str, Any] = {"security": [{"appId": [], "appSecret": []}]}
 OPEN: dict[str, Any] = {"security": []}
 SCHEMES = {

@@ -50,7 +50,7 @@ async def list_(
     after = paging.read_cursor(cursor, ID_LENGTHS)
     wanted = store.Wanted(caller.app_id, request_id, state, after)
     rows, end = await store.page(service.db, wanted, limit)
-    return paging.answer(DeliveryList, [writing.item(row) for row in rows], end)
+    return paging.answer([writing.item(row) for row in rows], end)
 
 
 @router.get(

@@ -18,7 +18,7 @@ router = APIRouter(include_in_schema=False)
 @lru_cache(maxsize=4)
 def spec(public_url: str) -> dict[str, Any]:
     """Give the OpenAPI document."""
-    return document((routes.router, deliveries.router, public.router), public_url)
+    return document((routes.quick, routes.router, deliveries.router, public.router), public_url)
 
 
 @router.get("/openapi.json")

@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections.abc import Callable, Container
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 from fastapi import Query
 from starlette.responses import Response
@@ -12,6 +12,7 @@ from bot.core.errors import FieldProblem, InvalidBody
 from bot.service.api import answering
 from bot.service.api.contract import NO_CURSOR
 from bot.service.store.requests import Place
+from bot.service.wire.writing import Json
 
 T = TypeVar("T")
 
@@ -32,11 +33,10 @@ def cut(rows: list[T], limit: int, place: Callable[[T], Place]) -> tuple[list[T]
     return page, place(page[-1]) if len(rows) > limit else None
 
 
-def answer(kind: Any, items: list[Any], end: Place | None) -> Response:
+def answer(items: list[Json], end: Place | None) -> Response:
     """Answer with a page of a list, which says where the next begins if there is one."""
-    if end is None:
-        return answering.json(kind(items=items))
-    return answering.json(kind(items=items, next_cursor=_write_cursor(end)))
+    page: Json = {"items": items}
+    return answering.json(page if end is None else page | {"nextCursor": write_cursor(end)})
 
 
 def read_cursor(cursor: str | None, lengths: Container[int] = (ID_DIGITS,)) -> Place | None:
@@ -52,10 +52,11 @@ def read_cursor(cursor: str | None, lengths: Container[int] = (ID_DIGITS,)) -> P
     except (binascii.Error, ValueError):
         at, row_id = "", ""
     sound = at.isascii() and at.isdecimal() and len(at) < ID_DIGITS and len(row_id) in lengths
-    if not sound or int(at) >= MOMENTS or _write_cursor(Place(int(at), row_id)) != cursor:
+    if not sound or int(at) >= MOMENTS or write_cursor(Place(int(at), row_id)) != cursor:
         raise InvalidBody(f"cursor: {NO_CURSOR}", [FieldProblem("cursor", NO_CURSOR)])
     return Place(int(at), row_id)
 
 
-def _write_cursor(end: Place) -> str:
+def write_cursor(end: Place) -> str:
+    """Give the cursor of the page that begins after a place."""
     return base64.urlsafe_b64encode(f"{end.at}.{end.id}".encode()).decode().rstrip("=")

@@ -1,7 +1,6 @@
 """What anybody may ask about a request, without credentials."""
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel
 from starlette.responses import Response
 
 from bot.core.errors import NotFound
@@ -10,6 +9,7 @@ from bot.service.api.contract import OPEN, failures
 from bot.service.store import payments, requests
 from bot.service.wire import writing
 from bot.service.wire.answers import PublicAnswer, StatsAnswer
+from bot.service.wire.writing import Json
 
 router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 
@@ -49,7 +49,7 @@ async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name
     return _open(writing.stats(await payments.read_stats(service.db, found)))
 
 
-def _open(answer: BaseModel) -> Response:
+def _open(answer: Json) -> Response:
     """Answer so that a page of anybody's may read it in its visitor's browser."""
     response = answering.json(answer)
     response.headers["Access-Control-Allow-Origin"] = "*"

@@ -10,9 +10,10 @@ from starlette.responses import Response, StreamingResponse
 from bot.core import exact
 from bot.core.errors import NotFound
 from bot.service.api import answering, calls, paging
-from bot.service.api.calls import Calling, KeyHeader, Serving
-from bot.service.api.contract import AUTHENTICATED, body, failures
+from bot.service.api.calls import Calling, Serving
+from bot.service.api.contract import AUTHENTICATED, KEYED, body, failures
 from bot.service.api.paging import MAX_PAGE, Cursor, Limit
+from bot.service.api.plain import PlainRoute
 from bot.service.deps import Service
 from bot.service.model.request import Payment, PaymentRequest, Status
 from bot.service.store import payments as payment_store
@@ -25,11 +26,12 @@ from bot.service.wire.answers import (
     PaymentAnswer,
     PaymentList,
     RequestAnswer,
-    RequestItem,
     RequestList,
 )
+from bot.service.wire.writing import Json
 
 router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
+quick = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"], route_class=PlainRoute)
 
 
 class ReadPage(Protocol):
@@ -38,22 +40,20 @@ class ReadPage(Protocol):
     async def __call__(self, *, limit: int, after: Place | None) -> list[PaymentRequest]: ...
 
 
-@router.post(
+@quick.post(
     "",
     summary="Create a payment request",
     operation_id="createPaymentRequest",
     response_model=None,
     responses={200: {"model": RequestAnswer}, **failures(400, 401, 404, 409, 413, 415, 429)},
-    openapi_extra=AUTHENTICATED | body("CreateBody"),
+    openapi_extra=AUTHENTICATED | body("CreateBody") | KEYED,
 )
-@router.post("/", include_in_schema=False, response_model=None)
-async def create(
-    request: Request, service: Serving, caller: Calling, idempotency_key: KeyHeader = None
-) -> Response:
+@quick.post("/", include_in_schema=False, response_model=None)
+async def create(request: Request) -> Response:
     """Make a request with its pay page and QR picture."""
+    caller, service = await calls.caller(request), await calls.service(request)
     text = await calls.json_text(request)
-    creation = reading.read_create(text, caller.now)
-    key = calls.key(idempotency_key, text)
+    creation, key = reading.read_create(text, caller.now), calls.key(request, text)
     made = await service.db.transaction(lambda tx: requests.create(tx, caller, creation, key))
     return answering.json(writing.request(service.public_url, made, caller.now))
 
@@ -85,16 +85,16 @@ async def list_(
         chunks = _everything(first, read, write)
         return StreamingResponse(chunks, 200, answering.HEADERS, "application/json")
     rows, end = paging.cut(await read(limit=limit + 1, after=after), limit, _place)
-    return paging.answer(RequestList, [write(row) for row in rows], end)
+    return paging.answer([write(row) for row in rows], end)
 
 
 async def _everything(
-    rows: list[PaymentRequest], read: ReadPage, write: Callable[[PaymentRequest], RequestItem]
+    rows: list[PaymentRequest], read: ReadPage, write: Callable[[PaymentRequest], Json]
 ) -> AsyncIterator[str]:
     """Write the whole list page by page from the first one, so that it fills no memory."""
     opening = '{"items":['
     while rows:
-        yield opening + ",".join(exact.dumps(writing.dump(write(row))) for row in rows)
+        yield opening + ",".join(exact.dumps(write(row)) for row in rows)
         opening = ","
         if len(rows) < MAX_PAGE:
             break
@@ -175,7 +175,7 @@ async def payments(
     await _own(service, caller, id)
     found = await payment_store.page(service.db, caller.app_id, id, limit=limit + 1, after=after)
     rows, end = paging.cut(found, limit, _place_of_payment)
-    return paging.answer(PaymentList, [writing.payment(row) for row in rows], end)
+    return paging.answer([writing.payment(row) for row in rows], end)
 
 
 def _place_of_payment(row: Payment) -> Place:

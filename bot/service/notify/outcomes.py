@@ -129,10 +129,13 @@ class Book:
         deliveries.add_attempt(tx, message.id, attempt)
         queue = QUEUES[self.channel]
         if outcome.delivered:
-            return outbox.done(tx, queue, message, now)
-        if due_at is None:
-            return outbox.bury(tx, queue, message, now, outcome.note)
-        return outbox.retry(tx, queue, message, due_at, outcome.note)
+            came, ours = "delivered", outbox.done(tx, queue, message, now)
+        elif due_at is None:
+            came, ours = "dead", outbox.bury(tx, queue, message, now, outcome.note)
+        else:
+            came, ours = "failed", outbox.retry(tx, queue, message, due_at, outcome.note)
+        tx.count("delivery_attempts", self.channel.value, came if ours else "late")
+        return ours
 
 
 def _due(message: Message, outcome: Outcome, now: int) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ HEADERS = {
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -40,25 +40,58 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    made.globals |= {
+        "live": False,
+        "script": asset("pay.js")[1],
+        "stylesheet": asset("pay.css")[1],
+        "test_money": False,
+    }
+    return made
 
 
 @cache
-def asset(name: str) -> tuple[bytes, str]:
-    """Give a stylesheet and the address that changes with what is in it."""
-    content = (TEMPLATES / f"{name}.css").read_bytes()
-    return content, f"/assets/{name}.{hashlib.sha256(content).hexdigest()[:16]}.css"
+def asset(file: str) -> tuple[bytes, str]:
+    """Give a stylesheet or script and the address that changes with what is in it."""
+    content = (TEMPLATES / file).read_bytes()
+    name, _, kind = file.partition(".")
+    return content, f"/assets/{name}.{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
 
 
-def policy(request: PaymentRequest | None = None) -> str:
-    """Give the Content-Security-Policy: ourselves, the product's picture, the redirect."""
-    picture = request and request.terms.product.image_url
-    target = request and request.terms.redirect_url
+@lru_cache(maxsize=1024)
+def policy(picture: str | None = None, target: str | None = None, *, live: bool = False) -> str:
+    """Give the Content-Security-Policy: ourselves, the product's picture, the redirect.
+
+    Scripts are ours alone, and only where the page is kept up to date while one looks (`live`).
+    """
     images = f" {links.source(picture)}" if picture else ""
     forms = f" {links.source(target)}" if target else ""
+    scripts = " script-src 'self'; connect-src 'self';" if live else ""
     return (
-        f"default-src 'none'; style-src 'self'; img-src 'self'{images};"
+        f"default-src 'none'; style-src 'self';{scripts} img-src 'self'{images};"
         f" form-action 'self'{forms}; base-uri 'none'; frame-ancestors 'none'"
     )
+
+
+def text(template: str, who: Reader, values: dict[str, Any], *, test_money: bool = False) -> str:
+    """Write a page in the reader's language."""
+    return (
+        _templates()
+        .get_template(template)
+        .render(
+            values,
+            t=who.t,
+            lang=who.language,
+            direction=who.direction,
+            test_money=test_money,
+        )
+    )
+
+
+def page(written: str, who: Reader, request: PaymentRequest, status: int = 200) -> HTMLResponse:
+    """Answer with the pay page of a request, which may load its picture and be sent on."""
+    terms = request.terms
+    rules = policy(terms.product.image_url, terms.redirect_url, live=True)
+    return _answer(written, who, rules, status)
 
 
 def html(
@@ -67,32 +100,32 @@ def html(
     values: dict[str, Any],
     *,
     status: int = 200,
-    request: PaymentRequest | None = None,
     test_money: bool = False,
 ) -> HTMLResponse:
-    """Answer with a page in the reader's language."""
-    text = (
-        _templates()
-        .get_template(template)
-        .render(
-            values,
-            t=who.t,
-            lang=who.language,
-            stylesheet=asset("pay")[1],
-            test_money=test_money,
-        )
-    )
-    headers = HEADERS | {
-        "Content-Security-Policy": policy(request),
-        "Content-Language": who.language,
-    }
-    return HTMLResponse(text, status, headers)
+    """Answer with another page of ours, in the reader's language."""
+    rules = policy(live=bool(values.get("live")))
+    return _answer(text(template, who, values, test_money=test_money), who, rules, status)
+
+
+def _answer(written: str, who: Reader, rules: str, status: int = 200) -> HTMLResponse:
+    headers = {"Content-Security-Policy": rules, "Content-Language": who.language}
+    return HTMLResponse(written, status, HEADERS | headers)
+
+
+def part(who: Reader, values: dict[str, Any]) -> str:
+    """Give the part of the pay page that changes while somebody looks, as the page has it."""
+    return _templates().get_template("live.html").render(values, t=who.t)
+
+
+def alone(who: Reader, written: str) -> HTMLResponse:
+    """Answer with such a part."""
+    return _answer(written, who, policy())
 
 
 def document(template: str, values: dict[str, Any]) -> HTMLResponse:
     """Answer with a page of documentation, which has a stylesheet of its own."""
-    text = _templates().get_template(template).render(values, stylesheet=asset("docs")[1])
-    return HTMLResponse(text, 200, HEADERS | {"Content-Security-Policy": policy()})
+    written = _templates().get_template(template).render(values, stylesheet=asset("docs.css")[1])
+    return HTMLResponse(written, 200, HEADERS | {"Content-Security-Policy": policy()})
 
 
 def refused(
@@ -109,7 +142,8 @@ def refused(
         "title": who.t(key),
         "why": who.t(f"{key}-why", seconds=seconds),
         "refresh": seconds if looking else 0,
+        "live": looking and passing,
     }
-    page = html("state.html", who, values, status=answering.status(refusal))
-    page.headers.update(answering.headers(refusal, allow))
-    return page
+    answer = html("state.html", who, values, status=answering.status(refusal))
+    answer.headers.update(answering.headers(refusal, allow))
+    return answer

@@ -1,7 +1,7 @@
-"""`/pay/{id}`, its receipt and QR picture."""
+"""`/pay/{id}`, its receipt and pictures."""
 
+import asyncio
 import re
-from dataclasses import replace
 from functools import lru_cache
 from urllib.parse import parse_qsl
 
@@ -12,10 +12,11 @@ from starlette.responses import RedirectResponse, Response
 from bot.core import qr
 from bot.core.errors import InvalidBody, NotFound, NotPayable
 from bot.service.api import bodies, calls
+from bot.service.api.plain import PlainRoute
 from bot.service.deps import Service
 from bot.service.model import links, payer
 from bot.service.model.request import PaymentRequest
-from bot.service.page import render, view
+from bot.service.page import render, sheets, view
 from bot.service.page.view import Form, Reader
 from bot.service.rails import Manner
 from bot.service.store import checkouts, payments, requests
@@ -26,10 +27,11 @@ from bot.service.wire import writing
 MAX_FIELDS = 20
 FOREVER = "public, max-age=31536000, immutable"
 PICTURE = {"Cache-Control": "public, max-age=3600", "X-Content-Type-Options": "nosniff"}
+ASSETS = {"pay.css": "text/css", "docs.css": "text/css", "pay.js": "text/javascript"}
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
 log = structlog.get_logger()
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
 
 def reader(request: Request) -> Reader:
@@ -38,23 +40,24 @@ def reader(request: Request) -> Reader:
 
 
 @router.api_route("/pay/{id}", methods=["GET", "HEAD"])
-async def show(id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+async def show(request: Request) -> Response:
     """Show the request in whatever state it is in; looking changes nothing."""
     service = calls.payer(request)
     now = service.now()
-    found = await requests.read(service.db, id, now)
+    found = await requests.read(service.db, _id(request), now)
     if found is None:
         raise NotFound
-    return _page(request, service, found, now)
+    who, kept = reader(request), request.app.state.sheets
+    return render.page(kept.text(who, found, now), who, found)
 
 
-@router.post("/pay/{id}")
-async def pay(id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+@router.api_route("/pay/{id}", methods=["POST"])
+async def pay(request: Request) -> Response:
     """Take the payer's form: pay, or say what is wrong."""
-    service = calls.payer(request)
+    service, request_id = calls.payer(request), _id(request)
     form = _form(await bodies.read(request, "application/x-www-form-urlencoded"))
     now = service.now()
-    found = await requests.read(service.db, id, now)
+    found = await requests.read(service.db, request_id, now)
     data, wrong = payer.check(found.terms.requested_user_data if found else (), form)
     token = form.get("token", "")
     if found and (wrong or not _TOKEN.fullmatch(token)):
@@ -62,17 +65,18 @@ async def pay(id: str, request: Request) -> Response:  # noqa: A002 - its name i
         return _page(
             request, service, found, now, status=status, form=Form(form, wrong, stale=not wrong)
         )
-    order = Order(id, token, data, _manner(service, form))
+    order = Order(request_id, token, data, _manner(service, form))
     try:
         # Timed when it commits, so that payments and their webhooks sort by time as they came.
         standing = await service.db.transaction(
             lambda tx: paying.pay(tx, service.till, order, service.now())
         )
     except NotPayable as refusal:
-        return await _refused(request, service, id, refusal.state)
+        return await _refused(request, service, request_id, refusal.state)
     if standing.fresh and standing.payment:
-        log.info("money arrived", request=id, payment=standing.payment.id, settlement="paid")
-    return RedirectResponse(_next(found, id, standing), 303, render.HEADERS)
+        made = standing.payment
+        log.info("money arrived", request=request_id, payment=made.id, settlement="paid")
+    return RedirectResponse(_next(found, request_id, standing), 303, render.HEADERS)
 
 
 def _manner(service: Service, form: dict[str, str]) -> Manner:
@@ -108,24 +112,39 @@ def _page(
     found: PaymentRequest,
     now: int,
     *,
-    status: int = 200,
-    form: Form = view.EMPTY,
+    status: int,
+    form: Form,
 ) -> Response:
-    who, quote = reader(request), None
-    try:
-        quote = service.till.quote(found)
-    except NotPayable as refusal:
-        form = replace(form, refused=form.refused or refusal.state)
-    values = view.pay(who, found, now, form)
-    values |= {"quote": view.exchanged(who, found, quote), "manners": service.rail.manners}
-    return render.html(
-        "pay.html",
-        who,
-        values,
-        status=status,
-        request=found,
-        test_money=service.rail.test_money,
-    )
+    """Answer with the page as the payer left it, and what is to be said of that."""
+    who = reader(request)
+    return render.page(sheets.write(service, who, found, now, form), who, found, status)
+
+
+@router.api_route("/pay/{id}/live", methods=["GET", "HEAD"])
+async def watch(request: Request) -> Response:
+    """Give the part of the page that changes, to a script that keeps it up to date."""
+    calls.watcher(request)
+    at, who = calls.doors(request), reader(request)
+    text = await request.app.state.live.part(at.service, who, _id(request))
+    if text is None:
+        calls.payer(request)
+        raise NotFound
+    return render.alone(who, text)
+
+
+@router.api_route("/pay/{id}/card.png", methods=["GET", "HEAD"])
+async def picture(request: Request) -> Response:
+    """Give the picture that chats show of a link to the page."""
+    from bot.service.page.card import content, draw  # noqa: PLC0415 - few ask, letters take memory
+
+    service = calls.payer(request)
+    found = await requests.read(service.db, _id(request), service.now())
+    if found is None:
+        raise NotFound
+    shown = content(reader(request), found, writing.pay_url(service.public_url, found.id))
+    drawn = await asyncio.to_thread(draw, shown)
+    headers = PICTURE | {"Vary": "Accept-Language"}
+    return Response(drawn, headers=headers, media_type="image/png")
 
 
 def _next(found: PaymentRequest | None, request_id: str, standing: Standing) -> str:
@@ -140,23 +159,23 @@ def _next(found: PaymentRequest | None, request_id: str, standing: Standing) -> 
 
 
 @router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["GET", "HEAD"])
-async def checkout(id: str, checkout_id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+async def checkout(request: Request) -> Response:
     """Show how a payer's checkout stands, until its money is here and they go on.
 
     Its page looks again by itself, so each checkout is counted apart: many who wait behind one
     address don't lock each other out.
     """
-    at = calls.doors(request)
+    at, checkout_id = calls.doors(request), request.path_params["checkout_id"]
     service, now = at.service, at.service.now()
-    held = await checkouts.read(service.db, id, checkout_id)
-    found = await requests.read_ever(service.db, id, now)
+    held = await checkouts.read(service.db, _id(request), checkout_id)
+    found = await requests.read_ever(service.db, _id(request), now)
     if held is None or found is None:
         calls.payer(request)
         raise NotFound
     at.waiting.hit(checkout_id)
     payment = await payments.read_of_checkout(service.db, checkout_id)
     if payment and not payment.oversold:
-        target = _next(found, id, Standing(checkout_id, payment))
+        target = _next(found, found.id, Standing(checkout_id, payment))
         return RedirectResponse(target, 303, render.HEADERS)
     who = reader(request)
     values = view.checkout(who, found, held, payment, now)
@@ -164,12 +183,12 @@ async def checkout(id: str, checkout_id: str, request: Request) -> Response:  # 
 
 
 @router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])
-async def receipt(id: str, transaction_id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+async def receipt(request: Request) -> Response:
     """Show the receipt of a payment, also when its request is deleted since."""
     service = calls.payer(request)
     who = reader(request)
-    payment = await payments.read(service.db, id, transaction_id)
-    name = await payments.read_product(service.db, id)
+    payment = await payments.read(service.db, _id(request), request.path_params["transaction_id"])
+    name = await payments.read_product(service.db, _id(request))
     if payment is None or name is None:
         raise NotFound
     values = view.receipt(who, name, payment)
@@ -177,41 +196,53 @@ async def receipt(id: str, transaction_id: str, request: Request) -> Response:  
 
 
 @router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])
-async def png(id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+async def png(request: Request) -> Response:
     """Give the QR code of the pay page as a picture."""
-    return Response(
-        _png(await _pay_url(calls.payer(request), id)), headers=PICTURE, media_type="image/png"
-    )
+    picture = _png(await _pay_url(request))
+    return Response(picture, headers=PICTURE, media_type="image/png")
 
 
 @router.api_route("/qr/{id}.svg", methods=["GET", "HEAD"])
-async def svg(id: str, request: Request) -> Response:  # noqa: A002 - its name in the design
+async def svg(request: Request) -> Response:
     """Give the QR code of the pay page as a drawing."""
-    drawing = _svg(await _pay_url(calls.payer(request), id))
+    drawing = _svg(await _pay_url(request))
     headers = PICTURE | {"Content-Security-Policy": "default-src 'none'"}
     return Response(drawing, headers=headers, media_type="image/svg+xml")
 
 
-async def _pay_url(service: Service, request_id: str) -> str:
-    if await requests.read(service.db, request_id, service.now()) is None:
+async def _pay_url(request: Request) -> str:
+    service = calls.payer(request)
+    found = await requests.read(service.db, _id(request), service.now())
+    if found is None:
         raise NotFound
-    return writing.pay_url(service.public_url, request_id)
+    return writing.pay_url(service.public_url, found.id)
+
+
+def _id(request: Request) -> str:
+    """Give the id of the payment request in the address."""
+    found: str = request.path_params["id"]
+    return found
 
 
 _png = lru_cache(maxsize=1024)(qr.png)
 _svg = lru_cache(maxsize=256)(qr.svg)
 
 
-@router.api_route("/assets/{name}.{digest}.css", methods=["GET", "HEAD"])
-async def stylesheet(name: str, digest: str) -> Response:
-    """Give a stylesheet under the address that its content has."""
-    if name not in {"pay", "docs"} or not render.asset(name)[1].endswith(f".{digest}.css"):
+@router.api_route("/assets/{name}.{digest}.{kind}", methods=["GET", "HEAD"])
+async def asset(request: Request) -> Response:
+    """Give a stylesheet or script under the address that its content has."""
+    name, digest, kind = (request.path_params[part] for part in ("name", "digest", "kind"))
+    media_type = ASSETS.get(f"{name}.{kind}")
+    if media_type is None:
+        raise NotFound
+    content, address = render.asset(f"{name}.{kind}")
+    if address != f"/assets/{name}.{digest}.{kind}":
         raise NotFound
     headers = PICTURE | {"Cache-Control": FOREVER}
-    return Response(render.asset(name)[0], headers=headers, media_type="text/css")
+    return Response(content, headers=headers, media_type=media_type)
 
 
 @router.api_route("/favicon.ico", methods=["GET", "HEAD"])
-async def icon() -> Response:
+async def icon(_request: Request) -> Response:
     """Give the icon that browsers ask for by themselves, under each of our pages."""
     return Response(render.ICON, headers=PICTURE, media_type="image/svg+xml")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core import money, texts
 from bot.service.model import links
 from bot.service.model.checkout import CheckoutState
-from bot.service.model.request import RESERVED, Kind
+from bot.service.model.request import RESERVED, UNPRICED, Kind, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +27,19 @@ money_text = lru_cache(maxsize=4096)(money.format_money)
 SOON, LATER, LATE = 3, 10, 30
 """Seconds after which who waits looks again: at first, after SOON_FOR, once it has lapsed."""
 SOON_FOR, LATE_FOR = 60_000, 3_600_000  # ms since it was opened, since it lapsed
+
+WATCHED, SLOWEST, IDLE = 3_000, 15_000, 30_000
+"""Milliseconds after which an open page asks how its request stands: where units can run out; there
+while nothing changes; where only the seller's hand or the clock ends it."""
+
+RIGHT_TO_LEFT = frozenset({"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
+"""Languages whose scripts run so (CLDR)."""
+
+AHEAD = frozenset({None, RESERVED, UNPRICED})
+"""States of a request whose end is still to come."""
+
+CARD = (1200, 630)
+"""Pixels of the picture that chats show of a shared link: the size that Open Graph asks for."""
 
 LONG = 14  # characters of an amount that a phone shows large in one line
 
@@ -47,7 +60,18 @@ class Reader:
 
     def t(self, key: str, **values: object) -> str:
         """Give a text in the reader's language."""
-        return texts.t(self.language, key, **values)
+        return _said(self.language, key, tuple(values.items()))
+
+    @property
+    def direction(self) -> str:
+        """Give the way the language is written, as HTML has it."""
+        return "rtl" if self.language in RIGHT_TO_LEFT else "ltr"
+
+
+@lru_cache(maxsize=4096)
+def _said(language: str, key: str, values: tuple[tuple[str, object], ...]) -> str:
+    """Give a text, remembered: the same few are asked for by every payer of a request."""
+    return texts.t(language, key, **dict(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +98,70 @@ def reader(accept_language: str) -> Reader:
 
 
 def pay(who: Reader, request: PaymentRequest, now: int, form: Form = EMPTY) -> dict[str, Any]:
-    """Give what the pay page shows of a request in its state at `now`."""
+    """Give what the pay page shows of a request, in the state that `form` is refused for."""
     terms = request.terms
     amount = money_text(terms.amount, terms.currency, who.tag)
     return {
         "name": terms.product.name,
         "description": terms.product.description,
         "long_description": terms.product.long_description,
-        "picture": terms.product.image_url and links.ascii_url(terms.product.image_url),
+        "picture": _picture(request),
         "amount": amount,
         "long": len(amount) > LONG,
         "former": _former(who, request),
-        **_left(who, request),
-        "state": _state(who, request, form.refused or request.hindrance(now)),
+        **standing(who, request, now, form.refused),
+        "live": True,
+        "code": f"/qr/{request.id}.svg",
         "fields": [_field(name, form) for name in terms.requested_user_data],
         "problem": _problem(who, form),
+        "wrong": form.wrong,
         "token": secrets.token_hex(16),
         "manner": form.typed.get("manner"),
-        "until": _until(who, request),
     }
+
+
+def standing(who: Reader, request: PaymentRequest, now: int, state: str | None) -> dict[str, Any]:
+    """Give the part of the page that changes while somebody looks; `state` as of `hindrance`."""
+    again = IDLE if request.units is None else WATCHED
+    return {
+        **_left(who, request),
+        "state": _state(who, request, state),
+        "time": _time(who, request, state),
+        "now": now,
+        "watch": f"/pay/{request.id}/live",
+        "again": again,
+        "slowest": max(again, SLOWEST),
+    }
+
+
+def shared(who: Reader, request: PaymentRequest, url: str) -> list[tuple[str, str]]:
+    """Give what a chat shows of a link to the page at `url` (Open Graph)."""
+    product = request.terms.product
+    amount = money_text(request.terms.amount, request.terms.currency, who.tag)
+    told = [
+        ("og:type", "website"),
+        ("og:site_name", who.t("page-site")),
+        ("og:locale", who.t("page-locale")),
+        ("og:title", product.name),
+        ("og:description", " · ".join(filter(None, (amount, product.description)))),
+        ("og:url", url),
+    ]
+    if picture := _picture(request):
+        return [*told, ("og:image", picture), ("og:image:alt", product.name)]
+    width, height = CARD
+    return [
+        *told,
+        ("og:image", f"{url}/card.png"),
+        ("og:image:type", "image/png"),
+        ("og:image:width", str(width)),
+        ("og:image:height", str(height)),
+        ("og:image:alt", who.t("page-card", name=product.name)),
+    ]
+
+
+def _picture(request: PaymentRequest) -> str | None:
+    url = request.terms.product.image_url
+    return url and links.ascii_url(url)
 
 
 def _former(who: Reader, request: PaymentRequest) -> str | None:
@@ -119,10 +188,32 @@ def _left(who: Reader, request: PaymentRequest) -> dict[str, Any]:
 def _state(who: Reader, request: PaymentRequest, state: str | None) -> dict[str, str] | None:
     if state is None:
         return None
-    at = request.enabled_at if state == "scheduled" else request.expires_at
-    title = "page-reserved-title" if state == RESERVED else f"page-{state}"
-    why = who.t(f"page-{state}-why", at=moment(at or 0))
-    return {"name": state, "title": who.t(title), "why": why}
+    title = who.t("page-reserved-title" if state == RESERVED else f"page-{state}")
+    return {
+        "name": state,
+        "title": title,
+        "why": who.t(f"page-{state}-why", at=moment(request.expires_at or 0)),
+        "page": who.t("page-title-state", title=title, name=request.terms.product.name),
+    }
+
+
+def _time(who: Reader, request: PaymentRequest, state: str | None) -> dict[str, Any] | None:
+    """Tell when it opens, or else until when it can be paid; None where neither is ahead."""
+    if state == Status.SCHEDULED:
+        label, at = who.t("page-opens"), request.enabled_at
+    elif state in AHEAD:
+        label, at = who.t("page-ends"), request.expires_at
+    else:
+        return None
+    if at is None:
+        return None
+    when = moment(at)
+    return {
+        "label": label,
+        "at": at,
+        "iso": when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "text": who.t("page-at", at=when),
+    }
 
 
 def _field(name: PayerField, form: Form) -> dict[str, Any]:
@@ -141,12 +232,6 @@ def _problem(who: Reader, form: Form) -> str | None:
     if form.stale:
         return who.t("page-stale")
     return who.t("page-wrong", count=len(form.wrong)) if form.wrong else None
-
-
-def _until(who: Reader, request: PaymentRequest) -> str | None:
-    if request.expires_at is None:
-        return None
-    return who.t("page-until", at=moment(request.expires_at))
 
 
 def exchanged(who: Reader, request: PaymentRequest, quote: Quote | None) -> str | None:
@@ -171,6 +256,7 @@ def checkout(
 ) -> dict[str, Any]:
     """Give what a payer sees whose money is awaited, or came for no unit."""
     state, terms = held.state(now), request.terms
+    title = who.t(f"page-checkout-{state}")
     why = "why" if request.units else "free"  # nothing is kept where any number may pay
     given = money_text(held.quote.amount, held.quote.currency, who.tag)
     at = moment(held.lapses_at)
@@ -178,8 +264,12 @@ def checkout(
         "name": terms.product.name,
         "amount": money_text(terms.amount, terms.currency, who.tag),
         "paid": given if held.quote.rate else None,
-        "title": who.t(f"page-checkout-{state}"),
+        "title": title,
+        "page": who.t("page-title-state", title=title, name=terms.product.name),
         "why": who.t(f"page-checkout-{state}-{why}", amount=given, at=at),
+        "live": True,
+        "watch": f"/pay/{held.request_id}/checkout/{held.id}",
+        "now": now,
         "refresh": _refresh(state, now - held.created_at, now - held.lapses_at),
         "again": f"/pay/{held.request_id}" if state is CheckoutState.LAPSED else None,
         "transaction_id": payment and payment.id,

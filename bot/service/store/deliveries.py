@@ -120,8 +120,8 @@ async def page(db: Database, wanted: Wanted, limit: int) -> tuple[list[Delivery]
     found = [_delivery(row) for row in rows[:limit]]
     if len(rows) > limit:
         return found, Place(found[-1].created_at, found[-1].id)
-    edge = await db.one(wanted.sql(EDGE), **params, passed=looked_at - 1)
-    return found, Place(edge["created_at"], edge["id"]) if edge else None
+    edge = await db.query(wanted.sql(EDGE), **params, passed=looked_at - 1)
+    return found, Place(edge[0]["created_at"], edge[0]["id"]) if edge else None
 
 
 async def read(db: Database, app_id: str, delivery_id: str) -> Delivery | None:

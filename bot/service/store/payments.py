@@ -20,14 +20,23 @@ OF_CHECKOUT = (
     "SELECT * FROM payments WHERE checkout_id = :id"
     " ORDER BY CASE WHEN state = 'oversold' THEN 1 ELSE 0 END, completed_at, id LIMIT 1"
 )
-PAYMENT = """
+# Payers are numbered with their first payment: the last number is how many there are.
+PAYERS = (
+    "SELECT COALESCE(MAX(payer_number), 0) AS payers FROM payments"
+    " WHERE request_id = :request_id AND payer_number IS NOT NULL"
+)
+PAYMENT = f"""
     INSERT INTO payments (id, request_id, checkout_id, rail, external_id, state, amount, currency,
                           receivers, instrument_amount, instrument_currency, instrument_shares,
-                          rate, rate_source, rated_at, user_data, payer, completed_at)
+                          rate, rate_source, rated_at, user_data, payer, payer_number,
+                          completed_at)
     VALUES (:id, :request_id, :checkout_id, :rail, :external_id, :state, :amount, :currency,
             :receivers, :instrument_amount, :instrument_currency, :instrument_shares,
-            :rate, :rate_source, :rated_at, :user_data, :payer, :completed_at)
-"""
+            :rate, :rate_source, :rated_at, :user_data, :payer,
+            CASE WHEN CAST(:payer AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM payments
+                 WHERE request_id = :request_id AND payer = :payer)
+            THEN NULL ELSE 1 + ({PAYERS}) END, :completed_at)
+"""  # noqa: S608 - our own words
 OF_APP = (
     "SELECT p.* FROM payments p JOIN payment_requests r ON r.id = p.request_id"
     " WHERE p.request_id = :request_id AND r.app_id = :app_id AND r.deleted_at IS NULL"
@@ -121,22 +130,22 @@ async def page(
     db: Database, app_id: str, request_id: str, *, limit: int, after: Place | None
 ) -> list[Payment]:
     """Give the payments of the application's own request, newest first, after a place."""
-    sql = OF_APP
-    if after:
-        sql += " AND (p.completed_at, p.id) < (:at, :after_id)"
-    sql += " ORDER BY p.completed_at DESC, p.id DESC LIMIT :limit"
     place = {"at": after.at, "after_id": after.id} if after else {}
-    rows = await db.query(sql, app_id=app_id, request_id=request_id, limit=limit, **place)
+    rows = await db.query(
+        page_sql(after), app_id=app_id, request_id=request_id, limit=limit, **place
+    )
     return [_payment(row) for row in rows]
+
+
+def page_sql(after: Place | None) -> str:
+    """Give the statement of a page."""
+    narrowed = " AND (p.completed_at, p.id) < (:at, :after_id)" if after else ""
+    return f"{OF_APP}{narrowed} ORDER BY p.completed_at DESC, p.id DESC LIMIT :limit"
 
 
 async def read_stats(db: Database, request: PaymentRequest) -> Stats:
     """Figures of a request: all the money that came, each time the amount that no edit changes."""
-    row = await db.one(
-        "SELECT COUNT(DISTINCT payer) AS payers FROM payments"
-        " WHERE request_id = :id AND payer IS NOT NULL",
-        id=request.id,
-    )
+    row = await db.one(PAYERS, request_id=request.id)
     return Stats(
         payments=request.payments_count,
         volume=request.payments_count * request.terms.amount,

@@ -14,16 +14,17 @@ from bot.service.model.request import (
     PaymentRequest,
     Product,
     Receiver,
-    Status,
     Terms,
     Units,
     Webhook,
 )
+from bot.service.store import stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bot.core.db import Database, Row, Transaction
+    from bot.service.model.request import Status
 
 COLUMNS = (
     "id",
@@ -80,18 +81,6 @@ SELECT = f"{EVERY} r.deleted_at IS NULL"
 BY_ID = f"{SELECT} AND r.id = :id"
 BY_ID_OF_APP = f"{BY_ID} AND r.app_id = :app_id"
 NEWEST = " ORDER BY r.created_at DESC, r.id DESC LIMIT :limit"
-
-# The same as `PaymentRequest.status`, which a test holds it to.
-_GONE = "(r.remaining_units = 0 AND r.reserved_units = 0)"
-_LEFT = f"(r.remaining_units IS NULL OR NOT {_GONE})"
-_IN_TIME = "(r.expires_at IS NULL OR r.expires_at > :now)"
-STATUS = {
-    Status.SOLD_OUT: f"{_GONE} AND r.expiration_type = 'limit'",
-    Status.COMPLETED: f"{_GONE} AND r.expiration_type <> 'limit'",
-    Status.EXPIRED: f"{_LEFT} AND r.expires_at <= :now",
-    Status.SCHEDULED: f"{_LEFT} AND {_IN_TIME} AND r.enabled_at > :now",
-    Status.ACTIVE: f"{_LEFT} AND {_IN_TIME} AND (r.enabled_at IS NULL OR r.enabled_at <= :now)",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +143,26 @@ async def page(
     after: Place | None = None,
     status: Status | None = None,
 ) -> list[PaymentRequest]:
-    """Give the application's requests, newest first, beginning after a place."""
+    """Give the application's requests, newest first, beginning after a place.
+
+    Those of a `status` are told once all that changed since somebody asked is written down.
+    """
+    if status:
+        await stages.update(db, app_id, now)
+    place = {"at": after.at, "after_id": after.id} if after else {}
+    wanted = {"app_id": app_id, "now": now, "limit": limit, "status": status}
+    rows = await db.query(page_sql(after, status), **wanted, **place)
+    return [read_row(row) for row in rows]
+
+
+def page_sql(after: Place | None, status: Status | None) -> str:
+    """Give the statement of a page."""
     sql = f"{SELECT} AND r.app_id = :app_id"
     if after:
         sql += " AND (r.created_at, r.id) < (:at, :after_id)"
     if status:
-        sql += f" AND {STATUS[status]}"
-    place = {"at": after.at, "after_id": after.id} if after else {}
-    rows = await db.query(sql + NEWEST, app_id=app_id, now=now, limit=limit, **place)
-    return [read_row(row) for row in rows]
+        sql += f" AND {stages.IN_STATUS}"
+    return sql + NEWEST
 
 
 def write_edit(

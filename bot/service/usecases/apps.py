@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core import signing, vault
+from bot.core import audit, signing, vault
 from bot.core.errors import NotFound, Refused, Unauthorized
 from bot.service.store import apps as store
 from bot.service.store.apps import App
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded-app"
 MAX_NAME = 100
 SECRET_BYTES = 32  # beyond guessing, so a plain hash keeps it
-OVERLAP = 24 * 3600 * 1000
+HOUR = 3600 * 1000
+OVERLAP = 24 * HOUR
 """Milliseconds that webhooks are signed with the former secret too, unless told otherwise."""
 
 _NOBODY = "0" * 64
@@ -43,6 +44,7 @@ def create(tx: Transaction, keys: Vault, name: str, now: int) -> Credentials:
         raise Refused(f"A name has 1 to {MAX_NAME} characters in one line.")
     made = _new(new_id())
     store.insert(tx, _app(made, keys, name, now))
+    audit.record(tx, audit.operator(), "app.created", made.app_id, now, {"name": name})
     return made
 
 
@@ -65,6 +67,8 @@ def rotate(
     if not store.replace_secrets(tx, app_id, _hash(made.app_secret), sealed, now + overlap):
         raise _not_live(tx, app_id)
     store.forget_former(tx, now)
+    details = {"overlap_hours": overlap // HOUR}
+    audit.record(tx, audit.operator(), "app.rotated", app_id, now, details)
     return made
 
 
@@ -81,6 +85,7 @@ def revoke(tx: Transaction, keys: Vault, app_id: str, now: int) -> None:
     _not_embedded(tx, keys, app_id)
     if not store.revoke(tx, app_id, now):
         raise _not_live(tx, app_id)
+    audit.record(tx, audit.operator(), "app.revoked", app_id, now, {})
 
 
 def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
@@ -89,6 +94,7 @@ def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
     def make() -> str:
         made = _new(new_id())
         store.insert(tx, _app(made, keys, "bot", now))
+        audit.record(tx, audit.SYSTEM, "app.created", made.app_id, now, {"name": "bot"})
         return json.dumps([made.app_id, made.app_secret, made.webhook_secret])
 
     return Credentials(*json.loads(vault.keep(tx, keys, EMBEDDED, make)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bot.core import addresses, outbox
+from bot.core import addresses, audit, outbox
 from bot.core.errors import NotFound
 from bot.core.lanes import Queue
 from bot.service.model.delivery import Channel
@@ -135,13 +135,13 @@ def retry(tx: Transaction, delivery_id: str, now: int) -> Delivery:
 
     Raises NotFound; one that is under way stays as it is.
     """
-    _revive(tx, show(tx, delivery_id), now)
+    _revive(tx, show(tx, delivery_id), now, audit.operator())
     return show(tx, delivery_id)
 
 
 def retry_own(tx: Transaction, app_id: str, delivery_id: str, now: int) -> Delivery:
     """Do the same for an application; NotFound where the delivery is another's."""
-    _revive(tx, _own(tx, app_id, delivery_id), now)
+    _revive(tx, _own(tx, app_id, delivery_id), now, audit.app(app_id))
     return _own(tx, app_id, delivery_id)
 
 
@@ -153,8 +153,10 @@ def forget(tx: Transaction, before: int) -> int:
     return sum(store.forget(tx, queue.name, before, FORGOTTEN) for queue in QUEUES.values())
 
 
-def _revive(tx: Transaction, delivery: Delivery, now: int) -> None:
-    outbox.revive(tx, QUEUES[delivery.channel], delivery.id, now)
+def _revive(tx: Transaction, delivery: Delivery, now: int, actor: str) -> None:
+    if outbox.revive(tx, QUEUES[delivery.channel], delivery.id, now):
+        details = {"request": delivery.request_id, "was": delivery.state.value}
+        audit.record(tx, actor, "delivery.retried", delivery.id, now, details)
 
 
 def _own(tx: Transaction, app_id: str, delivery_id: str) -> Delivery:

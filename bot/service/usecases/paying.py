@@ -139,6 +139,7 @@ def _book(
         state=state,
     )
     payments.insert(tx, payment, source)
+    tx.count("payments", state.value)
     deliveries.put(tx, request, payment)
     return payment
 

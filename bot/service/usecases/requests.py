@@ -20,6 +20,7 @@ from bot.core.errors import (
 from bot.service.model import changes, quote
 from bot.service.store import apps, checkouts
 from bot.service.store import requests as store
+from bot.service.usecases import history
 
 if TYPE_CHECKING:
     from bot.core.db import Transaction
@@ -83,6 +84,7 @@ def create(tx: Transaction, caller: Caller, creation: Creation, key: Key | None)
     if key and (earlier := _earlier(tx, caller, key, request.id)):
         return earlier
     store.insert(tx, request)
+    history.made(tx, request)
     return request
 
 
@@ -113,13 +115,16 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     checkouts.return_lapsed(tx, request_id, caller.now)
     if not store.write_edit(tx, request, changes.edit(request, edited), edited.decrease):
         raise NotEnoughUnits
-    return _own(tx, caller, request_id)
+    after = _own(tx, caller, request_id)
+    history.edited(tx, request, after, caller.now)
+    return after
 
 
 def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
     """Take a request away for good; NotFound where the application has none of this id."""
-    if not store.delete(tx, caller.app_id, request_id, caller.now):
-        raise NotFound
+    request = _own(tx, caller, request_id)
+    store.delete(tx, caller.app_id, request_id, caller.now)
+    history.deleted(tx, request, caller.now)
 
 
 def _own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:

@@ -1,14 +1,14 @@
 """Deliveries as their applications see them: shapes for the schema, written from the model."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
 from bot.service.model.delivery import Attempt, Channel, Delivery, DeliveryState
 from bot.service.wire.answers import Answer, Id, Time
 from bot.service.wire.fields import iso
-from bot.service.wire.writing import given
+from bot.service.wire.writing import Json, given
 
 DeliveryId: TypeAlias = Annotated[str, Field(pattern="^(webhook|email)-[0-9a-f]{24}$")]
 
@@ -55,39 +55,33 @@ class DeliveryList(Answer):
     next_cursor: str | None = None
 
 
-def item(it: Delivery) -> DeliveryItem:
-    """Item of the list, answer of a retry."""
-    return DeliveryItem(**_fields(it))
-
-
-def delivery(it: Delivery, attempts: Sequence[Attempt]) -> DeliveryAnswer:
-    """Answer of get."""
-    return DeliveryAnswer(**_fields(it), log=[_attempt(one) for one in attempts])
-
-
-def _fields(it: Delivery) -> dict[str, Any]:
+def item(it: Delivery) -> Json:
+    """Give a DeliveryItem, as the list has them and a retry answers with."""
     return given(
         id=it.id,
-        payment_request_id=it.request_id,
-        transaction_id=it.transaction_id,
+        paymentRequestId=it.request_id,
+        transactionId=it.transaction_id,
         channel=it.channel,
         address=it.address,
         state=it.state,
         attempts=it.attempts,
-        created_at=iso(it.created_at),
-        next_at=None if it.next_at is None else iso(it.next_at),
-        settled_at=None if it.settled_at is None else iso(it.settled_at),
+        createdAt=iso(it.created_at),
+        nextAt=None if it.next_at is None else iso(it.next_at),
+        settledAt=None if it.settled_at is None else iso(it.settled_at),
         note=it.note,
     )
 
 
-def _attempt(it: Attempt) -> AttemptAnswer:
-    return AttemptAnswer(
-        **given(
-            at=iso(it.at),
-            took_ms=it.took,
-            status=it.status,
-            answer=it.answer or None,
-            trouble=it.trouble,
-        )
+def delivery(it: Delivery, attempts: Sequence[Attempt]) -> Json:
+    """Answer of get: a DeliveryAnswer."""
+    return item(it) | {"log": [_attempt(one) for one in attempts]}
+
+
+def _attempt(it: Attempt) -> Json:
+    return given(
+        at=iso(it.at),
+        tookMs=it.took,
+        status=it.status,
+        answer=it.answer or None,
+        trouble=it.trouble,
     )

@@ -1,6 +1,10 @@
 # The pay page, the receipt and the pages that say why not.
 
 page-title = { $name } – { $amount }
+page-title-state = { $title }: { $name }
+page-site = Payment request
+page-locale = en_US
+page-card = Price and QR code of { $name }
 page-test = Test money: nobody really pays here.
 page-former = before
 page-now = now
@@ -11,7 +15,11 @@ page-reserved =
         [one] One more is being paid for right now.
        *[other] { NUMBER($count) } more are being paid for right now.
     }
-page-until = Can be paid until { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC.
+page-opens = Opens
+page-ends = Ends
+page-at = { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC
+page-phone = Scan to pay on your phone
+page-phone-code = QR code of this page
 
 page-ask = The seller asks for
 page-paymail = Paymail
@@ -40,19 +48,19 @@ page-manner-never = Never
 page-pay-test = Pay { $amount } in test money
 
 page-scheduled = Not yet
-page-scheduled-why = This can be paid from { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC on. Please come back then.
+page-scheduled-why = This can be paid from the time below on. Please come back then.
 page-expired = Too late
-page-expired-why = The time to pay this ended on { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC.
+page-expired-why = The time to pay this ended on { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC. Nothing was taken from you: if you still want it, please ask the seller.
 page-completed = Already paid
-page-completed-why = This could be paid once, and somebody has. Nothing was taken from you.
+page-completed-why = This could be paid once, and somebody has. Nothing more can be taken. If it wasn't you who paid, please ask the seller.
 page-soldOut = Sold out
-page-soldOut-why = All of them are taken. Nothing was taken from you.
+page-soldOut-why = All of them are taken. Nothing was taken from you: if you hoped for one, please ask the seller.
 page-reserved-title = The last ones are being paid for
 page-reserved-why = Somebody is paying for what is left right now. If they don't finish, it can be had again: look once more in a few minutes.
 page-unpriced = Not just now
 page-unpriced-why = Nothing tells what the price is in the currency that is paid. Nothing was taken from you: please try again later.
 page-missing = Nothing to pay here
-page-missing-why = There is no payment request at this address. It may have been deleted, or the link is not complete.
+page-missing-why = There is no payment request at this address. It may have been deleted, or the link is not complete. Please ask the seller for a new one.
 
 page-receipt = Paid
 page-receipt-title = Receipt: { $name }
@@ -79,6 +87,7 @@ page-checkout-oversold-why = Your { $amount } arrived when nothing was left for 
 page-checkout-oversold-free = Your { $amount } arrived after you had paid already. The seller was told and owes it back to you: give them the transaction below.
 page-checkout-paid = In the currency paid
 page-again = Back to the offer
+page-retry = Try again
 
 page-invalidBody = This form could not be read
 page-bodyTooLarge = This form is too large

@@ -1,0 +1,113 @@
+"""A page of the list among a million requests, beside the same among a hundred."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from bench import load, million
+from bench.processes import FREE_SERVICE, ROOT, Place, free_port, serving
+from bench.table import HUNDRED, Row, percentile
+from bot.core import vault
+from bot.core.db import open_database
+from bot.core.vault import Vault
+from bot.service.api import paging
+from bot.service.model.request import Status
+from bot.service.store import requests
+from bot.service.usecases import apps
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.core.db import Transaction
+
+KEPT = ROOT / "data" / "bench-million.db"
+"""Made once, for it takes minutes; who changes what `million` makes drops it."""
+
+PAGE = 20
+ROUNDS = 10
+EACH = 20
+"""Pages asked for in a row of one process, before the other one has its turn."""
+
+MIDDLE = """
+    SELECT created_at, id FROM payment_requests WHERE app_id = :app_id AND deleted_at IS NULL
+    ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET :half
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """An application as it asks for its list: where, as whom, after which place for the middle."""
+
+    url: str
+    headers: str
+    middle: str
+
+    async def pages(self, query: str) -> list[float]:
+        """Ask for a page again and again; the seconds that each took."""
+        path = f"/v3/paymentRequests?limit={PAGE}{query.format(middle=self.middle)}"
+        asked = [load.get(path, self.headers)] * EACH
+        return list((await load.drive(self.url, asked, clients=1)).seconds)
+
+
+async def lists() -> list[Row]:
+    """Ask two processes in turns for the first page, one in the middle and one of each state."""
+    queries = {"first": "", "middle": "&cursor={middle}"}
+    queries |= {str(status): f"&status={status}" for status in Status}
+    ours: dict[str, list[float]] = {name: [] for name in queries}
+    theirs: dict[str, list[float]] = {name: [] for name in queries}
+    with TemporaryDirectory() as folder:
+        _make_once(KEPT, million.MILLION)
+        _make_once(hundred := Path(folder, "hundred.db"), HUNDRED)
+        async with _shop(KEPT, million.MILLION) as many, _shop(hundred, HUNDRED) as few:
+            for _ in range(ROUNDS):
+                for name, query in queries.items():
+                    theirs[name] += await few.pages(query)
+                    ours[name] += await many.pages(query)
+    return [
+        Row(
+            f"page of a million, {name}, p50",
+            percentile(ours[name], 50) * 1000,
+            "ms",
+            percentile(theirs[name], 50) * 1000,
+            "the same of a hundred",
+            "≤ 1.5 ×",
+        )
+        for name in queries
+    ]
+
+
+def _make_once(path: Path, count: int) -> None:
+    """Make the database unless it is there; what was interrupted is not taken for it."""
+    if not path.exists():
+        with TemporaryDirectory(dir=path.parent, prefix="bench-") as folder:
+            made = Path(folder, path.name)
+            million.make(made, count)
+            made.with_suffix(".key").replace(path.with_suffix(".key"))
+            made.replace(path)
+
+
+@asynccontextmanager
+async def _shop(path: Path, count: int) -> AsyncIterator[Shop]:
+    """Serve the database of `count` requests; its shop gets a new secret."""
+    keys, now = Vault(vault.read_key(path.with_suffix(".key"))), time.time_ns() // 1_000_000
+
+    def prepare(tx: Transaction) -> tuple[apps.Credentials, str]:
+        app_id = next(app.id for app in apps.every(tx) if app.name == million.SHOP)
+        row = tx.one(MIDDLE, app_id=app_id, half=count // 2) or {}
+        place = requests.Place(row["created_at"], row["id"])
+        return apps.rotate(tx, keys, app_id, now), paging.write_cursor(place)
+
+    with closing(open_database(f"sqlite:///{path}")) as db:
+        shop, middle = db.run(prepare)
+    headers = f"App-Id: {shop.app_id}\r\nApp-Secret: {shop.app_secret}\r\n"
+    port = free_port()
+    settings = {"DATABASE_URL": f"sqlite:///{path}", "PORT": str(port), "LOG_LEVEL": "warning"}
+    with TemporaryDirectory() as folder:
+        place = Place(folder, settings | FREE_SERVICE)
+        async with serving(place, ["-m", "bot", "service"], port, "/readyz") as server:
+            yield Shop(server.url, headers, middle)

@@ -1,0 +1,213 @@
+"""`python -m bench.million FILE [N]`: a database with N requests of one application.
+
+It says how to serve it, and by which indexes the lists find what they ask for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.chat import shelf
+from bot.core import vault
+from bot.core.db import open_database
+from bot.core.vault import Vault
+from bot.service.exchange import SandboxExchange
+from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Status, Terms, Units
+from bot.service.rails import SandboxRail
+from bot.service.store import deliveries, payments, requests, stages
+from bot.service.store.requests import Place
+from bot.service.usecases import apps, paying
+from bot.service.usecases.paying import Order, Till
+from bot.service.usecases.requests import new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bot.core.db import Database, Transaction
+    from bot.service.usecases.apps import Credentials
+
+MILLION = 1_000_000
+SHOP = "The shop with so many requests"
+NEIGHBOURS = 5
+SHARE = 100
+"""A neighbour has the hundredth part of the shop's requests."""
+
+BATCH = 100_000
+"""Requests or payments in one transaction."""
+
+CACHE_KIB = 400_000
+"""What SQLite keeps of a transaction in memory: it would write pages again and again."""
+
+YEAR = 365 * 24 * 3600 * 1000
+"""In ms: the requests are of the last one."""
+
+AGES = (Status.SOLD_OUT, Status.COMPLETED, Status.EXPIRED, Status.ACTIVE, Status.SCHEDULED)
+"""The states of the oldest fifth and so on: a list of one has all the newer ones in its way."""
+
+KINDS = (Kind.NEVER, Kind.ONCE, Kind.LIMIT)
+GOODS = ("Coffee for the team", "Sticker pack", 'Painting "Dawn"', "Yoga on Sunday", "Größe L")
+CURRENCIES = ("USD", "EUR", "JPY", "BSV")
+DELETED = 50
+"""After each so many requests there is another one, which is deleted."""
+
+PAID = 50
+"""The newest donation has a payment for each so many requests of the shop."""
+
+PAYERS = 4
+"""Each payer of it pays so many times."""
+
+PARAMETER = re.compile(r":(\w+)")
+
+
+def make(path: Path, count: int = MILLION) -> Credentials:
+    """Make the database, in which nothing may be yet, with `count` requests of the shop."""
+    now = time.time_ns() // 1_000_000
+    with closing(open_database(f"sqlite:///{path}")) as db:
+        db.run(lambda tx: tx.execute(f"PRAGMA cache_size = -{CACHE_KIB}"))
+        keys = Vault(vault.read_key(path.with_suffix(".key")))
+        db.run(partial(vault.prove, vault=keys))
+        for number in range(NEIGHBOURS):
+            made = _application(db, keys, f"Neighbour {number}", now)
+            _fill(db, made.app_id, count // SHARE, now)
+        shop = _application(db, keys, SHOP, now)
+        _fill(db, shop.app_id, count, now)
+        _pay(db, shop.app_id, count // PAID, now)
+        db.checkpoint()
+    return shop
+
+
+def _application(db: Database, keys: Vault, name: str, now: int) -> Credentials:
+    return db.run(lambda tx: apps.create(tx, keys, name, now - YEAR))
+
+
+def _fill(db: Database, app_id: str, count: int, now: int) -> None:
+    for first in range(0, count, BATCH):
+        numbers = range(first, min(first + BATCH, count))
+        some = (request(number, count, app_id, now) for number in numbers)
+        db.run(partial(_insert, some=some, now=now))
+        db.run(partial(_sell, app_id=app_id))
+        while db.run(partial(stages.update_some, app_id=app_id, now=now)):
+            pass
+
+
+def _insert(tx: Transaction, some: Iterable[PaymentRequest], now: int) -> None:
+    for number, each in enumerate(some):
+        requests.insert(tx, each)
+        if number % DELETED == 0:
+            gone = request(0, 1, each.app_id, each.created_at)
+            requests.insert(tx, gone)
+            requests.delete(tx, gone.app_id, gone.id, now)
+
+
+def _sell(tx: Transaction, app_id: str) -> None:
+    """Count the payments of what is sold, without writing each of them."""
+    tx.execute(
+        "UPDATE payment_requests SET paid_count = total_units"
+        " WHERE app_id = :app_id AND deleted_at IS NULL AND remaining_units = 0"
+        " AND reserved_units = 0 AND stage NOT IN ('soldOut', 'completed')",
+        app_id=app_id,
+    )
+
+
+def request(number: int, count: int, app_id: str, now: int) -> PaymentRequest:
+    """Give the request of this number, 0 the oldest of `count`."""
+    state = AGES[number * len(AGES) // count]
+    kind = {Status.SOLD_OUT: Kind.LIMIT, Status.COMPLETED: Kind.ONCE}.get(
+        state, KINDS[number % len(KINDS)]
+    )
+    total = {Kind.NEVER: None, Kind.ONCE: 1, Kind.LIMIT: 10 + number % 90}[kind]
+    is_gone = state in {Status.SOLD_OUT, Status.COMPLETED}
+    return PaymentRequest(
+        id=new_id(),
+        app_id=app_id,
+        created_at=now - YEAR + YEAR * number // count,
+        terms=_terms(number, kind),
+        units=None if total is None else Units(total, 0 if is_gone else total),
+        enabled_at=now + 10 * YEAR if state is Status.SCHEDULED else None,
+        expires_at=now - 1 if state is Status.EXPIRED else None,
+    )
+
+
+def _terms(number: int, kind: Kind) -> Terms:
+    shares = [Receiver(f"seller{number % 7}", 100 + number % 5_000)]
+    return Terms(
+        kind=kind,
+        product=Product(f"{GOODS[number % len(GOODS)]} {number}", "As good as the last one"),
+        receivers=tuple(shares * (1 + number % 2)),
+        instrument=CURRENCIES[number % len(CURRENCIES)],
+        requested_user_data=("email",),
+        redirect_url="https://shop.example/thanks",
+    )
+
+
+def _pay(db: Database, app_id: str, count: int, now: int) -> None:
+    """Let the newest donation that can be paid be paid so often."""
+    till = Till(SandboxRail(), SandboxExchange(), reservation=1)
+    paid = request(0, 1, app_id, now)
+    paid = PaymentRequest(paid.id, app_id, now, _terms(0, Kind.NEVER))
+    db.run(partial(requests.insert, request=paid))
+    for first in range(0, count, BATCH):
+        numbers = range(first, min(first + BATCH, count))
+        db.run(partial(_pay_some, till=till, request_id=paid.id, numbers=numbers, now=now))
+
+
+def _pay_some(
+    tx: Transaction, till: Till, request_id: str, numbers: Iterable[int], now: int
+) -> None:
+    for number in numbers:
+        email = f"payer{number // PAYERS}@example.org"
+        paying.pay(tx, till, Order(request_id, new_id(), {"email": email}), now + number)
+
+
+def statements() -> Iterator[tuple[str, str]]:
+    """Give what the lists ask the database for: a name and the SQL of each."""
+    there = Place(0, "")
+    for after, where in ((None, ""), (there, ", after a place")):
+        yield f"payment requests{where}", requests.page_sql(after, None)
+        for status in Status:
+            yield f"payment requests, {status}{where}", requests.page_sql(after, status)
+        yield f"payments{where}", payments.page_sql(after)
+        for request_id, whose in ((None, ""), ("", " of a request")):
+            wanted = deliveries.Wanted("", request_id, None, after)
+            yield f"deliveries{whose}{where}", wanted.sql(deliveries.EDGE)
+    yield "stages that are outdated", stages.FIRST
+    yield "stages, brought up to date", stages.UPDATE
+    yield "payers", payments.PAYERS
+    yield "a seller's requests", shelf.PAGE
+    yield "how many they are", shelf.COUNT
+    yield "a seller's search", shelf.SEARCH
+
+
+def plan(tx: Transaction, sql: str) -> list[str]:
+    """Give the database's plan of a statement, a line a step."""
+    params = dict.fromkeys(PARAMETER.findall(sql), "")
+    return [row["detail"] for row in tx.query(f"EXPLAIN QUERY PLAN {sql}", **params)]
+
+
+def main() -> None:
+    """Make the database, say how it is served and print the plans."""
+    parser = argparse.ArgumentParser(prog="python -m bench.million", description=__doc__)
+    parser.add_argument("file", type=Path, help="where to make it; nothing may be there yet")
+    parser.add_argument("number", type=int, nargs="?", default=MILLION, metavar="N")
+    given = parser.parse_args()
+    if given.file.exists():
+        parser.error(f"{given.file} is there already: name a new file")
+    if given.number < 1:
+        parser.error(f"N is 1 or more, not {given.number}")
+    shop = make(given.file, given.number)
+    print(f"DATABASE_URL=sqlite:///{given.file} python -m bot service")
+    print(f"APP_ID={shop.app_id}\nAPP_SECRET={shop.app_secret}")
+    with closing(open_database(f"sqlite:///{given.file}")) as db:
+        for name, sql in statements():
+            steps = db.run(partial(plan, sql=sql))
+            print("\n    ".join([f"\n{name}:", *steps]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""docs/benchmarks.md: the table with the machine and the day that it was measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.table import HEADS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.table import Row
+
+PACKAGES = ("fastapi", "uvicorn", "uvloop", "pydantic", "python-telegram-bot", "qrcode")
+GIB = 1024**3
+
+OPENING = """# Benchmarks
+
+Written by `make bench`, which measures everything below in one run. Times and rates differ from
+machine to machine, and from run to run on a busy one: the ratio to the yardstick of the same run
+is what counts, the goal says how much is enough.
+"""
+
+
+def report(rows: Sequence[Row], note: str) -> str:
+    """Write the page."""
+    return "\n".join([OPENING, *_facts(), "", *_table(rows), note])
+
+
+def _facts() -> list[str]:
+    used = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+    return [
+        f"- Measured on {datetime.now(UTC):%-d %B %Y}",
+        f"- {os.cpu_count()} processors ({_processor()}), {memory:.0f} GiB, {platform.system()}",
+        f"- Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {used}",
+    ]
+
+
+def _processor() -> str:
+    """Name the processor, as Linux knows it, or its kind."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    lines = [HEADS, ("---", *["---:"] * 3, "---"), *(row.cells() for row in rows)]
+    return ["| " + " | ".join(line) + " |" for line in lines]

@@ -1,0 +1,60 @@
+"""What the audit log has of sellers: what they asked for, with who they are.
+
+The service notes what was done, in the name of the bot's application; both are found by the
+request's id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.core import audit, money
+
+if TYPE_CHECKING:
+    from bot.chat.conversation import Wish
+    from bot.chat.store import Listing
+    from bot.core.db import Transaction
+
+ASKED = {
+    "stop": "request.stop-asked",
+    "resume": "request.resume-asked",
+    "delete-yes": "request.delete-asked",
+}
+"""What a press is called that asks for a change."""
+
+
+def wished(tx: Transaction, seller_id: int, listing_id: str, wish: Wish, now: int) -> None:
+    """Note that a seller asked for a request, under the listing's id: it has no other yet."""
+    details = {
+        "kind": wish.kind,
+        "name": wish.name,
+        "price": f"{money.from_minor(wish.amount, wish.currency)} {wish.currency}",
+        "to": wish.destination,
+    }
+    units = {} if wish.units is None else {"units": wish.units}
+    audit.record(
+        tx, audit.seller(seller_id), "request.asked", listing_id, now, {**details, **units}
+    )
+
+
+def made(tx: Transaction, listing: Listing, request_id: str, now: int) -> None:
+    """Note that a seller's request is made, under the id that it has from now on."""
+    details = {"listing": listing.id, "name": listing.wish.name}
+    audit.record(tx, audit.seller(listing.seller_id), "request.made", request_id, now, details)
+
+
+def asked(tx: Transaction, listing: Listing, press: str, now: int) -> None:
+    """Note that a seller pressed a button that changes their request; others change nothing."""
+    if press in ASKED:
+        subject, details = listing.request_id or listing.id, {"name": listing.wish.name}
+        audit.record(tx, audit.seller(listing.seller_id), ASKED[press], subject, now, details)
+
+
+def paid_to(
+    tx: Transaction, seller_id: int, before: str | None, destination: str, now: int
+) -> None:
+    """Note where a seller's money goes from now on; of all changes the one that matters most."""
+    if destination != before:
+        details = {"destination": [before, destination]}
+        actor = audit.seller(seller_id)
+        audit.record(tx, actor, "destination.changed", str(seller_id), now, details)

@@ -1,0 +1,72 @@
+"""The command `audit`: who changed what and when."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bot.cli import shell
+from bot.core import audit as log
+from bot.service.usecases import apps
+
+if TYPE_CHECKING:
+    from bot.core.audit import Line
+
+SHOWN = 100
+"""How many changes are listed unless asked for more."""
+
+COLUMNS = ("time", "who", "what", "subject", "details")
+
+
+@click.command()
+@click.option("--subject", metavar="ID", help="Only changes of this request, seller or the like.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=SHOWN,
+    show_default=True,
+    help="How many, the newest first.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def audit(subject: str | None, limit: int, as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
+    """List changes, the newest first: when, by whom, what was done to what.
+
+    What payers gave stands nowhere in it, nor does a secret. Changes are kept for 400 days.
+    """
+    lines, names = shell.in_database(
+        lambda tx, _vault: (
+            log.read(tx, limit, subject),
+            {log.app(app.id): app.name for app in apps.every(tx)},
+        )
+    )
+    rows = [_json(line, names) if as_json else _row(line, names) for line in lines]
+    shell.print_table(COLUMNS, rows, as_json=as_json)
+
+
+def _row(line: Line, names: dict[str, str]) -> dict[str, Any]:
+    name = names.get(line.actor)
+    return {
+        "time": shell.time_text(line.at),
+        "who": f"{line.actor} ({name})" if name else line.actor,
+        "what": line.action,
+        "subject": line.subject,
+        "details": ", ".join(f"{key}: {_told(value)}" for key, value in line.details.items()),
+    }
+
+
+def _json(line: Line, names: dict[str, str]) -> dict[str, Any]:
+    return {
+        "time": shell.time_text(line.at),
+        "who": line.actor,
+        "name": names.get(line.actor),
+        "what": line.action,
+        "subject": line.subject,
+        "details": line.details,
+    }
+
+
+def _told(value: Any) -> str:
+    """Write a detail as people read it; a list as JSON, so that its parts stay apart."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

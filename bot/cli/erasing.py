@@ -1,0 +1,111 @@
+"""The command `erase`: what payers said about themselves goes, the money stays."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bot import config
+from bot.cli import shell
+from bot.cli.moments import Moment
+from bot.core.db import open_database, sqlite_path
+from bot.core.errors import BotError
+from bot.wiring.application import now
+
+if TYPE_CHECKING:
+    from bot.wiring.erasing import Bytes, Erased, Found
+
+ELSEWHERE = (
+    "Backups that were made before still hold it, and what was sent (alerts, webhooks, e-mails)"
+    " is where it went."
+)
+
+
+@click.command()
+@click.argument("who", metavar="[WHO]...", nargs=-1)
+@click.option("--before", type=Moment(), metavar="DATE", help="Only what was paid before: 90d.")
+@click.option("--request", "request_id", metavar="ID", help="Only what was given for this request.")
+@click.option("--yes", is_flag=True, help="Don't ask first.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of words.")
+def erase(
+    who: tuple[str, ...],
+    before: int | None,
+    request_id: str | None,
+    yes: bool,  # noqa: FBT001 - click passes options by name
+    as_json: bool,  # noqa: FBT001 - as above
+) -> None:
+    """Erase what payers said about themselves, for good; payments and sums stay.
+
+    WHO is an e-mail address, a paymail or a phone number, however typed, or the id of a payment,
+    which stands for all that its payer gave with it. --before takes a date or an age such as 90d.
+    Given together, they narrow each other; without WHO everybody is meant.
+
+    What waits to be sent is sent without it. The bot may run meanwhile. At the end the database
+    file is written anew, so that nothing is left in its bytes, and they are searched for it. Exits
+    with 1 where something is left, and says what to do.
+    """
+    from bot.wiring import erasing  # noqa: PLC0415 - other commands start without it
+
+    path = Path(sqlite_path(config.load().database_url))
+    if not path.is_file():
+        raise BotError(f"DATABASE_URL: there is no database at {path}")
+    database = open_database(config.load().database_url)
+    try:
+        scope = database.run(lambda tx: erasing.scope_of(tx, who, before, request_id))
+        found = asyncio.run(erasing.survey(database, scope))
+        _announce(found)
+        if not found.nothing and not yes:
+            click.confirm("Erase it for good?", abort=True, err=True)
+        done = asyncio.run(erasing.erase(database, scope, found, now()))
+    finally:
+        database.close()
+    left = erasing.clean(path, done.gone)
+    _report(found, done, left, as_json=as_json)
+    sys.exit(1 if left.left else 0)
+
+
+def _announce(found: Found) -> None:
+    if found.nothing:
+        shell.tell("Nothing is kept of them.")
+        return
+    shell.tell(
+        f"Payer data of {found.payments} payments, {found.checkouts} checkouts and {found.told}"
+        " payments told in the chat."
+    )
+
+
+def _report(found: Found, done: Erased, left: Bytes, *, as_json: bool) -> None:
+    facts = {
+        "payments": found.payments,
+        "checkouts": found.checkouts,
+        "told": found.told,
+        "messages": done.messages,
+    }
+    if as_json:
+        seen = {"searched": left.traced, "values": left.of, "left": left.left}
+        holders = {"compacted": left.compacted, "holders": list(left.holders)}
+        click.echo(shell.json_line({**facts, **seen, **holders}))
+        return
+    for name, number in facts.items():
+        shell.print_fact(name, number)
+    shell.print_fact("bytes", _bytes(left))
+    shell.tell(ELSEWHERE)
+
+
+def _bytes(left: Bytes) -> str:
+    """Say what is left in the file, and what to do about it."""
+    looked = f"{left.traced} values looked for"
+    if left.of > left.traced:
+        looked = f"{left.traced} of {left.of} values looked for"
+    if not left.left:
+        return f"nothing is left in the file ({looked})"
+    if left.holders:
+        where = ", ".join(left.holders)
+        return f"{left.left} left ({looked}), for {where} came to hold it: run the same again"
+    if not left.compacted:
+        return f"{left.left} left ({looked}) in free space: stop the bot and run the same again"
+    return f"{left.left} left ({looked}): somebody wrote meanwhile: run the same again"

@@ -1,0 +1,128 @@
+"""The command `export`: payments and requests for accounts and other programs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bot import config
+from bot.chat import exporting as chat
+from bot.cli.moments import Moment
+from bot.cli.tables import Csv, Lines
+from bot.core import audit
+from bot.core.db import open_database, sqlite_path
+from bot.core.errors import BotError
+from bot.service.store import exporting as store
+from bot.service.store.exporting import FOREVER, Wanted
+from bot.service.wire import exported
+from bot.service.wire.fields import iso
+from bot.wiring.application import now
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from typing import BinaryIO
+
+    from bot.cli.tables import Table
+    from bot.core.db import Database
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["payments", "requests"]), default="payments")
+@click.option(
+    "--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True,
+    help="CSV for spreadsheets, or one JSON object a line.",
+)  # fmt: skip
+@click.option("--since", type=Moment(), default=0, metavar="DATE", help="From then on: 30d.")
+@click.option("--until", type=Moment(), default=FOREVER, metavar="DATE", help="Before then.")
+@click.option("--request", "request_id", metavar="ID", help="Only this request.")
+@click.option("--payers/--no-payers", default=True, help="With what payers said of themselves.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="A new file.")
+def export(what: str, form: str, output: Path | None, **options: Any) -> None:
+    """Write all payments, or all requests, to standard output or a new file.
+
+    Amounts are exact, with the decimals of their currency; times are ISO 8601 in UTC. DATE is a
+    date, a time or an age such as 30d. Payments come by request and then by time, oversold ones
+    too; where PAYMENTS_URL names another server, those that the chat was told of.
+
+    In CSV a text that a spreadsheet would compute has an apostrophe before it. A file begins with
+    the mark by which Excel knows UTF-8, standard output does not.
+    """
+    settings = config.load()
+    path = Path(sqlite_path(settings.database_url))
+    if not path.is_file():
+        raise BotError(f"DATABASE_URL: there is no database at {path}")
+    if what == "requests" and settings.payments_url:
+        raise BotError("export requests: they are kept by the server that PAYMENTS_URL names")
+    payers = options.pop("payers")
+    wanted = Wanted(**options)
+    table = Csv(for_people=output is not None) if form == "csv" else Lines()
+    database = open_database(settings.database_url)
+    try:
+        _note(database, what, payers=payers)
+        found = (
+            _told(database, wanted, payers=payers)
+            if settings.payments_url
+            else _records(database, what, wanted, payers=payers)
+        )
+        with _opened(output) as file:
+            asyncio.run(_write(found, table, file))
+    finally:
+        database.close()
+
+
+def _note(database: Database, what: str, *, payers: bool) -> None:
+    details = {"payers": payers and what == "payments"}
+    database.run(
+        lambda tx: audit.record(tx, audit.operator(), "data.exported", what, now(), details)
+    )
+
+
+async def _records(
+    db: Database, what: str, wanted: Wanted, *, payers: bool
+) -> AsyncIterator[dict[str, Any]]:
+    if what == "requests":
+        async for row in store.requests(db, wanted):
+            yield exported.request(row)
+        return
+    async for row in store.payments(db, wanted):
+        yield exported.payment(row, payers=payers)
+
+
+async def _told(db: Database, wanted: Wanted, *, payers: bool) -> AsyncIterator[dict[str, Any]]:
+    async for row in chat.payments(db, wanted.since, wanted.until, wanted.request_id):
+        yield chat.record(row, iso(row["received_at"]), payers=payers)
+
+
+async def _write(found: AsyncIterator[dict[str, Any]], table: Table, file: BinaryIO) -> None:
+    async for record in found:
+        file.write(table.line(record).encode())
+    file.flush()
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[BinaryIO]:
+    """Give what is written to; a file that is not finished is taken away again."""
+    if output is None:
+        yield sys.stdout.buffer
+        return
+    try:
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise BotError(f"{output}: is there already: give another name") from None
+    except OSError as error:
+        raise BotError(f"{output}: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+    except OSError as error:
+        output.unlink(missing_ok=True)
+        raise BotError(f"{output}: {error.strerror}") from error
+    except BaseException:
+        output.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,301 @@
+# The conversation, the cards, the alerts. HTML as Telegram has it: b, i, code, a.
+# Button labels, toasts and what begins with command- or bot- are plain text.
+# Values come escaped. A number passed as a number is grouped and takes part in plurals.
+# A request is a "Zahlungslink", its seller is "du", the destination an "Empfangsadresse".
+
+## Telegram's profile and menu of commands
+
+bot-description =
+    Lass dich direkt in Telegram bezahlen. Sag mir, was du anbietest und was es kostet: Ich gebe dir einen Zahlungslink mit QR-Code, den du überall teilen kannst, und sage dir sofort Bescheid, wenn jemand zahlt.
+
+    Für Spenden, Einzelverkäufe und limitierte Auflagen. Tippe auf „Starten“, und schon entsteht dein erster Zahlungslink.
+bot-short-description = In einer Minute zum Zahlungslink: überall teilen und jede Zahlung sofort sehen.
+command-new = Neuer Zahlungslink, Schritt für Schritt
+command-list = Deine Zahlungslinks
+command-donation = In einer Zeile: 5 EUR Kaffee fürs Team
+command-oneoff = In einer Zeile: 120 EUR Bild "Morgenrot"
+command-drop = In einer Zeile: 100 2,50 EUR Stickerbogen
+command-settings = Wohin dein Geld geht
+command-help = So funktioniert alles
+command-cancel = Laufende Eingabe abbrechen
+command-privacy = Was ich über dich speichere
+command-paysupport = Hilfe bei einer Zahlung
+command-start = Hallo sagen
+
+## Greeting and help
+
+start =
+    <b>Hallo!</b> Ich erstelle Zahlungslinks für dich.
+    Sag mir, was du anbietest und was es kostet, teile den Link oder den QR-Code, und ich melde mich hier, sobald jemand zahlt.
+
+    Tippe auf <b>Neuer Zahlungslink</b>, um deinen ersten zu erstellen.
+digital-goods =
+    <i>Gut zu wissen: Telegram möchte, dass digitale Waren und Dienste gegen Telegram-Sterne verkauft werden. Nutze mich für Spenden, für Waren zum Anfassen und für Dienstleistungen in der wirklichen Welt.</i>
+help =
+    <b>Was ich erstelle</b>
+    • <b>Spende</b>: ein Link, über den immer wieder gezahlt werden kann.
+    • <b>Einzelverkauf</b>: für ein einzelnes Stück. Nach der Zahlung ist Schluss.
+    • <b>Limitierte Auflage</b>: eine feste Stückzahl. Ist das letzte Stück verkauft, ist Schluss.
+
+    <b>Schritt für Schritt</b>
+    /new fragt dich nach allem. /cancel bricht ab.
+
+    <b>In einer Zeile</b>
+    <code>/donation 5 EUR Kaffee fürs Team</code>
+    <code>/oneoff 120 EUR Bild "Morgenrot"</code>
+    <code>/drop 100 2,50 EUR Stickerbogen</code>
+
+    <b>Danach</b>
+    /list zeigt deine Zahlungslinks: öffnen, teilen, stoppen oder löschen.
+    /settings zeigt, wohin dein Geld geht.
+    /privacy sagt, was ich speichere, /paysupport hilft bei einer Zahlung.
+not-understood = Ich weiß nicht recht, was ich damit anfangen soll. Tippe auf <b>Neuer Zahlungslink</b> oder sieh dir /help an.
+paysupport =
+    <b>Hilfe bei einer Zahlung</b>
+    Du hast bezahlt: Frag zuerst dort nach, woher der Link kam. Wer verkauft, liefert auch die Ware und erstattet Geld zurück. Halte die Transaktionsnummer von deinem Beleg bereit.
+    Du verkaufst: Öffne den Zahlungslink über /list und tippe auf „Aktualisieren“, um den Stand zu sehen.
+    Wenn das nicht hilft, schreib an den Betreiber dieses Bots und nenne die Transaktionsnummer. Der Support von Telegram kann bei Zahlungen über diesen Bot nicht helfen.
+privacy =
+    <b>Was ich speichere und wozu</b>
+    • Deine Telegram-ID und deine Sprache, um dich zu erkennen und in deiner Sprache zu antworten.
+    • Deine Empfangsadresse, um dein Geld dorthin zu schicken.
+    • Deine Zahlungslinks und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
+    • Was du schreibst und antippst, bis es erledigt ist, damit nichts verloren geht.
+    • Zahlungen an dich, mit den Angaben, um die du gebeten hast (etwa einer E-Mail-Adresse), um dir davon zu berichten.
+
+    <b>Wer es sieht</b>
+    Du und alle, die diesen Bot und den Zahlungsdienst dahinter betreiben. Wer einen Link hat, sieht, was dort angeboten wird, und sonst nichts. Nichts davon wird verkauft oder für Werbung genutzt.
+
+    <b>Wie lange</b>
+    Solange du den Bot nutzt. Eine Eingabe ist weg, sobald du sie abschließt oder abbrichst.
+
+    <b>Löschen</b>
+    Schreib an den Betreiber dieses Bots: Dann wird alles über dich gelöscht, bis auf Belege über Zahlungen, die gesetzlich aufbewahrt werden müssen.
+
+## Buttons
+
+button-new = ➕ Neuer Zahlungslink
+button-list = 📋 Meine Links
+button-help = ❓ Hilfe
+button-back = ⬅ Zurück
+button-cancel = ✖ Abbrechen
+button-skip = Überspringen
+button-keep = Behalten: { $value }
+button-create = ✅ Erstellen
+button-continue = Weitermachen
+button-restart = Neu anfangen
+button-donation = ☕ Spende: immer wieder zahlbar
+button-oneoff = 🖼 Einzelverkauf: nur einmal zahlbar
+button-drop = 🎟 Limitierte Auflage: feste Stückzahl
+button-set-destination = Empfangsadresse angeben
+button-change-destination = Empfangsadresse ändern
+button-open = 🔗 Öffnen
+button-copy = 📄 Link kopieren
+button-share = 📣 Teilen
+button-refresh = 🔄 Aktualisieren
+button-stop = ⏸ Stoppen
+button-resume = ▶ Fortsetzen
+button-delete = 🗑 Löschen
+button-delete-yes = Ja, löschen
+button-delete-no = Nein, behalten
+button-previous = ⬅ Vorherige
+button-next = Nächste ➡
+button-show-card = Zahlungslink zeigen
+button-pay = { $amount } zahlen
+
+## The form, step by step
+
+progress = <i>Schritt { $step } von { $steps }</i>
+ask-kind =
+    <b>Was für ein Zahlungslink soll es werden?</b>
+    Wähle unten aus.
+ask-name =
+    <b>Wie heißt dein Angebot?</b>
+    Den Namen sehen alle, die zahlen. Zum Beispiel: <i>Kaffee fürs Team</i>
+ask-description =
+    <b>Beschreibe es in ein, zwei Sätzen</b>, mit bis zu 500 Zeichen.
+    Oder tippe auf „Überspringen“.
+ask-amount-donation = <b>Wie hoch ist eine Spende?</b>
+ask-amount-oneoff = <b>Was kostet es?</b>
+ask-amount-drop = <b>Was kostet ein Stück?</b>
+ask-amount-hint = Schreib Betrag und Währung, zum Beispiel <code>5 EUR</code> oder <code>2,50 €</code>.
+ask-amount-usual = Zum Beispiel <code>5</code> (in { $currency }) oder mit einer anderen Währung wie <code>7,50 CHF</code>.
+ask-which-amount =
+    <b>Welchen Betrag meinst du?</b>
+    Das lässt sich auf mehr als eine Art lesen. Wähle unten aus oder schreib ihn noch einmal.
+ask-currency =
+    <b>In welcher Währung?</b>
+    Wähle unten aus oder schreib das Kürzel, zum Beispiel <code>SEK</code>.
+ask-units =
+    <b>Wie viele Stück gibt es?</b>
+    Schreib eine ganze Zahl, zum Beispiel <code>100</code>.
+ask-destination =
+    <b>Wohin soll das Geld gehen?</b>
+    Schreib dein Handle oder deine Wallet-Kennung, zum Beispiel <code>$anna</code>. Das Geld geht genau dorthin, also prüfe es bitte gut. Ich merke es mir für das nächste Mal; mit /settings änderst du es.
+ask-destination-settings =
+    <b>Wohin soll dein Geld ab jetzt gehen?</b>
+    Schreib dein Handle oder deine Wallet-Kennung, zum Beispiel <code>$anna</code>. Das Geld geht genau dorthin, also prüfe es bitte gut. Zahlungslinks, die du schon erstellt hast, behalten ihre bisherige Empfangsadresse.
+review = <b>Bitte prüfe noch einmal: Stimmt alles?</b>
+review-name = Name: <b>{ $name }</b>
+review-kind = Art: { $kind }
+review-amount = Betrag: <b>{ $amount }</b>
+review-units = Stückzahl: <b>{ $units }</b>
+review-description = Beschreibung: { $description }
+review-destination = Das Geld geht an: <code>{ $destination }</code>
+kind-donation = Spende
+kind-oneoff = Einzelverkauf
+kind-drop = Limitierte Auflage
+resume =
+    Du hast schon einen Zahlungslink angefangen: <b>{ $name }</b>.
+    Möchtest du weitermachen oder neu anfangen?
+unnamed = noch ohne Namen
+cancelled = Abgebrochen: Es wurde nichts erstellt.
+nothing-to-cancel = Es gibt gerade nichts abzubrechen. Was möchtest du tun?
+destination-saved = Gespeichert. Dein Geld geht ab jetzt an <code>{ $destination }</code>.
+refused =
+    ⚠ Der Zahlungsdienst hat das nicht angenommen: { $message }
+    Bitte ändere es und tippe dann noch einmal auf „Erstellen“.
+settings =
+    <b>Einstellungen</b>
+    Dein Geld geht an <code>{ $destination }</code>.
+settings-none =
+    <b>Einstellungen</b>
+    Du hast noch nicht gesagt, wohin dein Geld gehen soll.
+count =
+    { $count ->
+        [one] { $count } Stück
+       *[other] { $count } Stück
+    }
+
+## What was wrong with an answer, and how to put it right
+
+problem-control = ⚠ Da ist ein Zeichen dabei, das sich nicht anzeigen lässt. Bitte tippe es neu.
+problem-name-empty = ⚠ Ein Name muss sein, zum Beispiel <i>Kaffee fürs Team</i>.
+problem-name-long = ⚠ Dieser Name hat { $length } Zeichen, möglich sind { $most }. Bitte kürze ihn.
+problem-description-empty = ⚠ Darin sehe ich keinen Text. Schreib einen Satz oder tippe auf „Überspringen“.
+problem-description-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze es.
+problem-destination-empty = ⚠ Darin sehe ich kein Handle. Schreib eines wie <code>$anna</code>.
+problem-destination-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Ist das wirklich ein Handle oder eine Wallet-Kennung?
+problem-destination-spaces = ⚠ Ein Handle oder eine Wallet-Kennung hat keine Leerzeichen und keine unsichtbaren Zeichen. Schreib nur das, zum Beispiel <code>$anna</code>.
+problem-amount = ⚠ Darin erkenne ich keinen Betrag. Schreib eine Zahl und eine Währung, zum Beispiel <code>5 EUR</code> oder <code>2,50 USD</code>.
+problem-amount-notPositive = ⚠ Der Betrag muss größer als null sein, zum Beispiel <code>5 EUR</code>.
+problem-amount-tooLarge = ⚠ Das ist zu viel: Möglich sind höchstens 1.000.000.000. Schreib einen kleineren Betrag, zum Beispiel <code>5 EUR</code>.
+problem-amount-decimals =
+    { $decimals ->
+        [0] ⚠ { $currency } hat keine Nachkommastellen. Schreib einen ganzen Betrag, zum Beispiel <code>5 { $currency }</code>.
+        [one] ⚠ { $currency } hat höchstens { $decimals } Nachkommastelle. Schreib den Betrag mit weniger, zum Beispiel <code>5 { $currency }</code>.
+       *[other] ⚠ { $currency } hat höchstens { $decimals } Nachkommastellen. Schreib den Betrag mit weniger, zum Beispiel <code>5 { $currency }</code>.
+    }
+problem-currency = ⚠ In „{ $typed }“ erkenne ich keine Währung. Schreib ihr Kürzel aus drei Buchstaben, zum Beispiel <code>5 EUR</code>.
+problem-units = ⚠ Bitte schreib die Stückzahl als ganze Zahl, zum Beispiel <code>100</code>.
+problem-units-many = ⚠ Höchstens { $most } Stück sind möglich. Schreib eine kleinere Zahl, zum Beispiel <code>100</code>.
+problem-press = Bitte tippe unten auf einen der Knöpfe.
+
+## The one-line forms
+
+line-no-amount = ⚠ Der Betrag fehlt.
+line-no-currency = ⚠ Die Währung fehlt. Sie steht gleich nach dem Betrag, als Kürzel wie <code>EUR</code>.
+line-no-units = ⚠ Die Stückzahl fehlt.
+line-two-currencies = ⚠ { $one } oder { $other }? Nenne bitte nur eine Währung.
+line-form-donation =
+    Schreib Betrag (ohne Leerzeichen), Währung und Namen:
+    <code>/donation 5 EUR Kaffee fürs Team</code>
+line-form-oneoff =
+    Schreib Betrag (ohne Leerzeichen), Währung und Namen:
+    <code>/oneoff 120 EUR Bild "Morgenrot"</code>
+line-form-drop =
+    Schreib Stückzahl, Betrag (ohne Leerzeichen), Währung und Namen:
+    <code>/drop 100 2,50 EUR Stickerbogen</code>
+
+## Short answers to a press (200 characters)
+
+toast-finished = Diese Eingabe ist schon abgeschlossen. Mit /new beginnst du eine neue.
+toast-unknown = Dieser Knopf hat hier keine Aufgabe mehr. Mit /new erstellst du einen Zahlungslink.
+toast-changed = Die Angaben haben sich seitdem geändert. Bitte prüfe sie noch einmal.
+toast-creating = Wird erstellt …
+
+## A request's card
+
+card-name = <b>{ $name }</b>
+card-facts = { $kind } · <b>{ $amount }</b>
+card-paid =
+    { $paid ->
+        [0] Noch nicht bezahlt
+        [one] Einmal bezahlt
+       *[other] { $paid }-mal bezahlt
+    }
+card-reserved =
+    { $reserved ->
+        [one] { $reserved } wird gerade bezahlt
+       *[other] { $reserved } werden gerade bezahlt
+    }
+left = { $left } übrig
+left-of = { $left } von { $total } übrig
+status-active = 🟢 Aktiv
+status-active-left = 🟢 { $left }
+status-active-oneoff = 🟢 Aktiv: schließt nach der Zahlung
+status-scheduled = 🕒 Geplant: noch nicht geöffnet
+status-expired = ⌛ Abgelaufen: keine Zahlungen mehr möglich
+status-stopped = ⏸ Gestoppt: keine Zahlungen, bis du fortsetzt
+status-completed = ✅ Bezahlt: geschlossen
+status-soldOut = 🏁 <b>AUSVERKAUFT</b>
+status-sold-out-of =
+    🏁 <b>AUSVERKAUFT</b>: { $total ->
+        [one] das einzige Stück ist verkauft
+       *[other] alle { $total } sind weg
+    }
+public-closed = Hier kann gerade nicht gezahlt werden.
+delete-question =
+    <b>„{ $name }“ löschen?</b>
+    Der Link und der QR-Code funktionieren dann nie wieder, und der Eintrag verschwindet aus deiner Liste. Das lässt sich nicht rückgängig machen.
+delete-paid =
+    { $paid ->
+        [one] Die eine Zahlung, die schon da ist, bleibt bestehen.
+       *[other] Die { $paid } Zahlungen, die schon da sind, bleiben bestehen.
+    }
+
+## The list
+
+list =
+    <b>Deine Zahlungslinks</b>{ $pages ->
+        [one] { "" }
+       *[other] { " " }(Seite { $page } von { $pages })
+    }
+    Tippe auf einen, um ihn zu öffnen, zu teilen, zu stoppen oder zu löschen.
+list-empty =
+    <b>Du hast noch keine Zahlungslinks.</b>
+    Mit /new erstellst du den ersten, in etwa einer Minute.
+list-pending = ⏳ <b>{ $name }</b> wird noch erstellt: Ich sage dir Bescheid, sobald es so weit ist.
+list-line = { $mark } { $name } · { $price }
+mark-active = 🟢
+mark-scheduled = 🕒
+mark-expired = ⌛
+mark-stopped = ⏸
+mark-completed = ✅
+mark-soldOut = 🏁
+
+## A payment's alert
+
+alert = 💰 <b>{ $amount }</b> für <b>{ $name }</b> erhalten
+alert-payer = { $label }: { $value }
+alert-left = { $left } übrig
+alert-left-of = { $left } von { $total } übrig
+alert-sold-out = 🏁 <b>AUSVERKAUFT</b>: Das war das letzte Stück.
+alert-several = { $head }: { $count } Zahlungen
+alert-several-alike = { $head }: { $count } Zahlungen zu je { $each }
+alert-oversold =
+    { $count ->
+        [one] ⚠️ <b>ÜBERVERKAUFT</b>: Als dieses Geld kam, war nichts mehr übrig. Du musst es zurückzahlen.
+       *[other] ⚠️ <b>ÜBERVERKAUFT</b>: Bei { $oversold } davon war nichts mehr übrig. Dieses Geld musst du zurückzahlen.
+    }
+alert-found =
+    { $count ->
+        [one] 🔎 Nachträglich gefunden: Diese Zahlung wurde mir nicht gemeldet, deshalb erfährst du erst jetzt davon.
+       *[other] 🔎 Nachträglich gefunden: Für { $found } davon kam bei mir keine Meldung an, deshalb erfährst du erst jetzt davon.
+    }
+digest = <b>{ $count } Zahlungen</b>
+alert-closed = ✅ Bezahlt: jetzt geschlossen.
+possibly-repeated = <i>Vielleicht doppelt: Das habe ich dir womöglich schon gesagt.</i>
+payer-paymail = Paymail
+payer-email = E-Mail
+payer-phoneNumber = Telefon

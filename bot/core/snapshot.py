@@ -1,0 +1,240 @@
+"""A SQLite database as one file: copied beside whoever uses it, looked at, put in a place.
+
+The copy is one read transaction, so it is of one moment and holds up no writer; the file that it
+leaves needs no -wal. Whoever opens a database file other than through SQLite lets go of SQLite's
+locks on it in this process (sqlite.org/howtocorrupt.html): here files are linked and renamed.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from bot.core.errors import BotError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PATIENCE = 5.0
+"""Seconds to wait for a lock that others hold."""
+
+BESIDE = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite keeps beside a database."""
+
+OURS = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
+"""Tables by which a database is known for one of ours."""
+
+MAGIC = b"SQLite format 3\0"
+"""What every database begins with (sqlite.org/fileformat2.html)."""
+
+MADE_BY_A_START = {"migrations", "kept_secrets", "lanes"}
+"""Tables that hold something though nobody has used the database yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a database holds; `version` of its schema, `newest_at` of its last payment (epoch ms).
+
+    `size` in bytes.
+    """
+
+    version: int
+    requests: int
+    payments: int
+    newest_at: int | None
+    size: int
+
+
+@contextmanager
+def scratch(target: Path) -> Iterator[Path]:
+    """Give a new file beside `target`, of mode 0600, that is gone when the block ends.
+
+    Raises BotError where the folder can't be written to.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise BotError(f"{target.parent}: can't be written to: {error.strerror}") from error
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        for ending in ("", *BESIDE):
+            Path(name + ending).unlink(missing_ok=True)
+
+
+def copy(source: Path, target: Path, *, live: bool = False) -> None:
+    """Copy a database as it is at this moment into the file `target`, and see that it is sound.
+
+    `live` where others may have it open or open it meanwhile. Raises BotError where `source` can't
+    be read or is damaged, or `target` can't hold it.
+    """
+    with _told_of(source), closing(_writing(source) if live else _reading(source)) as old:
+        old.execute("SELECT 1 FROM sqlite_master").fetchone()  # a lock or a damage is said here
+        with _told_of(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
+            new.execute("PRAGMA journal_mode = OFF")
+            new.execute("PRAGMA synchronous = OFF")  # `keep` brings it to the disk
+            old.backup(new)
+    with _told_of(source), closing(sqlite3.connect(target, isolation_level=None)) as new:
+        (found,) = new.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise BotError(f"{source}: is damaged: {found}")
+        unite(new)
+
+
+def unite(connection: sqlite3.Connection) -> None:
+    """Make the file whole without a -wal; an OperationalError where others have it open."""
+    connection.execute("PRAGMA journal_mode = DELETE")
+
+
+def contents(path: Path) -> Contents:
+    """Say what a database holds. Raises BotError where it is none of ours."""
+    with _told_of(path), closing(_reading(path)) as db:
+        if not _tables(db) >= OURS:
+            raise BotError(f"{path}: is no database of this program")
+        (version,) = db.execute("SELECT COALESCE(MAX(number), 0) FROM migrations").fetchone()
+        (requests,) = db.execute("SELECT COUNT(*) FROM payment_requests").fetchone()
+        told = "SELECT COUNT(*), MAX(completed_at) FROM payments"
+        payments, newest_at = db.execute(told).fetchone()
+        return Contents(version, requests, payments, newest_at, path.stat().st_size)
+
+
+def sealed(path: Path) -> str | None:
+    """Give one of the secrets that a database keeps, as it is sealed; None where there is none."""
+    with _told_of(path), closing(_reading(path)) as db:
+        row = db.execute("SELECT sealed FROM kept_secrets ORDER BY name LIMIT 1").fetchone()
+        return str(row[0]) if row else None
+
+
+def holds_data(path: Path) -> bool:
+    """Whether something would be lost with this file: also where it can't be read."""
+    if Path(f"{path}-wal").exists() and Path(f"{path}-wal").stat().st_size:
+        return True
+    if not path.exists() or not path.stat().st_size:
+        return False
+    try:
+        with _told_of(path), closing(_reading(path)) as db:
+            used = _tables(db) - MADE_BY_A_START
+            return any(db.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for name in used)  # noqa: S608 - its own tables' names
+    except BotError:
+        return True
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file begins as a database does: opened all the same, it would lose its -wal."""
+    with _told_of(path), path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[bool]:
+    """Keep everybody else from opening a database meanwhile, whole without its -wal.
+
+    False, and nobody is kept out, where another process has it open: with a -wal each that does
+    holds a lock, though it should be idle. Raises BotError where it can't be opened.
+    """
+    with _told_of(path), closing(_writing(path)) as db:
+        try:
+            unite(db)
+            db.execute("BEGIN EXCLUSIVE")
+            is_whole = db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            is_whole = False
+        yield is_whole
+
+
+def keep(made: Path, target: Path) -> None:
+    """Bring a file to the disk and give it its name, unless something has that name.
+
+    Raises BotError.
+    """
+    with _told_of(target):
+        _sync(made)
+        try:
+            os.link(made, target)
+        except FileExistsError:
+            raise
+        except OSError:  # no hard links here
+            if target.exists():
+                raise FileExistsError(17, "is there already") from None
+            made.rename(target)
+        _sync(target.parent)
+
+
+def put_in_place(made: Path, target: Path, aside: Path) -> None:
+    """Let a file take the place of what is at `target`, which is called `aside` from then on.
+
+    At one stroke, so that a crash leaves the one or the other. A -wal that could not be made part
+    of its file goes before: beside another file it would spoil that one. Raises BotError.
+    """
+    with _told_of(target):
+        _sync(made)
+        for ending in BESIDE:
+            if Path(f"{target}{ending}").exists():
+                Path(f"{target}{ending}").rename(f"{aside}{ending}")
+        if target.exists():
+            os.link(target, aside)
+        made.replace(target)
+        _sync(target.parent)
+
+
+def settle(path: Path) -> None:
+    """Make a file that nobody has open whole without its -wal. Raises BotError."""
+    with _told_of(path), closing(_writing(path)) as db:
+        unite(db)
+
+
+def url_of(path: Path) -> str:
+    """Give the DATABASE_URL of a file."""
+    return f"sqlite:///{quote(str(path))}"
+
+
+def _tables(db: sqlite3.Connection) -> set[str]:
+    rows = db.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+    )
+    return {name for (name,) in rows}
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    """Open what is there, to read; beside a file that lies alone nothing is made."""
+    is_alone = not any(Path(f"{path}{ending}").exists() for ending in BESIDE)
+    return _open(path, "mode=ro&immutable=1" if is_alone else "mode=ro")
+
+
+def _writing(path: Path) -> sqlite3.Connection:
+    return _open(path, "mode=rw")
+
+
+def _open(path: Path, how: str) -> sqlite3.Connection:
+    address = f"file:{quote(str(path))}?{how}"
+    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=PATIENCE)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Say of which file it is that it can't be read or written."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise BotError(f"{path}: {error}") from error
+    except FileExistsError as error:
+        raise BotError(f"{path}: is there already: give another name") from error
+    except OSError as error:
+        raise BotError(f"{path}: {error.strerror}") from error

@@ -1,0 +1,82 @@
+"""How a request stands, for pages that are open: read once a second however many look."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.core.errors import NotPayable
+from bot.service.page import render, view
+from bot.service.store import requests
+
+if TYPE_CHECKING:
+    from bot.service.deps import Service
+    from bot.service.model.request import PaymentRequest, Quote
+    from bot.service.page.view import Reader
+
+FRESH = 1_000
+"""Milliseconds that an answer is given again for."""
+
+MOST = 1_024
+"""Answers that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A part of a page that holds until `until`, in epoch ms; None for no such request."""
+
+    text: str | None
+    until: int
+
+
+class Live:
+    """The latest answers by request and language, and those that are being made."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], Answer] = {}
+        self._making: dict[tuple[str, str], asyncio.Task[Answer]] = {}
+
+    async def part(self, service: Service, who: Reader, request_id: str) -> str | None:
+        """Give what changes of a request's page; None for an unknown or deleted one."""
+        key = (request_id, who.language)
+        kept, now = self._kept.get(key), service.now()
+        if kept and now < kept.until <= now + FRESH:
+            return kept.text
+        making = self._making.get(key)
+        if making is None:
+            making = asyncio.create_task(_make(service, who, request_id))
+            self._making[key] = making
+            making.add_done_callback(partial(self._made, key))
+        # Who is made to wait for the same answer may leave, and the others get it all the same.
+        return (await asyncio.shield(making)).text
+
+    def _made(self, key: tuple[str, str], making: asyncio.Task[Answer]) -> None:
+        del self._making[key]
+        self._kept.pop(key, None)
+        if making.cancelled() or making.exception() or making.result().text is None:
+            return
+        self._kept[key] = making.result()
+        if len(self._kept) > MOST:
+            del self._kept[next(iter(self._kept))]
+
+
+async def _make(service: Service, who: Reader, request_id: str) -> Answer:
+    now = service.now()
+    found = await requests.read(service.db, request_id, now)
+    if found is None:
+        return Answer(None, now)
+    state = found.hindrance(now) or quoted(service, found)[1]
+    text = render.part(who, view.standing(who, found, now, state))
+    # Not beyond the moment at which the clock alone changes it.
+    turns = (at for at in (found.enabled_at, found.expires_at) if at is not None and at > now)
+    return Answer(text, min([now + FRESH, *turns]))
+
+
+def quoted(service: Service, request: PaymentRequest) -> tuple[Quote | None, str | None]:
+    """Give what a payer pays now, or else the state that stands in the way."""
+    try:
+        return service.till.quote(request), None
+    except NotPayable as refusal:
+        return None, refusal.state

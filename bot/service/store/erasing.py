@@ -1,0 +1,81 @@
+"""Where the service keeps what payers said about themselves; the money stays as it is."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from bot.core import exact
+from bot.core.erasure import Place, key, narrowed, redacted, texts
+
+if TYPE_CHECKING:
+    from bot.core.db import Row, Transaction
+    from bot.core.erasure import Scope
+
+NOTHING = "{}"
+HOLDS = f"user_data <> '{NOTHING}'"
+OWED = (
+    "SELECT o.id, o.body, o.note FROM deliveries d JOIN outbox o ON o.id = d.id"
+    " WHERE d.payment_id = :payment"
+)
+ATTEMPTS = (
+    "SELECT a.delivery_id, a.number, a.trouble FROM delivery_attempts a"
+    " JOIN deliveries d ON d.id = a.delivery_id WHERE d.payment_id = :payment"
+)
+
+
+def payments(scope: Scope) -> Place:
+    """Give the payments, with what was or is to be delivered of them.
+
+    Their payers stay counted by number (see store/payments.py).
+    """
+
+    def change(row: Row) -> dict[str, object] | None:
+        data = json.loads(row["user_data"])
+        covered = scope.covers(row["request_id"], row["completed_at"], data)
+        return {"user_data": NOTHING, "payer": None} if covered else None
+
+    columns = ("request_id", "user_data", "completed_at")
+    named, given = narrowed("user_data", scope.people)
+    where = f"{HOLDS} AND {named}"
+    return Place("payments", ("id",), columns, change, where, _deliveries, given)
+
+
+def checkouts(scope: Scope) -> Place:
+    """Give the checkouts, paid or not."""
+
+    def change(row: Row) -> dict[str, object] | None:
+        data = json.loads(row["user_data"])
+        covered = scope.covers(row["request_id"], row["created_at"], data)
+        return {"user_data": NOTHING} if covered else None
+
+    columns = ("request_id", "user_data", "created_at")
+    named, given = narrowed("user_data", scope.people)
+    return Place("checkouts", ("id",), columns, change, f"{HOLDS} AND {named}", given=given)
+
+
+def data_of(tx: Transaction, payment_id: str) -> dict[str, str] | None:
+    """Give what the payer of a payment said; None where there is no such payment."""
+    row = tx.one("SELECT user_data FROM payments WHERE id = :id", id=payment_id)
+    return dict(json.loads(row["user_data"])) if row else None
+
+
+def _deliveries(tx: Transaction, row: Row) -> None:
+    """Let what is owed of a payment go without its payer; what endpoints answered goes whole."""
+    gone = {key(text) for text in texts(json.loads(row["user_data"]))}
+    for owed in tx.query(OWED, payment=row["id"]):
+        body = {**exact.loads(owed["body"]), "userData": {}}
+        tx.execute(
+            "UPDATE outbox SET body = :body, note = :note WHERE id = :id",
+            id=owed["id"],
+            body=exact.dumps(body),
+            note=redacted(owed["note"], gone),
+        )
+    for attempt in tx.query(ATTEMPTS, payment=row["id"]):
+        tx.execute(
+            "UPDATE delivery_attempts SET answer = NULL, trouble = :trouble"
+            " WHERE delivery_id = :id AND number = :number",
+            id=attempt["delivery_id"],
+            number=attempt["number"],
+            trouble=redacted(attempt["trouble"], gone),
+        )

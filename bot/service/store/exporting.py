@@ -1,0 +1,70 @@
+"""SQL of exports: everything there is, a page at a time, each found where the last one ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.core.db import Database, Row
+
+PAGE = 1000
+"""Rows in the memory at once."""
+
+PAYMENTS = """
+    SELECT p.*, r.name FROM payments p JOIN payment_requests r ON r.id = p.request_id
+    WHERE (p.request_id, p.completed_at, p.id) > (:request, :at, :id)
+      AND p.completed_at >= :since AND p.completed_at < :until {narrowed}
+    ORDER BY p.request_id, p.completed_at, p.id LIMIT :page
+"""
+REQUESTS = """
+    SELECT * FROM payment_requests r
+    WHERE r.id > :id AND r.created_at >= :since AND r.created_at < :until {narrowed}
+    ORDER BY r.id LIMIT :page
+"""
+FOREVER = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is exported: from `since` until before `until` (epoch ms), of one request or of all."""
+
+    since: int = 0
+    until: int = FOREVER
+    request_id: str | None = None
+
+
+async def payments(db: Database, wanted: Wanted) -> AsyncIterator[Row]:
+    """Give payments with the names of their requests, by request and then by time."""
+    place: dict[str, object] = {"request": "", "at": 0, "id": ""}
+    while rows := await _page(db, PAYMENTS, "p.request_id", wanted, place):
+        for row in rows:
+            yield row
+        last = rows[-1]
+        place = {"request": last["request_id"], "at": last["completed_at"], "id": last["id"]}
+
+
+async def requests(db: Database, wanted: Wanted) -> AsyncIterator[Row]:
+    """Give requests that were made in that time, deleted ones too, by id."""
+    place: dict[str, object] = {"id": ""}
+    while rows := await _page(db, REQUESTS, "r.id", wanted, place):
+        for row in rows:
+            yield row
+        place = {"id": rows[-1]["id"]}
+
+
+async def _page(
+    db: Database, sql: str, column: str, wanted: Wanted, place: dict[str, object]
+) -> list[Row]:
+    only = {} if wanted.request_id is None else {"only": wanted.request_id}
+    narrowed = f"AND {column} = :only" if only else ""
+    return await db.query(
+        sql.format(narrowed=narrowed),
+        since=wanted.since,
+        until=wanted.until,
+        page=PAGE,
+        **only,
+        **place,
+    )

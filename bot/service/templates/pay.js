@@ -1,0 +1,170 @@
+// Keeps an open page up to date: asks for its part that changes, counts down, goes on when it is over.
+// The page is complete without it.
+(() => {
+  "use strict";
+
+  const GROWTH = 1.25; // of the time between two looks, while nothing changes
+  const JITTER = 0.2; // so that many pages that were opened at once don't ask at once
+  const LONGEST = 60000; // ms between two looks, whatever goes wrong
+  const PATIENCE = 10000; // ms that an answer may take
+  const SECOND = 1000;
+  const MINUTE = 60 * SECOND;
+  const DAY = 86400;
+
+  const live = document.getElementById("live");
+  const language = document.documentElement.lang;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+  // The page once more as a fresh GET, also where it answered a form.
+  const again = () => location.replace(location.pathname + location.search);
+  const spread = (wait) => wait * (1 + JITTER * Math.random());
+
+  // ---- the time that is left, by the server's clock
+
+  let ahead = -Infinity; // ms that the server's clock is ahead of performance.now()
+  let ticking;
+  const now = () => performance.now() + ahead;
+  const time = () => live.querySelector("time[data-at]");
+  const left = () => (time() ? time().dataset.at - now() : Infinity);
+
+  const unit = (count, name) =>
+    new Intl.NumberFormat(language, { style: "unit", unit: name, unitDisplay: "long" }).format(count);
+  const both = (...parts) => new Intl.ListFormat(language, { type: "unit" }).format(parts);
+  const digits = (count) => new Intl.NumberFormat(language, { minimumIntegerDigits: 2 }).format(count);
+
+  function written(span) {
+    const seconds = Math.max(0, Math.ceil(span / SECOND));
+    const days = Math.floor(seconds / DAY);
+    const hours = Math.floor((seconds % DAY) / 3600);
+    const minutes = Math.floor((seconds % 3600) / 60);
+    if (days) return both(unit(days, "day"), unit(hours, "hour"));
+    if (calm.matches && span > MINUTE) return both(unit(hours, "hour"), unit(minutes, "minute"));
+    return [hours, minutes, seconds % 60].map(digits).join(":");
+  }
+
+  function tick() {
+    clearTimeout(ticking);
+    if (!time() || document.hidden) return;
+    const timer = live.querySelector("[role=timer]");
+    const text = written(left());
+    if (timer.textContent !== text) timer.textContent = text;
+    timer.hidden = false;
+    if (left() > 0) ticking = setTimeout(tick, (left() % SECOND) + 1);
+  }
+
+  function local() {
+    const at = new Date(Number(time()?.dataset.at));
+    if (!time() || at.getTimezoneOffset() === 0) return;
+    const shown = { month: "short", day: "numeric", hour: "numeric", minute: "numeric", timeZoneName: "short" };
+    const here = live.querySelector(".here");
+    here.textContent = new Intl.DateTimeFormat(language, shown).format(at);
+    here.hidden = false;
+  }
+
+  // ---- what the server says of it
+
+  const title = document.title;
+  const shown = new Map();
+  let quiet = -1; // looks in a row that brought nothing new; the page itself brings nothing either
+  let failures = 0;
+  let asking = false;
+  let looking;
+
+  function take(fresh) {
+    let news = false;
+    ahead = Math.max(ahead, fresh.dataset.now - performance.now());
+    for (const part of [...fresh.children]) {
+      const text = part.innerHTML;
+      if (shown.get(part.id) === text) continue;
+      shown.set(part.id, text);
+      if (fresh === live) continue;
+      document.getElementById(part.id).replaceChildren(...part.childNodes);
+      news = true;
+    }
+    local();
+    tick();
+    quiet = news ? 0 : quiet + 1;
+    for (const name of ["from", "again", "slowest"]) {
+      if (name in fresh.dataset) live.dataset[name] = fresh.dataset[name];
+      else delete live.dataset[name];
+    }
+  }
+
+  function turn(fresh) {
+    const parts = document.querySelectorAll("[data-while-payable]");
+    const payable = "payable" in fresh.dataset;
+    if (payable && !parts.length) again();
+    for (const part of parts) part.hidden = !payable;
+    document.title = fresh.dataset.title || title;
+  }
+
+  function pace() {
+    const { again: first, slowest } = live.dataset;
+    return Math.max(first, Math.min(first * GROWTH ** quiet, slowest));
+  }
+
+  // Gives the ms until the next look; null where the page is being left.
+  async function ask() {
+    const signal = AbortSignal.timeout?.(PATIENCE);
+    const how = { cache: "no-store", credentials: "omit", redirect: "manual", signal };
+    const answer = await fetch(live.dataset.from, how);
+    if (answer.type === "opaqueredirect" || answer.status === 404) return again() ?? null;
+    const wait = Number(answer.headers.get("Retry-After")) * SECOND;
+    const text = answer.ok ? await answer.text() : "";
+    const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("live");
+    if (!fresh) throw new Wait(wait);
+    failures = 0;
+    turn(fresh);
+    take(fresh);
+    return pace();
+  }
+
+  class Wait extends Error {
+    constructor(wait) {
+      super();
+      this.wait = wait;
+    }
+  }
+
+  async function look() {
+    if (asking || document.hidden || !live.dataset.from) return;
+    asking = true;
+    try {
+      plan(await ask());
+    } catch (error) {
+      failures += 1;
+      plan(Math.max(error.wait || 0, Math.min(pace() * 2 ** failures, LONGEST)));
+    } finally {
+      asking = false;
+    }
+  }
+
+  // What the clock changes is asked for when it does.
+  function plan(wait) {
+    clearTimeout(looking);
+    if (wait === null || !live.dataset.from) return;
+    const soon = failures ? Infinity : Math.max(left(), SECOND);
+    looking = setTimeout(look, Math.min(spread(wait), soon));
+  }
+
+  function resume() {
+    if (document.hidden) return;
+    tick();
+    look();
+  }
+
+  // ---- begin
+
+  const picture = document.querySelector(".picture");
+  picture?.decode().catch(() => picture.remove());
+
+  const wait = document.querySelector("[data-reload]")?.dataset.reload;
+  if (wait) setTimeout(again, spread(Number(wait)));
+
+  if (live) {
+    take(live);
+    plan(pace());
+    document.addEventListener("visibilitychange", resume);
+    addEventListener("pageshow", (event) => event.persisted && resume());
+  }
+})();

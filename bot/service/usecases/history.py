@@ -1,0 +1,104 @@
+"""What the audit log and the metrics have of requests: made, changed, deleted.
+
+Fields are called as people call them. Of a webhook the host alone is told, for the rest of its
+address may be its secret; of what travels along with it, that it changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from bot.core import addresses, audit, money
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.core.db import Transaction
+    from bot.service.model.request import PaymentRequest, Terms
+
+CHANGED = "changed"
+"""Stands for a value before and after that is nobody's to read."""
+
+
+def made(tx: Transaction, request: PaymentRequest) -> None:
+    """Note a new request: what it costs and whom it pays."""
+    terms, units = request.terms, request.units
+    details: dict[str, Any] = {
+        "kind": terms.kind.value,
+        "name": terms.product.name,
+        "price": _price(terms, terms.amount),
+        "to": [receiver.destination for receiver in terms.receivers],
+    }
+    if units is not None:
+        details["units"] = units.total
+    _note(tx, request, "created", request.created_at, details)
+
+
+def edited(tx: Transaction, before: PaymentRequest, after: PaymentRequest, now: int) -> None:
+    """Note an edit, field by field as it was and as it is; one that changed nothing is none."""
+    if details := dict(_changes(before, after)):
+        _note(tx, after, "edited", now, details)
+
+
+def deleted(tx: Transaction, request: PaymentRequest, now: int) -> None:
+    """Note that a request was taken away, and what it had brought in."""
+    terms = request.terms
+    details = {"name": terms.product.name, "payments": request.payments_count}
+    _note(tx, request, "deleted", now, details)
+
+
+def _note(
+    tx: Transaction, request: PaymentRequest, change: str, now: int, details: dict[str, Any]
+) -> None:
+    audit.record(tx, audit.app(request.app_id), f"request.{change}", request.id, now, details)
+    tx.count("payment_requests", change, request.terms.kind.value)
+
+
+def _changes(before: PaymentRequest, after: PaymentRequest) -> Iterator[tuple[str, Any]]:
+    old, new = before.terms, after.terms
+    for field in fields(old.product):
+        name = field.name
+        yield from _pair(name, getattr(old.product, name), getattr(new.product, name))
+    prices = (_price(terms, terms.price_before_discount) for terms in (old, new))
+    yield from _pair("price_before_discount", *prices)
+    yield from _pair("redirect_url", *(_plain(terms.redirect_url) for terms in (old, new)))
+    yield from _webhook(old, new)
+    yield from _pair("email", old.email, new.email)
+    yield from _pair("expires", _time(before.expires_at), _time(after.expires_at))
+    if before.units and after.units and after.units.decreased > before.units.decreased:
+        yield "units_taken_out", after.units.decreased - before.units.decreased
+
+
+def _pair(name: str, before: object, after: object) -> Iterator[tuple[str, Any]]:
+    if before != after:
+        yield name, [before, after]
+
+
+def _webhook(old: Terms, new: Terms) -> Iterator[tuple[str, Any]]:
+    hosts = [
+        addresses.endpoint(terms.webhook.url).host if terms.webhook else None
+        for terms in (old, new)
+    ]
+    if hosts[0] != hosts[1]:
+        yield "webhook", hosts
+    elif old.webhook != new.webhook:
+        yield "webhook", CHANGED
+
+
+def _price(terms: Terms, amount: int | None) -> str | None:
+    if amount is None:
+        return None
+    return f"{money.from_minor(amount, terms.currency)} {terms.currency}"
+
+
+def _plain(url: str | None) -> str | None:
+    """Give an address without its query, where secrets travel."""
+    return url and url.partition("?")[0].partition("#")[0]
+
+
+def _time(moment: int | None) -> str | None:
+    if moment is None:
+        return None
+    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,65 @@
+"""What is kept, as exports have it: names of the interface, exact amounts, times in UTC."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from bot.core import money
+from bot.service.wire.fields import iso
+
+if TYPE_CHECKING:
+    from bot.core.db import Row
+
+PAYER = ("paymail", "email", "phoneNumber")
+"""What payers said about themselves."""
+
+
+def payment(row: Row, *, payers: bool) -> dict[str, Any]:
+    """Give a payment, its payer with `payers` only; `paidAmount` is what they gave."""
+    currency, paid_in = row["currency"], row["instrument_currency"]
+    record = {
+        "transactionId": row["id"],
+        "paymentRequestId": row["request_id"],
+        "product": row["name"],
+        "completedAt": iso(row["completed_at"]),
+        "amount": money.from_minor(row["amount"], currency),
+        "currencyCode": currency,
+        "paidAmount": money.from_minor(row["instrument_amount"], paid_in),
+        "paidCurrencyCode": paid_in,
+        "settlement": row["state"],
+        "receivers": [
+            {"destination": to, "amount": money.from_minor(share, currency)}
+            for to, share, *_ in json.loads(row["receivers"])
+        ],
+    }
+    if payers:
+        data = json.loads(row["user_data"])
+        record |= {name: data.get(name) for name in PAYER}
+    return record
+
+
+def request(row: Row) -> dict[str, Any]:
+    """Give a request with what it brought in: all the money that came, oversold or not."""
+    currency = row["denomination_currency"] or row["instrument_currency"]
+    count = row["paid_count"] + row["oversold_count"]
+    return {
+        "paymentRequestId": row["id"],
+        "product": row["name"],
+        "createdAt": iso(row["created_at"]),
+        "expirationType": row["expiration_type"],
+        "amount": money.from_minor(row["amount"], currency),
+        "currencyCode": currency,
+        "totalUnits": row["total_units"],
+        "remainingUnits": row["remaining_units"],
+        "payments": count,
+        "oversold": row["oversold_count"],
+        "volume": money.from_minor(count * row["amount"], currency),
+        "enabledAt": _moment(row["enabled_at"]),
+        "expiresAt": _moment(row["expires_at"]),
+        "deletedAt": _moment(row["deleted_at"]),
+    }
+
+
+def _moment(at: int | None) -> str | None:
+    return None if at is None else iso(at)

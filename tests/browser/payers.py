@@ -1,0 +1,114 @@
+"""Payers with a real browser before the service on a real port, its clock in the test's hand."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import httpx
+from playwright.async_api import async_playwright, expect
+
+from bot.core.db import open_database
+from bot.core.vault import Vault
+from bot.service.app import create_app
+from bot.service.deps import Service
+from bot.service.usecases import apps
+from tests.chatpage import CHROMIUM, FLAGS
+from tests.serving import Clock, Shop, headers_of
+from tests.stage import free_port
+from tests.telegraph import listening
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+
+SMALL = {"width": 320, "height": 640}
+PHONE = {"width": 390, "height": 780}
+DESK = {"width": 1280, "height": 800}
+SLOW = 15_000.0
+"""Milliseconds that anything may take on a busy machine."""
+
+
+@asynccontextmanager
+async def opened(folder: Path, **settings: Any) -> AsyncIterator[Shop]:
+    """Open the service on a port, with the address that its pages and pictures name."""
+    db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault("key")
+    credentials = db.run(lambda tx: apps.create(tx, vault, "shop", clock()))
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    app = create_app(Service(db=db, now=clock, public_url=url, **settings))
+    headers = headers_of(credentials)
+    async with (
+        listening(app, int(port)),
+        httpx.AsyncClient(base_url=url, trust_env=False, headers=headers) as seller,
+        httpx.AsyncClient(base_url=url, trust_env=False) as anyone,
+    ):
+        yield Shop(db, clock, vault, credentials, seller, anyone)
+    db.close()
+
+
+@dataclass
+class Payer:
+    """Somebody's browser: what it asked for, and what it complained of."""
+
+    context: BrowserContext
+    home: str
+    problems: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    async def look(self, path: str) -> Page:
+        """Open a page in a tab of its own."""
+        page = await self.context.new_page()
+        await page.goto(path)
+        return page
+
+    def watch(self) -> None:
+        self.context.on("request", self._asked)
+        self.context.on("console", self._complained)
+        self.context.on("weberror", lambda error: self.problems.append(str(error.error)))
+
+    def _asked(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        self.asked.append(request.url)
+        if address.scheme in ("http", "https") and address.netloc != self.home:
+            self.problems.append(f"asked {request.url}")
+
+    def _complained(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            self.problems.append(f"console: {message.text}")
+
+
+@asynccontextmanager
+async def browsing() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+@asynccontextmanager
+async def payer(browser: Browser, shop: Shop, **look: Any) -> AsyncIterator[Payer]:
+    """A browser's profile that looks like `look`; it complains of nothing and keeps no cookie."""
+    url = str(shop.anyone.base_url).rstrip("/")
+    context = await browser.new_context(base_url=url, **({"viewport": PHONE} | look))
+    context.set_default_timeout(SLOW)
+    expect.set_options(timeout=SLOW)
+    who = Payer(context, urlsplit(url).netloc)
+    who.watch()
+    try:
+        yield who
+        assert await context.cookies() == []
+    finally:
+        await context.close()
+    assert who.problems == []
+
+
+async def fits(page: Page) -> bool:
+    """Whether nothing sticks out sideways."""
+    return bool(await page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
