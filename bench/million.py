@@ -108,9 +108,8 @@ def _insert(tx: Transaction, some: Iterable[PaymentRequest], now: int) -> None:
 def _sell(tx: Transaction, app_id: str) -> None:
     """Count the payments of what is sold, without writing each of them."""
     tx.execute(
-        "UPDATE payment_requests SET paid_count = total_units"
-        " WHERE app_id = :app_id AND deleted_at IS NULL AND remaining_units = 0"
-        " AND reserved_units = 0 AND stage NOT IN ('soldOut', 'completed')",
+        "UPDATE payment_requests AS r SET paid_count = total_units"
+        f" WHERE r.app_id = :app_id AND r.deleted_at IS NULL AND {stages.SPENT}",
         app_id=app_id,
     )
 
@@ -149,8 +148,7 @@ def _terms(number: int, kind: Kind) -> Terms:
 def _pay(db: Database, app_id: str, count: int, now: int) -> None:
     """Let the newest donation that can be paid be paid so often."""
     till = Till(SandboxRail(), SandboxExchange(), reservation=1)
-    paid = request(0, 1, app_id, now)
-    paid = PaymentRequest(paid.id, app_id, now, _terms(0, Kind.NEVER))
+    paid = PaymentRequest(new_id(), app_id, now, _terms(0, Kind.NEVER))
     db.run(partial(requests.insert, request=paid))
     for first in range(0, count, BATCH):
         numbers = range(first, min(first + BATCH, count))
@@ -177,6 +175,7 @@ def statements() -> Iterator[tuple[str, str]]:
             wanted = deliveries.Wanted("", request_id, None, after)
             yield f"deliveries{whose}{where}", wanted.sql(deliveries.EDGE)
     yield "stages that are outdated", stages.FIRST
+    yield "how many stages are", stages.COUNTS
     yield "stages, brought up to date", stages.UPDATE
     yield "payers", payments.PAYERS
     yield "a seller's requests", shelf.PAGE

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
 from bot import config
+from bot.chat import store
+from bot.cli import main
 from bot.core import audit
 from bot.core.vault import Vault
 from bot.service.usecases import apps, deliveries
 from bot.service.usecases.deliveries import WEBHOOKS
 from bot.wiring.service import DELIVERIES_KEPT, ServiceSide
 from bot.wiring.sweeping import sweep
+from tests.breaking import locked
+from tests.relaying import COFFEE, answer
 from tests.serving import ALL, DROP, NOON
 
 if TYPE_CHECKING:
     from bot.core.audit import Line
     from bot.core.db import Database, Transaction
+    from tests.relaying import Relay
     from tests.serving import Clock, Shop
 
 
@@ -211,6 +218,21 @@ async def test_a_delivery_sent_again_has_a_line_with_who_asked(shop: Shop, clock
     assert len(lines(shop.db, subject=key)) == 2
 
 
+@pytest.mark.parametrize(
+    ("state", "wanted"),
+    [(store.LIVE, ["request.stop-asked"]), (store.STOPPED, ["request.resume-asked"])],
+)
+async def test_a_press_that_would_change_nothing_leaves_no_line(
+    relay: Relay, state: str, wanted: list[str]
+) -> None:
+    """Old buttons can be pressed for ever."""
+    sam = relay.joins("Sam")
+    listing = relay.listed(sam, COFFEE, answer(), state=state)
+    for word in ("stop", "resume", "refresh"):
+        await relay.presses(sam, f"{word}:{listing.id}")
+    assert [action for _, action, _, _ in told(relay.db)] == wanted
+
+
 async def test_the_sweep_drops_old_lines_and_says_what_else_it_dropped(shop: Shop) -> None:
     """The system's own changes stand there as everybody's do, a line for many."""
     hook = {"webhook": {"webhookUrl": "https://h.example/w", "customParameters": {}}}
@@ -231,3 +253,22 @@ async def test_the_sweep_drops_old_lines_and_says_what_else_it_dropped(shop: Sho
     assert lines(shop.db) == [dropped]
     for close in side.closers:
         await close()
+
+
+def test_the_command_reads_beside_the_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long log is read while others write, and no more of it than fits in memory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///bot.db")
+    assert CliRunner().invoke(main, ["apps", "create", "shop"]).exit_code == 0
+    read = audit.read
+
+    def beside(*given: Any) -> list[Line]:
+        with locked(Path("bot.db")):
+            return read(*given)
+
+    monkeypatch.setattr(audit, "read", beside)
+    listed = CliRunner().invoke(main, ["audit", "--limit", "10000"])
+    assert (listed.exit_code, "app.created" in listed.stdout) == (0, True), listed.stderr
+    assert CliRunner().invoke(main, ["audit", "--limit", "10001"]).exit_code == 2

@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bot.cli import main
-from bot.core import snapshot
-from tests.breaking import stall
+from bot.core import snapshot, writer
+from tests.breaking import locked, stall
 from tests.stage import ROOT, finished, free_port, rows
 
 if TYPE_CHECKING:
@@ -205,3 +205,17 @@ def test_a_backup_is_noted() -> None:
     )
     assert subject == "kept.db"
     assert json.loads(details)["payments"] == 0
+
+
+@pytest.mark.usefixtures("_used")
+def test_a_backup_that_can_not_be_noted_is_one_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Somebody writes for longer than we wait: whoever calls it each night has the file."""
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.1)
+    with locked(Path("data/bot.db")):
+        made = order("backup", "kept.db", "--json")
+    assert made.exit_code == 0, made.stderr
+    assert made.stderr.startswith("The backup is whole; the audit log has no line of it: ")
+    assert json.loads(made.stdout)["file"] == "kept.db"
+    assert names() == {"data", "kept.db", "kept.key"}

@@ -156,6 +156,20 @@ async def test_a_poison_update_is_set_aside_after_three_tries_and_the_next_goes_
     assert [line["event"] for line in logs] == ["update set aside"]
 
 
+async def test_who_is_known_gets_the_apology_in_their_language(relay: Relay, sam: Person) -> None:
+    sam.send("/privacy")
+    await relay.store()
+    await fails_as_in_a_worker(relay)
+    relay.db.run(lambda tx: tx.execute("UPDATE sellers SET language = 'de'"))
+    refuse = "CREATE TRIGGER refuse BEFORE INSERT ON drafts BEGIN SELECT RAISE(ABORT, 'full'); END"
+    relay.db.run(lambda tx: tx.execute(refuse))
+    sam.send("/new")
+    await relay.store()
+    with capture_logs():
+        await fails_as_in_a_worker(relay)
+    assert relay.texts[-1] == t("de", "update-failed")
+
+
 async def test_a_poison_press_is_answered_all_the_same(relay: Relay, sam: Person) -> None:
     query = sam.press_old(sam.send("x"), "list:0")
     relay.world.updates.pending.popleft()

@@ -184,6 +184,25 @@ async def test_a_button_pressed_under_an_alert_brought_its_text_along(relay: Rel
     assert "$5 received" in row["body"]
 
 
+async def test_values_of_several_words_go_from_what_a_button_brought_along(relay: Relay) -> None:
+    """Another server sends numbers as they were typed, and names."""
+    anna = {"email": "anna@mail.example", "phoneNumber": "+44 20 7946 0958", "name": "Anna O'Bee"}
+    listing = relay.listed(relay.joins(), COFFEE, answer())
+    tell(relay, listing, "t1", anna)
+    update = {"callback_query": {"message": {"text": f"{relay.texts[-1]}\nAnna O'Bee paid."}}}
+    queue = relay.queues.updates
+    relay.db.run(lambda tx: outbox.put(tx, queue, "7", update, NOON, key="u"))
+    relay.db.run(
+        lambda tx: tx.execute("UPDATE outbox SET state = 'done', settled_at = 1 WHERE id = 'u'")
+    )
+    done = await erase(relay.db, "anna@mail.example")
+    assert set(done.gone) == {*anna.values()}
+    (body,) = [row["body"] for row in relay.rows("outbox") if row["id"] == "u"]
+    assert "received for" in body
+    assert "… paid." in body
+    assert [one for one in ("anna", "Anna", "Bee", "7946", "0958") if one in body] == []
+
+
 async def test_what_sellers_wait_for_is_left_alone(relay: Relay) -> None:
     """A payer's paymail may be a seller's destination, and a call without it creates nothing."""
     call = {"destination": "anna@hand.example"}
@@ -246,7 +265,13 @@ async def test_an_alert_of_that_request_goes_without_its_payer(relay: Relay) -> 
         ("see aa@b.c", {"a@b.c"}, "see aa@b.c"),
         ({"t": {"u": "+44 20"}}, {"a@b.c"}, {"t": {"u": "+44 20"}}),
         (None, {"a@b.c"}, None),
+        ("(Anna  Bee), Anna Beer", {"Anna Bee"}, "(…), Anna Beer"),
+        ("Anna Bee Cee, Anna Bee", {"Anna Bee", "anna bee cee"}, "…, …"),
+        ("of <b>O&#x27;Bee &amp; Co</b>.", {"O'Bee & Co"}, "of <b>…</b>."),
+        ("by\nphone: +44 20 7946-0958!", {"442079460958"}, "by\nphone: …!"),
+        ("$5.00 (20 7946 0958)", {"442079460958"}, "$5.00 (20 7946 0958)"),
+        ("wow ... so", {"...", "()"}, "wow ... so"),
     ],
 )
 def test_words_that_are_gone_leave_the_others(data: Any, gone: set[str], expected: Any) -> None:
-    assert erasure.redacted(data, gone) == expected
+    assert erasure.redacted(data, erasure.Gone.of(gone)) == expected

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from bot.cli import erasing as command
 from bot.cli import main
 from bot.core import scrubbing
 from bot.wiring import erasing
+from tests.breaking import locked
 from tests.serving import NOON, opened
 from tests.test_erase import ANNA, ASKED, BOB
 
@@ -67,6 +69,20 @@ async def test_what_is_left_is_said_with_its_place(tmp_path: Path) -> None:
     assert {"checkouts.user_data", "payments.user_data"} <= set(found.holders)
 
 
+@pytest.mark.parametrize(
+    ("holders", "told"),
+    [
+        (("payments.user_data",), "run the same again"),
+        (("listings.destination",), "themselves as WHO: the same again knows no others"),
+        (("outbox.body", "payments.user_data"), "the same again knows no others"),
+    ],
+)
+def test_the_advice_helps_with_what_is_left(holders: tuple[str, ...], told: str) -> None:
+    """A second run knows what it is told, not what went with the first."""
+    said = command._bytes(erasing.Bytes(compacted=True, traced=1, of=1, left=1, holders=holders))
+    assert said.endswith(told)
+
+
 async def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_URL", "sqlite:///bot.db")
@@ -110,6 +126,22 @@ def test_with_yes_it_erases_searches_and_notes_how_much(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         (noted,) = db.execute("SELECT details FROM audit WHERE action = 'payers.erased'").fetchall()
     assert json.loads(noted[0]) == {"payments": 1, "checkouts": 1, "told": 0}
+
+
+def test_whose_data_it_is_is_asked_beside_the_writer(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look through many payments keeps nobody from paying."""
+    scope_of = erasing.scope_of
+
+    def beside(*given: Any) -> Any:
+        with locked(path):
+            return scope_of(*given)
+
+    monkeypatch.setattr(erasing, "scope_of", beside)
+    done = order("anna@hand.example", "--yes")
+    assert done.exit_code == 0, done.stderr
+    assert left(path) == 1
 
 
 def test_run_again_it_finds_nothing_and_says_so(path: Path) -> None:

@@ -29,8 +29,9 @@ from bot.core import money
 from bot.core.db import open_database
 from bot.service.store import exporting
 from bot.service.store.exporting import Wanted
+from bot.service.wire import exported
 from tests.relaying import STICKERS, Relay, answer
-from tests.serving import NOON, Clock, opened
+from tests.serving import DROP, NOON, Clock, opened
 from tests.stage import ROOT, rows
 
 URL = "sqlite:///bot.db"
@@ -203,6 +204,24 @@ def test_requests_come_with_what_they_brought_in(paid: str) -> None:
     assert found["createdAt"] == "2027-01-15T08:00:00.000Z"
 
 
+async def test_units_are_those_that_the_interface_tells(tmp_path: Path) -> None:
+    """A reservation that has lapsed has given its unit back; a one-off counts none."""
+    async with opened(tmp_path) as shop:
+        drop = await shop.create(**DROP)
+        await shop.pay(drop["id"], manner="never")
+        await shop.create(expirationType="onPaymentCompleted")
+        for seconds, reserved in ((0, 1), (901, None)):
+            shop.clock.pass_(seconds)
+            wanted = Wanted(shop.clock())
+            found = [exported.request(row) async for row in exporting.requests(shop.db, wanted)]
+            assert [one["reservedUnits"] for one in found if one["totalUnits"]] == [reserved]
+            for one in found:
+                told = await shop.get(one["paymentRequestId"])
+                assert [one[name] for name in exported.UNITS] == [
+                    told.get(name) for name in exported.UNITS
+                ]
+
+
 def test_where_another_server_is_used_the_payments_told_are_exported() -> None:
     with closing(open_database(URL)) as db:
         relay = Relay(db, Clock())
@@ -247,7 +266,7 @@ async def test_however_many_there_are_a_page_is_in_the_memory() -> None:
         with closing(open_database(URL)) as db:
             tracemalloc.start()
             number = 0
-            async for _ in exporting.payments(db, Wanted()):
+            async for _ in exporting.payments(db, Wanted(NOON)):
                 number += 1
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()

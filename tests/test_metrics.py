@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from fastapi import FastAPI, Response
+from fastapi import FastAPI, Request, Response
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.routing import Route
 
+from bot import config
 from bot.core import lanes, metrics, outbox
 from bot.core.errors import StorageError
 from bot.core.lanes import Queue
 from bot.core.metrics import REQUESTS, CountRequests, Family, Metrics, count_request
 from bot.wiring import figures
+from bot.wiring.application import Application
 from bot.wiring.process import WebServer
 from tests.breaking import moved
 from tests.knocking import get, open_site
 from tests.queueing import Post
 from tests.serving import DROP, opened
-from tests.stage import ROOT
+from tests.stage import ROOT, free_port
 
 if TYPE_CHECKING:
     from pathlib import Path as Folder
@@ -134,13 +138,12 @@ async def test_process_python_and_version_are_told(desk: Metrics) -> None:
 async def test_answers_are_counted_by_method_and_status(db: Database, desk: Metrics) -> None:
     """A method that somebody made up is one of the others."""
     app = FastAPI()
-    app.add_middleware(CountRequests, tally=db.tally)
 
     @app.post("/teapot")
     async def teapot() -> Response:
         return Response(status_code=418)
 
-    transport = httpx.ASGITransport(app)
+    transport = httpx.ASGITransport(CountRequests(app, db.tally))
     async with httpx.AsyncClient(transport=transport, base_url="http://bot.test") as http:
         await http.post("/teapot")
         await http.post("/teapot")
@@ -154,6 +157,22 @@ async def test_answers_are_counted_by_method_and_status(db: Database, desk: Metr
         sample("http_requests_total", method="GET", status="404"): 1,
         sample("http_requests_total", method="OTHER", status="405"): 2,
     }
+
+
+async def test_a_bug_is_counted(tmp_path: Folder) -> None:
+    """The product as it is put together: a 500 is what an operator looks for first."""
+
+    async def bug(_request: Request) -> Response:
+        raise ValueError
+
+    settings = config.load(database_url=f"sqlite:///{tmp_path}/bot.db", port=int(free_port()))
+    application = Application(settings, routes=[Route("/bug", bug)], chat=False)
+    serving = asyncio.create_task(application.serve())
+    async with httpx.AsyncClient(trust_env=False) as http:
+        assert (await http.get(f"http://127.0.0.1:{settings.port}/bug")).status_code == 500
+    assert application._db.tally.read()[REQUESTS.name, "GET", "500"] == 1
+    application.stop()
+    await serving
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from bot.service.deps import Service
 from bot.service.page import live
 from bot.service.page.live import FRESH
 from bot.service.page.view import IDLE, SLOWEST, WATCHED, Reader
-from bot.service.store import requests
 from tests.serving import DROP, NOON, URL, Shop, opened
 
 if TYPE_CHECKING:
@@ -22,24 +21,17 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from bot.core.db import Database
-    from bot.service.model.request import PaymentRequest
-
 
 async def look(shop: Shop, request_id: str, **headers: str) -> httpx.Response:
     return await shop.anyone.get(f"/pay/{request_id}/live", headers=headers)
 
 
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def counted(shop: Shop) -> list[str]:
     """The ids of requests that the database is asked for from now on."""
     asked: list[str] = []
-    read = requests.read
-
-    async def noted(db: Database, request_id: str, now: int) -> PaymentRequest | None:
-        asked.append(request_id)
-        return await read(db, request_id, now)
-
-    monkeypatch.setattr(requests, "read", noted)
+    shop.db._glance.conn.set_trace_callback(
+        lambda statement: asked.extend(re.findall(r" r\.id = '(\w+)'", statement))
+    )
     return asked
 
 
@@ -91,12 +83,10 @@ async def test_it_is_guarded_as_every_page_is(shop: Shop) -> None:
     assert "set-cookie" not in answer.headers
 
 
-async def test_a_thousand_watchers_are_one_read_a_second(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_thousand_watchers_are_one_read_a_second(shop: Shop) -> None:
     """One after the other and all at once."""
     made = await shop.create(**DROP)
-    asked = counted(monkeypatch)
+    asked = counted(shop)
     for _ in range(20):
         assert "3 of 3 left" in (await look(shop, made["id"])).text
     assert asked == [made["id"]]
@@ -152,7 +142,7 @@ async def test_few_answers_are_kept(shop: Shop, monkeypatch: pytest.MonkeyPatch)
     ids = [(await shop.create())["id"] for _ in range(3)]
     for one in ids:
         await look(shop, one)
-    asked = counted(monkeypatch)
+    asked = counted(shop)
     for one in (ids[1], ids[2], ids[0]):
         await look(shop, one)
     assert asked == [ids[0]]

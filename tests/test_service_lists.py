@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,12 @@ from bench import million
 from bot.core import schema
 from bot.core.db import open_database
 from bot.core.vault import Vault
+from bot.service.app import create_app
+from bot.service.deps import Service
 from bot.service.model.request import Kind, Status
 from bot.service.store import payments, requests, stages
 from bot.service.usecases import apps
-from tests.serving import ALL, DROP, NOON, Shop
+from tests.serving import ALL, DROP, NOON, URL, Shop, client, headers_of, opened
 from tests.test_migrations import add, fill, pay
 from tests.test_service_store import insert_every_combination
 
@@ -72,6 +75,7 @@ async def test_whatever_the_clock_does_every_request_is_in_one_list(tmp_path: Pa
         app_id = db.run(lambda tx: apps.create(tx, Vault("key"), "shop", 0)).app_id
         db.run(lambda tx: insert_every_combination(tx, app_id))
         for now in (NOON - 2, NOON + 2, NOON, NOON + 1, NOON - 1):
+            assert await stages.update(db, app_id, partial(int, now)) == now
             every = await requests.page(db, app_id, now, limit=1000)
             for status in Status:
                 listed = await requests.page(db, app_id, now, limit=1000, status=status)
@@ -175,12 +179,38 @@ async def test_changes_are_written_some_at_a_time_and_once(
     assert [await shop.db.transaction(some) for _ in range(4)] == [3, 3, 1, 0]
 
 
+async def test_two_whose_clocks_differ_both_come_to_an_end(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One writes that requests have ended, the other that they have not; neither goes on for it."""
+    monkeypatch.setattr(stages, "MANY", 3)
+    app_id = shop.credentials.app_id
+    for _ in range(7):
+        await shop.create(expirationInSeconds=1)
+    clocks = [partial(int, NOON + 1000), partial(int, NOON + 999)]
+    async with asyncio.timeout(20):
+        for _ in range(20):
+            await asyncio.gather(*(stages.update(shop.db, app_id, clock) for clock in clocks))
+
+
+async def test_a_request_that_ends_during_the_call_is_told_as_it_is_listed(tmp_path: Path) -> None:
+    """The list is of the moment at which the states were written, and so is each of its items."""
+    async with opened(tmp_path) as shop:
+        await shop.create(expirationInSeconds=1)
+        ticks = itertools.count(NOON + 999)
+        app = create_app(Service(db=shop.db, now=lambda: next(ticks), public_url=URL))
+        async with client(app, headers_of(shop.credentials)) as seller:
+            answer = await seller.get(ALL, params={"status": "expired", "limit": 9})
+    assert [item["status"] for item in answer.json()["items"]] == ["expired"]
+
+
 async def test_lists_of_others_change_nothing_here(shop: Shop) -> None:
     """Each application's states are written down for itself."""
     await shop.create(expirationInSeconds=1)
-    await stages.update(shop.db, "another", NOON + 1000)
+    shop.clock.pass_(1)
+    await stages.update(shop.db, "another", shop.clock)
     assert [row["stage"] for row in await shop.rows("payment_requests")] == ["active"]
-    await stages.update(shop.db, shop.credentials.app_id, NOON + 1000)
+    await stages.update(shop.db, shop.credentials.app_id, shop.clock)
     assert [row["stage"] for row in await shop.rows("payment_requests")] == ["expired"]
 
 
@@ -220,15 +250,12 @@ async def test_what_an_earlier_version_kept_is_counted_and_found(
         assert [row["payer_number"] for row in numbers] == [1, None, 2, 1]
         rows = await db.query("SELECT stage FROM payment_requests ORDER BY id")
         assert [row["stage"] for row in rows] == ["active", "completed", "soldOut"]
-        names = await db.query("SELECT folded_name FROM listings")
-        assert [row["folded_name"] for row in names] == ["grösse"]
+        names = await db.query("SELECT folded_name FROM listings ORDER BY id")
+        assert [row["folded_name"] for row in names] == ["grösse", "", "", ""]
 
 
 def fill_lists(tx: Transaction) -> None:
     """Two payers of one request, one of them also of another; two are gone; a listing."""
-    add(
-        tx, "apps", id="shop", name="shop", secret_hash="", webhook_secret="", created_at=NOON,
-    )  # fmt: skip
     fill(tx, "shop")
     tx.execute("UPDATE payments SET payer = 'other' WHERE id = :id", id=f"{3:024x}")
     columns = "app_id, created_at, name, instrument_currency, receivers, amount,"
@@ -244,11 +271,12 @@ def fill_lists(tx: Transaction) -> None:
     pay(tx, 4)
     sql = "UPDATE payments SET request_id = :another WHERE id = :id"
     tx.execute(sql, another=f"{9:024x}", id=f"{4:024x}")
-    add(
-        tx, "listings",
-        id="a", seller_id=1, chat_id=1, token="t", state="live", wish='{"name":"GRÖSSE"}',
-        created_at=NOON,
-    )  # fmt: skip
+    for number, wish in enumerate(('{"name":"GRÖSSE"}', "", "[]", "{}")):
+        add(
+            tx, "listings",
+            id=f"{number}", seller_id=1, chat_id=1, token=f"t{number}", state="live", wish=wish,
+            created_at=NOON,
+        )  # fmt: skip
 
 
 async def test_the_script_makes_what_it_says(tmp_path: Path) -> None:
@@ -258,6 +286,7 @@ async def test_the_script_makes_what_it_says(tmp_path: Path) -> None:
     with closing(open_database(f"sqlite:///{path}")) as db:
         every = await db.query("SELECT app_id, created_at, deleted_at FROM payment_requests")
         now = max(row["created_at"] for row in every)
+        await stages.update(db, app_id, partial(int, now))
         read = partial(requests.page, db, app_id, now, limit=1000)
         listed = {status: await read(status=status) for status in Status}
         assert {status: len(rows) for status, rows in listed.items()} == {

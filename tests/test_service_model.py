@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.errors import InvalidBody, NotEnoughUnits, NotLimited
-from bot.service.model import changes
+from bot.service.model import changes, payer
 from bot.service.model.changes import Creation, Edit
 from bot.service.model.request import (
     RESERVED,
@@ -186,3 +186,16 @@ def test_edits_keep_the_units_balanced(total: int, steps: list[tuple[str, int]])
     assert 0 <= it.units.remaining <= total
     assert it.units.remaining + it.units.decreased == total
     assert it.units.paid == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        ({}, None),
+        ({"phoneNumber": "+1"}, "+1"),
+        ({"email": "A@b.example", "phoneNumber": "+1"}, "a@b.example"),
+        ({"paymail": "P@b.example", "email": "a@b.example"}, "p@b.example"),
+    ],
+)
+def test_payers_are_told_apart_by_what_they_said(data: dict[Any, str], name: str | None) -> None:
+    assert payer.name(data) == name

@@ -10,7 +10,7 @@ import zxingcpp
 from PIL import Image
 
 from bot.core.rates import Rate
-from bot.service.model import links, payer
+from bot.service.model import links
 from bot.service.page import view
 from tests.serving import DROP, URL, Shop, opened, token_of
 
@@ -386,16 +386,3 @@ async def test_a_head_of_the_page_is_answered(shop: Shop) -> None:
     made = await shop.create()
     answer = await shop.anyone.head(f"/pay/{made['id']}")
     assert (answer.status_code, answer.content) == (200, b"")
-
-
-@pytest.mark.parametrize(
-    ("data", "name"),
-    [
-        ({}, None),
-        ({"phoneNumber": "+1"}, "+1"),
-        ({"email": "A@b.example", "phoneNumber": "+1"}, "a@b.example"),
-        ({"paymail": "P@b.example", "email": "a@b.example"}, "p@b.example"),
-    ],
-)
-def test_payers_are_told_apart_by_what_they_said(data: dict[Any, str], name: str | None) -> None:
-    assert payer.name(data) == name

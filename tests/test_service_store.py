@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.core.db import open_database
 from bot.core.vault import Vault
 from bot.service.model.request import Status
-from bot.service.store import requests
+from bot.service.store import requests, stages
 from bot.service.usecases import apps
 from tests.serving import NOON
 
@@ -52,6 +52,7 @@ async def test_the_filter_and_the_request_agree_on_its_status(tmp_path: Path) ->
     count = db.run(lambda tx: insert_every_combination(tx, app_id))
     every = await requests.page(db, app_id, NOON, limit=1000)
     assert len(every) == count == 192
+    await stages.update(db, app_id, lambda: NOON)
     for status in Status:
         filtered = await requests.page(db, app_id, NOON, limit=1000, status=status)
         expected = {one.id for one in every if one.status(NOON) is status}

@@ -15,6 +15,7 @@ import pytest
 from bot.core import writer
 from bot.core.db import open_database
 from bot.core.errors import StorageError
+from bot.core.writer import Listener
 from tests.breaking import locked
 from tests.test_writer import Held, fail, orphan, put, there
 
@@ -110,3 +111,53 @@ async def test_who_failed_by_itself_hears_that_though_the_commit_fails_too(db: D
     assert there(db) == []
     with closing(sqlite3.connect(db.path)) as other:
         assert other.execute("SELECT COUNT(*) FROM received_payments").fetchone() == (0,)
+
+
+async def test_a_stop_iteration_is_told_as_a_bug_and_the_others_hear_too(db: Database) -> None:
+    """No future takes it: whoever came behind it in the commit would wait for ever."""
+
+    def stop(_tx: Transaction) -> None:
+        raise StopIteration
+
+    async with asyncio.timeout(SECONDS):
+        found = await Held(db).together(
+            db.transaction(stop), db.transaction(partial(put, name="next"))
+        )
+    assert [type(one) for one in found] == [RuntimeError, str]
+    assert there(db) == ["next"]
+
+
+async def test_one_that_can_not_be_woken_keeps_nobody_from_hearing(db: Database) -> None:
+    def wake(_topics: object) -> None:
+        raise LookupError
+
+    loop = asyncio.get_running_loop()
+    futures: list[asyncio.Future[str]] = [loop.create_future() for _ in range(2)]
+
+    def woken(tx: Transaction) -> str:
+        tx.wake("topic")
+        return "told"
+
+    for future in futures:
+        db._writer.ask(woken, Listener(loop, future, wake))
+    async with asyncio.timeout(SECONDS):
+        assert await asyncio.gather(*futures) == ["told", "told"]
+
+
+def test_what_has_begun_can_not_be_cancelled(db: Database) -> None:
+    """It is stored: who was told that it was cancelled would do it again."""
+    began, gate = threading.Event(), threading.Event()
+
+    def slow(tx: Transaction) -> str:
+        began.set()
+        gate.wait(SECONDS)
+        return put(tx, "slow")
+
+    asked = db._writer.submit(slow)
+    assert began.wait(SECONDS)
+    later = db._writer.submit(partial(put, name="later"))
+    assert (asked.cancel(), later.cancel()) == (False, True)
+    gate.set()
+    assert asked.result(SECONDS) == "slow"
+    db.run(partial(put, name="next"))
+    assert there(db) == ["next", "slow"]

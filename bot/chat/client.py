@@ -105,6 +105,14 @@ class Client:
             async for page in pages:
                 yield _readable(page, answers.request, "requests")
 
+    async def try_out(self) -> None:
+        """Ask for the first of our requests, only to hear whether we are answered.
+
+        Raises PeerError and Refused.
+        """
+        async with aclosing(self.pages()) as pages:
+            await anext(pages, None)
+
     async def payments(self, request_id: str) -> AsyncGenerator[list[Paid], None]:
         """Give a request's payments, newest first, at most `PAGE` at a time.
 

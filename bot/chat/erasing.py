@@ -8,10 +8,8 @@ from bot.core import exact
 from bot.core.erasure import Place, narrowed, redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from bot.core.db import Row, Transaction
-    from bot.core.erasure import Scope
+    from bot.core.erasure import Gone, Scope
 
 NOTHING = "{}"
 
@@ -37,7 +35,7 @@ def told(scope: Scope) -> Place:
     return Place("received_payments", keys, ("body", "received_at"), change, where, given=given)
 
 
-def messages(scope: Scope, listing_id: str | None, gone: Collection[str]) -> Place:
+def messages(scope: Scope, listing_id: str | None, gone: Gone) -> Place:
     """Give what waits or is kept in the outbox and names payers.
 
     An alert that waits goes without what `scope` covers, `listing_id` being that of its request;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.chat.changing import STATES
 from bot.core import audit, money
 
 if TYPE_CHECKING:
@@ -44,8 +45,11 @@ def made(tx: Transaction, listing: Listing, request_id: str, now: int) -> None:
 
 
 def asked(tx: Transaction, listing: Listing, press: str, now: int) -> None:
-    """Note that a seller pressed a button that changes their request; others change nothing."""
-    if press in ASKED:
+    """Note that a seller pressed a button that changes their request.
+
+    Not where it stands so already: old buttons can be pressed for ever.
+    """
+    if press in ASKED and listing.state != STATES[press]:
         subject, details = listing.request_id or listing.id, {"name": listing.wish.name}
         audit.record(tx, audit.seller(listing.seller_id), ASKED[press], subject, now, details)
 

@@ -287,9 +287,10 @@ class Chat:
 
     def _set_aside(self, tx: Transaction, message: Message, why: str) -> None:
         self._bury(tx, message, why)
-        language = choose(None)
-        if message.lane != "0":
-            self._put(tx, int(message.lane), said(Reply(t(language, "update-failed")), language))
+        chat_id = int(message.lane)
+        if chat_id:
+            language = store.language_of(tx, chat_id) or choose(None)  # in private they are one
+            self._put(tx, chat_id, said(Reply(t(language, "update-failed")), language))
 
     def _bury(self, tx: Transaction, message: Message, why: str) -> None:
         """Set an update aside; a press is answered all the same, or its button would spin on."""

@@ -36,7 +36,7 @@ def apps_create(name: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
     """List the applications."""
-    found = shell.in_database(lambda tx, _vault: usecases.every(tx))
+    found = shell.reading(usecases.every)
     rows = [
         {
             "id": app.id,

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SHOWN = 100
 """How many changes are listed unless asked for more."""
 
+MOST = 10_000
+"""How many are listed at most, for all of them are held in memory."""
+
 COLUMNS = ("time", "who", "what", "subject", "details")
 
 
@@ -24,7 +27,7 @@ COLUMNS = ("time", "who", "what", "subject", "details")
 @click.option("--subject", metavar="ID", help="Only changes of this request, seller or the like.")
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST),
     default=SHOWN,
     show_default=True,
     help="How many, the newest first.",
@@ -35,8 +38,8 @@ def audit(subject: str | None, limit: int, as_json: bool) -> None:  # noqa: FBT0
 
     What payers gave stands nowhere in it, nor does a secret. Changes are kept for 400 days.
     """
-    lines, names = shell.in_database(
-        lambda tx, _vault: (
+    lines, names = shell.reading(
+        lambda tx: (
             log.read(tx, limit, subject),
             {log.app(app.id): app.name for app in apps.every(tx)},
         )

@@ -38,7 +38,7 @@ def deliveries() -> None:
 def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # noqa: FBT001 - click passes options by name
     """List deliveries: what was sent where, and what comes next."""
     only = DeliveryState(state) if state else None
-    found = shell.in_database(lambda tx, _vault: usecases.every(tx, limit, only))
+    found = shell.reading(lambda tx: usecases.every(tx, limit, only))
     columns = ("id", "request", "address", "state", "attempts", "next")
     shell.print_table(columns, [_delivery(item) for item in found], as_json=as_json)
 
@@ -47,8 +47,8 @@ def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # no
 @click.argument("delivery_id", metavar="ID")
 def deliveries_show(delivery_id: str) -> None:
     """Show the delivery ID with everything known of it, attempt by attempt."""
-    found, attempts = shell.in_database(
-        lambda tx, _vault: (
+    found, attempts = shell.reading(
+        lambda tx: (
             usecases.show(tx, delivery_id),
             usecases.attempts(tx, delivery_id),
         )

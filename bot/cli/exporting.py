@@ -15,8 +15,8 @@ from bot import config
 from bot.chat import exporting as chat
 from bot.cli.moments import Moment
 from bot.cli.tables import Csv, Lines
-from bot.core import audit
-from bot.core.db import open_database, sqlite_path
+from bot.core import audit, snapshot
+from bot.core.db import open_database
 from bot.core.errors import BotError
 from bot.service.store import exporting as store
 from bot.service.store.exporting import FOREVER, Wanted
@@ -54,13 +54,11 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     the mark by which Excel knows UTF-8, standard output does not.
     """
     settings = config.load()
-    path = Path(sqlite_path(settings.database_url))
-    if not path.is_file():
-        raise BotError(f"DATABASE_URL: there is no database at {path}")
+    snapshot.file_of(settings.database_url)  # a new one would be made
     if what == "requests" and settings.payments_url:
         raise BotError("export requests: they are kept by the server that PAYMENTS_URL names")
     payers = options.pop("payers")
-    wanted = Wanted(**options)
+    wanted = Wanted(now(), **options)
     table = Csv(for_people=output is not None) if form == "csv" else Lines()
     database = open_database(settings.database_url)
     try:

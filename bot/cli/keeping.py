@@ -36,6 +36,8 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
     from bot.wiring import keeping  # noqa: PLC0415 - other commands start without it
 
     made = keeping.backup(config.load(), to, now())
+    if made.trouble:
+        shell.tell(f"The backup is whole; the audit log has no line of it: {made.trouble}")
     key = str(made.key) if made.key else None
     if as_json:
         click.echo(shell.json_line({"file": str(made.path), "key": key, **_told(made.contents)}))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -11,16 +13,17 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from bot import config
+from bot.cli.tables import in_ascii
 from bot.core import harmless
 from bot.core.db import open_database, sqlite_path
 from bot.core.ops import configure_logging
 from bot.wiring.application import open_vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bot.config import Settings
-    from bot.core.db import Transaction
+    from bot.core.db import Database, Transaction
     from bot.core.vault import Vault
 
 T = TypeVar("T")
@@ -36,14 +39,26 @@ def settings() -> Settings:
 def in_database(work: Callable[[Transaction, Vault], T]) -> T:
     """Run `work` in one transaction beside whatever runs; a database not there yet is made."""
     loaded = config.load()
+    with _opened(loaded) as database:
+        vault = open_vault(loaded, database)
+        return database.run(lambda tx: work(tx, vault))
+
+
+def reading(work: Callable[[Transaction], T]) -> T:
+    """Run `work`, which only reads: however long it takes, nobody's payment waits for it."""
+    with _opened(config.load()) as database:
+        return asyncio.run(database.read(work))
+
+
+@contextmanager
+def _opened(loaded: Settings) -> Iterator[Database]:
     path = Path(sqlite_path(loaded.database_url))
     is_new = not path.exists()
     database = open_database(loaded.database_url)
     if is_new:
         tell(f"made a new database at {path}")
     try:
-        vault = open_vault(loaded, database)
-        return database.run(lambda tx: work(tx, vault))
+        yield database
     finally:
         database.close()
 
@@ -73,8 +88,8 @@ def print_table(
 
 
 def json_line(row: Mapping[str, Any]) -> str:
-    """Write JSON in printable ASCII: what strangers gave would else steer the terminal."""
-    return json.dumps(row).replace("\x7f", "\\u007f")
+    """Write JSON in printable ASCII."""
+    return in_ascii(json.dumps(row))
 
 
 def tell(text: str) -> None:

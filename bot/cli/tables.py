@@ -45,12 +45,16 @@ class Csv:
 
 
 class Lines:
-    """One JSON object a line, in printable ASCII: what strangers gave can't steer a terminal."""
+    """One JSON object a line, in printable ASCII."""
 
     def line(self, record: Mapping[str, Any]) -> str:
         """Give a line; amounts are numbers with the digits that they have."""
-        text = exact.dumps(record)
-        return NOT_PLAIN.sub(lambda found: _escaped(found[0]), text) + "\n"
+        return in_ascii(exact.dumps(record)) + "\n"
+
+
+def in_ascii(text: str) -> str:
+    """Give JSON in printable ASCII: what strangers gave would else steer the terminal."""
+    return NOT_PLAIN.sub(lambda found: _escaped(found[0]), text)
 
 
 def _row(cells: Any) -> str:

@@ -94,7 +94,9 @@ class Database:
         return await loop.run_in_executor(self._readers, self._read, work)
 
     async def one(self, sql: str, **params: object) -> Row | None:
-        """Give the row that a key names, or None; what looks through rows is for `query`.
+        """Give the row that a key names or an index finds in a few steps, or None.
+
+        What looks through rows is for `query`.
 
         Read at once, on the event loop: to ask a reader's thread takes ten times as long as the
         row. Only where the file can't be read just now a thread waits for it, and says so.

@@ -6,13 +6,17 @@ what changes is written, some rows in a transaction, so nobody waits for it.
 
 from __future__ import annotations
 
+import html
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bot.core import phones
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 
     from bot.core.db import Database, Row, Transaction
 
@@ -25,15 +29,17 @@ MOST_NARROWED = 20
 PLAIN = re.compile(r"[!#-\[\]-~]+")
 """What JSON writes as it is, and SQL folds as we do."""
 
-PHONE = re.compile(r"\+?[0-9 ()./-]+")
-PHONE_DIGITS = range(7, 16)
-"""What is taken for a phone number, as on the pay page (E.164: fifteen digits at most)."""
+WORD = re.compile(r"[^\s<>]+")
+"""A word of a text, also between the marks of HTML."""
+
+NUMBER = re.compile(r"\+?\(?[0-9][0-9 ()./-]+[0-9]")
+"""What may be a phone number amid a text, with what people write between its digits."""
 
 AROUND = ".,;:!?()[]<>\"'"
 """What stands around a word and is none of it."""
 
 HIDDEN = "…"
-"""What takes the place of a word that is erased."""
+"""What takes the place of what is erased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,31 @@ class Scope:
         if self.before is not None and at >= self.before:
             return False
         return any(not self.people or key(text) in self.people for text in texts(data))
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Values to be found in texts: their keys, and how many words those have that begin with one.
+
+    A look at a text costs its own length, however many the values are.
+    """
+
+    keys: frozenset[str]
+    lengths: Mapping[str, frozenset[int]]
+
+    @classmethod
+    def of(cls, values: Iterable[str]) -> Gone:
+        """Name values as they were given; they are found as HTML writes them too."""
+        keys, lengths = set(), defaultdict(set)
+        for value in values:
+            keys.add(key(value))
+            for form in {value, html.escape(value), html.escape(value, quote=False)}:
+                words = WORD.findall(form)
+                keys.add(key(" ".join(words).strip(AROUND)))
+                if len(words) > 1:
+                    lengths[key(words[0].strip(AROUND))].add(len(words))
+        found = {name: frozenset(numbers) for name, numbers in lengths.items()}
+        return cls(frozenset(keys - {""}), found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +177,8 @@ def key(text: str) -> str:
     Of a phone number the digits count, without 00 or + before them.
     """
     folded = text.strip().casefold()
-    digits = re.sub(r"[^0-9]", "", folded)
-    if PHONE.fullmatch(folded) and len(digits) in PHONE_DIGITS:
-        return digits.removeprefix("00")
-    return folded
+    digits = phones.digits(folded)
+    return folded if digits is None else digits.removeprefix("00")
 
 
 def texts(data: object) -> Iterator[str]:
@@ -164,8 +193,8 @@ def texts(data: object) -> Iterator[str]:
         yield str(data)
 
 
-def redacted(data: Any, gone: Collection[str]) -> Any:
-    """Give what JSON holds without the values whose keys are `gone`, and texts without the words.
+def redacted(data: Any, gone: Gone) -> Any:
+    """Give what JSON holds without the values that are `gone`, and texts without their words.
 
     A field that held nothing else goes with its value.
     """
@@ -174,17 +203,37 @@ def redacted(data: Any, gone: Collection[str]) -> Any:
     if isinstance(data, list):
         return [redacted(value, gone) for value in data if not _is(value, gone)]
     if isinstance(data, str):
-        return HIDDEN if _is(data, gone) else re.sub(r"\S+", lambda m: _word(m[0], gone), data)
+        return HIDDEN if _is(data, gone) else _hushed(data, gone)
     return data
 
 
-def _is(value: object, gone: Collection[str]) -> bool:
-    return isinstance(value, str) and key(value) in gone
+def _is(value: object, gone: Gone) -> bool:
+    return isinstance(value, str) and key(value) in gone.keys
 
 
-def _word(word: str, gone: Collection[str]) -> str:
-    bare = word.strip(AROUND)
-    return word.replace(bare, HIDDEN) if key(bare) in gone else word
+def _hushed(text: str, gone: Gone) -> str:
+    """Give a text without what is gone: values of some words whole, then words, then numbers."""
+    words, parts, done, number = [*WORD.finditer(text)], [], 0, 0
+    while number < len(words):
+        length = _gone_from(words, number, gone)
+        if length:
+            begin, end = words[number].start(), words[number + length - 1].end()
+            found = text[begin:end]
+            parts += [text[done:begin], found.replace(found.strip(AROUND), HIDDEN)]
+            done = end
+        number += length or 1
+    rest = "".join([*parts, text[done:]])
+    return NUMBER.sub(lambda it: HIDDEN if key(it[0]) in gone.keys else it[0], rest)
+
+
+def _gone_from(words: list[re.Match[str]], number: int, gone: Gone) -> int:
+    """Say how many words from one on are a value that is gone, as many as can be."""
+    lengths = gone.lengths.get(key(words[number][0].strip(AROUND)), frozenset())
+    for length in sorted({1, *lengths}, reverse=True):
+        some = [word[0] for word in words[number : number + length]]
+        if len(some) == length and key(" ".join(some).strip(AROUND)) in gone.keys:
+            return length
+    return 0
 
 
 async def _page(db: Database, place: Place, last: Row | None) -> list[Row]:

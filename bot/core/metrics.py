@@ -160,7 +160,7 @@ def _counted(families: Iterable[Family], tally: Tally) -> Iterator[Metric]:
 
 
 class CountRequests:
-    """ASGI middleware that counts answers by method and status."""
+    """ASGI application around another one that counts answers by method and status, bugs too."""
 
     def __init__(self, app: ASGIApp, tally: Tally) -> None:
         self._app = app

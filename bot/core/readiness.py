@@ -31,18 +31,22 @@ OK, DEGRADED, NOT_READY = "ok", "degraded", "not ready"
 class Glance:
     """A check of another server: made once at a time and now and then, however many ask."""
 
-    def __init__(self, check: Check, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, check: Check, clock: Callable[[], float] = time.monotonic, *, well: bool = False
+    ) -> None:
+        """`well` where it is known to be so at first, and nobody has to wait for an answer."""
         self._check = check
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
-        self._found: str | None = "no answer yet"
+        self._found: str | None = None if well else "no answer yet"
+        self._well = well
         self._looked_at = float("-inf")
 
     async def __call__(self) -> str | None:
         """Give what was found last; the first to ask in a while waits for the answer."""
         if self._task is None and self._clock() - self._looked_at >= FRESH_SECONDS:
             self._task = asyncio.create_task(self._look())
-        if self._task is not None:
+        if self._task is not None and not self._well:
             await asyncio.wait({self._task}, timeout=CHECK_SECONDS)
         return self._found
 
@@ -56,7 +60,7 @@ class Glance:
         try:
             self._found = await checked(self._check, LOOK_SECONDS)
         finally:
-            self._looked_at, self._task = self._clock(), None
+            self._looked_at, self._task, self._well = self._clock(), None, False
 
 
 @dataclass(slots=True)
@@ -70,19 +74,19 @@ class Readiness:
     beside: dict[str, Glance] = field(default_factory=dict)
 
     def watch(self, name: str, check: Check) -> None:
-        """Tell of another server, too."""
-        self.beside[name] = Glance(check)
+        """Tell of another server, too; one that is needed at first was just reached then."""
+        self.beside[name] = Glance(check, well=name in self.needed)
 
     async def ask(self) -> tuple[str, dict[str, str]]:
         """Give `OK`, `DEGRADED` or `NOT_READY`, and what each check says; never raises.
 
-        A check that is needed goes before one of the same name that is not.
+        A check that is needed goes before one of the same name that is not: what was never reached
+        is not asked how it is.
         """
         limits = [checked(check, CHECK_SECONDS) for check in self.needed.values()]
-        looks = [glance() for glance in self.beside.values()]
-        found = await asyncio.gather(*looks, *limits)
-        beside = dict(zip(self.beside, found[: len(looks)], strict=True))
-        needed = dict(zip(self.needed, found[len(looks) :], strict=True))
+        needed = dict(zip(self.needed, await asyncio.gather(*limits), strict=True))
+        looks = {name: look() for name, look in self.beside.items() if not needed.get(name)}
+        beside = dict(zip(looks, await asyncio.gather(*looks.values()), strict=True))
         told = {name: needed.get(name) or beside.get(name) or OK for name in {**beside, **needed}}
         if any(needed.values()):
             return NOT_READY, told

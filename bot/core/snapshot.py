@@ -8,21 +8,21 @@ locks on it in this process (sqlite.org/howtocorrupt.html): here files are linke
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from bot.core.db import sqlite_path
 from bot.core.errors import BotError
+from bot.core.soundness import connect, flaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-PATIENCE = 5.0
-"""Seconds to wait for a lock that others hold."""
 
 BESIDE = ("-wal", "-shm", "-journal")
 """Endings of the files that SQLite keeps beside a database."""
@@ -33,8 +33,16 @@ OURS = {"migrations", "outbox", "payment_requests", "payments", "received_paymen
 MAGIC = b"SQLite format 3\0"
 """What every database begins with (sqlite.org/fileformat2.html)."""
 
-MADE_BY_A_START = {"migrations", "kept_secrets", "lanes"}
+MADE_BY_A_START = {"migrations", "kept_secrets", "lanes", "apps", "audit"}
 """Tables that hold something though nobody has used the database yet."""
+
+OTHERS = (
+    "SELECT 1 FROM apps LIMIT 1 OFFSET (SELECT COUNT(*) FROM kept_secrets WHERE name = :embedded)"
+)
+"""Applications beside the bot's own, which a start makes and keeps the secret of."""
+
+RANDOM = r"[a-z0-9_]{8}"
+"""What tempfile puts at the end of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,13 @@ def scratch(target: Path) -> Iterator[Path]:
             Path(name + ending).unlink(missing_ok=True)
 
 
+def leftovers(folder: Path, target: str) -> list[Path]:
+    """Give the files that `scratch` left where it was killed; `target`, a pattern, is for whom."""
+    endings = "|".join(BESIDE)
+    name = re.compile(rf"\.(?:{target})\.{RANDOM}(?:{endings})?")
+    return [one for one in folder.iterdir() if name.fullmatch(one.name) and not one.is_dir()]
+
+
 def copy(source: Path, target: Path, *, live: bool = False) -> None:
     """Copy a database as it is at this moment into the file `target`, and see that it is sound.
 
@@ -82,8 +97,7 @@ def copy(source: Path, target: Path, *, live: bool = False) -> None:
             new.execute("PRAGMA synchronous = OFF")  # `keep` brings it to the disk
             old.backup(new)
     with _told_of(source), closing(sqlite3.connect(target, isolation_level=None)) as new:
-        (found,) = new.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
+        if found := flaw(new):
             raise BotError(f"{source}: is damaged: {found}")
         unite(new)
 
@@ -112,15 +126,21 @@ def sealed(path: Path) -> str | None:
         return str(row[0]) if row else None
 
 
-def holds_data(path: Path) -> bool:
-    """Whether something would be lost with this file: also where it can't be read."""
+def holds_data(path: Path, embedded: str) -> bool:
+    """Whether something would be lost with this file: also where it can't be read.
+
+    `embedded` is the secret that a start keeps of the application that it makes.
+    """
     if Path(f"{path}-wal").exists() and Path(f"{path}-wal").stat().st_size:
         return True
     if not path.exists() or not path.stat().st_size:
         return False
     try:
         with _told_of(path), closing(_reading(path)) as db:
-            used = _tables(db) - MADE_BY_A_START
+            tables = _tables(db)
+            if "apps" in tables and db.execute(OTHERS, {"embedded": embedded}).fetchone():
+                return True
+            used = tables - MADE_BY_A_START
             return any(db.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for name in used)  # noqa: S608 - its own tables' names
     except BotError:
         return True
@@ -158,31 +178,29 @@ def keep(made: Path, target: Path) -> None:
     """
     with _told_of(target):
         _sync(made)
-        try:
-            os.link(made, target)
-        except FileExistsError:
-            raise
-        except OSError:  # no hard links here
-            if target.exists():
-                raise FileExistsError(17, "is there already") from None
-            made.rename(target)
+        _call_aside(made, target)
         _sync(target.parent)
 
 
 def put_in_place(made: Path, target: Path, aside: Path) -> None:
     """Let a file take the place of what is at `target`, which is called `aside` from then on.
 
-    At one stroke, so that a crash leaves the one or the other. A -wal that could not be made part
-    of its file goes before: beside another file it would spoil that one. Raises BotError.
+    At one stroke, so that a crash leaves the one or the other; on a disk without hard links it may
+    leave the old one as `aside` alone. A -wal that could not be made part of its file goes before:
+    beside another file it would spoil that one. Raises BotError, and then nothing has changed.
     """
-    with _told_of(target):
+    with _told_of(target), ExitStack() as undo:
         _sync(made)
-        for ending in BESIDE:
-            if Path(f"{target}{ending}").exists():
-                Path(f"{target}{ending}").rename(f"{aside}{ending}")
         if target.exists():
-            os.link(target, aside)
+            _call_aside(target, aside)
+            undo.callback(_call_back, aside, target)
+        for ending in BESIDE:
+            old, new = Path(f"{target}{ending}"), Path(f"{aside}{ending}")
+            if old.exists():
+                old.rename(new)
+                undo.callback(new.rename, old)
         made.replace(target)
+        undo.pop_all()
         _sync(target.parent)
 
 
@@ -197,6 +215,33 @@ def url_of(path: Path) -> str:
     return f"sqlite:///{quote(str(path))}"
 
 
+def file_of(url: str) -> Path:
+    """Give the file of a DATABASE_URL. Raises BotError where there is none."""
+    path = Path(sqlite_path(url))
+    if not path.is_file():
+        raise BotError(f"DATABASE_URL: there is no database at {path}")
+    return path
+
+
+def _call_aside(path: Path, name: Path) -> None:
+    """Give a file a second name, or this one alone where there are no hard links; none is taken."""
+    try:
+        os.link(path, name)
+    except FileExistsError:
+        raise
+    except OSError:  # no hard links here
+        if name.exists():
+            raise FileExistsError(17, "is there already") from None
+        path.rename(name)
+
+
+def _call_back(name: Path, path: Path) -> None:
+    if path.exists():
+        name.unlink()
+    else:
+        name.rename(path)
+
+
 def _tables(db: sqlite3.Connection) -> set[str]:
     rows = db.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
@@ -207,16 +252,11 @@ def _tables(db: sqlite3.Connection) -> set[str]:
 def _reading(path: Path) -> sqlite3.Connection:
     """Open what is there, to read; beside a file that lies alone nothing is made."""
     is_alone = not any(Path(f"{path}{ending}").exists() for ending in BESIDE)
-    return _open(path, "mode=ro&immutable=1" if is_alone else "mode=ro")
+    return connect(path, "mode=ro&immutable=1" if is_alone else "mode=ro")
 
 
 def _writing(path: Path) -> sqlite3.Connection:
-    return _open(path, "mode=rw")
-
-
-def _open(path: Path, how: str) -> sqlite3.Connection:
-    address = f"file:{quote(str(path))}?{how}"
-    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=PATIENCE)
+    return connect(path, "mode=rw")
 
 
 def _sync(path: Path) -> None:

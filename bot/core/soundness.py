@@ -5,13 +5,20 @@ from __future__ import annotations
 import sqlite3
 import time
 from contextlib import closing
+from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LOOK_SECONDS = 5.0
 """How long a look takes at most; a large file is then looked at in part."""
 
 STEPS = 20_000
 """Instructions of SQLite between two looks at the clock."""
+
+PATIENCE = 5.0
+"""Seconds to wait for a lock that others hold."""
 
 SOUND = "ok"
 
@@ -22,12 +29,23 @@ def damage(path: str, seconds: float = LOOK_SECONDS) -> str | None:
     Raises sqlite3.Error where it can't look.
     """
     until = time.monotonic() + seconds
-    with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
+    with closing(connect(path, "mode=ro")) as connection:
         connection.set_progress_handler(lambda: time.monotonic() > until, STEPS)
         try:
-            ((found,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
+            return flaw(connection)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 return None
             raise
+
+
+def flaw(connection: sqlite3.Connection) -> str | None:
+    """Say what is first found broken in a database, None where all is well."""
+    ((found,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
     return None if found == SOUND else str(found)
+
+
+def connect(path: str | Path, how: str) -> sqlite3.Connection:
+    """Open a file that is there, `how` as sqlite.org/uri.html has it; nothing is begun unasked."""
+    address = f"file:{quote(str(path))}?{how}"
+    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=PATIENCE)

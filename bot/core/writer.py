@@ -121,6 +121,12 @@ class Asked:
     counted: Sequence[tuple[str, ...]] = ()
     told: bool = False
 
+    def begin(self) -> bool:
+        """Whether it is asked for still; a future of `submit` can't be cancelled from then on."""
+        if isinstance(self.future, Future):
+            return self.future.set_running_or_notify_cancel()
+        return not self.future.cancelled()
+
     def tell(self) -> None:
         """Say what came of it, where whoever asked is there to be told."""
         if self.future.done():
@@ -151,7 +157,7 @@ class Writer:
         """Ask for a transaction; its result comes once it is durable.
 
         It is undone by whatever `work` raises, and by StorageError where the machine does not
-        let us. Who cancels the future in time asks for nothing.
+        let us. Who cancels the future before it begins asks for nothing.
         """
         future: Future[T] = Future()
         self._ask(work, None, future)
@@ -182,7 +188,7 @@ class Writer:
 
     def _serve(self) -> None:
         while group := self._next():
-            wanted = [one for one in group if not one.future.cancelled()]
+            wanted = [one for one in group if one.begin()]
             if wanted:
                 self._attend(wanted)
 
@@ -253,7 +259,7 @@ class Writer:
             with told_apart():
                 one.result = one.work(tx)
         except BaseException as error:
-            one.error = error
+            one.error = _raisable(error)
             if not conn.in_transaction:
                 raise
             conn.execute("ROLLBACK TO one")
@@ -291,9 +297,29 @@ def _tell(told: list[Asked]) -> None:
     """Tell those who asked from this event loop, after waking whom they wake."""
     for one in told:
         if one.listener is not None and one.error is None and one.woken:
-            one.listener.wake(one.woken)
+            with _alone():
+                one.listener.wake(one.woken)
     for one in told:
-        one.tell()
+        with _alone():
+            one.tell()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let what fails for one be no reason that the others hear nothing."""
+    try:
+        yield
+    except Exception:
+        log.exception("a transaction not told")
+
+
+def _raisable(error: BaseException) -> BaseException:
+    """Give what a future can raise: not StopIteration, which would end who awaits it (PEP 479)."""
+    if not isinstance(error, StopIteration):
+        return error
+    bug = RuntimeError("a transaction raised StopIteration")
+    bug.__cause__ = error
+    return bug
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -139,7 +139,6 @@ class Application:
         self._app.router.routes.extend(self._ops.router().routes)
         self._app.exception_handlers.setdefault(StorageError, storage_trouble)
         self._app.add_middleware(EndQuietly)
-        self._app.add_middleware(CountRequests, tally=self._db.tally)
         self._chat = self._talk() if chat else None
 
     async def run(self) -> None:
@@ -164,7 +163,9 @@ class Application:
     async def _run(self) -> None:
         refused = partial(count_request, self._db.tally, UNREAD)
         proxies = self._settings.forwarded_allow_ips
-        server = WebServer(self._app, proxies, SERVER_PATIENCE, refused)
+        # Around everything: a bug is answered outside of whatever an application adds to itself.
+        counted = CountRequests(self._app, self._db.tally)
+        server = WebServer(counted, proxies, SERVER_PATIENCE, refused)
         serving = asyncio.create_task(server.serve(sockets=[self._socket]))
         try:
             if self._service is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat import erasing as chat
 from bot.core import audit, erasure, scrubbing
-from bot.core.erasure import Scope
+from bot.core.erasure import Gone, Scope
 from bot.core.errors import BotError
 from bot.service.store import erasing as service
 
@@ -102,15 +102,16 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     values = {*found.values, *(scope.people - keys)}
     keys |= scope.people
     gone = keys - await _living(db, keys)
+    wanted = sorted(one for one in values if erasure.key(one) in gone)
     request_id = scope.request_id
     listing = await db.read(lambda tx: chat.listing_of(tx, request_id or ""))
-    messages = await erasure.erase(db, chat.messages(scope, listing, gone))
+    messages = await erasure.erase(db, chat.messages(scope, listing, Gone.of(wanted)))
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.told}
     subject = request_id or "payers"
     await db.transaction(
         lambda tx: audit.record(tx, audit.operator(), "payers.erased", subject, now, details)
     )
-    return Erased(messages, tuple(sorted(one for one in values if erasure.key(one) in gone)))
+    return Erased(messages, tuple(wanted))
 
 
 def clean(path: Path, gone: Sequence[str]) -> Bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from bot.core import audit, schema, snapshot
 from bot.core.db import open_database, sqlite_path
 from bot.core.errors import BotError, ConfigProblem
 from bot.core.vault import Vault
+from bot.service.usecases.apps import EMBEDDED
 from bot.wiring import resuming
 
 if TYPE_CHECKING:
@@ -27,14 +29,20 @@ KEY = ".key"
 ASIDE = "{}-replaced-{}{}"
 """What a database is called that was replaced: its name, the time, its ending."""
 
+STAMP = r"\d{8}T\d{6}Z"
+
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup as it was made; `key` is the file beside it, None where SECRET_KEY opens it."""
+    """A backup as it was made; `key` is the file beside it, None where SECRET_KEY opens it.
+
+    `trouble` is why the audit log has no line of it.
+    """
 
     path: Path
     key: Path | None
     contents: Contents
+    trouble: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +63,7 @@ def backup(settings: Settings, to: Path, moment: int) -> Backup:
 
     `moment` in epoch ms names it in a folder. Raises BotError, and then leaves nothing there.
     """
-    live = Path(sqlite_path(settings.database_url))
-    if not live.is_file():
-        raise BotError(f"DATABASE_URL: there is no database at {live}")
+    live = snapshot.file_of(settings.database_url)
     target = to / f"{live.stem}-{_stamp(moment)}{live.suffix}" if to.is_dir() else to
     key = target.with_suffix(KEY)
     if key == target:
@@ -69,9 +75,10 @@ def backup(settings: Settings, to: Path, moment: int) -> Backup:
         found = snapshot.contents(made)
         with _beside(_kept_key(settings, live), key) as kept:
             snapshot.keep(made, target)
+    trouble = None
     if found.version == len(schema.MIGRATIONS):  # an older one stays as it is
-        _note_backup(settings, found, target.name, moment)
-    return Backup(target, key if kept else None, found)
+        trouble = _note_backup(settings, found, target.name, moment)
+    return Backup(target, key if kept else None, found, trouble)
 
 
 def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> Restored:
@@ -82,7 +89,7 @@ def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> 
     """
     path = Path(sqlite_path(settings.database_url))
     _see_backup(source, path)
-    has_data = snapshot.holds_data(path)
+    has_data = snapshot.holds_data(path, EMBEDDED)
     if has_data and not replace:
         raise BotError(f"{path}: holds data: restore --replace moves it aside, under another name")
     _make_folder(path.parent)
@@ -149,12 +156,17 @@ def _beside(key: str | None, path: Path) -> Iterator[bool]:
         raise
 
 
-def _note_backup(settings: Settings, found: Contents, name: str, moment: int) -> None:
+def _note_backup(settings: Settings, found: Contents, name: str, moment: int) -> str | None:
+    """Note it in the database; what kept us from it, for the backup is made all the same."""
     details = {"payments": found.payments, "bytes": found.size}
-    _in_file(
-        Path(sqlite_path(settings.database_url)),
-        lambda tx: audit.record(tx, audit.operator(), "backup.made", name, moment, details),
-    )
+    try:
+        _in_file(
+            Path(sqlite_path(settings.database_url)),
+            lambda tx: audit.record(tx, audit.operator(), "backup.made", name, moment, details),
+        )
+    except BotError as error:
+        return str(error)
+    return None
 
 
 def _see_backup(source: Path, path: Path) -> None:
@@ -188,12 +200,15 @@ def _keep_out(stack: ExitStack, path: Path) -> None:
 
 def _tidy(path: Path, made: Path) -> None:
     """Take away what a restore that was killed has left: copies, and second names of the file."""
-    for pattern in (f".{path.stem}.*", f".{ASIDE.format(path.stem, '*', '.*')}"):
-        for left in path.parent.glob(pattern):
-            if not left.name.startswith(made.name):
-                left.unlink()
-    for second in path.parent.glob(ASIDE.format(path.stem, "*", path.suffix)):
-        if path.exists() and second.samefile(path):
+    stem, suffix = re.escape(path.stem), re.escape(path.suffix)
+    second_name, second_key = (ASIDE.format(stem, STAMP, ending) for ending in (suffix, r"\.key"))
+    ours = "|".join([stem + suffix, re.escape(path.with_suffix(KEY).name), second_key])
+    for left in snapshot.leftovers(path.parent, ours):
+        if not left.name.startswith(made.name):
+            left.unlink()
+    for second in [*path.parent.iterdir()]:
+        is_second = re.fullmatch(second_name, second.name)
+        if is_second and path.exists() and second.samefile(path):
             second.with_suffix(KEY).unlink(missing_ok=True)
             second.unlink()
 

@@ -85,7 +85,7 @@ class ServiceSide:
         for queue in (*deliveries.QUEUES.values(), SETTLEMENTS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
         for app in await self._db.read(apps.every):
-            await stages.update(self._db, app.id, moment)
+            await stages.update(self._db, app.id, self._now)
 
     def _mail(self, settings: Settings) -> list[Job]:
         """Give what sends e-mails; who sends none is spared the time and memory of it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,6 +41,10 @@ if TYPE_CHECKING:
     from bot.core.vault import Vault
 
 log = structlog.get_logger()
+
+PRESENT_AFTER = 1.0
+"""Seconds after which commands and descriptions are set: Telegram keeps the former ones, and to
+read every language's texts would hold up the start."""
 
 HELLO_AGAIN = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds between attempts to reach Telegram at the start."""
@@ -119,7 +122,7 @@ class TelegramSide:
 
     def checks(self) -> dict[str, Check]:
         """Give what asks Telegram and, where that is another server, the payment service."""
-        elsewhere = {"payments": self._payments} if self._settings.payments_url else {}
+        elsewhere = {"payments": self._ask_payments} if self._settings.payments_url else {}
         return {"telegram": self._telegram, **elsewhere}
 
     async def _telegram(self) -> str | None:
@@ -127,10 +130,8 @@ class TelegramSide:
             await self._bot.get_me()
         return self._problem
 
-    async def _payments(self) -> str | None:
-        """Ask for the first of our requests, as the reconciler does all the time."""
-        async with aclosing(self._client.pages()) as pages:
-            await anext(pages, None)
+    async def _ask_payments(self) -> str | None:
+        await self._client.try_out()
         return None
 
     async def hello(self) -> None:
@@ -166,10 +167,14 @@ class TelegramSide:
         waits for an answer because of it.
         """
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(profile.present(self._bot))
+            tasks.create_task(self._present())
             tasks.create_task(self._reconciler.run())
             if self._settings.telegram_mode == "polling":
                 await self._poller.run()
+
+    async def _present(self) -> None:
+        await asyncio.sleep(PRESENT_AFTER)
+        await profile.present(self._bot)
 
     async def sweep(self, moment: int) -> None:
         """Drop what is remembered of messages and lanes for longer than it is of use."""

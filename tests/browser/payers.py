@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx
-from playwright.async_api import async_playwright, expect
+from playwright.async_api import ViewportSize, async_playwright, expect
 
 from bot.core.db import open_database
 from bot.core.vault import Vault
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
-SMALL = {"width": 320, "height": 640}
-PHONE = {"width": 390, "height": 780}
-DESK = {"width": 1280, "height": 800}
+SMALL: ViewportSize = {"width": 320, "height": 640}
+PHONE: ViewportSize = {"width": 390, "height": 780}
+DESK: ViewportSize = {"width": 1280, "height": 800}
 SLOW = 15_000.0
 """Milliseconds that anything may take on a busy machine."""
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import expect
 
 from bot.service.page.view import SLOWEST, WATCHED
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tests.serving import Shop
 
 pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),  # one browser serves all
     pytest.mark.browser,
     pytest.mark.skipif(not HAS_BROWSER, reason=f"no browser at {CHROMIUM}: apt install chromium"),
 ]
@@ -38,19 +40,19 @@ PATIENCE = 120_000
 """Milliseconds of the browser's time that pass at once, and that a look may be waited for."""
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
     async with opened(tmp_path) as it:
         yield it
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
     async with browsing() as it:
         yield it
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module")
 async def who(browser: Browser, shop: Shop) -> AsyncIterator[Payer]:
     """A payer whose browser's time stands still until the test moves it."""
     async with payer(browser, shop, timezone_id="Asia/Tokyo") as it:
@@ -216,7 +218,10 @@ async def test_where_nothing_changes_a_page_asks_ever_less(shop: Shop, who: Paye
     assert gaps[-1] >= SLOWEST
 
 
-async def test_trouble_is_waited_out_as_long_as_the_service_asks(shop: Shop, who: Payer) -> None:
+@pytest.mark.parametrize("aside", [False, True], ids=["in front", "put aside meanwhile"])
+async def test_trouble_is_waited_out_as_long_as_the_service_asks(
+    shop: Shop, who: Payer, *, aside: bool
+) -> None:
     made = await shop.create(**DROP)
     page = await who.look(f"/pay/{made['id']}")
     answer = {"status": 429, "headers": {"Retry-After": "40"}, "body": "later"}
@@ -224,6 +229,9 @@ async def test_trouble_is_waited_out_as_long_as_the_service_asks(shop: Shop, who
     await looked(shop, page)
     await page.unroute("**/live")
     await shop.pay(made["id"])
+    if aside:
+        await hide(page, hidden=True)
+        await hide(page, hidden=False)
     assert 40_000 <= await looked(shop, page) <= 48_500
     await expect(page.get_by_text("2 of 3 left")).to_be_visible()
 

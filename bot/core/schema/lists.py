@@ -21,9 +21,17 @@ def fold_names(tx: Tables) -> None:
             tx.execute(
                 "UPDATE listings SET folded_name = :name WHERE id = :id",
                 id=row["id"],
-                name=str(json.loads(row["wish"]).get("name", "")).casefold(),
+                name=_name(row["wish"]).casefold(),
             )
         last = rows[-1]["id"]
+
+
+def _name(wish: str) -> str:
+    """Give the name in it; none in one that can't be read, which is no reason never to start."""
+    try:
+        return str(json.loads(wish)["name"])
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return ""
 
 
 LISTS = (

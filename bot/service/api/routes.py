@@ -18,6 +18,7 @@ from bot.service.deps import Service
 from bot.service.model.request import Payment, PaymentRequest, Status
 from bot.service.store import payments as payment_store
 from bot.service.store import requests as request_store
+from bot.service.store import stages
 from bot.service.store.requests import Place
 from bot.service.usecases import requests
 from bot.service.usecases.requests import Caller
@@ -78,8 +79,9 @@ async def list_(
 ) -> Response:
     """Give the application's requests, newest first."""
     after = paging.read_cursor(cursor)
-    read = partial(request_store.page, service.db, caller.app_id, caller.now, status=status)
-    write = partial(writing.item, service.public_url, now=caller.now)
+    now = await stages.update(service.db, caller.app_id, service.now) if status else caller.now
+    read = partial(request_store.page, service.db, caller.app_id, now, status=status)
+    write = partial(writing.item, service.public_url, now=now)
     if limit is None:
         first = await read(limit=MAX_PAGE, after=after)  # before the answer begins: it may fail
         chunks = _everything(first, read, write)

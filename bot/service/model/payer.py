@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from bot.core import phones
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bot.service.model.request import PayerField
 
 MAX_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
-PHONE_DIGITS = range(7, 16)  # E.164: fifteen at most
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _ADDRESS = re.compile(
     rf"[a-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})+", re.IGNORECASE
 )
-_PHONE = re.compile(r"\+?[0-9 ()./-]+")
 
 
 def check(
@@ -52,7 +52,5 @@ def _address(text: str) -> str | None:
 
 
 def _phone(text: str) -> str | None:
-    digits = re.sub(r"[^0-9]", "", text)
-    if not _PHONE.fullmatch(text) or len(digits) not in PHONE_DIGITS:
-        return None
-    return "+" * text.startswith("+") + digits
+    digits = phones.digits(text)
+    return None if digits is None else "+" * text.startswith("+") + digits

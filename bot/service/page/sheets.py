@@ -51,7 +51,7 @@ def write(service: Service, who: Reader, found: PaymentRequest, now: int, form: 
     quote, unpriced = live.quoted(service, found)
     state = form.refused or found.hindrance(now) or unpriced
     values = view.pay(who, found, now, replace(form, refused=state))
-    return _written(service, who, found, quote, values)
+    return _written(service, who, found, quote, values | {"token": secrets.token_hex(16)})
 
 
 def _written(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -84,9 +83,6 @@ class Form:
     refused: str | None = None
 
 
-EMPTY = Form({})
-
-
 def reader(accept_language: str) -> Reader:
     """Give the reader of an Accept-Language header (RFC 9110 section 12.5.4)."""
     parts = accept_language[:MAX_HEADER].lower().replace(" ", "").split(",")
@@ -97,7 +93,7 @@ def reader(accept_language: str) -> Reader:
     return Reader(texts.choose(next(known, None)), tags[0] if tags else texts.DEFAULT)
 
 
-def pay(who: Reader, request: PaymentRequest, now: int, form: Form = EMPTY) -> dict[str, Any]:
+def pay(who: Reader, request: PaymentRequest, now: int, form: Form) -> dict[str, Any]:
     """Give what the pay page shows of a request, in the state that `form` is refused for."""
     terms = request.terms
     amount = money_text(terms.amount, terms.currency, who.tag)
@@ -115,7 +111,6 @@ def pay(who: Reader, request: PaymentRequest, now: int, form: Form = EMPTY) -> d
         "fields": [_field(name, form) for name in terms.requested_user_data],
         "problem": _problem(who, form),
         "wrong": form.wrong,
-        "token": secrets.token_hex(16),
         "manner": form.typed.get("manner"),
     }
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from bot.core import exact
-from bot.core.erasure import Place, key, narrowed, redacted, texts
+from bot.core.erasure import Gone, Place, narrowed, redacted, texts
 
 if TYPE_CHECKING:
     from bot.core.db import Row, Transaction
@@ -62,7 +62,7 @@ def data_of(tx: Transaction, payment_id: str) -> dict[str, str] | None:
 
 def _deliveries(tx: Transaction, row: Row) -> None:
     """Let what is owed of a payment go without its payer; what endpoints answered goes whole."""
-    gone = {key(text) for text in texts(json.loads(row["user_data"]))}
+    gone = Gone.of(texts(json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
         body = {**exact.loads(owed["body"]), "userData": {}}
         tx.execute(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.service.store import requests as request_store
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -19,9 +21,9 @@ PAYMENTS = """
       AND p.completed_at >= :since AND p.completed_at < :until {narrowed}
     ORDER BY p.request_id, p.completed_at, p.id LIMIT :page
 """
-REQUESTS = """
-    SELECT * FROM payment_requests r
-    WHERE r.id > :id AND r.created_at >= :since AND r.created_at < :until {narrowed}
+REQUESTS = f"""
+    {request_store.EVERY} r.id > :id
+      AND r.created_at >= :since AND r.created_at < :until {{narrowed}}
     ORDER BY r.id LIMIT :page
 """
 FOREVER = 2**63 - 1
@@ -29,8 +31,12 @@ FOREVER = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is exported: from `since` until before `until` (epoch ms), of one request or of all."""
+    """What is exported: from `since` until before `until` (epoch ms), of one request or of all.
 
+    `now` (epoch ms) is when it is asked: reservations that have lapsed by then count no more.
+    """
+
+    now: int
     since: int = 0
     until: int = FOREVER
     request_id: str | None = None
@@ -47,12 +53,15 @@ async def payments(db: Database, wanted: Wanted) -> AsyncIterator[Row]:
 
 
 async def requests(db: Database, wanted: Wanted) -> AsyncIterator[Row]:
-    """Give requests that were made in that time, deleted ones too, by id."""
-    place: dict[str, object] = {"id": ""}
+    """Give requests that were made in that time, deleted ones too, by id.
+
+    `request` of each row is what the model makes of it.
+    """
+    place: dict[str, object] = {"id": "", "now": wanted.now}
     while rows := await _page(db, REQUESTS, "r.id", wanted, place):
         for row in rows:
-            yield row
-        place = {"id": rows[-1]["id"]}
+            yield row | {"request": request_store.read_row(row)}
+        place["id"] = rows[-1]["id"]
 
 
 async def _page(

@@ -145,10 +145,9 @@ async def page(
 ) -> list[PaymentRequest]:
     """Give the application's requests, newest first, beginning after a place.
 
-    Those of a `status` are told once all that changed since somebody asked is written down.
+    Those of a `status` are the ones written down so, which is for `stages.update` to see to
+    before; one that has changed since then is left out.
     """
-    if status:
-        await stages.update(db, app_id, now)
     place = {"at": after.at, "after_id": after.id} if after else {}
     wanted = {"app_id": app_id, "now": now, "limit": limit, "status": status}
     rows = await db.query(page_sql(after, status), **wanted, **place)

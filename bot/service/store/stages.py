@@ -7,12 +7,13 @@ after that the page is read from an index, however many requests there are.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.service.model.request import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.core.db import Database, Transaction
 
 # The same as `PaymentRequest.status`, which a test holds it to.
@@ -29,8 +30,9 @@ IN_STATUS = f"r.stage = :status AND {STATUS} = :status"
 
 # Where a stage is no more the state: one line for each way in which that comes about, an edit
 # and a clock that was set back among them. What is gone stays so.
+SPENT = "r.remaining_units = 0 AND r.reserved_units = 0 AND r.stage NOT IN ('soldOut', 'completed')"
 _OUTDATED = (
-    "r.remaining_units = 0 AND r.reserved_units = 0 AND r.stage NOT IN ('soldOut', 'completed')",
+    SPENT,
     "r.stage IN ('active', 'scheduled') AND r.expires_at IS NOT NULL AND r.expires_at <= :now",
     "r.stage = 'expired' AND r.expires_at > :now",
     "r.stage = 'expired' AND r.expires_at IS NULL",
@@ -43,6 +45,7 @@ OUTDATED = " UNION ALL ".join(
     for condition in _OUTDATED
 )
 FIRST = f"SELECT id FROM ({OUTDATED}) AS outdated LIMIT 1"  # noqa: S608 - as above
+COUNTS = OUTDATED.replace("r.id FROM", "COUNT(*) AS n FROM")
 UPDATE = (
     f"UPDATE payment_requests AS r SET stage = {STATUS}"  # noqa: S608 - as above
     f" WHERE r.id IN (SELECT id FROM ({OUTDATED}) AS outdated LIMIT :many)"
@@ -51,14 +54,21 @@ MANY = 100
 """Requests whose stages are written in one transaction: payers wait for it."""
 
 
-async def update(db: Database, app_id: str, now: int) -> None:
-    """Write down the states of the application's requests as they are at `now` (epoch ms).
+async def update(db: Database, app_id: str, clock: Callable[[], int]) -> int:
+    """Write down the states of the application's requests; the moment (epoch ms) to read them at.
 
     It writes nothing where they stand there already, as they mostly do.
+
+    Whoever else does the same may have read another time, and undo it: so each transaction asks
+    the clock in its turn, and there are no more of them than there was work for at the beginning.
     """
+    now = clock()
     if await db.one(FIRST, app_id=app_id, now=now):
-        while await db.transaction(partial(update_some, app_id=app_id, now=now)):
-            pass
+        counts = await db.query(COUNTS, app_id=app_id, now=now)
+        for _ in range(0, sum(row["n"] for row in counts), MANY):
+            if not await db.transaction(lambda tx: update_some(tx, app_id, clock())):
+                break
+    return clock()
 
 
 def update_some(tx: Transaction, app_id: str, now: int) -> int:

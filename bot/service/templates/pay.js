@@ -67,6 +67,7 @@
   const shown = new Map();
   let quiet = -1; // looks in a row that brought nothing new; the page itself brings nothing either
   let failures = 0;
+  let held = 0; // by performance.now(): until then nothing is asked, also by a tab that is seen again
   let asking = false;
   let looking;
 
@@ -128,12 +129,20 @@
 
   async function look() {
     if (asking || document.hidden || !live.dataset.from) return;
+    const rest = held - performance.now();
+    if (rest > 0) {
+      clearTimeout(looking);
+      looking = setTimeout(look, rest);
+      return;
+    }
     asking = true;
     try {
       plan(await ask());
     } catch (error) {
       failures += 1;
-      plan(Math.max(error.wait || 0, Math.min(pace() * 2 ** failures, LONGEST)));
+      const wait = Math.max(error.wait || 0, Math.min(pace() * 2 ** failures, LONGEST));
+      held = performance.now() + wait;
+      plan(wait);
     } finally {
       asking = false;
     }

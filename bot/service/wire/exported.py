@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bot.core import money
+from bot.service.wire import writing
 from bot.service.wire.fields import iso
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 PAYER = ("paymail", "email", "phoneNumber")
 """What payers said about themselves."""
+
+UNITS = ("totalUnits", "remainingUnits", "reservedUnits")
+"""Empty for a request without."""
 
 
 def payment(row: Row, *, payers: bool) -> dict[str, Any]:
@@ -40,7 +44,10 @@ def payment(row: Row, *, payers: bool) -> dict[str, Any]:
 
 
 def request(row: Row) -> dict[str, Any]:
-    """Give a request with what it brought in: all the money that came, oversold or not."""
+    """Give a request with what it brought in: all the money that came, oversold or not.
+
+    Its units are those that the interface tells of it.
+    """
     currency = row["denomination_currency"] or row["instrument_currency"]
     count = row["paid_count"] + row["oversold_count"]
     return {
@@ -50,8 +57,7 @@ def request(row: Row) -> dict[str, Any]:
         "expirationType": row["expiration_type"],
         "amount": money.from_minor(row["amount"], currency),
         "currencyCode": currency,
-        "totalUnits": row["total_units"],
-        "remainingUnits": row["remaining_units"],
+        **(dict.fromkeys(UNITS) | writing.units(row["request"])),
         "payments": count,
         "oversold": row["oversold_count"],
         "volume": money.from_minor(count * row["amount"], currency),

@@ -57,24 +57,8 @@ def item(public_url: str, it: PaymentRequest, now: int) -> Json:
 
 def public(public_url: str, it: PaymentRequest, now: int) -> Json:
     """Answer for anybody: a PublicAnswer."""
-    terms = it.terms
-    return given(
-        id=it.id,
-        paymentRequestUrl=pay_url(public_url, it.id),
-        paymentRequestQrCodeUrl=qr_url(public_url, it.id),
-        isEnabled=it.is_enabled(now),
-        status=it.status(now),
-        product=_product(terms.product),
-        paymentAmount=_payment_amount(terms),
-        priceBeforeDiscount=_price(terms),
-        requestedUserData=terms.requested_user_data,
-        redirectUrl=terms.redirect_url,
-        expirationType=terms.kind,
-        **_units(it),
-        paymentsCount=it.payments_count,
-        enabledAt=_enabled_at(it),
-        expiresAt=None if it.expires_at is None else iso(it.expires_at),
-    )
+    end = None if it.expires_at is None else iso(it.expires_at)
+    return _shown(public_url, it, now) | given(expiresAt=end)
 
 
 def payment(it: Payment) -> Json:
@@ -143,8 +127,22 @@ def given(**values: Any) -> Json:
 
 
 def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | None) -> Json:
+    """Give what the application sees beside what everybody does."""
     terms = it.terms
     parameters = terms.webhook.custom_parameters if terms.webhook else None
+    return _shown(public_url, it, now) | given(
+        currencyCode=terms.instrument,
+        receivers=_receivers(terms.receivers, terms.currency),
+        notifications=given(webhook=_webhook(terms.webhook), email=terms.email),
+        customParameters=_parameters(parameters),
+        createdAt=iso(it.created_at),
+        expiresAt=end,
+    )
+
+
+def _shown(public_url: str, it: PaymentRequest, now: int) -> Json:
+    """Give what everybody with the link may see."""
+    terms = it.terms
     return given(
         id=it.id,
         paymentRequestUrl=pay_url(public_url, it.id),
@@ -152,20 +150,14 @@ def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | Non
         isEnabled=it.is_enabled(now),
         status=it.status(now),
         product=_product(terms.product),
-        currencyCode=terms.instrument,
         paymentAmount=_payment_amount(terms),
         priceBeforeDiscount=_price(terms),
-        receivers=_receivers(terms.receivers, terms.currency),
-        notifications=given(webhook=_webhook(terms.webhook), email=terms.email),
-        customParameters=_parameters(parameters),
         requestedUserData=terms.requested_user_data,
         redirectUrl=terms.redirect_url,
         expirationType=terms.kind,
-        **_units(it),
+        **units(it),
         paymentsCount=it.payments_count,
         enabledAt=_enabled_at(it),
-        createdAt=iso(it.created_at),
-        expiresAt=end,
     )
 
 
@@ -215,7 +207,8 @@ def _parameters(text: str | None) -> Json:
     return exact_json.loads(text) if text else {}
 
 
-def _units(it: PaymentRequest) -> Json:
+def units(it: PaymentRequest) -> Json:
+    """Give the units of a request that counts them for payers, else nothing."""
     if it.terms.kind is not Kind.LIMIT or it.units is None:
         return {}
     reserved = it.units.reserved or None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from bot.chat.client import Client
@@ -37,15 +36,14 @@ REMEDIES: dict[type[BotError], str] = {
 
 
 async def payments(settings: Settings) -> list[Finding]:
-    """Ask the payment service for the first requests of ours."""
+    """Ask the payment service for something of ours."""
     if settings.payments_url is None or settings.app_secret is None:
         return []
     client = Client(
         settings.payments_url, settings.app_id or "", settings.app_secret.get_secret_value()
     )
     try:
-        async with aclosing(client.pages()) as pages:
-            await anext(pages, None)
+        await client.try_out()
     except (PeerError, Refused) as error:
         remedies = (words for kind, words in REMEDIES.items() if isinstance(error, kind))
         text = "; ".join([f"{settings.payments_url}: {error}", *list(remedies)[:1]])

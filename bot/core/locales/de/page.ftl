@@ -3,6 +3,7 @@
 
 page-title = { $name } – { $amount }
 page-title-state = { $title }: { $name }
+page-title-wrong = Bitte prüfen: { $name }
 page-site = Zahlungslink
 page-locale = de_DE
 page-card = Preis und QR-Code für { $name }

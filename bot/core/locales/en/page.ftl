@@ -2,6 +2,7 @@
 
 page-title = { $name } – { $amount }
 page-title-state = { $title }: { $name }
+page-title-wrong = Please check: { $name }
 page-site = Payment request
 page-locale = en_US
 page-card = Price and QR code of { $name }
