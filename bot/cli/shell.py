@@ -46,7 +46,9 @@ def in_database(work: Callable[[Transaction, Vault], T]) -> T:
 
 def reading(work: Callable[[Transaction], T]) -> T:
     """Run `work`, which only reads: however long it takes, nobody's payment waits for it."""
-    with _opened(config.load()) as database:
+    loaded = config.load()
+    with _opened(loaded) as database:
+        open_vault(loaded, database)  # who has another key than the database's is told so
         return asyncio.run(database.read(work))
 
 

@@ -40,6 +40,12 @@ def t(language: str, key: str, **values: object) -> str:
     return str(text)
 
 
+def load() -> None:
+    """Read every language with its plurals: later there may be no file handle left for that."""
+    for language in languages():
+        _bundle(language)
+
+
 @cache
 def _bundle(language: str) -> FluentBundle:
     bundle, parser = FluentBundle([language], use_isolating=False), FluentParser(with_spans=False)

@@ -25,7 +25,7 @@ from bot.chat.sender import Sender
 from bot.chat.transport import Transport
 from bot.chat.updates import KINDS, WEBHOOK_PATH, Intake, Poller, receive_updates
 from bot.chat.usecases import Chat
-from bot.core import lanes, outbox, outgoing, vault
+from bot.core import lanes, outbox, outgoing, texts, vault
 from bot.core.errors import ConfigError
 from bot.core.worker import Job
 
@@ -41,10 +41,6 @@ if TYPE_CHECKING:
     from bot.core.vault import Vault
 
 log = structlog.get_logger()
-
-PRESENT_AFTER = 1.0
-"""Seconds after which commands and descriptions are set: Telegram keeps the former ones, and to
-read every language's texts would hold up the start."""
 
 HELLO_AGAIN = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds between attempts to reach Telegram at the start."""
@@ -173,7 +169,8 @@ class TelegramSide:
                 await self._poller.run()
 
     async def _present(self) -> None:
-        await asyncio.sleep(PRESENT_AFTER)
+        """Set the profile; texts are read in a thread, or nobody would be served meanwhile."""
+        await asyncio.to_thread(texts.load)
         await profile.present(self._bot)
 
     async def sweep(self, moment: int) -> None:
