@@ -161,6 +161,10 @@ def test_run_again_it_finds_nothing_and_says_so(path: Path) -> None:
             ["anna"],
             "anna: is no e-mail address, paymail or phone number, and no payment has this id",
         ),
+        (["5"], "5: is no e-mail address, paymail or phone number"),
+        (["@"], "@: is no e-mail address, paymail or phone number"),
+        (["--request", ""], "--request: there is no payment request of this id"),
+        (["--request", "anna@x.example"], "--request: there is no payment request of this id"),
         (["--before", "soon"], "'soon' is no time: write 2026-01-31"),
     ],
 )

@@ -256,7 +256,9 @@ async def test_without_a_token_metrics_answer_loopback_only(
     assert ("outbox_messages" in answer.text) == (status == 200)
 
 
-@pytest.mark.parametrize("name", ops.FORWARDING)
+@pytest.mark.parametrize(
+    "name", [*ops.FORWARDING, "x-forwarded", "x-forwarded-port", "x-original-forwarded-for"]
+)
 async def test_without_a_token_metrics_answer_nobody_who_comes_through_a_proxy(
     desk: Ops, name: str
 ) -> None:
@@ -276,6 +278,7 @@ async def test_without_a_token_metrics_answer_nobody_who_comes_through_a_proxy(
         ("pay.example.org", 401),
         ("127.0.0.1.example.org", 401),
         ("[", 401),
+        ("evil.example@127.0.0.1", 401),
         ("", 401),
     ],
 )

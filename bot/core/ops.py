@@ -46,10 +46,11 @@ DEPLOYMENT = "X-Deployment"
 """The header of /livez by which the doctor knows that an address leads here and nowhere else."""
 
 FORWARDING = (
-    *("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"),
-    *("x-real-ip", "cf-connecting-ip", "true-client-ip"),
+    *("forwarded", "via", "x-real-ip", "x-client-ip"),
+    *("cf-connecting-ip", "cf-ray", "true-client-ip"),
 )
-"""Headers of which each says that somebody else has sent the request on."""
+FORWARDED = ("x-forwarded", "x-original-forwarded")
+"""Headers, and what others begin with, that say that somebody else has sent the request on."""
 
 QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio")
 """Loggers that print addresses with the token in them, or every call.
@@ -169,7 +170,7 @@ class Ops:
         if self.metrics_token is not None:
             told = request.headers.get("Authorization", "")
             return hmac.compare_digest(told.encode(), f"Bearer {self.metrics_token}".encode())
-        if any(name in request.headers for name in FORWARDING):
+        if any(name in FORWARDING or name.startswith(FORWARDED) for name in request.headers):
             return False
         peer = request.client.host if request.client else ""
         return _is_near(peer) and _is_near(_asked_for(request))
@@ -187,7 +188,10 @@ class Ops:
 
 
 def _asked_for(request: Request) -> str:
-    """Give the host that a request names."""
+    """Give the host that a request names; none for one that is no plain host."""
+    told = request.headers.get("host", "")
+    if not told or "@" in told:
+        return ""
     try:
         return request.url.hostname or ""
     except ValueError:  # no address at all

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat import erasing as chat
-from bot.core import audit, erasure, scrubbing
+from bot.core import audit, erasure, phones, scrubbing
 from bot.core.erasure import Gone, Scope
 from bot.core.errors import BotError
 from bot.service.store import erasing as service
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     from bot.core.db import Database, Row, Transaction
     from bot.core.erasure import Place
+
+ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
+"""What may be an e-mail address or a paymail: what is shorter would be found in anything."""
 
 MOST_TRACED = 64
 """Values that are looked for in the bytes: each costs a tenth of a second for 200 MB."""
@@ -70,6 +74,8 @@ def scope_of(
     """
     if not who and before is None and request_id is None:
         raise BotError("say whose data: WHO, --before or --request; see erase --help")
+    if request_id is not None and not _is_known(tx, request_id):
+        raise BotError("--request: there is no payment request of this id")
     people = frozenset(name for word in who for name in _people(tx, word))
     return Scope(people, before, request_id)
 
@@ -131,6 +137,10 @@ def _places(scope: Scope) -> tuple[Place, ...]:
     return service.payments(scope), service.checkouts(scope), chat.told(scope)
 
 
+def _is_known(tx: Transaction, request_id: str) -> bool:
+    return service.is_request(tx, request_id) or chat.listing_of(tx, request_id) is not None
+
+
 def _people(tx: Transaction, word: str) -> Iterable[str]:
     data = service.data_of(tx, word)
     if data is None:
@@ -138,7 +148,7 @@ def _people(tx: Transaction, word: str) -> Iterable[str]:
     if data is not None:
         return map(erasure.key, erasure.texts(data))
     name = erasure.key(word)
-    if "@" not in name and not name.isdecimal():
+    if phones.digits(word.strip()) is None and not ADDRESS.fullmatch(name):
         raise BotError(
             f"{word}: is no e-mail address, paymail or phone number, and no payment has this id"
         )

@@ -54,6 +54,12 @@ def checkouts(scope: Scope) -> Place:
     return Place("checkouts", ("id",), columns, change, f"{HOLDS} AND {named}", given=given)
 
 
+def is_request(tx: Transaction, request_id: str) -> bool:
+    """Whether there is or was a request of this id."""
+    row = tx.one("SELECT id FROM payment_requests WHERE id = :id", id=request_id)
+    return row is not None
+
+
 def data_of(tx: Transaction, payment_id: str) -> dict[str, str] | None:
     """Give what the payer of a payment said; None where there is no such payment."""
     row = tx.one("SELECT user_data FROM payments WHERE id = :id", id=payment_id)
