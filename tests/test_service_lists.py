@@ -191,6 +191,8 @@ async def test_two_whose_clocks_differ_both_come_to_an_end(
     async with asyncio.timeout(20):
         for _ in range(20):
             await asyncio.gather(*(stages.update(shop.db, app_id, clock) for clock in clocks))
+    assert await stages.update(shop.db, app_id, clocks[0]) == NOON + 1000
+    assert {row["stage"] for row in await shop.rows("payment_requests")} == {"expired"}
 
 
 async def test_a_request_that_ends_during_the_call_is_told_as_it_is_listed(tmp_path: Path) -> None:
