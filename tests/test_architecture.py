@@ -83,6 +83,7 @@ ROOMS = {
     "chat.answers": Room("core.errors core.money"),
     "chat.store": Room("chat.conversation chat.answers core"),
     "chat.sales": Room("chat.answers chat.store", pure=True),
+    "chat.standing": Room("chat.answers chat.cards chat.store core", pure=True),
     "chat.usecases": Room(SLICE, "structlog"),
     "chat.calls": Room(SLICE, "structlog"),
     "chat.creating": Room(SLICE, "structlog"),

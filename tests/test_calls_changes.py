@@ -11,7 +11,7 @@ from bot.chat import client as client_module
 from bot.chat import store
 from bot.chat.cards import card
 from bot.chat.client import Client
-from bot.chat.usecases import card_of
+from bot.chat.standing import card_of
 from bot.core.texts import t
 from tests.asking import PLACE, Calling, Cloud, said
 from tests.handcash import BROKEN, FAILING, HTML, LOST, SILENT, SLOW, Trouble, busy

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat import store
-from bot.chat.usecases import card_of, status_of
+from bot.chat.standing import card_of, status_of
 from bot.core import lanes
 from tests.relaying import COFFEE, PAINTING, STICKERS, answer
 

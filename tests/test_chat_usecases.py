@@ -9,7 +9,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat import store
-from bot.chat.usecases import PAGE, TRIES
+from bot.chat.usecases.chat import TRIES
+from bot.chat.usecases.commands import PAGE
 from bot.core import exact, outbox
 from bot.core.texts import t
 from bot.core.worker import STUMBLE

@@ -15,9 +15,9 @@ from PIL import Image
 from starlette.routing import BaseRoute, Match
 
 from bot import config
-from bot.chat import usecases
+from bot.chat.conversation import KINDS
 from bot.chat.conversation.answers import COMMANDS
-from bot.chat.usecases import KINDS
+from bot.chat.usecases import commands as usecases
 from bot.cli import main
 from bot.core.ops import Ops
 from bot.sandbox.server import routes as sandbox_routes
@@ -157,7 +157,7 @@ def test_every_chat_command_listed_is_handled_and_the_other_way_round() -> None:
     tree = ast.parse(Path(usecases.__file__).read_text("utf-8"))
     handled = {
         case.pattern.value.value
-        for case in ast.walk(_method(tree, "_page"))
+        for case in ast.walk(_method(tree, "show_page"))
         if isinstance(case, ast.match_case)
         and isinstance(case.pattern, ast.MatchValue)
         and isinstance(case.pattern.value, ast.Constant)

@@ -11,9 +11,8 @@ from telegram.constants import CallbackQueryLimit
 
 from bot.chat import conversation
 from bot.chat.cards import Card, card, list_page
-from bot.chat.conversation import Seller, one_line
+from bot.chat.conversation import KINDS, Seller, one_line
 from bot.chat.conversation.answers import COMMANDS
-from bot.chat.conversation.draft import KINDS
 from bot.chat.replies import units
 from bot.core.texts import DEFAULT, languages, t
 from tests.saying import check, labels, parsed

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
+from bot.chat.conversation import KINDS
 from bot.chat.conversation.answers import COMMANDS
-from bot.chat.conversation.draft import KINDS, STEPS
+from bot.chat.conversation.draft import STEPS
 from bot.core import errors
 from bot.core.texts import DEFAULT
 from bot.service.model.checkout import CheckoutState

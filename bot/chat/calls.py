@@ -28,7 +28,7 @@ from bot.chat.creating import (
 from bot.chat.handlers import changed, said
 from bot.chat.queues import AGAIN
 from bot.chat.replies import Reply, escaped
-from bot.chat.usecases import card_of
+from bot.chat.standing import card_of
 from bot.core import lanes, outbox
 from bot.core.errors import (
     BadAnswer,

@@ -15,7 +15,7 @@ from bot.chat.conversation.answers import (
     short_description,
     start_reply,
 )
-from bot.chat.conversation.draft import Draft, Input, Outcome, Pressed, Said, Seller, Wish
+from bot.chat.conversation.draft import Draft, Input, Outcome, Pressed, Said, Seller
 from bot.chat.conversation.forms import (
     advance,
     cancel,
@@ -26,14 +26,18 @@ from bot.chat.conversation.forms import (
 )
 from bot.chat.conversation.oneline import one_line
 from bot.chat.conversation.prompts import resume_prompt
+from bot.chat.conversation.wish import ASKS, KINDS, Share, Wish
 
 __all__ = [
+    "ASKS",
+    "KINDS",
     "Draft",
     "Input",
     "Outcome",
     "Pressed",
     "Said",
     "Seller",
+    "Share",
     "Wish",
     "advance",
     "cancel",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.chat.conversation.answers import menu
-from bot.chat.conversation.draft import STEPS, Draft, Outcome, Seller, Wish
+from bot.chat.conversation.draft import STEPS, Draft, Outcome, Seller
 from bot.chat.conversation.prompts import path, prompt, resume_prompt
+from bot.chat.conversation.wish import Wish
 from bot.chat.replies import Reply, escaped
 from bot.core.money import to_minor
 from bot.core.texts import t

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bot.chat.conversation.answers import menu
-from bot.chat.conversation.draft import Draft, Input, Outcome, Pressed, Seller, Wish
+from bot.chat.conversation.draft import Draft, Input, Outcome, Pressed, Seller
 from bot.chat.conversation.flow import at_step, go_on, unfinished
 from bot.chat.conversation.inputs import cancel_form, take_press, take_text
 from bot.chat.conversation.prompts import prompt, resume_prompt
 from bot.chat.replies import Reply, escaped
 from bot.core.money import from_minor
 from bot.core.texts import t
+
+if TYPE_CHECKING:
+    from bot.chat.conversation.wish import Wish
 
 _REFUSAL = 500  # UTF-16 units of another server's words
 _FIELD_STEPS = tuple(

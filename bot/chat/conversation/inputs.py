@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.chat.conversation.answers import menu
-from bot.chat.conversation.draft import KINDS, STEPS, Draft, Outcome, Seller
+from bot.chat.conversation.draft import STEPS, Draft, Outcome, Seller
 from bot.chat.conversation.flow import (
     at_step,
     finish,
@@ -31,6 +31,7 @@ from bot.chat.conversation.reading import (
     read_price,
     read_units,
 )
+from bot.chat.conversation.wish import KINDS
 from bot.chat.replies import Action, Reply
 from bot.core.money import currencies
 from bot.core.texts import t

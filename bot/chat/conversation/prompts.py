@@ -6,7 +6,8 @@ import zlib
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.chat.conversation.draft import KINDS, STEPS, Draft, Seller
+from bot.chat.conversation.draft import STEPS, Draft, Seller
+from bot.chat.conversation.wish import KINDS
 from bot.chat.replies import Button, Reply, Rows, escaped, plain
 from bot.core.money import format_money, to_minor
 from bot.core.texts import t

@@ -13,6 +13,7 @@ from bot.core.schema.audit import AUDIT
 from bot.core.schema.checkouts import CHECKOUTS
 from bot.core.schema.first import CHAT, FLOOR, SERVICE
 from bot.core.schema.lists import LISTS
+from bot.core.schema.requests import REQUESTS
 
 if TYPE_CHECKING:
     from bot.core.schema.tables import Step
@@ -28,4 +29,5 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     CHECKOUTS,
     RELAY,
     (*AUDIT, *LISTS),
+    REQUESTS,
 )

@@ -1,0 +1,47 @@
+"""How a listing stands, and the card that says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat import store
+from bot.chat.cards import Card
+
+if TYPE_CHECKING:
+    from bot.chat.store import Listing
+
+
+def card_of(listing: Listing, now: int) -> Card:
+    """Give a listing as its seller sees it at `now` (epoch ms)."""
+    wish, answer = listing.wish, listing.answer
+    return Card(
+        listing_id=listing.id,
+        kind=wish.kind,
+        name=wish.name,
+        description=wish.description,
+        amount=wish.amount,
+        currency=wish.currency,
+        total_units=wish.units,
+        remaining_units=listing.left if answer is None or answer.remaining_units is None
+        else answer.remaining_units,
+        paid_count=listing.paid_count,
+        status=status_of(listing, now),
+        url=answer.url if answer else "",
+        reserved_units=answer.reserved_units if answer else 0,
+    )  # fmt: skip
+
+
+def status_of(listing: Listing, now: int) -> str:
+    """Say in one word how a listing stands at `now` (epoch ms)."""
+    answer = listing.answer
+    if listing.wish.kind == "oneoff" and listing.paid_count:
+        return "completed"
+    if answer and answer.remaining_units == answer.reserved_units == 0:
+        return "soldOut"
+    if listing.state == store.STOPPED:
+        return "stopped"
+    if answer and answer.expires_at is not None and answer.expires_at <= now:
+        return "expired"
+    if answer and answer.enabled_at is not None and answer.enabled_at > now:
+        return "scheduled"
+    return "active"

@@ -1,0 +1,59 @@
+"""SQL of sellers' pictures, as they are served: JPEG, checked and made small."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bot.core.db import Database, Transaction
+
+ID_BYTES = 12
+
+LOOSE_FOR = 30 * 24 * 3600 * 1000
+"""Milliseconds that a picture is kept which no request has; one in a draft is kept with that."""
+
+
+def add_image(tx: Transaction, seller_id: int, data: bytes, now: int) -> str:
+    """Keep a picture; its id, by which anybody may see it: unguessable."""
+    image_id = secrets.token_hex(ID_BYTES)
+    tx.execute(
+        "INSERT INTO images (id, seller_id, data, created_at) VALUES (:id, :seller, :data, :now)",
+        id=image_id,
+        seller=seller_id,
+        data=data,
+        now=now,
+    )
+    return image_id
+
+
+async def image(db: Database, image_id: str) -> bytes | None:
+    """Give a picture, beside the writer."""
+    rows = await db.query("SELECT data FROM images WHERE id = :id", id=image_id)
+    return bytes(rows[0]["data"]) if rows else None
+
+
+def keep_image(tx: Transaction, image_id: str, seller_id: int) -> bool:
+    """Note that a request has this picture; False where this seller has no such one."""
+    return bool(
+        tx.execute(
+            "UPDATE images SET kept = 1 WHERE id = :id AND seller_id = :seller",
+            id=image_id,
+            seller=seller_id,
+        )
+    )
+
+
+def drop_image(tx: Transaction, image_id: str) -> None:
+    """Drop a picture that its form was left with, unless a request has it."""
+    tx.execute("DELETE FROM images WHERE id = :id AND kept = 0", id=image_id)
+
+
+def sweep_images(tx: Transaction, before: int) -> int:
+    """Drop pictures older than `before` (epoch ms) that neither a request nor a form has."""
+    return tx.execute(
+        "DELETE FROM images WHERE kept = 0 AND created_at < :before AND NOT EXISTS"
+        " (SELECT 1 FROM drafts WHERE drafts.seller_id = images.seller_id"
+        " AND drafts.body LIKE '%' || images.id || '%')",
+        before=before,
+    )

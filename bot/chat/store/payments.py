@@ -1,0 +1,174 @@
+"""SQL of the payments that were told, and of what they come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.store.listings import among, short_id
+from bot.core import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bot.core.db import Database, Transaction
+
+UNNAMED = "unnamed:"
+"""What the transaction of a payment begins with that only the units told; no server's does."""
+
+TOLD, FOUND, IN_DOUBT = 0, 1, 2
+"""How we know of a payment: by its webhook, by looking, or by a webhook that came when one had been
+found by its units alone, so that nobody can say whether it is that one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """A payment as it was told; `amount` in minor units of `currency`.
+
+    `oversold`: it came when no unit was left, so that the seller owes it back. `reserved_units`
+    were being paid for by others. `found`: no webhook told it, it was found by looking.
+    """
+
+    request_id: str
+    transaction_id: str
+    amount: int
+    currency: str
+    payer: dict[str, Any]
+    oversold: bool = False
+    reserved_units: int = 0
+    found: bool = False
+
+
+def paid_requests(tx: Transaction, listing_id: str) -> set[str]:
+    """Give the ids of the requests of which payments were told for this listing."""
+    rows = tx.query(
+        "SELECT DISTINCT request_id FROM received_payments WHERE listing_id = :listing",
+        listing=listing_id,
+    )
+    return {str(row["request_id"]) for row in rows}
+
+
+def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) -> bool:
+    """Record a payment; False where it was recorded before."""
+    fresh = bool(
+        tx.execute(
+            "INSERT INTO received_payments"
+            " (request_id, transaction_id, listing_id, amount, currency, body, oversold, found,"
+            " received_at)"
+            " VALUES (:request, :transaction, :listing, :amount, :currency, :body, :oversold,"
+            " :found, :now)"
+            " ON CONFLICT (request_id, transaction_id) DO NOTHING",
+            request=payment.request_id,
+            transaction=payment.transaction_id,
+            listing=listing_id,
+            amount=payment.amount,
+            currency=payment.currency,
+            body=exact.dumps(payment.payer),
+            oversold=int(payment.oversold),
+            found=FOUND if payment.found else TOLD,
+            now=now,
+        )
+    )
+    if fresh:
+        _take(tx, listing_id, payment.amount, payment.currency, 1)
+    return fresh
+
+
+def explain_payment(tx: Transaction, listing_id: str, payment: Payment, since: int) -> bool:
+    """Give a payment that was found by its units alone the transaction that it turns out to be.
+
+    False where this transaction is known, or none was found from `since` (epoch ms) on.
+    """
+    row = tx.one(
+        "SELECT transaction_id, amount, currency FROM received_payments"
+        " WHERE request_id = :request AND listing_id = :listing AND transaction_id LIKE :unnamed"
+        " AND received_at >= :since AND NOT EXISTS (SELECT 1 FROM received_payments"
+        " WHERE request_id = :request AND transaction_id = :transaction)"
+        " ORDER BY transaction_id LIMIT 1",
+        request=payment.request_id,
+        listing=listing_id,
+        transaction=payment.transaction_id,
+        unnamed=f"{UNNAMED}%",
+        since=since,
+    )
+    if row is None or not _name(tx, payment, row["transaction_id"]):
+        return False
+    _take(tx, listing_id, -row["amount"], row["currency"], -1)
+    _take(tx, listing_id, payment.amount, payment.currency, 1)
+    return True
+
+
+def _name(tx: Transaction, payment: Payment, unnamed_id: str) -> int:
+    """Let a payment take the place of an unnamed one, unless that has been taken since."""
+    return tx.execute(
+        "UPDATE received_payments SET transaction_id = :transaction, amount = :amount,"
+        " currency = :currency, body = :body, found = :found"
+        " WHERE request_id = :request AND transaction_id = :unnamed",
+        request=payment.request_id,
+        transaction=payment.transaction_id,
+        unnamed=unnamed_id,
+        found=FOUND if payment.found else IN_DOUBT,
+        amount=payment.amount,
+        currency=payment.currency,
+        body=exact.dumps(payment.payer),
+    )
+
+
+def _take(tx: Transaction, listing_id: str, amount: int, currency: str, payments: int) -> None:
+    """Add so much, of so many payments, to what a listing took."""
+    tx.execute(
+        "INSERT INTO takings (listing_id, currency, amount, payments)"
+        " VALUES (:listing, :currency, :amount, :payments)"
+        " ON CONFLICT (listing_id, currency) DO UPDATE SET"
+        " amount = takings.amount + excluded.amount,"
+        " payments = takings.payments + excluded.payments",
+        listing=listing_id,
+        currency=currency,
+        amount=amount,
+        payments=payments,
+    )
+
+
+def taken(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
+    """Give what a listing took so far: minor units and currency, the one most often paid first."""
+    rows = tx.query(
+        "SELECT amount, currency FROM takings WHERE listing_id = :listing AND payments > 0"
+        " ORDER BY payments DESC, currency",
+        listing=listing_id,
+    )
+    return [(int(row["amount"]), str(row["currency"])) for row in rows]
+
+
+def undoubt_payments(tx: Transaction, listing_id: str, most: int) -> list[int]:
+    """Settle that payments which explained others were new: when those others had been found.
+
+    At most `most` of them, whose place is free again then.
+    """
+    rows = tx.query(
+        "UPDATE received_payments SET found = :told"
+        " WHERE listing_id = :listing AND transaction_id IN"
+        " (SELECT transaction_id FROM received_payments WHERE listing_id = :listing"
+        " AND found = :in_doubt ORDER BY received_at LIMIT :most) RETURNING received_at",
+        listing=listing_id,
+        in_doubt=IN_DOUBT,
+        told=TOLD,
+        most=most,
+    )
+    return [int(row["received_at"]) for row in rows]
+
+
+def unnamed() -> str:
+    """Give a transaction id for a payment of which no more is known than that it was made."""
+    return f"{UNNAMED}{short_id(16)}"
+
+
+async def known_transactions(db: Database, request_id: str, ids: Sequence[str]) -> set[str]:
+    """Give those of a request's transactions that were told, beside the writer."""
+    wanted, params = among(ids)
+    rows = await db.query(
+        "SELECT transaction_id FROM received_payments"  # noqa: S608 - our own names
+        f" WHERE request_id = :request AND transaction_id IN {wanted}",
+        request=request_id,
+        **params,
+    )
+    return {row["transaction_id"] for row in rows}

@@ -1,0 +1,144 @@
+"""SQL of sellers, and of the forms that they are in."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from bot.chat.conversation import Draft, Seller
+
+if TYPE_CHECKING:
+    from bot.core.db import Row, Transaction
+
+FIELDS = "language, destination, currency, prices, zone, quiet, summary"
+"""Columns of a seller."""
+
+KNOWN = f"SELECT {FIELDS} FROM sellers WHERE id = :id"  # noqa: S608 - our own words
+SEEN = (
+    "INSERT INTO sellers (id, language, created_at) VALUES (:id, :language, :now)"  # noqa: S608 - our own words
+    f" ON CONFLICT (id) DO UPDATE SET language = excluded.language RETURNING {FIELDS}"
+)
+
+LAST_PRICES = 4
+"""How many of a seller's last prices are remembered, to be offered again."""
+
+
+def seller(tx: Transaction, seller_id: int, language: str, now: int) -> Seller:
+    """Give the seller, made at the first word; the language is that of the last word."""
+    row = tx.one(
+        SEEN,
+        id=seller_id,
+        language=language,
+        now=now,
+    )
+    return read_seller(row) if row else Seller(language)
+
+
+def known_seller(tx: Transaction, seller_id: int) -> Seller | None:
+    """Give a seller as last seen, None for somebody who never wrote."""
+    row = tx.one(KNOWN, id=seller_id)
+    return read_seller(row) if row else None
+
+
+def read_seller(row: Row) -> Seller:
+    """Seller from a row with `FIELDS`."""
+    start, _, end = (row["quiet"] or "").partition("-")
+    return Seller(
+        language=row["language"],
+        destination=row["destination"],
+        currency=row["currency"],
+        prices=tuple((int(amount), str(code)) for amount, code in json.loads(row["prices"])),
+        zone=row["zone"],
+        quiet=(int(start), int(end)) if end else None,
+        summary=row["summary"],
+    )
+
+
+def language_of(tx: Transaction, seller_id: int) -> str | None:
+    """Give the language last seen of this person."""
+    row = tx.one("SELECT language FROM sellers WHERE id = :id", id=seller_id)
+    return str(row["language"]) if row else None
+
+
+def greet(tx: Transaction, seller_id: int, now: int) -> bool:
+    """Note that the seller was greeted; True at the first time."""
+    return bool(
+        tx.execute(
+            "UPDATE sellers SET greeted_at = :now WHERE id = :id AND greeted_at IS NULL",
+            id=seller_id,
+            now=now,
+        )
+    )
+
+
+def save_destination(tx: Transaction, seller_id: int, destination: str) -> None:
+    """Keep where this seller's money goes."""
+    tx.execute(
+        "UPDATE sellers SET destination = :destination WHERE id = :id",
+        id=seller_id,
+        destination=destination,
+    )
+
+
+def save_price(tx: Transaction, seller_id: int, amount: int, currency: str) -> None:
+    """Keep the price that this seller named last, in minor units, before those named earlier."""
+    known = known_seller(tx, seller_id)
+    earlier = known.prices if known else ()
+    prices = list(dict.fromkeys([(amount, currency), *earlier]))[:LAST_PRICES]
+    tx.execute(
+        "UPDATE sellers SET currency = :currency, prices = :prices WHERE id = :id",
+        id=seller_id,
+        currency=currency,
+        prices=json.dumps(prices),
+    )
+
+
+def save_zone(tx: Transaction, seller_id: int, zone: str) -> None:
+    """Keep the seller's time zone, an IANA name."""
+    tx.execute("UPDATE sellers SET zone = :zone WHERE id = :id", id=seller_id, zone=zone)
+
+
+def save_quiet(tx: Transaction, seller_id: int, hours: tuple[int, int] | None) -> None:
+    """Keep from which to which minute of the local day alerts make no sound; None for none."""
+    quiet = f"{hours[0]}-{hours[1]}" if hours else None
+    tx.execute("UPDATE sellers SET quiet = :quiet WHERE id = :id", id=seller_id, quiet=quiet)
+
+
+def save_summary(tx: Transaction, seller_id: int, minute: int | None, due_at: int | None) -> None:
+    """Keep at which minute of the local day the summary comes, and when next (epoch ms)."""
+    tx.execute(
+        "UPDATE sellers SET summary = :minute, summary_at = :due WHERE id = :id",
+        id=seller_id,
+        minute=minute,
+        due=due_at,
+    )
+
+
+def draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
+    """Give the form under way, None where there is none that can be read."""
+    row = tx.one(
+        "SELECT body FROM drafts WHERE chat_id = :chat AND seller_id = :seller",
+        chat=chat_id,
+        seller=seller_id,
+    )
+    return Draft.from_json(row["body"]) if row else None
+
+
+def save_draft(tx: Transaction, chat_id: int, seller_id: int, form: Draft | None, now: int) -> None:
+    """Keep the form under way; None ends it."""
+    if form is None:
+        tx.execute(
+            "DELETE FROM drafts WHERE chat_id = :chat AND seller_id = :seller",
+            chat=chat_id,
+            seller=seller_id,
+        )
+        return
+    tx.execute(
+        "INSERT INTO drafts (chat_id, seller_id, body, updated_at)"
+        " VALUES (:chat, :seller, :body, :now) ON CONFLICT (chat_id, seller_id)"
+        " DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at",
+        chat=chat_id,
+        seller=seller_id,
+        body=form.to_json(),
+        now=now,
+    )

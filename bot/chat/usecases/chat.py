@@ -1,0 +1,180 @@
+"""The use cases as the rest of the house sees them: updates, payments, searches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from bot.chat import conversation, shelf, store
+from bot.chat.handlers import Moved, Spoke, Tapped, answered, read, said
+from bot.chat.ledger import Ledger
+from bot.chat.replies import Reply
+from bot.chat.standing import card_of
+from bot.chat.usecases.commands import take_words
+from bot.chat.usecases.presses import take_press
+from bot.chat.usecases.turn import Turn
+from bot.core import lanes, outbox
+from bot.core.errors import StorageError, Unreadable
+from bot.core.texts import choose, t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.chat.cards import Card
+    from bot.chat.handlers import Event, Person
+    from bot.chat.queues import Queues
+    from bot.chat.store import Listing
+    from bot.core.db import Database, Transaction
+    from bot.core.outbox import Message
+
+log = structlog.get_logger()
+
+TRIES = 3
+"""How often an update may fail before it is set aside."""
+
+CRASHES = 10
+"""Tries after which an update is set aside that lets no try end: it may be what ends us."""
+
+
+class Chat:
+    """The chat's use cases; `allowed` names who may create, empty for everyone."""
+
+    def __init__(
+        self,
+        db: Database,
+        queues: Queues,
+        now: Callable[[], int],
+        *,
+        bot_name: Callable[[], str],
+        allowed: frozenset[int] = frozenset(),
+    ) -> None:
+        self._db = db
+        self._queues = queues
+        self._bot_name = bot_name
+        self._now = now
+        self._allowed = allowed
+
+    async def take(self, message: Message) -> None:
+        """Deal with one stored update; one that keeps failing is set aside with an apology.
+
+        One that can't be read at all is set aside at once: nobody knows what was asked.
+        """
+        if message.attempts > CRASHES:
+            log.error("update set aside", id=message.id, reason="no try came to an end")
+            await self._db.transaction(lambda tx: self._set_aside(tx, message, "never ended"))
+            return
+        try:
+            event = read(message.body, self._bot_name())
+            await self._db.transaction(lambda tx: self._take(tx, message, event))
+        except StorageError:
+            raise  # no fault of the update
+        except Unreadable as error:
+            note = f"can't be read: {error}"
+            log.warning("update set aside", id=message.id, reason=note)
+            await self._db.transaction(lambda tx: self._bury(tx, message, note))
+        except Exception:
+            if message.attempts < TRIES:
+                raise
+            log.exception("update set aside", id=message.id)
+            await self._db.transaction(
+                lambda tx: self._set_aside(tx, message, "failed three times")
+            )
+
+    async def record_payment(
+        self, listing: Listing, payment: store.Payment, left: int | None
+    ) -> bool:
+        """Record a payment and put its alert; False where it was recorded before.
+
+        `left` is what remains of a drop as the webhook told it, None where it didn't.
+        """
+        return await self._db.transaction(lambda tx: self._record(tx, listing.id, payment, left))
+
+    async def record_missing(self, listing_id: str, known: int, missing: int) -> int:
+        """Record payments of which only the units that are gone tell; how many.
+
+        None are, unless as many as `known` have been told until now. When their webhooks come
+        after all, they are told as possibly repeated and counted once.
+        """
+        return await self._db.transaction(
+            lambda tx: self._ledger(tx).miss(listing_id, known, missing)
+        )
+
+    async def search(self, seller_id: int, text: str, limit: int, start: int) -> list[Card]:
+        """Give the cards of the seller's requests that can be shared and fit `text`.
+
+        Up to `limit`, newest first, after the first `start`.
+        """
+        now = self._now()
+        found = await self._db.read(lambda tx: shelf.search(tx, seller_id, text, limit, start))
+        return [card_of(listing, now) for listing in found]
+
+    def _record(
+        self, tx: Transaction, listing_id: str, payment: store.Payment, left: int | None
+    ) -> bool:
+        fresh = self._ledger(tx).record(listing_id, payment, left)
+        if fresh:
+            tx.count("payments_told", "found" if payment.found else "webhook")
+        return fresh
+
+    def _ledger(self, tx: Transaction) -> Ledger:
+        return Ledger(tx, self._queues, self._now())
+
+    def _take(self, tx: Transaction, message: Message, event: Event | None) -> None:
+        match event:
+            case Spoke() | Tapped() if not event.person.private:
+                self._public(tx, event)
+            case Spoke():
+                take_words(self._turn(tx, event.person), event)
+            case Tapped():
+                take_press(self._turn(tx, event.person, event), event)
+            case Moved():
+                why = None if event.open else "the bot was blocked"
+                lanes.pause(tx, self._queues.messages, str(event.person.chat_id), why)
+        outbox.done(tx, self._queues.updates, message, self._now())
+        tx.count("telegram_updates_handled", "done")
+
+    def _turn(self, tx: Transaction, person: Person, tapped: Tapped | None = None) -> Turn:
+        now = self._now()
+        language = choose(person.tag or store.language_of(tx, person.id))
+        lanes.resume(tx, self._queues.messages, str(person.chat_id))
+        seller = store.seller(tx, person.id, language, now)
+        return Turn(
+            tx, self._queues, person, seller,
+            draft=store.draft(tx, person.chat_id, person.id),
+            now=now,
+            bot_name=self._bot_name(),
+            may_create=not self._allowed or person.id in self._allowed,
+            tapped=tapped,
+        )  # fmt: skip
+
+    def _public(self, tx: Transaction, event: Spoke | Tapped) -> None:
+        """In a group: requests are made in private, so say where, if spoken to."""
+        language = choose(event.person.tag)
+        words = t(language, "only-in-private", bot=self._bot_name())
+        if isinstance(event, Tapped):
+            self._answer(tx, event.query_id, event.person.chat_id, words)
+        elif event.command in {name for name, _ in conversation.commands(language)}:
+            self._put(tx, event.person.chat_id, said(Reply(words), language))
+
+    def _set_aside(self, tx: Transaction, message: Message, why: str) -> None:
+        self._bury(tx, message, why)
+        chat_id = int(message.lane)
+        if chat_id:
+            language = store.language_of(tx, chat_id) or choose(None)  # in private they are one
+            self._put(tx, chat_id, said(Reply(t(language, "update-failed")), language))
+
+    def _bury(self, tx: Transaction, message: Message, why: str) -> None:
+        """Set an update aside; a press is answered all the same, or its button would spin on."""
+        outbox.bury(tx, self._queues.updates, message, self._now(), why)
+        tx.count("telegram_updates_handled", "set_aside")
+        query = message.body.get("callback_query")
+        if isinstance(query, dict) and "id" in query:
+            self._answer(tx, str(query["id"]), message.lane, None)
+
+    def _put(self, tx: Transaction, chat_id: int, body: dict[str, Any]) -> None:
+        outbox.put(tx, self._queues.messages, str(chat_id), body, self._now())
+
+    def _answer(self, tx: Transaction, query_id: str, chat: object, words: str | None) -> None:
+        body = answered(query_id, words)
+        outbox.put(tx, self._queues.answers, str(chat), body, self._now())

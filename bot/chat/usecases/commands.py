@@ -1,0 +1,75 @@
+"""What a seller says: commands, and answers to what a form asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat import conversation, shelf, store
+from bot.chat.cards import list_page
+from bot.chat.conversation import KINDS, Said
+from bot.chat.replies import Reply
+from bot.chat.standing import card_of
+from bot.chat.usecases.forms import follow
+
+if TYPE_CHECKING:
+    from bot.chat.handlers import Spoke
+    from bot.chat.usecases.turn import Turn
+
+PAGE = 8
+"""Requests on one page of the list."""
+
+FROM_INLINE = "new"
+"""What `/start` brings from the button above inline results: a form is wanted at once."""
+
+
+def take_words(turn: Turn, event: Spoke) -> None:
+    """Deal with a message: a command, or a text that a form may be waiting for."""
+    if event.command is None:
+        follow(turn, conversation.advance(turn.draft, Said(event.text), turn.seller))
+    elif event.command in ("new", *KINDS) and not turn.may_create:
+        turn.say(Reply(turn.words("not-allowed")))
+    elif event.command in KINDS:
+        form = conversation.one_line(
+            event.command, event.text, store.short_id(6), turn.seller, turn.draft
+        )
+        follow(turn, form)
+    else:
+        show_page(turn, event.command)
+        if (event.command, event.text) == ("start", FROM_INLINE) and turn.may_create:
+            show_page(turn, "new")
+
+
+def show_page(turn: Turn, command: str) -> None:
+    """Answer a command that asks for one page; an unknown one is told what there is."""
+    language = turn.seller.language
+    match command:
+        case "new":
+            form = conversation.new_form(turn.draft, store.short_id(6), turn.seller)
+            follow(turn, form)
+        case "cancel":
+            follow(turn, conversation.cancel(turn.draft, turn.seller))
+        case "start":
+            first = store.greet(turn.tx, turn.person.id, turn.now)
+            turn.say(conversation.start_reply(turn.seller, new=first))
+        case "list":
+            turn.say(requests_page(turn, 0))
+        case "settings":
+            turn.say(conversation.settings(turn.seller))
+        case "help":
+            turn.say(conversation.help_reply(language))
+        case "privacy":
+            turn.say(conversation.privacy_reply(language))
+        case "paysupport":
+            turn.say(conversation.paysupport_reply(language))
+        case _:
+            turn.say(Reply(turn.words("command-unknown")))
+
+
+def requests_page(turn: Turn, page: int) -> Reply:
+    """Give a page of the seller's requests, the last one where there are fewer."""
+    pages = max(1, -(-shelf.count(turn.tx, turn.person.id) // PAGE))
+    page = min(page, pages - 1)
+    found = shelf.page(turn.tx, turn.person.id, PAGE, page * PAGE)
+    shown = [card_of(item, turn.now) for item in found]
+    pending = store.pending_names(turn.tx, turn.person.id)
+    return list_page(shown, page, pages, turn.seller.language, pending=pending)
