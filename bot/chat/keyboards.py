@@ -35,8 +35,14 @@ _GRAMMAR = re.compile(
         (
             rf"draft:[a-z0-9]{{6}}:(?:{'|'.join(_DRAFT_WORDS)})",
             r"(?:card|refresh|stop|resume|delete|delete-yes):[a-z0-9]{10}",
+            r"(?:edit|edit-not|duplicate|poster|alerts|look):[a-z0-9]{10}",
+            r"edit:[a-z0-9]{10}:[a-z]{1,12}",
+            r"alerts:[a-z0-9]{10}:(?:on|silent|off)",
+            r"poster:[a-z0-9]{10}:(?:print|square)-(?:light|dark)",
+            r"payments:[a-z0-9]{10}:[0-9]{1,6}",
             r"list:[0-9]{1,6}",
-            r"new|help|settings(?::destination)?",
+            r"undelivered:again",
+            r"new|help|settings(?::(?:destination|zone|quiet|summary))?",
         )
     )
 )
