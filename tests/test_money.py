@@ -203,15 +203,6 @@ def test_what_is_shown_reads_back(sum_: tuple[int, str], language: str) -> None:
     assert money.from_minor(minor, code) in readings(digits.strip(SEPARATORS))
 
 
-@given(sums())
-def test_english_amounts_read_back_with_their_currency(sum_: tuple[int, str]) -> None:
-    """What the bot prints in English, symbol and all, a seller may paste back."""
-    minor, code = sum_
-    shown = money.format_money(minor, code, "en")
-    assert code == money.read_currency(shown, None)
-    assert money.from_minor(minor, code) in readings(shown)
-
-
 READ = [
     # plain, and decimal marks
     ("5", "5", None),

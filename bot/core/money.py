@@ -11,13 +11,14 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from pathlib import Path
 
 from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 from babel.numbers import format_currency, format_decimal, get_currency_precision
 
+from bot.core import spellings
 from bot.core.errors import MoneyError
 
 MAX_AMOUNT = 1_000_000_000  # in major units; our bound
@@ -32,21 +33,20 @@ _NBSP = "\u00a0"
 # CLDR's currencySpacing, which Babel 2.18 leaves out: KWD 1.500, not KWD1.500.
 _LETTER_BESIDE_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=[^\W\d_]\.)(?=\d)|(?<=\d)(?=[^\W\d_])")
 
-# What people mean by a symbol that several currencies share, and short forms CLDR lacks.
-_COMMON_SYMBOLS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR"}
-
-_BIDI_MARKS = dict.fromkeys(
-    [0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-)
 _ARABIC_DECIMAL = "\u066b"  # never groups, unlike the full stop and the comma
 _SAME_MARK = {
     **dict.fromkeys([0x2018, 0x2019, 0x066C], "'"),  # quotation marks, Arabic thousands separator
     **dict.fromkeys([0x2012, 0x2013, 0x2014, 0x2212], "-"),  # dashes, minus
     0x060C: ",",  # Arabic comma
 }
-_NUMBER = re.compile(r"[.,\u066b]?[0-9](?:.*[0-9])?(?:[.,] ?--?)?")
+# Accents typed as apostrophes: NFKC would take one of them apart.
+_BARE = spellings.INVISIBLE | dict.fromkeys([0x0060, 0x00B4, 0x02BC], "'")
+# A dash in place of cents, with the marks before it: 5,- and 12.-- and 50:- and 500/- and 500/=
+_NO_CENTS = r"(?:[.,:] ?--?|/[-=])"
+_NUMBER = re.compile(rf"[.,\u066b]?[0-9](?:.*[0-9])?{_NO_CENTS}?")
+_WHOLE = re.compile(rf"{_NO_CENTS}$")
+_EURO_INSIDE = re.compile(r"([0-9][0-9.,' ]*)€([0-9]{2})")  # as the French write 12€50
 _ONLY_NUMBER = re.compile(r"[0-9.,\u066b' ]+")
-_WHOLE = re.compile(r"([.,]) ?--?$")
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+")
 _LAKHS = re.compile(r"[1-9][0-9]?(?: [0-9]{2})+ [0-9]{3}")
 
@@ -80,18 +80,15 @@ def _table() -> dict[str, _Currency]:
 
 
 @cache
-def _names() -> dict[str, str]:
-    """Code by each spelling that names exactly one currency: codes, symbols, aliases."""
+def _names() -> dict[str, spellings.Spelling]:
+    """What each folded spelling means that needs no other language: codes, symbols, aliases."""
     table = _table()
     symbols = Locale("en").currency_symbols
     spelled = {symbols[code]: code for code in table if code in symbols}
     for code, currency in table.items():
         spelled |= dict.fromkeys((code, *currency.aliases), code)
-    return {_fold(name): code for name, code in (spelled | _COMMON_SYMBOLS).items()}
-
-
-def _fold(name: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", name).upper().split())
+    single = {spellings.fold(name): spellings.only(code) for name, code in spelled.items()}
+    return single | spellings.known()
 
 
 def currencies() -> frozenset[str]:
@@ -116,15 +113,35 @@ def _currency(code: str) -> _Currency:
 
 
 def normalise(name: str) -> str:
-    """Code of the currency that a person named: `usd`, `Eur`, `€`, `sats`.
+    """Code of the currency that a person named: `usd`, `Eur`, `€`, `sats`, `reais`.
 
-    Raises MoneyError unknownCurrency, also for symbols that several share (`kr`).
+    Raises MoneyError unknownCurrency, also for what several share (`kr`).
     """
-    code = _names().get(_fold(name[:MAX_TEXT]))
-    if code is None:
-        message = f"{name[:MAX_TEXT]!r} names no single currency: write its code, as in 5 USD"
+    return _meant(_spelling(name), name, None)
+
+
+def _spelling(name: str) -> spellings.Spelling:
+    """What a name may mean, whole or word by word: `$ MXN`."""
+    table, folded = _names(), spellings.fold(name[:MAX_TEXT])
+    words = [folded] if folded in table else folded.split()
+    if words and all(word in table for word in words):
+        meant = reduce(spellings.Spelling.beside, [table[word] for word in words])
+    else:
+        meant = spellings.listed(folded, currencies())
+    if not meant.codes:
+        message = f"{name[:MAX_TEXT]!r} names no currency: write its code, as in 5 USD"
         raise MoneyError("unknownCurrency", message)
-    return code
+    return meant
+
+
+def _meant(spelling: spellings.Spelling, name: str, default: str | None) -> str:
+    """Code of the one that is meant: to a seller in Canada, `$` may be two, `dollars` only one."""
+    meant = spelling.codes & {default, spelling.usual}
+    if len(meant) != 1:
+        several = ", ".join(sorted(spelling.codes))
+        message = f"{name[:MAX_TEXT]!r} does not say for sure which of {several}: write the code"
+        raise MoneyError("unknownCurrency", message)
+    return min(meant)
 
 
 def to_minor(amount: Decimal, currency: str) -> int:
@@ -199,44 +216,66 @@ def _locale(language: str) -> Locale:
 def read_amount(text: str, default_currency: str | None) -> tuple[Decimal, str | None]:
     """Amount and currency as a person writes them: `2,50`, `$5`, `1 000 usd`, `5,-`, any digits.
 
-    The currency is `default_currency` where the text names none. Whether the amount is
-    possible in it is for `to_minor` to say. Raises MoneyError notAnAmount, notPositive
-    (a minus), unknownCurrency, and ambiguous with `choices` (as decimals, as thousands)
-    for `1.000` and `1,000`: that is asked, never guessed.
+    The currency is `default_currency` where the text names none, or a word that it shares with
+    others: `5 kr` and SEK. Whether the amount is possible in it is for `to_minor` to say.
+    Raises MoneyError notAnAmount, notPositive (a minus), unknownCurrency, and ambiguous with
+    `choices` (as decimals, as thousands) for `1.000` and `1,000`: that is asked, never guessed.
     """
-    number, name = _split(text)
-    currency = default_currency if name is None else name
+    number, currency = _split(text, default_currency)
     return _read_number(number), currency
 
 
 def read_currency(text: str, default_currency: str | None) -> str | None:
     """Only the currency of an amount, for one that `read_amount` found ambiguous."""
-    _, name = _split(text)
-    return default_currency if name is None else name
+    return _split(text, default_currency)[1]
 
 
-def _split(text: str) -> tuple[str, str | None]:
-    """Normalised number and the currency's code beside it, if any."""
+def _split(text: str, default: str | None) -> tuple[str, str | None]:
+    """Normalised number, and the currency's code: that beside it or the default."""
     plain = _plain(text)
+    if inside := _EURO_INSIDE.fullmatch(plain):
+        return f"{_ungrouped(inside[1])}.{inside[2]}", "EUR"
+    before, number, after = _parts(plain)
+    if before.startswith("-") or before.endswith("-"):
+        raise MoneyError("notPositive", "An amount has no minus sign")
+    if not _ONLY_NUMBER.fullmatch(_WHOLE.sub("", number)):
+        raise MoneyError("notAnAmount", "More than one number, or something within it")
+    sides = [_read_name(name) for name in (before, after) if name]
+    if not sides:
+        return number, default
+    meant = reduce(spellings.Spelling.beside, sides)
+    if not meant.codes:
+        raise MoneyError("notAnAmount", "Several currencies")
+    return number, _meant(meant, f"{before} {after}".strip(), default)
+
+
+def _parts(plain: str) -> tuple[str, str, str]:
+    """What stands before the number, the number, and what stands after it."""
     found = _NUMBER.search(plain)
     if found is None:
         raise MoneyError("notAnAmount", "There is no number in it")
-    before, after = plain[: found.start()].strip(), plain[found.end() :].strip()
-    if before.startswith("-") or before.endswith("-"):
-        raise MoneyError("notPositive", "An amount has no minus sign")
-    if not _ONLY_NUMBER.fullmatch(_WHOLE.sub("", found.group())):
-        raise MoneyError("notAnAmount", "More than one number, or something within it")
-    codes = {_read_name(name) for name in (before, after) if name}
-    if len(codes) > 1:
-        raise MoneyError("notAnAmount", "Several currencies")
-    return found.group(), codes.pop() if codes else None
+    before, number, after = plain[: found.start()], found.group(), plain[found.end() :]
+    if number[0] in ".,":
+        number = _without_stop(before, number)
+    return before.strip(), number, after.strip()
 
 
-def _read_name(name: str) -> str:
-    """Code of what stands beside a number, where it can be a currency at all."""
+def _without_stop(before: str, number: str) -> str:
+    """The number without a full stop that is an abbreviation's: Rs.500, but $.50 and USD .50."""
+    touched = before.endswith("/") or unicodedata.category(before[-1:] or " ")[0] in "LM"
+    dotted = spellings.fold(before) in spellings.DOTTED
+    if touched and dotted and number[0] == ".":
+        return number[1:]
+    if touched or dotted:
+        raise MoneyError("notAnAmount", f"The mark in {before}{number} may be either's")
+    return number
+
+
+def _read_name(name: str) -> spellings.Spelling:
+    """What stands beside a number, where it can be a currency at all."""
     if not any(char.isalpha() or unicodedata.category(char) == "Sc" for char in name):
         raise MoneyError("notAnAmount", f"{name!r} beside the number is not understood")
-    return normalise(name)
+    return _spelling(name)
 
 
 def _plain(text: str) -> str:
@@ -245,7 +284,7 @@ def _plain(text: str) -> str:
         raise MoneyError("notAnAmount", f"Longer than {MAX_TEXT} characters")
     if any(unicodedata.category(char) == "No" for char in text):
         raise MoneyError("notAnAmount", "Fractions, exponents and circled digits are not read")
-    plain = unicodedata.normalize("NFKC", text.translate(_BIDI_MARKS)).translate(_SAME_MARK)
+    plain = unicodedata.normalize("NFKC", text.translate(_BARE)).translate(_SAME_MARK)
     digits = {char: unicodedata.decimal(char) for char in plain if char.isdecimal()}
     if len({ord(char) - value for char, value in digits.items()}) > 1:
         raise MoneyError("notAnAmount", "Digits of several scripts")
@@ -255,7 +294,8 @@ def _plain(text: str) -> str:
 
 def _read_number(number: str) -> Decimal:
     """Value of digits with separators; each separator is grouping, a decimal mark, or unclear."""
-    number = _WHOLE.sub(r"\g<1>0", number)
+    if whole := _WHOLE.search(number):
+        return Decimal(_ungrouped(number[: whole.start()]))
     marks = re.findall("[^0-9]", number)
     if not marks:
         return Decimal(number)

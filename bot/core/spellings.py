@@ -1,0 +1,189 @@
+"""Which currency people mean by a symbol or a word: `€`, `reais`, `kr`, `dólares canadienses`.
+
+A spelling that several currencies share means one of them only where something else says which.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+
+from babel import Locale
+from babel.numbers import get_currency_name
+
+# Marks that keyboards and copied texts are full of and that nobody sees; None deletes.
+INVISIBLE: dict[int, str | None] = dict.fromkeys(
+    [
+        *(0x00AD, 0x061C, 0x2060, 0xFEFF),  # soft hyphen, Arabic letter mark, joiner, byte order
+        *(*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # and bidi
+    ]
+)
+
+# Beside CLDR's English symbols: one currency each, wherever in the world it is written.
+OWN = {
+    "USD": "US$|US $|U$S|U$D|U$",
+    "EUR": "€|EURO|EUROS|ЕВРО|يورو|यूरो",  # noqa: RUF001 - Cyrillic is meant
+    "BRL": "REAIS",
+    "JPY": "円|JP¥|YEN|YENS|YENES|IENES|ИЕН|ИЕНЫ",
+    "CNY": "RMB|YUAN|YUANES|ЮАНЬ|ЮАНЯ|ЮАНЕЙ",
+    "CHF": "FR|SFR|FRANKEN",
+    "RUB": "₽",
+    "UAH": "₴|ГРН|ГРИВНА|ГРИВНЫ|ГРИВНИ|ГРИВЕН|HRYVNIA|HRYVNIAS",
+    "KZT": "₸|ТЕНГЕ|TENGE",
+    "GEL": "₾",
+    "AZN": "₼",
+    "AMD": "֏",
+    "PLN": "ZŁ|ZL|ZŁOTY|ZŁOTE|ZŁOTYCH|ZLOTY|ZLOTYS",
+    "CZK": "KČ",
+    "SEK": "KRONOR",
+    "TRY": "₺|TL",
+    "ILS": "SHEKEL|SHEKELS",
+    "INR": "₹",
+    "BDT": "৳|TAKA",
+    "IDR": "RP|RUPIAH",
+    "MYR": "RM|RINGGIT",
+    "THB": "฿|BAHT",
+    "VND": "Đ",
+    "KHR": "៛",
+    "LAK": "₭",
+    "MNT": "₮",
+    "NGN": "₦|NAIRA",
+    "GHS": "₵|GH₵|CEDIS",
+    "KES": "KSH|KSHS",
+    "PEN": "S/|SOLES",
+    "PAB": "B/",
+    "CRC": "₡",
+    "PYG": "₲",
+    "DOP": "RD$",
+    "UYU": "$U",
+    "MXN": "MEX$",
+    "SGD": "S$",
+    "AUD": "AU$",
+    "GBP": "UK£",
+    "SAT": "SATOSHI|SATOSHIS",
+}
+
+PESOS = "MXN ARS CLP COP UYU DOP CUP"
+DOLLARS = "USD AUD CAD NZD SGD HKD TWD BBD BMD BND BSD BZD FJD GYD JMD KYD LRD NAD SBD SRD TTD XCD"
+_POUNDS = "GBP EGP FKP GIP SHP LBP SYP SDG SSP"
+_RUPEES = "INR PKR LKR NPR MUR SCR MVR IDR"
+_ROUBLES = "RUB BYN"
+_RIALS = "SAR QAR OMR YER IRR"
+_DINARS = "KWD BHD JOD IQD LYD TND DZD RSD MKD"
+_FRANCS = "CHF XAF XOF XPF BIF CDF DJF GNF KMF RWF"
+
+# Several currencies' spellings, and those that are everyday words or units too (`5 ft`).
+SHARED = {
+    f"{DOLLARS} {PESOS}": "$",
+    DOLLARS: "DOLLAR|DOLLARS|DÓLAR|DÓLARES|ДОЛЛАР|ДОЛЛАРА|ДОЛЛАРОВ|دولار|डॉलर",
+    f"{PESOS} PHP": "PESO|PESOS",
+    _POUNDS: "£|POUND|POUNDS|PFUND|LIBRA|LIBRAS|LIVRE|LIVRES|جنيه",
+    "JPY CNY": "¥",
+    "CNY TWD HKD": "元",
+    "KRW KPW": "WON|원",
+    _RUPEES: "RS|RUPEE|RUPEES|RUPIAS|ROUPIES|RUPIEN|रु|रुपया|रुपये|रुपए",
+    _ROUBLES: "Р|РУБ|РУБЛЬ|РУБЛЯ|РУБЛЕЙ|ROUBLES|RUBLES|RUBEL",  # noqa: RUF001 - Cyrillic is meant
+    _RIALS: "RIYAL|RIYALS|RIAL|RIALS|ريال|ریال",
+    _DINARS: "DINAR|DINARS|دينار",
+    _FRANCS: "F|FRANC|FRANCS|FRANCOS",
+    "XAF XOF": "FCFA|F CFA|CFA",
+    "SEK NOK DKK ISK": "KR",
+    "SEK NOK DKK ISK CZK": "KRONE|KRONEN|KRONER|CROWNS",
+    "AED MAD": "DIRHAM|DIRHAMS|درهم",
+    "TRY LBP SYP": "LIRA|LIRAS|ليرة",
+    "ZMW MWK": "KWACHA",
+    "CAD NIO": "C$",
+    "BOB VES": "BS",
+    "BYN ETB": "BR",
+    "MXN CUP": "MN|M.N",
+    "BTC BSV": "BITCOIN|BITCOINS",
+    "BRL": "REAL",
+    "PEN": "SOL",
+    "ZAR": "R",
+    "HUF": "FT",
+}
+
+# What most people mean by a shared symbol, where nothing else says which.
+_USUAL = {"$": "USD", "£": "GBP", "¥": "JPY"}
+
+# Short forms whose full stop may touch the number: Rs.500 is not half a rupee.
+DOTTED = {"RS", "FR", "SFR", "KR", "BS", "S/", "B/", "रु", "РУБ", "Р"}  # noqa: RUF001 - Cyrillic is meant
+
+# By script: its languages, and numbers that between them need each form of a name there.
+_LANGUAGES = {
+    "LATIN": (("en", "de", "es", "pt", "fr"), (1, 2)),
+    "CYRILLIC": (("ru",), (1, 2, 5)),
+    "ARABIC": (("ar",), (1, 2, 3, 11, 100)),
+    "DEVANAGARI": (("hi",), (1, 2)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """Currencies that a spelling may mean; `usual` is what it means by itself, if anything."""
+
+    codes: frozenset[str]
+    usual: str | None
+
+    def beside(self, other: Spelling) -> Spelling:
+        """What both together mean: `$` and MXN are pesos; no codes where they contradict."""
+        codes = self.codes & other.codes
+        meant = (usual for usual in (self.usual, other.usual) if usual in codes)
+        return Spelling(codes, next(meant, None))
+
+
+def only(code: str) -> Spelling:
+    """Give the spelling of one currency."""
+    return Spelling(frozenset({code}), code)
+
+
+_NOTHING = Spelling(frozenset(), None)
+
+
+def fold(name: str) -> str:
+    """Write a name as the tables have it: upper case, single spaces, no full stop after a word."""
+    plain = unicodedata.normalize("NFKC", name.translate(INVISIBLE)).upper()
+    return " ".join(filter(None, (word.rstrip(".") for word in plain.split())))
+
+
+def known() -> dict[str, Spelling]:
+    """Give our own spellings, folded."""
+    single = {name: only(code) for code, names in OWN.items() for name in names.split("|")}
+    shared = {
+        name: Spelling(frozenset(codes.split()), _USUAL.get(name))
+        for codes, names in SHARED.items()
+        for name in names.split("|")
+    }
+    dollars = {f"{code}$": only(code) for code in shared["$"].codes}
+    return {fold(name): meant for name, meant in (single | shared | dollars).items()}
+
+
+def listed(name: str, codes: frozenset[str]) -> Spelling:
+    """Look a folded name up among CLDR's of the languages written in its script.
+
+    Their files are opened at the first such name, for Latin ones cost 5 MB and 60 ms: never at the
+    start. While they can't be opened, nothing is found.
+    """
+    letter = next(filter(str.isalpha, name), "A")
+    script = unicodedata.name(letter, "").partition(" ")[0]
+    try:
+        code = _cldr(script, codes).get(name)
+    except OSError:
+        code = None
+    return only(code) if code else _NOTHING
+
+
+@cache
+def _cldr(script: str, codes: frozenset[str]) -> dict[str, str]:
+    """Code by each name and symbol that is one currency's in all those languages."""
+    found: dict[str, set[str]] = {}
+    languages, counts = _LANGUAGES.get(script, ((), ()))
+    for language in languages:
+        locale = Locale(language)
+        for code in codes:
+            names = {get_currency_name(code, count, locale) for count in counts}
+            names |= {locale.currencies.get(code, code), locale.currency_symbols.get(code, code)}
+            for name in names:
+                found.setdefault(fold(name), set()).add(code)
+    return {name: min(meant) for name, meant in found.items() if len(meant) == 1}

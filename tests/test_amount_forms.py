@@ -1,0 +1,393 @@
+"""Amounts as people write them, by language: read right, asked about or refused, never guessed."""
+
+# The forms stand here as they are typed, Cyrillic letters and Arabic commas among them.
+# ruff: noqa: RUF001
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bot.core import money
+from bot.core.errors import MoneyError
+
+NBSP, NARROW, RLM = "\u00a0", "\u202f", "\u200f"
+NONE, MINUS, UNKNOWN = "notAnAmount", "notPositive", "unknownCurrency"
+LANGUAGES = ("en", "de", "es", "pt-br", "fr", "ru", "ar", "hi")
+CODES = sorted(money.currencies())
+
+# What is read: `12.50 EUR`, `5 ?` without a currency; what is asked: `1 or 1000 EUR`;
+# what is refused: the reason.
+FORMS = {
+    "en": [
+        ("5", "5 ?"),
+        ("2.50", "2.50 ?"),
+        (".50", "0.50 ?"),
+        ("$.50", "0.50 USD"),
+        ("$5", "5 USD"),
+        ("5$", "5 USD"),
+        ("US$5", "5 USD"),
+        ("5 usd", "5 USD"),
+        ("$5 USD", "5 USD"),
+        ("5 USD.", "5 USD"),
+        ("USD$5", "5 USD"),
+        ("5 US dollars", "5 USD"),
+        ("$1,234.56", "1234.56 USD"),
+        ("$1,000.50", "1000.50 USD"),
+        ("£1,234.56", "1234.56 GBP"),
+        ("10 £", "10 GBP"),
+        ("€12.50", "12.50 EUR"),
+        ("5 euros", "5 EUR"),
+        ("C$5 CAD", "5 CAD"),
+        ("CA$5", "5 CAD"),
+        ("A$20 AUD", "20 AUD"),
+        ("$20 CAD", "20 CAD"),
+        ("$5 SGD", "5 SGD"),
+        ("20 Canadian dollars", "20 CAD"),
+        ("12 Swiss francs", "12 CHF"),
+        ("500 yen", "500 JPY"),
+        ("¥500", "500 JPY"),
+        ("¥100 CNY", "100 CNY"),
+        ("100 sats", "100 SAT"),
+        ("100 satoshis", "100 SAT"),
+        ("0.00000001 BTC", "0.00000001 BTC"),
+        ("0.125 KWD", "0.125 KWD"),
+        ("1,000,000", "1000000 ?"),
+        ("1000000000 USD", "1000000000 USD"),
+        ("5\u200b USD", "5 USD"),
+        ("1,000", "1 or 1000 ?"),
+        ("1,000 BTC", "1 or 1000 BTC"),
+        ("$12,345", "12.345 or 12345 USD"),
+        ("1.000 EUR", "1 or 1000 EUR"),
+        ("1000000000.01 USD", "tooLarge"),
+        ("0.005 USD", "tooManyDecimals"),
+        ("5.50 JPY", "tooManyDecimals"),
+        ("0", MINUS),
+        ("-5", MINUS),
+        ("-$5", MINUS),
+        ("$-5", MINUS),
+        ("\u22125 USD", MINUS),
+        ("5 dollars", UNKNOWN),
+        ("5 bucks", UNKNOWN),
+        ("C$5", UNKNOWN),
+        ("kr 50", UNKNOWN),
+        ("5 bitcoin", UNKNOWN),
+        ("1 mBTC", UNKNOWN),
+        ("5k", UNKNOWN),
+        ("1.5M", UNKNOWN),
+        ("2.5k USD", UNKNOWN),
+        ("5 USD each", UNKNOWN),
+        ("about 5 USD", UNKNOWN),
+        ("5 new shirts", UNKNOWN),
+        ("5 ft", UNKNOWN),
+        ("5 USD!", UNKNOWN),
+        ("free", NONE),
+        ("five dollars", NONE),
+        ("1e3", NONE),
+        ("½", NONE),
+        ("5½", NONE),
+        ("1/2", NONE),
+        ("+5", NONE),
+        ("~5", NONE),
+        ("5%", NONE),
+        ("#5", NONE),
+        ("5.", NONE),
+        ("5..0", NONE),
+        ("5,,0", NONE),
+        ("1,2,3", NONE),
+        ("1.2.3", NONE),
+        ("1 00", NONE),
+        ("5-10 USD", NONE),
+        ("2 x $5", NONE),
+        ("5 USD 6", NONE),
+        ("USD 5 EUR", NONE),
+        ("$5 EUR", NONE),
+        ("USD.5", NONE),
+        ("USD,5", NONE),
+        ("5:30", NONE),
+        ("5$10", NONE),
+    ],
+    "de": [
+        ("12,5 €", "12.5 EUR"),
+        ("€ 12,50", "12.50 EUR"),
+        ("5€", "5 EUR"),
+        ("5 Euro", "5 EUR"),
+        ("5,- €", "5 EUR"),
+        ("5,-", "5 ?"),
+        ("5,–", "5 ?"),
+        ("5,-- Euro", "5 EUR"),
+        ("1.000,- €", "1000 EUR"),
+        ("1.234.567,89", "1234567.89 ?"),
+        ("1.000,50 EUR", "1000.50 EUR"),
+        ("CHF 12.-", "12 CHF"),
+        ("Fr. 12.50", "12.50 CHF"),
+        ("Fr.12.50", "12.50 CHF"),
+        ("12.50 Fr.", "12.50 CHF"),
+        ("SFr. 5.-", "5 CHF"),
+        ("1'000.50", "1000.50 ?"),
+        ("1\u2019000,\u2013", "1000 ?"),
+        ("1´000.50", "1000.50 ?"),
+        ("1'000.- CHF", "1000 CHF"),
+        ("20 Schweizer Franken", "20 CHF"),
+        ("20 Franken", "20 CHF"),
+        ("10 US-Dollar", "10 USD"),
+        ("1.000 €", "1 or 1000 EUR"),
+        ("10 Dollar", UNKNOWN),
+        ("20 Kronen", UNKNOWN),
+        ("ca. 5 €", UNKNOWN),
+        ("5 €/Stück", UNKNOWN),
+        ("5 € pro Stück", UNKNOWN),
+        ("5 Mio €", UNKNOWN),
+        ("5 Tsd. Euro", UNKNOWN),
+        ("5 k€", UNKNOWN),
+        ("5-10 €", NONE),
+        ("5 - 10 €", NONE),
+        ("5 bis 10 €", NONE),
+        ("gratis", NONE),
+        ("1.5,0 €", NONE),
+    ],
+    "es": [
+        ("1234,50 €", "1234.50 EUR"),
+        ("1.234,50€", "1234.50 EUR"),
+        ("$ 50 MXN", "50 MXN"),
+        ("MXN$50", "50 MXN"),
+        ("$1,500.00 MXN", "1500.00 MXN"),
+        ("$ 20.000,00 COP", "20000.00 COP"),
+        ("U$S 5", "5 USD"),
+        ("S/ 10", "10 PEN"),
+        ("S/.10", "10 PEN"),
+        ("S/. 10.50", "10.50 PEN"),
+        ("10 soles", "10 PEN"),
+        ("RD$500", "500 DOP"),
+        ("₡500", "500 CRC"),
+        ("100 pesos mexicanos", "100 MXN"),
+        ("20 dólares estadounidenses", "20 USD"),
+        ("20.000 COP", "20 or 20000 COP"),
+        ("100 pesos", UNKNOWN),
+        ("20 dólares", UNKNOWN),
+        ("1 sol", UNKNOWN),
+        ("Bs 50", UNKNOWN),
+        ("5 mil pesos", UNKNOWN),
+    ],
+    "pt-br": [
+        ("R$ 10,50", "10.50 BRL"),
+        ("R$10", "10 BRL"),
+        ("10,50 R$", "10.50 BRL"),
+        ("10 reais", "10 BRL"),
+        ("R$ 1.234,56", "1234.56 BRL"),
+        (f"R${NBSP}5,00", "5.00 BRL"),
+        ("10 reais brasileiros", "10 BRL"),
+        ("US$ 5,00", "5.00 USD"),
+        ("R$ 1.000", "1 or 1000 BRL"),
+        ("1 real", UNKNOWN),
+        ("10 mil reais", UNKNOWN),
+        ("10 conto", UNKNOWN),
+        ("R$ 5 a 10", NONE),
+    ],
+    "fr": [
+        ("12€50", "12.50 EUR"),
+        ("0€99", "0.99 EUR"),
+        ("1 234€50", "1234.50 EUR"),
+        ("1.234€50", "1234.50 EUR"),
+        ("1 000,50 €", "1000.50 EUR"),
+        (f"1{NARROW}234{NARROW}567,89{NBSP}€", "1234567.89 EUR"),
+        ("20 $ CAD", "20 CAD"),
+        ("20 $CA", "20 CAD"),
+        ("20 dollars canadiens", "20 CAD"),
+        ("5000 francs CFA", UNKNOWN),
+        ("5000 FCFA", UNKNOWN),
+        ("5000 FCFA XOF", "5000 XOF"),
+        ("20 francs", UNKNOWN),
+        ("12€5", NONE),
+        ("12€500", NONE),
+        ("1,5€50", NONE),
+        ("12€50€", NONE),
+    ],
+    "ru": [
+        ("100 ₽", "100 RUB"),
+        ("1 000,50 ₽", "1000.50 RUB"),
+        ("100 руб. RUB", "100 RUB"),
+        ("100 российских рублей", "100 RUB"),
+        ("100 белорусских рублей", "100 BYN"),
+        ("100,50 грн", "100.50 UAH"),
+        ("100 ₴", "100 UAH"),
+        ("5 евро", "5 EUR"),
+        ("5 долларов США", "5 USD"),
+        ("500 тенге", "500 KZT"),
+        ("20 zł", "20 PLN"),
+        ("1 500,- Kč", "1500 CZK"),
+        ("1.000 руб. RUB", "1 or 1000 RUB"),
+        ("100 руб", UNKNOWN),
+        ("100 р.", UNKNOWN),
+        ("5 долларов", UNKNOWN),
+        ("10 тыс. ₽", UNKNOWN),
+    ],
+    "ar": [
+        ("١٢٫٥", "12.5 ?"),
+        ("١٬٢٣٤٫٥٠", "1234.50 ?"),
+        ("۱۲٫۵", "12.5 ?"),
+        ("٥٠ ر.س", "50 SAR"),
+        ("ر.س.\u200f ٥٠", "50 SAR"),
+        (f"{RLM}٥٠{NBSP}د.إ.{RLM}", "50 AED"),
+        ("100 ج.م", "100 EGP"),
+        ("٥ يورو", "5 EUR"),
+        ("٥ دولار أمريكي", "5 USD"),
+        ("٥٠ ريال سعودي", "50 SAR"),
+        ("USD ٥٠", "50 USD"),
+        ("٠٫١٢٥ د.ك", "0.125 KWD"),
+        ("١،٠٠٠", "1 or 1000 ?"),
+        ("٥٠ ريال", UNKNOWN),
+        ("٥٠ درهم", UNKNOWN),
+        ("1٢", NONE),
+        ("١٫٢٫٣", NONE),
+    ],
+    "hi": [
+        ("१२.५", "12.5 ?"),
+        ("₹१२.५०", "12.50 INR"),
+        ("₹1,00,000", "100000 INR"),
+        ("1,00,000 INR", "100000 INR"),
+        ("₹12,34,567.50", "1234567.50 INR"),
+        ("₹500/-", "500 INR"),
+        ("Rs. 1,500/- INR", "1500 INR"),
+        ("५०० भारतीय रुपए", "500 INR"),
+        ("५ यूरो", "5 EUR"),
+        ("₹1,500", "1.5 or 1500 INR"),
+        ("Rs. 500", UNKNOWN),
+        ("५०० रुपये", UNKNOWN),
+        ("5 lakh", UNKNOWN),
+        ("₹1,00,00", NONE),
+    ],
+    "others": [
+        ("５００円", "500 JPY"),
+        ("50 SEK", "50 SEK"),
+        ("50 kr SEK", "50 SEK"),
+        ("50:- SEK", "50 SEK"),
+        ("50 kronor", "50 SEK"),
+        ("R 50", UNKNOWN),
+        ("50元", UNKNOWN),
+        ("50 kr", UNKNOWN),
+    ],
+}
+
+# What the same words mean to sellers whose usual currency is known.
+USUALLY = [
+    ("5", "EUR", "5 EUR"),
+    ("1.000", "EUR", "1 or 1000 EUR"),
+    ("5 dollars", "CAD", "5 CAD"),
+    ("5 dollars", "EUR", UNKNOWN),
+    ("50 kr", "SEK", "50 SEK"),
+    ("kr. 50", "DKK", "50 DKK"),
+    ("kr.50", "NOK", "50 NOK"),
+    ("100 руб.", "RUB", "100 RUB"),
+    ("100 р", "BYN", "100 BYN"),
+    ("Rs.500", "INR", "500 INR"),
+    ("Rs.500.50", "PKR", "500.50 PKR"),
+    ("रु.500", "INR", "500 INR"),
+    ("Rs .500", "INR", NONE),
+    ("USD .50", "INR", "0.50 USD"),
+    ("Rs,500", "INR", NONE),
+    ("५०० रुपये", "INR", "500 INR"),
+    ("٥٠ ريال", "SAR", "50 SAR"),
+    ("٥٠ درهم", "AED", "50 AED"),
+    ("100 pesos", "MXN", "100 MXN"),
+    ("1 real", "BRL", "1 BRL"),
+    ("R50", "ZAR", "50 ZAR"),
+    ("5000 FCFA", "XOF", "5000 XOF"),
+    ("5000 Ft", "HUF", "5000 HUF"),
+    ("0.5 bitcoin", "BSV", "0.5 BSV"),
+    ("$5", "USD", "5 USD"),
+    ("$5", "NOK", "5 USD"),
+    ("$5 USD", "MXN", "5 USD"),
+    ("$50 MXN", "USD", "50 MXN"),
+    ("$5", "CAD", UNKNOWN),
+    ("$50", "MXN", UNKNOWN),
+    ("¥50", "CNY", UNKNOWN),
+    ("£50", "EGP", UNKNOWN),
+    ("5 €", "USD", "5 EUR"),
+    ("12€50", "USD", "12.50 EUR"),
+]
+
+
+def answer(text: str, usual: str | None) -> str:
+    """What becomes of a text, in the words of the tables."""
+    try:
+        amount, code = money.read_amount(text, usual)
+        money.to_minor(amount, code or "BTC")
+    except MoneyError as error:
+        if error.reason != "ambiguous":
+            return error.reason
+        choices = " or ".join(f"{choice:f}" for choice in error.choices)
+        return f"{choices} {money.read_currency(text, usual) or '?'}"
+    return f"{amount:f} {code or '?'}"
+
+
+ALL = [(language, *form) for language, forms in FORMS.items() for form in forms]
+
+
+@pytest.mark.parametrize(("language", "text", "expected"), ALL)
+def test_a_form_of_a_language_is_read_asked_about_or_refused(
+    language: str, text: str, expected: str
+) -> None:
+    """Each form has one outcome, whoever writes it, and it is the one that is meant."""
+    assert expected == answer(text, None), language
+
+
+@pytest.mark.parametrize(("text", "usual", "expected"), USUALLY)
+def test_the_usual_currency_decides_between_those_that_share_a_word(
+    text: str, usual: str, expected: str
+) -> None:
+    """A shared word is the seller's usual currency, but not where alone it means another one."""
+    assert expected == answer(text, usual)
+
+
+def test_the_table_holds_the_habits_of_all_languages() -> None:
+    """No language is forgotten, and each outcome occurs."""
+    assert {*LANGUAGES, "others"} == FORMS.keys()
+    assert len({text for _, text, _ in ALL}) == len(ALL) > 90
+    assert all(len(forms) > 7 for forms in FORMS.values())
+
+
+sums = st.sampled_from(CODES).flatmap(
+    lambda code: st.tuples(
+        st.integers(1, money.MAX_AMOUNT * 10 ** money.exponent(code)), st.just(code)
+    )
+)
+
+
+@given(sums, st.sampled_from(LANGUAGES), st.sampled_from([None, "USD", "CAD", "XOF", "BYN"]))
+@example((500, "USD"), "en", "CAD")
+@example((1000, "KWD"), "ar", None)
+@example((5000, "XAF"), "fr", "XOF")
+def test_what_is_shown_is_never_read_as_another_amount(
+    sum_: tuple[int, str], language: str, usual: str | None
+) -> None:
+    """What the bot shows and a seller pastes back is that amount in that currency, or asked."""
+    minor, code = sum_
+    shown = money.format_money(minor, code, language)
+    amounts, _, named = answer(shown, usual).rpartition(" ")
+    if "CFA" in shown:
+        assert named in (code, UNKNOWN) or usual == "XOF"
+    elif named == UNKNOWN:
+        assert (usual, code) == ("CAD", "USD")
+    else:
+        assert code == named
+        assert money.from_minor(minor, code) in map(Decimal, amounts.split(" or "))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_currency_of_a_language_is_read_back(language: str) -> None:
+    """What the bot shows in any currency is read back with nothing else known, but for two."""
+    for code in CODES:
+        shown = money.format_money(5 * 10 ** money.exponent(code), code, language)
+        expected = UNKNOWN if "CFA" in shown else code
+        assert expected == answer(shown, None).split()[-1], shown
+
+
+@pytest.mark.parametrize("mark", ["\u200f", "\u200e", "\u061c", "\u2067", "\u200b", "\ufeff"])
+def test_invisible_marks_change_nothing(mark: str) -> None:
+    """What can't be seen can't matter: keyboards and copied texts are full of it."""
+    for text in ("5 USD", "١٢٫٥ ر.س", "1,000 €", "10 reais"):
+        assert answer(text, None) == answer(mark.join(text), None)
