@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 from bot.sandbox import people
-from bot.sandbox.model import Version
-from tests.telegraph import START, A, Bot, Clock, keys, png
+from bot.sandbox.limits import NO_LIMITS
+from bot.sandbox.model import Message, Version
+from bot.sandbox.world import World
+from tests.telegraph import START, A, Bot, Clock, keys, png, serving
+
+WRONG_FILE = "wrong file identifier/HTTP URL specified"
 
 NOT_MODIFIED = (
     400,
@@ -123,3 +127,89 @@ async def test_a_message_can_be_deleted_for_48_hours(
     assert [message.id for message in sam.chat.visible] == [second["message_id"]]
     edit = await bot.refused("editMessageText", **first, text="y")
     assert edit == (400, "Bad Request: message to edit not found")
+
+
+async def test_a_text_becomes_a_picture_and_has_a_caption_then(
+    bot: Bot, sam: people.Person
+) -> None:
+    sent = await bot.done("sendMessage", chat_id=sam.id, text="one")
+    place = {"chat_id": sam.id, "message_id": sent["message_id"]}
+    media = {"type": "photo", "media": "attach://card", "caption": "two"}
+    answer = await bot.upload(
+        "editMessageMedia", {"card": png(300, 200)}, **place, media=json.dumps(media)
+    )
+    assert answer["result"]["caption"] == "two"
+    assert "text" not in answer["result"]
+    assert await bot.refused("editMessageText", **place, text="x") == (
+        400,
+        "Bad Request: there is no text in the message to edit",
+    )
+    await bot.done("editMessageCaption", **place, caption="three")
+    assert sam.chat.visible[0].text == "three"
+
+
+async def shared(bot: Bot, sam: people.Person, **result: Any) -> Message:
+    """An article with a button, posted into a group by inline mode."""
+    asked = sam.ask_inline("q")
+    content = {"message_text": "card"}
+    made = {"type": "article", "id": "1", "title": "T", "input_message_content": content}
+    results = [made | {"reply_markup": keys(A)} | result]
+    await bot.done("answerInlineQuery", inline_query_id=asked.id, results=results, cache_time=0)
+    return sam.choose(asked, "1", sam.new_group("Market"))
+
+
+async def test_an_inline_message_takes_a_picture_by_file_id_and_no_upload(
+    bot: Bot, sam: people.Person
+) -> None:
+    posted = await shared(bot, sam)
+    place = {"inline_message_id": posted.inline_message_id}
+    refusal = {"error_code": 400, "description": "Bad Request: " + WRONG_FILE, "ok": False}
+    for files, media in (
+        ({"card": png(9, 9)}, {"type": "photo", "media": "attach://card"}),
+        ({}, {"type": "photo", "media": "unknown"}),
+    ):
+        described = json.dumps(media)
+        assert await bot.upload("editMessageMedia", files, **place, media=described) == refusal
+    own = await bot.upload("sendPhoto", {"photo": png(300, 200)}, chat_id=sam.id)
+    file_id = own["result"]["photo"][-1]["file_id"]
+    media = {"type": "photo", "media": file_id, "caption": "sold out"}
+    assert await bot.done("editMessageMedia", **place, media=media, reply_markup=keys(A)) is True
+    assert (posted.photo, posted.text) == (file_id, "sold out")
+    assert await bot.refused("editMessageText", **place, text="x") == (
+        400,
+        "Bad Request: there is no text in the message to edit",
+    )
+
+
+async def test_edits_of_a_chat_count_as_its_messages(sandbox_clock: Clock) -> None:
+    async with serving(World(now=sandbox_clock)) as bot:
+        sam = people.join(bot.world, "Sam", started=True)
+        sent = await bot.done("sendMessage", chat_id=sam.id, text="0")
+        place = {"chat_id": sam.id, "message_id": sent["message_id"]}
+        for number in (1, 2, 3):
+            await bot.done("editMessageText", **place, text=str(number))
+            assert await bot.refused("editMessageText", **place, text=str(number)) == NOT_MODIFIED
+        answer = await bot.call("editMessageText", **place, text="4")
+        assert (answer["error_code"], answer["parameters"]) == (429, {"retry_after": 1})
+        assert (await bot.refused("sendMessage", chat_id=sam.id, text="x"))[0] == 429
+        assert sam.chat.visible[0].text == "3"
+        assert [call.code for call in bot.world.refused] == [400, 400, 400, 429, 429]
+
+
+async def test_an_inline_message_takes_20_edits_a_minute(sandbox_clock: Clock) -> None:
+    """A few at once, whatever chat it stands in; another message has a count of its own."""
+    async with serving(World(now=sandbox_clock)) as bot:
+        sam = people.join(bot.world, "Sam", started=True)
+        first, second = await shared(bot, sam), await shared(bot, sam)
+        edit = {"inline_message_id": first.inline_message_id, "reply_markup": keys(A)}
+        for number in range(4):
+            await bot.done("editMessageText", **edit, text=f"{number} left")
+        answer = await bot.call("editMessageText", **edit, text="none left")
+        assert answer["parameters"] == {"retry_after": 3}
+        other = {"inline_message_id": second.inline_message_id, "reply_markup": keys(A)}
+        await bot.done("editMessageText", **other, text="other")
+        sandbox_clock.now += 3
+        await bot.done("editMessageText", **edit, text="none left")
+        bot.world.limiter.limits = NO_LIMITS
+        for number in range(30):
+            await bot.done("editMessageText", **edit, text=f"{number} left")

@@ -40,6 +40,9 @@ async def test_a_sent_message_is_what_the_person_sees(bot: Bot, sam: people.Pers
         ("", "message text is empty"),
         (" \n ", "message text is empty"),
         ("<b></b>", "message text is empty"),
+        ("\u200b\u200d\u200f \u3000\ufeff\xa0\u2800", "message text is empty"),
+        ("\u202e\u202a", "message text is empty"),
+        ("\u200bx", None),
     ],
 )
 async def test_text_has_1_to_4096_units_after_parsing(
@@ -85,9 +88,14 @@ async def test_a_caption_has_at_most_1024_units(
         ({"text": "A", "switch_inline_query": ""}, None),
         ({"text": "A", "switch_inline_query": "x" * 257}, "BUTTON_DATA_INVALID"),
         ({"text": "A", "switch_inline_query_chosen_chat": {"query": "x"}}, None),
+        (
+            {"text": "A", "switch_inline_query_chosen_chat": {"query": "x" * 257}},
+            "BUTTON_DATA_INVALID",
+        ),
         ({"text": "A", "callback_data": "a", "style": "danger"}, None),
         ({"text": "A", "callback_data": "a", "style": "loud"}, "invalid button style specified"),
         ({"text": " ", "callback_data": "a"}, "inline keyboard button text must be non-empty"),
+        ({"text": "\u200b", "callback_data": "a"}, "inline keyboard button text must be non-empty"),
         ({"text": "A"}, "text buttons are unallowed in the inline keyboard"),
         (
             {"text": "A", "callback_data": "a", "url": "https://example.com"},

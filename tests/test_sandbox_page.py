@@ -3,15 +3,18 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.sandbox import people
+from bot.sandbox import page, people
 from bot.sandbox.limits import Limits
 from bot.sandbox.world import World
 from tests.chatpage import HOSTILE_MAIL, KEYBOARD, act, offer
 from tests.telegraph import Bot, Clock, cast, png
+
+STATIC = Path(page.__file__).with_name("static")
 
 
 @pytest.fixture
@@ -36,25 +39,20 @@ async def test_the_page_runs_only_its_own_scripts_and_styles(bot: Bot, path: str
     policy = response.headers["content-security-policy"]
     assert response.status_code == 200
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert policy.endswith("frame-ancestors 'self'")
     assert "unsafe" not in policy
     assert response.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_the_page_names_no_foreign_address(bot: Bot) -> None:
-    names = (
-        "main.js",
-        "composer.js",
-        "messages.js",
-        "formatting.js",
-        "dom.js",
-        "api.js",
-        "mails.js",
-    )
-    paths = ["/chat", *(f"/chat/assets/{name}" for name in names)]
+    scripts = sorted(path.name for path in STATIC.glob("*.*s"))
+    assert {"main.js", "layout.css"} <= {*scripts}
+    paths = ["/chat", *(f"/chat/assets/{name}" for name in scripts)]
     pages = [(await bot.http.get(path)).text for path in paths]
     joined = "".join(pages)
     assert "innerHTML" not in joined
     assert 'src="http' not in joined
+    assert "url(" not in joined
     assert (await bot.http.get("/chat/assets/../server.py")).status_code == 404
     assert (await bot.http.get("/chat/assets/nothing.js")).status_code == 404
 
@@ -160,6 +158,11 @@ async def test_people_groups_faults_and_limits_are_set_from_outside(bot: Bot) ->
     eve = await act(bot, "people", first_name="Eve", language_code="de", started=True)
     await bot.done("sendMessage", chat_id=eve["user_id"], text="hallo")
     group = await act(bot, "groups", user_id=eve["user_id"], title="Two", members=[1001])
+    removed = {"user_id": eve["user_id"], "chat_id": group["chat_id"]}
+    await act(bot, "remove-bot", **removed)
+    assert (await bot.refused("sendMessage", chat_id=group["chat_id"], text="x"))[0] == 403
+    await act(bot, "add-bot", **removed)
+    await bot.done("sendMessage", chat_id=group["chat_id"], text="hi again")
     moved = await act(bot, "migrate", user_id=eve["user_id"], chat_id=group["chat_id"])
     await act(bot, "remove-bot", user_id=eve["user_id"], chat_id=moved["chat_id"])
     assert (await bot.refused("sendMessage", chat_id=moved["chat_id"], text="x"))[0] == 403
@@ -171,7 +174,32 @@ async def test_people_groups_faults_and_limits_are_set_from_outside(bot: Bot) ->
     await act(bot, "limits", on=True)
     assert bot.world.limiter.limits == Limits()
     calls = (await bot.http.get("/chat/api/calls", params={"method": "sendMessage"})).json()
-    assert [call["params"]["text"] for call in calls["calls"]] == ["hallo"]
+    assert [call["params"]["text"] for call in calls["calls"]] == ["hallo", "hi again"]
+
+
+async def test_a_group_may_be_made_without_the_bot_and_two_people_may_talk(bot: Bot) -> None:
+    group = await act(bot, "groups", user_id=1001, title=" Ours ", members=[1002], with_bot=False)
+    made = bot.world.chats[group["chat_id"]]
+    assert (made.title, made.bot_status, set(made.members)) == ("Ours", "left", {1001, 1002})
+    eve = (await act(bot, "people", first_name="Eve"))["user_id"]
+    first = await act(bot, "dialog", user_id=1001, **{"with": eve})
+    assert first == await act(bot, "dialog", user_id=eve, **{"with": 1001})
+    await act(bot, "send", user_id=eve, chat_id=first["chat_id"], text="hi Sam")
+    assert await bot.updates() == []
+
+
+async def test_a_file_is_sent_and_a_silent_message_shows_as_one(
+    bot: Bot, sam: people.Person
+) -> None:
+    sam.start()
+    files = {"document": ("cake.png", png(900, 600))}
+    data = {"user_id": sam.id, "caption": "c"}
+    sent = (await bot.http.post("/chat/api/document", data=data, files=files)).json()
+    assert (sent["document"]["file_name"], sent["caption"]) == ("cake.png", "c")
+    await bot.done("sendMessage", chat_id=sam.id, text="x", disable_notification=True)
+    state = (await bot.http.get("/chat/api/state", params={"user": sam.id})).json()
+    shown = [message.get("silent", False) for message in state["chats"][0]["messages"]]
+    assert shown == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -185,6 +213,10 @@ async def test_people_groups_faults_and_limits_are_set_from_outside(bot: Bot) ->
         ("press", {"user_id": 1001, "message_id": 1, "button": "x"}, "no such message"),
         ("faults", {"colour": "red"}, "no such fields of a fault: colour"),
         ("photo", {"user_id": 1001}, "there is no photo in the request"),
+        ("document", {"user_id": 1001}, "there is no document in the request"),
+        ("people", {"first_name": " "}, "a person needs a name"),
+        ("groups", {"user_id": 1001, "title": ""}, "a group needs a name"),
+        ("start", {"user_id": 1001, "payload": "a b"}, "a start payload has 1 to 64"),
     ],
 )
 async def test_what_cannot_be_done_is_400_with_the_reason(

@@ -53,14 +53,14 @@ async def test_a_press_becomes_a_callback_query_and_its_answer_comes_back(
     assert await sam.answer(query) == {"text": "ok", "show_alert": True, "url": ""}
 
 
-async def test_a_press_is_answered_once_and_within_a_quarter_of_an_hour(
+async def test_a_press_is_answered_once_and_within_half_a_minute(
     bot: Bot, sam: people.Person, sandbox_clock: Clock
 ) -> None:
     message = await asked(bot, sam)
     first, second = sam.press_at(message, 0, 0), sam.press_old(message, "old")
     await bot.done("answerCallbackQuery", callback_query_id=first.id)
     assert await bot.refused("answerCallbackQuery", callback_query_id=first.id) == TOO_OLD
-    sandbox_clock.now += 15 * 60 + 1
+    sandbox_clock.now += 31
     assert await bot.refused("answerCallbackQuery", callback_query_id=second.id) == TOO_OLD
     assert await bot.refused("answerCallbackQuery", callback_query_id="0") == TOO_OLD
     assert second.answer is None
@@ -74,6 +74,35 @@ async def test_an_answer_has_at_most_200_characters(
     answer = await bot.call("answerCallbackQuery", callback_query_id=query.id, text="x" * length)
     assert answer["ok"] is taken
     assert (query.answer is not None) is taken
+
+
+@pytest.mark.parametrize(
+    ("address", "taken"),
+    [
+        ("https://t.me/PaymentRequestBot?start=x-1", True),
+        ("tg://resolve?domain=paymentrequestbot&start=x", True),
+        ("https://t.me/PaymentRequestBot", False),
+        ("https://t.me/OtherBot?start=x", False),
+        ("https://example.com/pay", False),
+    ],
+)
+async def test_an_answer_leads_nowhere_but_to_the_bot_itself(
+    bot: Bot, sam: people.Person, address: str, *, taken: bool
+) -> None:
+    query = sam.press(await asked(bot, sam), "stop")
+    answer = await bot.call("answerCallbackQuery", callback_query_id=query.id, url=address)
+    assert answer.get("description") == (None if taken else "Bad Request: URL_INVALID")
+    assert (query.answer is not None) is taken
+
+
+@pytest.mark.parametrize("payload", ["x" * 65, "a b", "ü", "a.b"])
+async def test_a_deep_link_carries_1_to_64_plain_characters(
+    bot: Bot, sam: people.Person, payload: str
+) -> None:
+    with pytest.raises(WorldError, match="1 to 64"):
+        sam.start(payload)
+    assert await bot.updates() == []
+    assert sam.start("r_" + "x" * 62).text == "/start r_" + "x" * 62
 
 
 async def test_only_buttons_that_are_there_and_ask_the_bot_can_be_pressed(
@@ -214,6 +243,17 @@ async def test_an_answer_is_cached_for_everybody_unless_it_is_personal(
         ({"results": [{"type": "photo", "id": "1"}]}, "PHOTO_CONTENT_URL_EMPTY"),
         ({"results": [], "next_offset": "x" * 65}, "NEXT_OFFSET_INVALID"),
         ({"results": [], "button": {}}, "InlineQueryResultsButton must be an Object"),
+        ({"results": [], "button": {"text": "New"}}, "START_PARAM_EMPTY"),
+        ({"results": [], "button": {"text": "New", "start_parameter": "ä"}}, "START_PARAM_INVALID"),
+        (
+            {"results": [article("1", thumbnail_url="http://localhost/x.png")]},
+            "WEBDOCUMENT_URL_INVALID",
+        ),
+        ({"results": [article("1", thumbnail_url="attach://x")]}, "WEBDOCUMENT_URL_INVALID"),
+        (
+            {"results": [{"type": "photo", "id": "1", "photo_url": "https://example.com/x.jpg"}]},
+            "PHOTO_THUMB_URL_EMPTY",
+        ),
     ],
 )
 async def test_inline_answers_are_checked(
@@ -295,17 +335,27 @@ async def test_commands_belong_to_a_scope_and_a_language(bot: Bot, sam: people.P
 @pytest.mark.parametrize(
     ("scope", "refusal"),
     [
-        ({"type": "chat", "chat_id": 5}, None),
-        ({"type": "chat_member", "chat_id": 5, "user_id": 6}, None),
+        ({"type": "chat", "chat_id": 1001}, None),
+        ({"type": "chat_member", "chat_id": 1001, "user_id": 6}, None),
+        ({"type": "chat", "chat_id": 5}, "chat not found"),
         ({"type": "everybody"}, "Unsupported type specified"),
         ({"type": "chat"}, "Empty chat_id specified"),
         ([], "BotCommandScope must be an Object"),
     ],
 )
+@pytest.mark.usefixtures("sam")
 async def test_scopes_are_checked(bot: Bot, scope: Any, refusal: str | None) -> None:
     answer = await bot.call("setMyCommands", commands=[command("x")], scope=scope)
-    wording = f"Bad Request: can't parse BotCommandScope: {refusal}"
-    assert answer.get("description") == (refusal and wording)
+    broken = refusal and refusal != "chat not found"
+    wording = f"can't parse BotCommandScope: {refusal}" if broken else refusal
+    assert answer.get("description") == (wording and f"Bad Request: {wording}")
+
+
+@pytest.mark.parametrize("method", ["setMyCommands", "getMyCommands", "setMyName", "getMyName"])
+@pytest.mark.parametrize("code", ["deu", "DE", "d"])
+async def test_a_language_is_two_small_letters(bot: Bot, method: str, code: str) -> None:
+    answer = await bot.refused(method, commands=[], name="x", language_code=code)
+    assert answer == (400, "Bad Request: invalid language code specified")
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,24 @@ def test_what_a_person_types_is_never_markup() -> None:
     assert written("<b>a</b>").entities == ()
 
 
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("a\tb\x00c\x1fd", "a b c d"),
+        ("a\r\nb", "a\nb"),
+        ("a\u2028b\u202ec", "abc"),
+        ("Z\u030aZ\u0333Z", "ZZZ"),
+        ("\u200e\u200f\u200ex", "\u200c\u200c\u200ex"),
+        ("\xa0x\u3000", "\xa0x\u3000"),
+        ("a\u200bb", "a\u200bb"),
+    ],
+)
+def test_characters_that_telegram_takes_out_are_taken_out(typed: str, kept: str) -> None:
+    """Of what a person types and of what the bot sends alike."""
+    assert written(typed).text == kept
+    assert formatted(typed, "", []).text == kept
+
+
 @pytest.mark.parametrize(("text", "length"), [("", 0), ("é", 1), ("👍", 2), ("a👍b", 4)])
 def test_length_counts_utf16_units(text: str, length: int) -> None:
     assert units(text) == length

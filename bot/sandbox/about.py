@@ -7,7 +7,7 @@ from bot.sandbox.errors import bad_request
 from bot.sandbox.files import DOWNLOAD_BYTES
 from bot.sandbox.model import Json
 from bot.sandbox.params import Params
-from bot.sandbox.profile import commands_of, scope_of
+from bot.sandbox.profile import commands_of, language_of, scope_of
 from bot.sandbox.sending import chat_named
 from bot.sandbox.world import World
 
@@ -31,19 +31,19 @@ async def get_me(world: World, _params: Params) -> Json:
 async def set_my_commands(world: World, params: Params) -> bool:
     """`setMyCommands` for one scope and language. Errors: 400."""
     commands = commands_of(params.json("commands", "commands"))
-    world.profile.commands[_commands_key(params)] = commands
+    world.profile.commands[_commands_key(world, params)] = commands
     _announce(world)
     return True
 
 
 async def get_my_commands(world: World, params: Params) -> list[Json]:
     """`getMyCommands` of exactly this scope and language."""
-    return world.profile.commands.get(_commands_key(params), [])
+    return world.profile.commands.get(_commands_key(world, params), [])
 
 
 async def delete_my_commands(world: World, params: Params) -> bool:
     """`deleteMyCommands` of exactly this scope and language."""
-    world.profile.commands.pop(_commands_key(params), None)
+    world.profile.commands.pop(_commands_key(world, params), None)
     _announce(world)
     return True
 
@@ -52,7 +52,8 @@ def setter(kind: str) -> Method:
     """`setMyName`, setMyDescription or setMyShortDescription. Errors: 400 too long."""
 
     async def set_text(world: World, params: Params) -> bool:
-        world.profile.set_text(kind, params.text("language_code"), params.text(kind).strip())
+        language = language_of(params.text("language_code"))
+        world.profile.set_text(kind, language, params.text(kind).strip())
         _announce(world)
         return True
 
@@ -63,7 +64,7 @@ def getter(kind: str) -> Method:
     """`getMyName`, getMyDescription or getMyShortDescription."""
 
     async def get_text(world: World, params: Params) -> Json:
-        text = world.profile.text(kind, params.text("language_code"))
+        text = world.profile.text(kind, language_of(params.text("language_code")))
         return {kind: text or (world.bot.first_name if kind == "name" else "")}
 
     return get_text
@@ -101,12 +102,15 @@ async def get_file(world: World, params: Params) -> Json:
         raise bad_request("wrong file_id or the file is temporarily unavailable")
     if len(stored.data) > DOWNLOAD_BYTES:
         raise bad_request("file is too big")
-    names = ("file_id", "file_unique_id", "file_size")
-    return {name: stored.json[name] for name in names} | {"file_path": stored.path}
+    named = {name: stored.json[name] for name in ("file_id", "file_unique_id")}
+    return named | {"file_size": len(stored.data), "file_path": stored.path}
 
 
-def _commands_key(params: Params) -> tuple[tuple[str, int, int], str]:
-    return scope_of(params.json("scope", "BotCommandScope")), params.text("language_code")
+def _commands_key(world: World, params: Params) -> tuple[tuple[str, int, int], str]:
+    scope = scope_of(params.json("scope", "BotCommandScope"))
+    if scope[1] and world.chat_of_bot(scope[1]) is None:
+        raise bad_request("chat not found")
+    return scope, language_of(params.text("language_code"))
 
 
 def _announce(world: World) -> None:

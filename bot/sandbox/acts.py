@@ -31,6 +31,14 @@ def photo(world: World, body: Body, upload: Upload) -> Json:
     return views.message(actor, sent)
 
 
+def document(world: World, body: Body, upload: Upload) -> Json:
+    """Send a file, or a picture as one, with an optional `caption`."""
+    actor = _actor(world, body)
+    caption = str(body.get("caption", ""))
+    sent = actor.send_document(upload.name, upload.data, _chat(actor, body), caption)
+    return views.message(actor, sent)
+
+
 async def _send(world: World, body: Body) -> Json:
     actor = _actor(world, body)
     chat = _chat(actor, body)
@@ -93,6 +101,13 @@ async def _migrate(world: World, body: Body) -> Json:
     return {"chat_id": actor.migrate(_chat(actor, body)).id}
 
 
+async def _add_bot(world: World, body: Body) -> Json:
+    """Add the bot to a group, again if it was removed."""
+    actor = _actor(world, body)
+    actor.add_bot(_chat(actor, body))
+    return {}
+
+
 async def _remove_bot(world: World, body: Body) -> Json:
     actor = _actor(world, body)
     actor.remove_bot(_chat(actor, body))
@@ -102,9 +117,11 @@ async def _remove_bot(world: World, body: Body) -> Json:
 async def _join(world: World, body: Body) -> Json:
     """Add a person, or rename the one with `user_id`."""
     given = body.get("user_id")
+    if not str(body["first_name"]).strip():
+        raise WorldError("a person needs a name")
     joined = join(
         world,
-        str(body["first_name"]),
+        str(body["first_name"]).strip(),
         user_id=int(given) if given is not None else None,
         last_name=str(body.get("last_name", "")),
         username=str(body.get("username", "")),
@@ -115,10 +132,19 @@ async def _join(world: World, body: Body) -> Json:
 
 
 async def _group(world: World, body: Body) -> Json:
-    """Make a group `title` of the actor and the `members` (user ids), with the bot."""
+    """Make a group `title` of the actor and `members` (user ids); `with_bot` false: without it."""
     others = [person(world, int(number)) for number in body.get("members", [])]
-    group = _actor(world, body).new_group(str(body["title"]), *others)
+    title = str(body["title"]).strip()
+    if not title:
+        raise WorldError("a group needs a name")
+    with_bot = bool(body.get("with_bot", True))
+    group = _actor(world, body).new_group(title, *others, with_bot=with_bot)
     return {"chat_id": group.id}
+
+
+async def _dialog(world: World, body: Body) -> Json:
+    """Open the chat of the actor and the person `with`, which the bot can't see."""
+    return {"chat_id": _actor(world, body).dialog(person(world, int(body["with"]))).id}
 
 
 async def _faults(world: World, body: Body) -> Json:
@@ -170,7 +196,9 @@ ACTS: dict[str, Act] = {
     "block": _block,
     "unblock": _unblock,
     "migrate": _migrate,
+    "add-bot": _add_bot,
     "remove-bot": _remove_bot,
+    "dialog": _dialog,
     "people": _join,
     "groups": _group,
     "faults": _faults,

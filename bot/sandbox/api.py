@@ -103,7 +103,8 @@ async def _answer(world: World, name: str, params: Params) -> Response:
             raise _planned(fault)
         result = await METHODS[name](world, params)
     except ApiError as error:
-        world.refused.append(Call(name, params.values, time, error.code))
+        refused = Call(name, params.values, time, error.code, error.description)
+        world.refused.append(refused)
         world.bell.ring()
         return _refusal(error)
     world.calls.append(Call(name, params.values, time))

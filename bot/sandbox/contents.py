@@ -7,9 +7,9 @@ sendPhoto (caption 0-1024), in UTF-16 code units.
 from collections.abc import Mapping
 from typing import Any
 
-from bot.sandbox.entities import Formatted, formatted, web_address
+from bot.sandbox.entities import Formatted, blank, formatted, web_address
 from bot.sandbox.errors import bad_request
-from bot.sandbox.files import Files, StoredFile, fetched
+from bot.sandbox.files import Files, fetched
 from bot.sandbox.model import Json
 from bot.sandbox.params import Params
 
@@ -20,7 +20,7 @@ CAPTION_UNITS = 1024
 def text_content(text: str, parse_mode: str, entities: Any) -> Json:
     """Text and entities. Errors: 400 for an empty, too long or broken text."""
     body = formatted(text, parse_mode, _listed(entities))
-    if not body.text:
+    if blank(body.text):
         raise bad_request("message text is empty")
     if body.units > TEXT_UNITS:
         raise bad_request("message is too long")
@@ -50,23 +50,18 @@ def caption_of(params: Params) -> Json:
 async def media_of(files: Files, kind: str, params: Params, name: str) -> Json:
     """Take the photo or document that the parameter `name` brings. Errors: 400, 413."""
     if upload := params.upload(name):
-        return media_content(files.add(kind, upload))
+        return files.add(kind, upload).content
     value = params.text(name).strip()
     if value.startswith("attach://"):
         attached = params.upload(value.removeprefix("attach://"))
         if not attached:
             raise bad_request(f"there is no {kind} in the request")
-        return media_content(files.add(kind, attached))
+        return files.add(kind, attached).content
     if not value:
         raise bad_request(f"there is no {kind} in the request")
     if "://" in value:
-        return media_content(files.add(kind, await fetched(value)))
-    return media_content(files.known(kind, value))
-
-
-def media_content(stored: StoredFile) -> Json:
-    """Return the Message field for a file: a photo is a list of sizes, of which we have one."""
-    return {stored.kind: [stored.json] if stored.kind == "photo" else stored.json}
+        return files.add(kind, await fetched(value)).content
+    return files.known(kind, value).content
 
 
 def described_media(item: Any, params: Params) -> tuple[str, Params]:
@@ -99,7 +94,7 @@ def inline_content(files: Files, result: Mapping[str, Any]) -> Json:
 
 def _inline_media(files: Files, kind: str, result: Mapping[str, Any]) -> Json:
     if file_id := result.get(f"{kind}_file_id"):
-        return media_content(files.known(kind, str(file_id)))
+        return files.known(kind, str(file_id)).content
     address = web_address(str(result.get(f"{kind}_url", "")))
     if not address:
         raise bad_request(f"{kind.upper()}_CONTENT_URL_EMPTY")

@@ -3,7 +3,7 @@
 A refused act answers 400 `{"error": …}`, a wait that came to nothing 504.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -18,23 +18,28 @@ from bot.sandbox.params import params_of
 from bot.sandbox.people import person
 from bot.sandbox.world import World
 
+Read = Callable[[World, Request], Awaitable[Any]]
+
 POLL_SECONDS = 25.0
+_UPLOADS = {"photo": acts.photo, "document": acts.document}
 _OWN_PAGES = (None, "same-origin", "none")  # Sec-Fetch-Site; None from clients that are no browser
 
 
 def routes(world: World) -> list[Route]:
     """List the routes below `/chat/api/`."""
-    reads = {"state": _state, "events": _events, "calls": _calls, "mails": _mails}
+    reads: dict[str, Read] = {"state": _state, "events": _events, "calls": _calls, "mails": _mails}
     listed = [
         Route(f"/chat/api/{name}", _handler(world, read), methods=["GET"])
         for name, read in reads.items()
     ]
-    listed.append(Route("/chat/api/photo", _handler(world, _photo), methods=["POST"]))
+    for kind, act in _UPLOADS.items():
+        handler = _handler(world, _uploaded(kind, act))
+        listed.append(Route(f"/chat/api/{kind}", handler, methods=["POST"]))
     listed.append(Route("/chat/api/{act:str}", _handler(world, _act), methods=["POST"]))
     return listed
 
 
-def _handler(world: World, answer: Callable[[World, Request], Any]) -> Callable[[Request], Any]:
+def _handler(world: World, answer: Read) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
         if request.headers.get("sec-fetch-site") not in _OWN_PAGES:
             return JSONResponse({"error": "asked from another site"}, 403)
@@ -73,12 +78,15 @@ async def _mails(world: World, _request: Request) -> Json:
     return world.mails.json()
 
 
-async def _photo(world: World, request: Request) -> Json:
-    params = await params_of(request)
-    upload = params.upload("photo")
-    if upload is None:
-        raise WorldError("there is no photo in the request")
-    return acts.photo(world, params.values, Upload(upload.name, upload.data, upload.mime))
+def _uploaded(kind: str, act: Callable[[World, acts.Body, Upload], Json]) -> Read:
+    async def take(world: World, request: Request) -> Json:
+        params = await params_of(request)
+        upload = params.upload(kind)
+        if upload is None:
+            raise WorldError(f"there is no {kind} in the request")
+        return act(world, params.values, upload)
+
+    return take
 
 
 async def _act(world: World, request: Request) -> Any:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bot.sandbox.contents import caption_of, described_media, media_of, text_of
-from bot.sandbox.errors import bad_request
+from bot.sandbox.errors import bad_request, too_many
 from bot.sandbox.keyboards import inline
 from bot.sandbox.model import Draft, Json, Message
 from bot.sandbox.params import Params
@@ -40,7 +40,8 @@ async def edit_message_media(world: World, params: Params) -> Json | bool:
     """`editMessageMedia`: another photo or document, and its caption."""
     message = _editable(world, params)
     kind, item = described_media(params.json("media", "InputMedia"), params)
-    if message.inline_message_id and item.text("media").startswith("attach://"):
+    uploaded = item.upload("media") or item.text("media").startswith("attach://")
+    if message.inline_message_id and uploaded:
         raise bad_request("wrong file identifier/HTTP URL specified")
     caption = caption_of(item)
     media = await media_of(world.files, kind, item, "media")
@@ -89,9 +90,20 @@ def _is_own(world: World, message: Message) -> bool:
     return message.sender.id == world.bot.id
 
 
+def _count(world: World, message: Message) -> None:
+    if message.inline_message_id:
+        wait = world.limiter.take_inline(message.inline_message_id, world.now())
+    else:
+        chat = message.chat
+        wait = world.limiter.take(chat.id, world.now(), group=chat.is_group)
+    if wait:
+        raise too_many(wait)
+
+
 def _revise(world: World, params: Params, message: Message, content: Json) -> Json | bool:
     markup: Any = inline(params.markup())
     if (content, markup) == (message.content, message.markup):
         raise bad_request(NOT_MODIFIED)
+    _count(world, message)
     world.revise(message, Draft(content, markup))
     return True if message.inline_message_id else message.json()

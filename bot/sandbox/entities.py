@@ -18,7 +18,14 @@ Entity = dict[str, Any]
 _HOST = re.compile(
     r"[\w-]+(\.[\w-]+)*\.[^\W\d_]{2,}|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\]", re.IGNORECASE
 )
-_NOT_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\u2028\u2029]")
+# What Telegram makes of characters, as its library tdlib does in td/telegram/misc.cpp.
+_SPACED = re.compile("[\x00-\x09\x0b\x0c\x0e-\x1f]")
+_REMOVED = re.compile("[\r\u2028-\u202e\u030a\u0333\u033f]")
+_MARK_BEFORE_MARK = re.compile("[\u200e\u200f](?=[\u200e\u200f])")
+_EMPTY = re.compile(
+    "[ \n\xa0\u1680\u180e\u2000-\u200f\u202e\u202f\u205f\u2800\u3000\ufeff\ufffc"
+    "\U000e0000-\U000e007f]*"
+)
 _FOUND = (
     ("url", re.compile(r"\bhttps?://[^\s<>\"]*[^\s<>\".,;:!?)'\]]", re.IGNORECASE)),
     ("url", re.compile(r"(?<![\w/.@-])t\.me/[\w+/?=&-]+", re.IGNORECASE)),
@@ -45,6 +52,16 @@ def units(text: str) -> int:
     return len(text) + sum(character > "\uffff" for character in text)
 
 
+def cleaned(text: str) -> str:
+    """Take out of a text what Telegram doesn't let through: controls, line and bidi breaks."""
+    return _MARK_BEFORE_MARK.sub("\u200c", _SPACED.sub(" ", _REMOVED.sub("", text)))
+
+
+def blank(text: str) -> bool:
+    """Tell whether there is nothing to see: spaces of every kind, zero-width characters, tags."""
+    return _EMPTY.fullmatch(text) is not None
+
+
 def web_address(address: str) -> str | None:
     """Complete an http(s) address that Telegram links to; None for any other.
 
@@ -63,17 +80,17 @@ def web_address(address: str) -> str | None:
 
 def written(text: str) -> Formatted:
     """Take what a person typed: no markup is read, links and commands are found."""
-    return _finished(_NOT_TEXT.sub(" ", text.replace("\r", "")), [])
+    return _finished(cleaned(text), [])
 
 
 def formatted(text: str, parse_mode: str, given: Sequence[Mapping[str, Any]]) -> Formatted:
     """Take what a bot sent. Errors: 400 for an unknown mode, broken markup, bad entities."""
-    cleaned = _NOT_TEXT.sub(" ", text.replace("\r", ""))
+    taken = cleaned(text)
     if not parse_mode:
-        return _finished(cleaned, [_sound(entity, units(cleaned)) for entity in given])
+        return _finished(taken, [_sound(entity, units(taken)) for entity in given])
     if parse_mode.lower() != "html":
         raise bad_request("unsupported parse_mode")
-    plain, entities = parse_html(cleaned)
+    plain, entities = parse_html(taken)
     return _finished(plain, [kept for entity in entities if (kept := _linked(entity))])
 
 
@@ -99,8 +116,8 @@ def _linked(entity: Entity) -> Entity | None:
 
 
 def _finished(text: str, entities: list[Entity]) -> Formatted:
-    kept = text.strip()
-    shift = units(text[: len(text) - len(text.lstrip())])
+    kept = text.strip(" \n")
+    shift = units(text[: len(text) - len(text.lstrip(" \n"))])
     inside = [cut for entity in entities if (cut := _clipped(entity, shift, units(kept)))]
     found = [entity for entity in _found(kept) if not any(_overlap(entity, o) for o in inside)]
     ordered = sorted([*inside, *found], key=lambda one: (one["offset"], -one["length"]))

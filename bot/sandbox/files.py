@@ -6,13 +6,15 @@ Source: core.telegram.org/bots/api#sending-files, sendPhoto, sendDocument, getFi
 import mimetypes
 import secrets
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
 from bot.sandbox.errors import ApiError, bad_request
-from bot.sandbox.images import measure
+from bot.sandbox.images import Picture, measure
+from bot.sandbox.scaling import SCALED_MIME, fitted, scaled
 
 PHOTO_BYTES = 10 * 1024 * 1024
 DOCUMENT_BYTES = 50 * 1024 * 1024
@@ -21,6 +23,9 @@ FETCHED_BYTES = 20 * 1024 * 1024
 PHOTO_SIDES = 10_000
 PHOTO_RATIO = 20
 FETCH_SECONDS = 10.0
+SIDES = (90, 320, 800)
+"""The longer sides of a photo's smaller sizes, as far as the photo is larger."""
+THUMBNAIL_SIDE = 320
 
 Json = dict[str, Any]
 
@@ -34,16 +39,34 @@ class Upload:
     mime: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoredFile:
-    """A file in the world. `kind` is photo or document; `json` PhotoSize or Document."""
+    """A file in the world. `kind` is photo or document; `json` PhotoSize or Document.
+
+    `content` is the Message field for it: a photo is a list of sizes, the smallest first. A
+    smaller size is made when somebody reads its bytes; until then its `json` tells no file_size.
+    """
 
     file_id: str
     kind: str
     path: str
-    mime: str
-    data: bytes = field(repr=False)
+    source: Upload = field(repr=False)
     json: Json = field(repr=False)
+    content: Json = field(repr=False)
+    side: int | None = None
+
+    @cached_property
+    def data(self) -> bytes:
+        return self._made.data
+
+    @property
+    def mime(self) -> str:
+        return self._made.mime
+
+    @cached_property
+    def _made(self) -> Upload:
+        small = self.side and scaled(self.source.data, self.side)
+        return Upload(self.source.name, small, SCALED_MIME) if small else self.source
 
 
 class Files:
@@ -61,10 +84,7 @@ class Files:
 
     def add(self, kind: str, upload: Upload) -> StoredFile:
         """Check and keep an upload as `photo` or `document`. Errors: 400, 413."""
-        stored = self._photo(upload) if kind == "photo" else self._document(upload)
-        self._by_id[stored.file_id] = stored
-        self._by_path[stored.path] = stored
-        return stored
+        return self._photo(upload) if kind == "photo" else self._document(upload)
 
     def known(self, kind: str, file_id: str) -> StoredFile:
         """Find a file sent before, by its id. Errors: 400 for an unknown id or another kind."""
@@ -85,8 +105,15 @@ class Files:
         sides = sorted((picture.width, picture.height))
         if sum(sides) > PHOTO_SIDES or sides[0] < 1 or sides[1] > sides[0] * PHOTO_RATIO:
             raise bad_request("PHOTO_INVALID_DIMENSIONS")
+        whole = Upload(upload.name, upload.data, picture.mime)
+        content: Json = {"photo": []}
+        for side in SIDES:
+            if side < sides[1]:
+                content["photo"].append(self._smaller(whole, picture, side, content).json)
         size = {"width": picture.width, "height": picture.height}
-        return _stored("photo", upload, picture.mime, size)
+        stored = self._keep("photo", whole, _size_of(whole) | size, content)
+        content["photo"].append(stored.json)
+        return stored
 
     def _document(self, upload: Upload) -> StoredFile:
         if len(upload.data) > DOCUMENT_BYTES:
@@ -95,7 +122,32 @@ class Files:
             raise bad_request("file must be non-empty")
         guessed = mimetypes.guess_type(upload.name)[0]
         mime = guessed or upload.mime or "application/octet-stream"
-        return _stored("document", upload, mime, {"file_name": upload.name, "mime_type": mime})
+        body = _size_of(upload) | {"file_name": upload.name, "mime_type": mime}
+        if picture := measure(upload.data):
+            shown: Json = {"photo": []}
+            small = self._smaller(upload, picture, THUMBNAIL_SIDE, shown)
+            shown["photo"].append(small.json)
+            body["thumbnail"] = small.json
+        whole = Upload(upload.name, upload.data, mime)
+        content: Json = {}
+        stored = self._keep("document", whole, body, content)
+        content["document"] = stored.json
+        return stored
+
+    def _smaller(self, whole: Upload, picture: Picture, side: int, content: Json) -> StoredFile:
+        width, height = fitted(picture.width, picture.height, side)
+        return self._keep("photo", whole, {"width": width, "height": height}, content, side)
+
+    def _keep(
+        self, kind: str, upload: Upload, body: Json, content: Json, side: int | None = None
+    ) -> StoredFile:
+        file_id, unique = f"sandbox-{secrets.token_urlsafe(24)}", secrets.token_urlsafe(10)
+        suffix = mimetypes.guess_extension(SCALED_MIME if side else upload.mime) or ""
+        path = f"{kind}s/file_{unique}{suffix}"
+        named = {"file_id": file_id, "file_unique_id": unique} | body
+        stored = StoredFile(file_id, kind, path, upload, named, content, side)
+        self._by_id[file_id] = self._by_path[path] = stored
+        return stored
 
 
 async def fetched(address: str) -> Upload:
@@ -112,10 +164,5 @@ async def fetched(address: str) -> Upload:
     return Upload(name, response.content, response.headers.get("content-type", ""))
 
 
-def _stored(kind: str, upload: Upload, mime: str, more: Json) -> StoredFile:
-    file_id = f"sandbox-{secrets.token_urlsafe(24)}"
-    unique = secrets.token_urlsafe(10)
-    suffix = mimetypes.guess_extension(mime) or ""
-    body = {"file_id": file_id, "file_unique_id": unique, "file_size": len(upload.data)}
-    path = f"{kind}s/file_{unique}{suffix}"
-    return StoredFile(file_id, kind, path, mime, upload.data, body | more)
+def _size_of(upload: Upload) -> Json:
+    return {"file_size": len(upload.data)}

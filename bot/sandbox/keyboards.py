@@ -6,7 +6,7 @@ Source: core.telegram.org/bots/api, InlineKeyboardButton, CopyTextButton, ReplyK
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bot.sandbox.entities import web_address
+from bot.sandbox.entities import blank, web_address
 from bot.sandbox.errors import bad_request
 
 MOST_BUTTONS = 100
@@ -57,7 +57,7 @@ def _key(button: object) -> Json:
     named = {"text": button} if isinstance(button, str) else button
     if not isinstance(named, dict):
         raise bad_request("KeyboardButton must be a String or an Object")
-    if not str(named.get("text", "")).strip():
+    if blank(str(named.get("text", ""))):
         raise bad_request("keyboard button text must be non-empty")
     return named
 
@@ -67,7 +67,7 @@ def _button(button: object) -> Json:
         raise bad_request("can't parse inline keyboard button: must be an Object")
     if not isinstance(button.get("text"), str):
         raise bad_request("can't parse inline keyboard button: Can't find field \"text\"")
-    if not button["text"].strip():
+    if blank(button["text"]):
         raise bad_request("inline keyboard button text must be non-empty")
     if button.get("style") not in (None, *STYLES):
         raise bad_request("invalid button style specified")
@@ -112,6 +112,7 @@ def _switch(query: object) -> str:
 def _chosen_chat(choice: object) -> Json:
     if not isinstance(choice, dict):
         raise bad_request("SwitchInlineQueryChosenChat must be an Object")
+    _switch(choice.get("query", ""))
     return choice
 
 

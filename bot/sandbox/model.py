@@ -3,12 +3,16 @@
 Dates are whole UTC seconds since the epoch.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Json = dict[str, Any]
 ChatKind = Literal["private", "group", "supergroup", "dialog"]
 BotStatus = Literal["new", "member", "left", "kicked"]
+
+START_PAYLOAD = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What a deep link may carry. Source: core.telegram.org/bots/features#deep-linking."""
 
 
 @dataclass(frozen=True, slots=True)

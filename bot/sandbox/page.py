@@ -16,8 +16,10 @@ _STATIC = Path(__file__).with_name("static")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
+    "frame-ancestors 'self'"
 )
+"""The page frames itself: the payer's phone beside the seller's is the same page once more."""
+
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",

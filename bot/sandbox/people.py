@@ -6,11 +6,19 @@ Each act sends the bot the updates that Telegram would send.
 import secrets
 from dataclasses import dataclass
 
-from bot.sandbox.contents import media_content
 from bot.sandbox.entities import written
 from bot.sandbox.errors import WorldError
 from bot.sandbox.files import Upload
-from bot.sandbox.model import CallbackQuery, Chat, Draft, InlineQuery, Json, Message, User
+from bot.sandbox.model import (
+    START_PAYLOAD,
+    CallbackQuery,
+    Chat,
+    Draft,
+    InlineQuery,
+    Json,
+    Message,
+    User,
+)
 from bot.sandbox.world import World
 
 INLINE_SECONDS = 10.0
@@ -34,7 +42,9 @@ class Person:
         return self.user.id
 
     def start(self, payload: str = "") -> Message:
-        """Press Start, or follow a deep link with a payload."""
+        """Press Start, or follow a deep link with a payload. Errors: WorldError for a bad one."""
+        if payload and not START_PAYLOAD.fullmatch(payload):
+            raise WorldError("a start payload has 1 to 64 of A-Z, a-z, 0-9, _ and -")
         if self.chat.bot_status == "kicked":
             self.unblock()
         if self.chat.bot_status != "member":
@@ -55,12 +65,14 @@ class Person:
     def send_photo(self, data: bytes, caption: str = "", chat: Chat | None = None) -> Message:
         """Send a picture. Errors: ApiError as for a bot's picture."""
         media = self.world.files.add("photo", Upload("photo", data))
-        return self._say(chat or self.chat, media_content(media) | _caption(caption), None)
+        return self._say(chat or self.chat, media.content | _caption(caption), None)
 
-    def send_document(self, name: str, data: bytes, chat: Chat | None = None) -> Message:
-        """Send a file."""
+    def send_document(
+        self, name: str, data: bytes, chat: Chat | None = None, caption: str = ""
+    ) -> Message:
+        """Send a file, a picture too: uncompressed, as clients call it."""
         media = self.world.files.add("document", Upload(name, data))
-        return self._say(chat or self.chat, media_content(media), None)
+        return self._say(chat or self.chat, media.content | _caption(caption), None)
 
     def edit(self, message: Message, text: str) -> None:
         """Change a message of one's own; the bot gets edited_message."""
@@ -244,6 +256,8 @@ def join(
     chat.members[number] = user
     if started:
         chat.bot_status = "member"
+    world.feed.add("people", 0)
+    world.bell.ring()
     return Person(world, user, chat)
 
 

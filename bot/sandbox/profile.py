@@ -15,6 +15,7 @@ COMMAND_DESCRIPTION = range(1, 257)
 TEXT_LIMITS = {"name": 64, "description": 512, "short_description": 120}
 
 _COMMAND = re.compile(r"[a-z0-9_]{1,32}")
+_LANGUAGE = re.compile(r"([a-z]{2})?")
 _PLAIN_SCOPES = (
     "default",
     "all_private_chats",
@@ -44,6 +45,13 @@ def scope_of(scope: object) -> Scope:
         return kind, int(scope["chat_id"]), user_id
     except (KeyError, TypeError, ValueError):
         raise bad_request("can't parse BotCommandScope: Empty chat_id specified") from None
+
+
+def language_of(code: str) -> str:
+    """Check a two-letter language code, "" for everybody. Errors: 400."""
+    if not _LANGUAGE.fullmatch(code):
+        raise bad_request("invalid language code specified")
+    return code
 
 
 def commands_of(commands: object) -> list[Json]:

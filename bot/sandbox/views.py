@@ -40,8 +40,10 @@ def events(world: World, viewer: Person, since: int) -> Json:
 
 
 def message(viewer: Person, one: Message) -> Json:
-    """Return a Message object with what a client adds: whose it is, keyboards, service words."""
+    """Return a Message object with what a client adds: whose, keyboards, silence, service words."""
     extra: Json = {"out": one.sender.id == viewer.id, "sender_name": one.sender.name}
+    if one.options.get("disable_notification"):
+        extra["silent"] = True
     if one.markup and "inline_keyboard" not in one.markup:
         extra["reply_keyboard"] = one.markup
     if "migrate_to_chat_id" in one.content or "migrate_from_chat_id" in one.content:

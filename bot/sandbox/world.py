@@ -41,12 +41,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a Bot API method. `code` is 200, or the error that was answered."""
+    """One call of a Bot API method. `code` is 200, or the error answered, with its `reason`."""
 
     method: str
     params: Json
     time: float
     code: int = 200
+    reason: str = ""
 
 
 class World:

@@ -39,7 +39,7 @@ def prepare(settings: Settings) -> Stage:
 
     The operator's own database and mail server are used only where they are named.
     """
-    world = World()
+    world = World(inline_feedback=True)
     people.cast(world)
     here = f"http://127.0.0.1:{settings.port}"
     chosen = "database_url" in settings.model_fields_set

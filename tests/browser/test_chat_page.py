@@ -1,18 +1,39 @@
 """The chat page in a real browser: talking, pressing, sharing, reading e-mails."""
 
+from __future__ import annotations
+
 import json
 import re
-from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+import pytest_asyncio
+from playwright.async_api import expect
 
 from bot.sandbox import people
-from tests.chatpage import CHROMIUM, FLAGS, HAS_BROWSER, HOSTILE_MAIL, KEYBOARD, offer
+from tests.browser.payers import DESK, browsing
+from tests.chatpage import CHROMIUM, HAS_BROWSER, HOSTILE_MAIL, KEYBOARD, looking, offer
 from tests.telegraph import Bot, cast, png
 
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
 
-@pytest.fixture
+    from playwright.async_api import Browser, Page
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),  # one browser serves all
+    pytest.mark.browser,
+    pytest.mark.skipif(not HAS_BROWSER, reason=f"no browser at {CHROMIUM}: apt install chromium"),
+]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with browsing() as it:
+        yield it
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def bot() -> AsyncIterator[Bot]:
     async with cast() as client:
         yield client
@@ -23,26 +44,12 @@ def sam(bot: Bot) -> people.Person:
     return people.person(bot.world, 1001)
 
 
-@pytest.fixture
-async def page(bot: Bot) -> AsyncIterator[Page]:
-    if not HAS_BROWSER:
-        pytest.skip(f"no browser at {CHROMIUM}")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        context = await browser.new_context(
-            base_url=str(bot.http.base_url),
-            viewport={"width": 390, "height": 780},
-            permissions=["clipboard-read", "clipboard-write"],
-        )
-        opened = await context.new_page()
-        problems: list[str] = []
-        opened.on("pageerror", lambda error: problems.append(str(error)))
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(browser: Browser, bot: Bot) -> AsyncIterator[Page]:
+    async with looking(browser, bot) as opened:
         yield opened
-        await browser.close()
-    assert problems == []
 
 
-@pytest.mark.browser
 async def test_a_person_starts_the_bot_and_talks_to_it(
     bot: Bot, page: Page, sam: people.Person
 ) -> None:
@@ -68,7 +75,6 @@ async def test_a_person_starts_the_bot_and_talks_to_it(
     await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "a < b")
 
 
-@pytest.mark.browser
 async def test_buttons_and_pictures_work_in_the_page(
     bot: Bot, page: Page, sam: people.Person
 ) -> None:
@@ -98,7 +104,6 @@ async def test_buttons_and_pictures_work_in_the_page(
     await expect(page.get_by_role("dialog")).to_contain_text("Really?")
 
 
-@pytest.mark.browser
 async def test_commands_are_hinted_while_typing(bot: Bot, page: Page, sam: people.Person) -> None:
     sam.start()
     commands = [{"command": name, "description": f"{name}!"} for name in ("new", "list")]
@@ -111,7 +116,6 @@ async def test_commands_are_hinted_while_typing(bot: Bot, page: Page, sam: peopl
     await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "/new")
 
 
-@pytest.mark.browser
 async def test_a_card_is_shared_into_the_group_by_inline_mode(
     bot: Bot, page: Page, sam: people.Person
 ) -> None:
@@ -131,8 +135,14 @@ async def test_a_card_is_shared_into_the_group_by_inline_mode(
     await expect(posted).to_contain_text("via @PaymentRequestBot")
 
 
-@pytest.mark.browser
-async def test_emails_are_read_in_the_page_as_they_come(bot: Bot, page: Page) -> None:
+async def test_emails_are_read_in_the_page_as_they_come(browser: Browser, bot: Bot) -> None:
+    """What a mail asks others for and would run is stopped, as the browser then says."""
+    stopped = ("thief.example", "/chat/mails/")
+    async with looking(browser, bot, stopped) as page:
+        await read_emails(bot, page)
+
+
+async def read_emails(bot: Bot, page: Page) -> None:
     bot.world.mails.address = "smtp://127.0.0.1:2525"
     lost: list[tuple[str, str | None]] = []
     page.on("requestfailed", lambda request: lost.append((request.url, request.failure)))
@@ -158,14 +168,81 @@ async def test_emails_are_read_in_the_page_as_they_come(bot: Bot, page: Page) ->
         "E-mail to other@example.org: <b>Paid</b> ☕"
     )
     await page.get_by_role("button", name="Back to chats").click()
-    await expect(page.get_by_label("1 unread")).to_be_visible()
+    entry = page.get_by_role("button", name="E-mails")
+    await expect(entry.get_by_label("1 unread")).to_be_visible()
     assert ("https://thief.example/seen.png", "csp") in lost
 
 
-@pytest.mark.browser
 async def test_without_a_mail_server_there_are_no_emails_in_the_page(bot: Bot, page: Page) -> None:
     await page.goto("/chat")
     await page.get_by_role("button", name="Back to chats").click()
     await expect(page.get_by_role("button", name="Saturday market")).to_be_visible()
     await expect(page.get_by_role("button", name="E-mails")).to_have_count(0)
     assert bot.world.mails.address is None
+
+
+async def test_only_the_answer_to_the_last_words_is_shown(
+    browser: Browser, bot: Bot, sam: people.Person
+) -> None:
+    sam.start()
+    await bot.updates()
+    async with looking(browser, bot) as page:
+        text = page.get_by_label("Message", exact=True)
+        await text.fill("@PaymentRequestBot tea")
+        first = await bot.update()
+        await text.fill("@PaymentRequestBot cake")
+        second = await bot.update()
+        await offer(bot, second, "Cake", "x")
+        await offer(bot, first, "Tea", "x")
+        await expect(page.get_by_role("option")).to_have_count(1)
+        await expect(page.get_by_role("option", name="Cake")).to_be_visible()
+        await text.fill("")
+        await expect(page.get_by_role("option")).to_have_count(0)
+
+
+async def test_a_draft_waits_in_its_chat(browser: Browser, bot: Bot, sam: people.Person) -> None:
+    sam.start()
+    await bot.updates()
+    async with looking(browser, bot, viewport=DESK) as page:
+        text = page.get_by_label("Message", exact=True)
+        await text.fill("half a sentence")
+        await page.get_by_role("button", name="Saturday market").click()
+        await expect(text).to_have_value("")
+        await page.get_by_role("button", name="Payment Requests").click()
+        await expect(text).to_have_value("half a sentence")
+
+
+async def test_who_reads_further_up_is_not_torn_away(
+    browser: Browser, bot: Bot, sam: people.Person
+) -> None:
+    sam.start()
+    for number in range(30):
+        await bot.done("sendMessage", chat_id=sam.id, text=f"message {number}")
+    async with looking(browser, bot) as page:
+        await expect(page.get_by_role("article").filter(has_text="message 29")).to_be_in_viewport()
+        await page.locator("#scroller").evaluate("box => { box.scrollTop = 0; }")
+        below = page.get_by_role("button", name="To the newest message")
+        await expect(below).to_be_visible()
+        await bot.done("sendMessage", chat_id=sam.id, text="the newest")
+        await expect(below).to_have_attribute("data-count", "1")
+        assert await page.locator("#scroller").evaluate("box => box.scrollTop") == 0
+        await below.click()
+        await expect(page.get_by_role("article").filter(has_text="the newest")).to_be_in_viewport()
+        await expect(below).to_be_hidden()
+
+
+async def test_a_keyboard_alone_reaches_everything(
+    browser: Browser, bot: Bot, sam: people.Person
+) -> None:
+    """The chats first, then the conversation, then what stands beside it; back to the list."""
+    sam.start()
+    async with looking(browser, bot) as page:
+        await expect(page.get_by_role("article")).to_be_visible()
+        await page.get_by_role("button", name="Back to chats").press("Enter")
+        await expect(page.get_by_role("button", name="Payment Requests")).to_be_focused()
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_role("button", name="Saturday market")).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="Saturday market")).to_be_visible()
+        await expect(page.get_by_label("Message", exact=True)).to_be_focused()

@@ -113,7 +113,6 @@ async def make_drop(page: Page) -> Locator:
     await press(page, "What kind of request is it?", "Limited drop")
     await expect(from_bot(page, "What is it called?")).to_be_visible()
     await say(page, "Sticker <b>pack</b>")
-    await press(page, "Describe it", "Skip")
     await expect(from_bot(page, "What does one piece cost?")).to_be_visible()
     await say(page, "2,50 €")
     await expect(from_bot(page, "How many pieces are there?")).to_be_visible()

@@ -18,9 +18,12 @@ export async function post(name, body) {
   }));
 }
 
-export async function postPhoto(fields, file) {
+// `kind` is photo or document.
+export async function postFile(kind, fields, file) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
-  form.append("photo", file);
-  return answerOf(await fetch("/chat/api/photo", { method: "POST", body: form }));
+  form.append(kind, file, file.name || "picture.png");
+  return answerOf(await fetch(`/chat/api/${kind}`, { method: "POST", body: form }));
 }
+
+export const fileAddress = (id) => `/chat/files/${encodeURIComponent(id)}`;

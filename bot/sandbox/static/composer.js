@@ -1,23 +1,32 @@
-// The composer: text, photos, the command menu, inline mode, reply keyboards.
+// The composer: text, the command menu, reply keyboards; what is typed after the bot's name.
 
-import { post, postPhoto } from "./api.js";
-import { byId, element, toast } from "./dom.js";
+import { post } from "./api.js";
+import { Attachments } from "./attach.js";
+import { byId, dress, element, toast } from "./dom.js";
+import { Inline } from "./inline.js";
 
 const INLINE_DELAY = 250;
+const TALLEST = 140;
 
 export class Composer {
   constructor(app) {
     this.app = app;
-    this.asked = 0;
+    this.drafts = new Map();
     this.marked = -1;
     this.text = byId("text");
     this.box = byId("suggestions");
+    this.inline = new Inline(app, this);
+    this.attachments = new Attachments(app, this);
+    dress({ attach: "attach", send: "send", menu: "menu" });
     byId("composer").addEventListener("submit", (event) => { event.preventDefault(); this.submit(); });
     this.text.addEventListener("input", () => this.changed());
     this.text.addEventListener("keydown", (event) => this.key(event));
     byId("menu").addEventListener("click", () => this.toggleMenu());
-    byId("attach").addEventListener("click", () => byId("photo").click());
-    byId("photo").addEventListener("change", () => this.sendPhoto());
+  }
+
+  // Which draft is whose: a person's in a chat.
+  get draft() {
+    return `${this.app.user} ${this.app.chat.id}`;
   }
 
   fill(text) {
@@ -28,18 +37,25 @@ export class Composer {
   }
 
   show(chat) {
-    this.hide();
     byId("menu").hidden = !chat.commands.length;
     this.replyKeyboard(chat.keyboard);
+    const text = this.drafts.get(this.draft) || "";
+    if (this.text.value === text) return;
+    this.text.value = text;
+    this.changed();
   }
 
   async submit() {
     if (this.marked >= 0) { this.box.children[this.marked].click(); return; }
     const text = this.text.value.trim();
-    if (!text || this.inlineQuery() !== null) return;
+    if (!text || this.query() !== null) return;
+    this.clear();
+    await this.send(text);
+  }
+
+  clear() {
     this.text.value = "";
     this.changed();
-    await this.send(text);
   }
 
   async send(text) {
@@ -51,26 +67,15 @@ export class Composer {
     }
   }
 
-  async sendPhoto() {
-    const [file] = byId("photo").files;
-    byId("photo").value = "";
-    if (!file) return;
-    try {
-      await postPhoto({ ...this.app.place(), caption: this.text.value.trim() }, file);
-      this.fill("");
-    } catch (error) {
-      toast(error.message);
-    }
-  }
-
   changed() {
+    this.drafts.set(this.draft, this.text.value);
     this.text.style.height = "auto";
-    this.text.style.height = `${Math.min(this.text.scrollHeight, 140)}px`;
-    const query = this.inlineQuery();
+    this.text.style.height = `${Math.min(this.text.scrollHeight, TALLEST)}px`;
+    const query = this.query();
     clearTimeout(this.timer);
-    this.asked += 1;
+    this.inline.forget();
     if (query !== null) {
-      this.timer = setTimeout(() => this.ask(query, ""), INLINE_DELAY);
+      this.timer = setTimeout(() => this.inline.ask(query, ""), INLINE_DELAY);
     } else if (/^\/\w*$/.test(this.text.value)) {
       this.showCommands(this.text.value.slice(1).toLowerCase());
     } else {
@@ -99,6 +104,8 @@ export class Composer {
     this.marked = index;
     [...this.box.children].forEach((node, at) => node.setAttribute("aria-selected", String(at === index)));
     this.box.children[index]?.scrollIntoView({ block: "nearest" });
+    if (this.box.children[index]) this.text.setAttribute("aria-activedescendant", this.box.children[index].id);
+    else this.text.removeAttribute("aria-activedescendant");
   }
 
   toggleMenu() {
@@ -112,8 +119,7 @@ export class Composer {
     this.offer(commands.map((one) => {
       const name = `/${one.command}`;
       const node = this.option([element("strong", {}, name), element("span", {}, one.description)], () => {
-        this.text.value = "";
-        this.changed();
+        this.clear();
         this.send(name);
       });
       node.dataset.fill = name;
@@ -121,59 +127,11 @@ export class Composer {
     }));
   }
 
-  inlineQuery() {
+  // What is typed after the bot's name, null where its name is not typed.
+  query() {
     const match = this.text.value.match(/^@(\w+)\s([\s\S]*)$/);
     const ours = match && match[1].toLowerCase() === this.app.bot.username.toLowerCase();
     return ours ? match[2] : null;
-  }
-
-  async ask(query, offset) {
-    const mine = this.asked;
-    try {
-      const answer = await post("inline", { ...this.app.place(), query, offset });
-      if (mine === this.asked) this.offerResults(answer, query, offset);
-    } catch (error) {
-      toast(error.message);
-    }
-  }
-
-  offerResults(answer, query, offset) {
-    const nodes = answer.results.map((result) => this.resultOption(answer, result));
-    if (answer.button) nodes.unshift(this.startOption(answer.button));
-    if (!nodes.length && !offset) nodes.push(element("p", { className: "nothing", role: "option" }, answer.answered ? "No results" : "The bot did not answer"));
-    if (answer.next_offset) nodes.push(this.moreOption(query, answer.next_offset));
-    if (!offset) this.box.replaceChildren();
-    this.offer([...this.box.querySelectorAll("[data-result]"), ...nodes]);
-  }
-
-  resultOption(answer, result) {
-    const title = result.title || result.caption || "Photo";
-    const words = element("span", { className: "result-words" }, element("strong", {}, title),
-      element("span", {}, result.description || ""));
-    const node = this.option([thumbnail(result, title), words], () => this.choose(answer.query_id, result.id));
-    node.dataset.result = result.id;
-    return node;
-  }
-
-  startOption(button) {
-    return this.option([element("strong", {}, button.text)], () => {
-      this.fill("");
-      this.app.startBot(button.start_parameter || "");
-    });
-  }
-
-  moreOption(query, offset) {
-    return this.option([element("span", {}, "More results")], () => this.ask(query, offset));
-  }
-
-  async choose(queryId, resultId) {
-    this.text.value = "";
-    this.changed();
-    try {
-      await post("choose", { ...this.app.place(), query_id: queryId, result_id: resultId });
-    } catch (error) {
-      toast(error.message);
-    }
   }
 
   option(children, choose) {
@@ -183,10 +141,13 @@ export class Composer {
   }
 
   offer(nodes) {
-    this.marked = -1;
+    nodes.forEach((node, index) => { node.id = `option-${index}`; });
     this.box.replaceChildren(...nodes);
     this.box.hidden = !nodes.length;
+    this.mark(-1);
     byId("menu").setAttribute("aria-expanded", String(nodes.length > 0));
+    const options = this.box.querySelectorAll("button").length;
+    byId("said").textContent = options ? `${options} suggestions` : "";
   }
 
   hide() {
@@ -196,6 +157,7 @@ export class Composer {
   replyKeyboard(markup) {
     const box = byId("reply-keyboard");
     box.hidden = !markup;
+    this.text.placeholder = markup?.input_field_placeholder || "Message";
     if (!markup) return;
     box.replaceChildren(...markup.keyboard.map((row) => element("div", { className: "row" }, ...row.map((one) => {
       const node = element("button", { type: "button", className: "key" }, one.text);
@@ -205,26 +167,5 @@ export class Composer {
       });
       return node;
     }))));
-    this.text.placeholder = markup.input_field_placeholder || "Message";
-  }
-}
-
-function thumbnail(result, title) {
-  const cached = result.photo_file_id && `/chat/files/${encodeURIComponent(result.photo_file_id)}`;
-  const address = cached || ownAddress(result.thumbnail_url);
-  const letter = element("span", { className: "thumbnail", "aria-hidden": "true" }, [...title][0] || "•");
-  if (!address) return letter;
-  const image = element("img", { className: "thumbnail", src: address, alt: "" });
-  image.addEventListener("error", () => image.replaceWith(letter));
-  return image;
-}
-
-// The page asks nobody but its own server, whatever a bot names.
-function ownAddress(address) {
-  try {
-    const parsed = new URL(address);
-    return parsed.origin === location.origin ? parsed.href : "";
-  } catch {
-    return "";
   }
 }

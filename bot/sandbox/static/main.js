@@ -2,29 +2,45 @@
 
 import { get, post } from "./api.js";
 import { Composer } from "./composer.js";
-import { alertBox, byId, clock, copy, day, element, hue, initials, toast } from "./dom.js";
+import { alertBox, avatar, badge, byId, clock, copy, dress, element, hue, initials, toast } from "./dom.js";
+import { prepareLightbox } from "./lightbox.js";
+import { deepLink } from "./links.js";
 import { Mails } from "./mails.js";
-import { dayItem, messageItem, summary } from "./messages.js";
+import { arrange, messageItem, summary } from "./messages.js";
+import { People } from "./people.js";
+import { markRead, unread } from "./reads.js";
+import { embedded, Side } from "./side.js";
+import { Typing } from "./typing.js";
 
-const TYPING_SHOWN = 5000;
 const RETRY = 1500;
+const NEAR = 120; // pixels from the end within which new messages are followed
 
 class App {
   constructor() {
     this.chats = new Map();
+    this.people = [];
     this.chat = null;
     this.epoch = 0;
-    this.composer = new Composer(this);
+    this.below = 0; // messages that came while somebody read further up
+    document.documentElement.classList.toggle("embedded", embedded);
+    dress({ back: "back", "to-end": "down" });
+    prepareLightbox();
+    this.side = new Side(this);
     this.mails = new Mails(this);
-    this.stuck = true; // to the newest message, until somebody scrolls away from it
-    byId("scroller").addEventListener("scroll", () => { this.stuck = this.nearEnd(); });
-    const grown = new ResizeObserver(() => this.stuck && this.toEnd());
-    grown.observe(byId("scroller"));
-    grown.observe(byId("messages"));
-    byId("viewer").addEventListener("change", (event) => this.load(event.target.value));
-    byId("back").addEventListener("click", () => byId("app").classList.remove("open"));
+    this.composer = new Composer(this);
+    this.crowd = new People(this);
+    this.typing = new Typing(this);
+    this.followEnd();
+    byId("back").addEventListener("click", () => this.leave());
     byId("start").addEventListener("click", () => this.startBot(""));
-    byId("block").addEventListener("click", () => this.act("block", { user_id: this.user }));
+  }
+
+  followEnd() {
+    this.stuck = true; // to the newest message, until somebody scrolls away from it
+    byId("scroller").addEventListener("scroll", () => { this.stuck = this.nearEnd(); this.showBelow(); });
+    byId("to-end").addEventListener("click", () => { this.toEnd(); byId("scroller").focus(); });
+    const grown = new ResizeObserver(() => this.stuck && this.toEnd());
+    for (const id of ["scroller", "messages", "typing"]) grown.observe(byId(id));
   }
 
   place() {
@@ -42,33 +58,24 @@ class App {
 
   async load(user) {
     const state = await get("state", user ? { user } : {});
+    const first = this.chat === null;
+    if (this.user !== state.user_id) this.typing.forget();
     this.seq = state.seq;
     this.user = state.user_id;
     this.bot = state.bot;
-    const unread = new Map([...this.chats.values()].map((chat) => [chat.id, chat.unread]));
-    this.chats = new Map(state.chats.map((chat) => [chat.id, this.kept(chat, unread.get(chat.id) || 0)]));
-    this.showPeople(state.people);
+    this.people = state.people;
+    this.chats = new Map(state.chats.map((chat) => [chat.id, withMessages(chat)]));
+    this.crowd.showViewers();
     const open = this.chats.get(this.chat?.id) || this.privateChat();
-    const first = !this.chat;
-    this.chat = open;
-    if (this.mails.shown) this.showList();
-    else this.open(open.id, { reveal: first, focus: false });
+    this.open(open.id, { reveal: first && !embedded, focus: false });
+    this.side.show();
+    this.side.showLinks();
     this.mails.load();
     this.watch((this.epoch += 1));
   }
 
-  kept(chat, unread) {
-    const messages = new Map(chat.messages.map((message) => [message.message_id, message]));
-    return { ...chat, messages, unread };
-  }
-
   privateChat() {
     return [...this.chats.values()].find((chat) => chat.kind === "private");
-  }
-
-  showPeople(people) {
-    const options = people.map((one) => element("option", { value: one.id, selected: one.id === this.user }, one.name));
-    byId("viewer").replaceChildren(...options);
   }
 
   async watch(epoch) {
@@ -78,9 +85,9 @@ class App {
         if (epoch !== this.epoch) return;
         if (answer.closed) throw new Error("the sandbox has stopped");
         this.online(true);
-        if (answer.reset) { await this.load(this.user); return; }
+        const changed = answer.reset || answer.events.some((one) => ["chat", "profile", "people"].includes(one.type));
+        if (changed) { await this.load(this.user); return; }
         this.seq = answer.seq;
-        if (answer.events.some((one) => one.type === "chat" || one.type === "profile")) { await this.load(this.user); return; }
         answer.events.forEach((one) => this.take(one));
       } catch {
         this.online(false);
@@ -93,17 +100,19 @@ class App {
     if (event.type === "mail") { this.mails.load(); return; }
     const chat = this.chats.get(event.chat_id);
     if (!chat) return;
-    if (event.type === "action") this.typing(chat);
+    if (event.type === "action") this.typing.told(chat);
     if (event.type === "deleted") chat.messages.delete(event.message);
     if (event.type === "message") this.keep(chat, event);
     if (chat === this.chat) this.showEvent(event);
     this.showList();
+    this.side.showLinks();
   }
 
   keep(chat, event) {
     const fresh = !chat.messages.has(event.message.message_id);
     chat.messages.set(event.message.message_id, event.message);
-    if (fresh && !event.message.out && (chat !== this.chat || this.mails.shown)) chat.unread += 1;
+    this.typing.heard(chat, event.message, fresh);
+    if (fresh && chat === this.chat && !event.message.out && !this.stuck) this.below += 1;
     if (JSON.stringify(chat.keyboard) !== JSON.stringify(event.keyboard)) {
       chat.keyboard = event.keyboard;
       if (chat === this.chat) this.composer.replyKeyboard(chat.keyboard);
@@ -113,41 +122,56 @@ class App {
   showEvent(event) {
     if (event.type === "action") return;
     const id = event.type === "deleted" ? event.message : event.message.message_id;
-    const old = byId("messages").querySelector(`[data-message-id="${id}"]`);
-    if (event.type === "deleted") { old?.remove(); return; }
-    this.quiet();
-    const node = messageItem(event.message, this.chat, this);
-    if (old) old.replaceWith(node);
-    else this.append(event.message, node);
-    if (this.stuck || event.message.out) this.toEnd();
-    this.showStart();
-  }
-
-  append(message, node) {
     const list = byId("messages");
-    const days = list.querySelectorAll("[data-day]");
-    if (days[days.length - 1]?.dataset.day !== day(message.date)) list.append(dayItem(message.date));
-    list.append(node);
+    const old = list.querySelector(`[data-message-id="${id}"]`);
+    if (event.type === "deleted") {
+      old?.remove();
+    } else {
+      const node = messageItem(event.message, this.chat, this);
+      if (old) old.replaceWith(node);
+      else list.append(node);
+      if (this.stuck || (event.message.out && !old)) this.toEnd();
+    }
+    arrange(list);
+    this.showBelow();
+    this.showStart();
   }
 
   open(id, { reveal = true, focus = true } = {}) {
+    const same = this.chat?.id === id;
     this.chat = this.chats.get(id);
-    this.chat.unread = 0;
-    this.mails.hide();
-    if (reveal) byId("app").classList.add("open");
+    if (reveal) {
+      this.side.leave();
+      byId("app").classList.add("open");
+    }
     byId("title").textContent = this.chat.title;
-    const avatar = byId("avatar");
-    avatar.textContent = initials(this.chat.title);
-    avatar.className = `avatar hue-${hue(this.chat.title)}`;
+    byId("avatar").textContent = initials(this.chat.title);
+    byId("avatar").className = `avatar hue-${hue(this.chat.title)}`;
     document.title = `${this.chat.title} – Sandbox`;
-    this.quiet();
-    byId("messages").replaceChildren();
-    for (const message of this.chat.messages.values()) this.append(message, messageItem(message, this.chat, this));
+    const messages = [...this.chat.messages.values()].map((one) => messageItem(one, this.chat, this));
+    byId("messages").replaceChildren(...messages);
+    arrange(byId("messages"));
+    this.typing.show();
     this.composer.show(this.chat);
     this.showStart();
     this.showList();
-    this.toEnd();
-    if (focus && matchMedia("(pointer: fine)").matches) byId("text").focus();
+    if (!same || this.stuck) this.toEnd();
+    if (reveal && focus) this.focusChat();
+  }
+
+  focusChat() {
+    const typed = matchMedia("(pointer: fine)").matches && !byId("composer").hidden;
+    byId(typed ? "text" : "title").focus();
+  }
+
+  leave() {
+    byId("app").classList.remove("open");
+    this.showList();
+    byId("chat-list").querySelector('[aria-current="true"]')?.focus();
+  }
+
+  get visible() {
+    return byId("chat-pane").offsetParent !== null;
   }
 
   showStart() {
@@ -158,53 +182,46 @@ class App {
     byId("start").hidden = !silent;
     byId("start").textContent = chat.bot_status === "kicked" ? "RESTART BOT" : "START";
     byId("composer").hidden = silent;
-    byId("block").hidden = chat.kind !== "private" || chat.bot_status !== "member";
   }
 
   showList() {
+    if (this.visible) markRead(this.user, this.chat);
+    const held = document.activeElement?.dataset?.chat;
     byId("chat-list").replaceChildren(...[...this.chats.values()].map((chat) => this.listItem(chat)));
+    if (held) byId("chat-list").querySelector(`[data-chat="${held}"]`)?.focus();
   }
 
   listItem(chat) {
     const last = [...chat.messages.values()].pop();
-    const unread = chat.unread ? element("span", { className: "unread", "aria-label": `${chat.unread} unread` }, String(chat.unread)) : null;
-    const button = element("button", { type: "button", className: "chat-item", "aria-current": String(chat === this.chat && !this.mails.shown) },
-      element("span", { className: `avatar hue-${hue(chat.title)}`, "aria-hidden": "true" }, initials(chat.title)),
-      element("span", { className: "chat-words" }, element("strong", {}, chat.title), element("span", {}, summary(last))),
-      element("span", { className: "chat-side" }, last ? clock(last.date) : "", unread));
+    const words = this.typing.is(chat) ? element("span", { className: "now" }, "typing…") : element("span", { dir: "auto" }, summary(last));
+    const button = element("button", { type: "button", className: "chat-item", "data-chat": chat.id, "aria-current": String(chat === this.chat && !this.side.beside) },
+      avatar(chat.title), element("span", { className: "chat-words" }, element("strong", {}, chat.title), words),
+      element("span", { className: "chat-side" }, last ? clock(last.date) : "", badge(unread(this.user, chat))));
     button.addEventListener("click", () => this.open(chat.id));
     return element("li", {}, button);
   }
 
-  typing(chat) {
-    if (chat !== this.chat) return;
-    byId("subtitle").textContent = "typing…";
-    clearTimeout(this.typingTimer);
-    this.typingTimer = setTimeout(() => this.quiet(), TYPING_SHOWN);
-  }
-
-  quiet() {
-    const chat = this.chat;
-    const bot = chat.kind === "private" ? "bot" : "last seen recently";
-    byId("subtitle").textContent = chat.kind.endsWith("group") ? `${chat.members.length + 1} members` : bot;
-  }
-
   online(state) {
-    if (state === (byId("app").dataset.online === "true")) return;
     byId("app").dataset.online = String(state);
-    if (state) this.quiet();
-    else byId("subtitle").textContent = "connecting…";
+    this.typing.show();
   }
 
   nearEnd() {
     const box = byId("scroller");
-    return box.scrollHeight - box.scrollTop - box.clientHeight < 120;
+    return box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
   }
 
   toEnd() {
     const box = byId("scroller");
     this.stuck = true;
     box.scrollTop = box.scrollHeight;
+    this.showBelow();
+  }
+
+  showBelow() {
+    if (this.stuck) this.below = 0;
+    byId("to-end").hidden = this.stuck;
+    byId("to-end").dataset.count = this.below || "";
   }
 
   async startBot(payload) {
@@ -217,21 +234,11 @@ class App {
   }
 
   isInternal(address) {
-    return this.deepLink(address) !== null;
-  }
-
-  deepLink(address) {
-    let url;
-    try { url = new URL(address); } catch { return null; }
-    const name = url.protocol === "tg:" ? url.searchParams.get("domain") : url.host === "t.me" && url.pathname.slice(1);
-    if (!name) return null;
-    if (name.toLowerCase() === this.bot.username.toLowerCase()) return { start: url.searchParams.get("start") || "" };
-    if (name === "share/url") return { share: [url.searchParams.get("text"), url.searchParams.get("url")].filter(Boolean).join("\n") };
-    return null;
+    return deepLink(address, this.bot) !== null;
   }
 
   link(address) {
-    const found = this.deepLink(address);
+    const found = deepLink(address, this.bot);
     if (!found) return false;
     if ("share" in found) this.pick(found.share);
     else this.startBot(found.start);
@@ -263,11 +270,9 @@ class App {
   }
 
   pick(text) {
-    const others = [...this.chats.values()].filter((chat) => chat.kind !== "private" || chat.bot_status === "member");
-    byId("picker-list").replaceChildren(...others.map((chat) => {
-      const button = element("button", { type: "button", className: "chat-item" },
-        element("span", { className: `avatar hue-${hue(chat.title)}`, "aria-hidden": "true" }, initials(chat.title)),
-        element("strong", {}, chat.title));
+    const open = [...this.chats.values()].filter((chat) => chat.kind !== "private" || chat.bot_status === "member");
+    byId("picker-list").replaceChildren(...open.map((chat) => {
+      const button = element("button", { type: "button", className: "chat-item" }, avatar(chat.title), element("strong", {}, chat.title));
       button.addEventListener("click", () => {
         byId("picker").close();
         this.open(chat.id);
@@ -279,5 +284,9 @@ class App {
   }
 }
 
+function withMessages(chat) {
+  return { ...chat, messages: new Map(chat.messages.map((message) => [message.message_id, message])) };
+}
+
 const app = new App();
-app.load("").catch((error) => toast(error.message));
+app.load(new URLSearchParams(location.search).get("user") || "").catch((error) => toast(error.message));

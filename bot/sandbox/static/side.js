@@ -1,0 +1,99 @@
+// What stands beside the chat: the payer's phone, e-mails, pay pages. One pane at a time where
+// there is no room beside it.
+
+import { badge, byId, clock, dress, element, icon } from "./dom.js";
+import { openWindow, payPages } from "./links.js";
+
+const PANES = { phone: "phone-pane", mails: "mail-pane", links: "links-pane" };
+const WIDE = matchMedia("(min-width: 1120px)");
+
+export const embedded = window.parent !== window;
+
+export class Side {
+  constructor(app) {
+    this.app = app;
+    this.chosen = "phone";
+    this.beside = false; // on a narrow window: shown in place of the chat
+    dress({ "mail-back": "back", "links-back": "back" });
+    for (const name of Object.keys(PANES)) byId(`tab-${name}`).addEventListener("click", () => this.open(name));
+    byId("side").querySelector(".tabs").addEventListener("keydown", (event) => this.key(event));
+    byId("links-back").addEventListener("click", () => this.leave());
+    WIDE.addEventListener("change", () => this.show());
+    this.show();
+  }
+
+  get wide() {
+    return WIDE.matches && !embedded;
+  }
+
+  shows(name) {
+    return (this.wide || this.beside) && this.chosen === name;
+  }
+
+  open(name) {
+    this.chosen = name;
+    this.beside = !this.wide;
+    this.show();
+    if (this.beside) byId(name === "mails" ? "mail-title" : "links-title").focus();
+    this.app.mails.changed();
+    this.app.showList();
+  }
+
+  leave() {
+    this.beside = false;
+    this.show();
+    this.app.showList();
+  }
+
+  key(event) {
+    const names = Object.keys(PANES);
+    const step = { ArrowRight: 1, ArrowLeft: names.length - 1 }[event.key];
+    if (!step) return;
+    const next = names[(names.indexOf(this.chosen) + step) % names.length];
+    this.open(next);
+    byId(`tab-${next}`).focus();
+  }
+
+  show() {
+    if (this.wide) this.beside = false;
+    byId("app").classList.toggle("beside", this.beside);
+    for (const [name, pane] of Object.entries(PANES)) {
+      byId(pane).hidden = name !== this.chosen;
+      byId(`tab-${name}`).setAttribute("aria-selected", String(name === this.chosen));
+      byId(`tab-${name}`).tabIndex = name === this.chosen ? 0 : -1;
+    }
+    if (this.wide && this.app.user) this.callPayer();
+  }
+
+  // A second client in a frame: whoever comes after the person who is played here.
+  callPayer() {
+    if (byId("phone").firstChild) return;
+    const other = this.app.people.find((one) => one.id !== this.app.user);
+    if (!other) return;
+    byId("phone").append(element("iframe", { title: "The payer’s phone", src: `/chat?user=${other.id}` }));
+  }
+
+  showLinks() {
+    const pages = payPages(this.app.chats.values());
+    byId("links-none").hidden = pages.length > 0;
+    byId("links-entry").hidden = !pages.length;
+    byId("links-entry").replaceChildren(sideEntry({
+      title: "Pay pages", drawing: "card", words: pages[0]?.title || "", current: this.shows("links"), open: () => this.open("links"),
+    }));
+    byId("links-list").replaceChildren(...pages.map((page) => {
+      const anchor = element("a", { className: "link-item", href: page.url, target: "_blank", rel: "noopener noreferrer" },
+        icon("card"), element("strong", { dir: "auto" }, page.title), element("span", {}, `${new URL(page.url).pathname} · ${clock(page.date)}`));
+      anchor.addEventListener("click", (event) => openWindow(event, page.url));
+      return element("li", {}, anchor);
+    }));
+  }
+}
+
+export function sideEntry({ title, drawing, words, current, open, time = "", unread = 0 }) {
+  const button = element("button", { type: "button", className: "chat-item", "aria-current": String(current) },
+    element("span", { className: "avatar plain", "aria-hidden": "true" }, icon(drawing)),
+    element("span", { className: "chat-words" }, element("strong", {}, title), element("span", { dir: "auto" }, words)),
+    element("span", { className: "chat-side" }, time, badge(unread)));
+  button.addEventListener("click", open);
+  return button;
+}
