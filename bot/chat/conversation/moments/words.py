@@ -1,0 +1,152 @@
+"""Words that times are told with, in the languages sellers write, folded: `manana`, `marz`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+MAX_TEXT = 64  # characters; a longer one tells no time
+
+SHORTEST = 3  # letters that a name of a month or a day may be cut to
+MONTHS = tuple(
+    frozenset(names.split())
+    for names in (
+        "january januar janner enero janvier gennaio janeiro",
+        "february februar feber febrero fevrier febbraio fevereiro",
+        "march marz maerz marzo mars marco",
+        "april abril avril aprile",
+        "may mai mayo maggio maio",
+        "june juni junio juin giugno junho",
+        "july juli julio juillet luglio julho",
+        "august agosto aout",
+        "september septiembre septembre settembre setembro",
+        "october oktober octubre octobre ottobre outubro",
+        "november noviembre novembre novembro",
+        "december dezember diciembre decembre dicembre dezembro",
+    )
+)
+WEEKDAYS = tuple(
+    frozenset(names.split())
+    for names in (
+        "monday montag lunes lundi lunedi segunda mo",
+        "tuesday dienstag martes mardi martedi terca di",
+        "wednesday mittwoch miercoles mercredi mercoledi quarta mi",
+        "thursday donnerstag jueves jeudi giovedi quinta do",
+        "friday freitag viernes vendredi venerdi sexta fr",
+        "saturday samstag sonnabend sabado samedi sabato sa",
+        "sunday sonntag domingo dimanche domenica so",
+    )
+)
+
+DAYS = {
+    "today": 0, "heute": 0, "hoy": 0, "aujourd'hui": 0, "oggi": 0, "hoje": 0,
+    "tomorrow": 1, "tmrw": 1, "morgen": 1, "manana": 1, "demain": 1, "domani": 1, "amanha": 1,
+    "day after tomorrow": 2, "overmorrow": 2, "ubermorgen": 2, "uebermorgen": 2,
+    "pasado manana": 2, "apres-demain": 2, "apres demain": 2, "dopodomani": 2,
+    "depois de amanha": 2,
+}  # fmt: skip
+
+MORNING, AFTERNOON, EVENING = "morning", "afternoon", "evening"
+PARTS = {
+    "morning": MORNING, "this morning": MORNING, "in the morning": MORNING, "morgens": MORNING,
+    "fruh": MORNING, "frueh": MORNING, "vormittag": MORNING, "vormittags": MORNING,
+    "por la manana": MORNING, "de la manana": MORNING, "matin": MORNING, "du matin": MORNING,
+    "mattina": MORNING, "di mattina": MORNING, "del mattino": MORNING, "de manha": MORNING,
+    "da manha": MORNING,
+    "afternoon": AFTERNOON, "in the afternoon": AFTERNOON, "nachmittag": AFTERNOON,
+    "nachmittags": AFTERNOON, "por la tarde": AFTERNOON, "de la tarde": AFTERNOON,
+    "apres-midi": AFTERNOON, "de l'apres-midi": AFTERNOON, "pomeriggio": AFTERNOON,
+    "del pomeriggio": AFTERNOON, "da tarde": AFTERNOON, "a tarde": AFTERNOON,
+    "evening": EVENING, "in the evening": EVENING, "abend": EVENING, "abends": EVENING,
+    "por la noche": EVENING, "de la noche": EVENING, "soir": EVENING, "du soir": EVENING,
+    "sera": EVENING, "di sera": EVENING, "a noite": EVENING, "da noite": EVENING,
+}  # fmt: skip
+TONIGHT = frozenset(["tonight", "this evening", "esta noche", "ce soir", "stasera", "esta noite"])
+HOURS_OF = {MORNING: (8, 9, 10), AFTERNOON: (14, 15, 16), EVENING: (18, 20, 22)}
+"""Hours to ask about where only the part of the day was said."""
+MINUTES_OF = {MORNING: (4 * 60, 12 * 60), AFTERNOON: (12 * 60, 18 * 60), EVENING: (1020, 1440)}
+"""First and last minute of the day that somebody means by a part of it."""
+
+NOON = frozenset(["noon", "midday", "mittag", "mittags", "mediodia", "midi", "mezzogiorno"]) | {
+    "meio-dia",
+    "meio dia",
+}
+MIDNIGHT = frozenset(
+    ["midnight", "mitternacht", "medianoche", "minuit", "mezzanotte", "meia-noite", "meia noite"]
+)
+FOLLOWING = frozenset(
+    [
+        *("next", "nachsten", "nachster", "nachste", "naechsten", "naechster"),
+        *("proximo", "proxima", "prochain", "prochaine", "prossimo", "prossima"),
+    ]
+)
+WITHIN = frozenset(
+    ["in", "within", "dans", "en", "em", "tra", "fra", "dentro de", "daqui a", "innerhalb von"]
+)
+AT = frozenset(["at", "um", "gegen", "a las", "a la", "a", "as", "alle", "alle ore"])
+NOISE = frozenset(
+    [
+        *("on", "am", "the", "den", "dem", "der", "de", "del", "el", "le", "la", "il", "di", "of"),
+        *("em", "en", "no", "na", "this", "diesen", "dieser", "kommenden", "kommender", "este"),
+        *("esta", "ce", "questo", "by", "until", "till", "bis", "bis zum", "hasta", "ate", "zum"),
+        *("jusqu'a", "fino a", "from", "ab", "von", "vom", "desde", "dal", "from now", "ab jetzt"),
+        *("later", "que viene", "dia"),
+    ]
+)
+"""What a time is told with, and would be without."""
+
+UNITS = {
+    unit: names.split()
+    for unit, names in {
+        "minutes": "min mins minute minutes minuten minuto minutos minuti",
+        "hours": "h hr hrs hour hours std stunde stunden hora horas heure heures ora ore",
+        "days": "d day days tag tage tagen dia dias jour jours j giorno giorni",
+        "weeks": "w wk wks week weeks woche wochen semana semanas semaine semaines"
+        " settimana settimane",
+        "months": "month months monat monate monaten mes meses mois mese mesi",
+        "years": "y yr year years jahr jahre jahren ano anos an ans annee annees anno anni",
+    }.items()
+}
+HALF_HOUR = [
+    *("half an hour", "a half hour", "halbe stunde", "halben stunde", "eine halbe stunde"),
+    *("einer halben stunde", "media hora", "demi-heure", "une demi-heure", "mezz'ora"),
+    *("mezzora", "meia hora"),
+]
+ONE = ["an", "a", "one", "ein", "eine", "einer", "einem", "einen", "una", "un", "une", "uma", "um"]
+
+_BIDI = dict.fromkeys([0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+_SAME = {
+    **dict.fromkeys([0x2018, 0x2019, 0x02BC], "'"),
+    **dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212], "-"),
+    0x060C: ",",
+}
+
+
+def folded(text: str) -> str | None:
+    """Text as the words here are written: any script's digits as ASCII, no case, no accents.
+
+    None for what is too long, and for fractions, exponents and circled digits.
+    """
+    if len(text) > MAX_TEXT or any(unicodedata.category(char) == "No" for char in text):
+        return None
+    plain = unicodedata.normalize("NFKC", text.translate(_BIDI)).translate(_SAME).casefold()
+    apart = unicodedata.normalize("NFKD", plain)
+    kept = (char for char in apart if unicodedata.category(char) != "Mn")
+    digits = (str(unicodedata.decimal(char)) if char.isdecimal() else char for char in kept)
+    return " ".join("".join(digits).split())
+
+
+def named(word: str, names: tuple[frozenset[str], ...]) -> list[int]:
+    """Which of these a word names, whole or cut short: `fri` is 4 among the days."""
+    exact = [number for number, each in enumerate(names) if word in each]
+    if exact or len(word) < SHORTEST:
+        return exact
+    return [
+        number for number, each in enumerate(names) if any(name.startswith(word) for name in each)
+    ]
+
+
+def one_of(words: list[str]) -> str:
+    """Pattern of any of these words, the longest first."""
+    longest = sorted(words, key=len, reverse=True)
+    return "(?:" + "|".join(map(re.escape, longest)) + ")"
