@@ -15,6 +15,7 @@ from qrcode.image.pil import PilImage
 
 from bench.lists import lists
 from bench.neighbours import neighbours
+from bench.pictures import pictures
 from bench.processes import bare, product
 from bench.service import creates, page, payments, webhook
 from bench.stage import stage, telegram
@@ -98,6 +99,7 @@ FIGURES = {
         neighbours,
         storm,
         code,
+        pictures,
         start,
         memory,
     )

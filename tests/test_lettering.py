@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from PIL import ImageFont
 
 from bot.core import lettering
 from bot.core.lettering import ELLIPSIS, FONTS, Fitted
@@ -45,6 +48,46 @@ def test_a_text_is_composed_and_its_spaces_are_plain() -> None:
     assert lettering.tidied(" e\u0301\u00a0 5\u202f€ ") == "é 5 €"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Coffee ☕", "Coffee"),
+        ("🎉 Tea 👩🏽\u200d🚀 for two 🇩🇪", "Tea for two"),
+        ("a\u200bb\u00adc\ufe0f", "abc"),
+        ("\u202eCoffee\n", "Coffee"),
+        ("© 2026 → 5 €", "© 2026 5 €"),
+        ("1️⃣ Tea", "1 Tea"),
+        ("コーヒー Coffee", None),
+        ("قهوة", None),
+        ("a\u0301\u0302", None),
+        ("☕ - !", None),
+        ("\ud800", None),
+        ("", None),
+    ],
+)
+def test_what_a_picture_can_show_of_a_text(text: str, expected: str | None) -> None:
+    """Emoji and what can't be seen are dropped, never letters: then nothing is shown."""
+    assert lettering.legible(text) == expected
+
+
+@pytest.mark.parametrize("text", ["x" * 4096, "ab " * 1365, "i" * 100_000])
+def test_a_text_of_any_length_is_fitted_by_few_looks(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it is, a line costs some measurements of as much as may fit."""
+    looks = 0
+    measure = ImageFont.FreeTypeFont.getlength
+
+    def counted(font: ImageFont.FreeTypeFont, *given: Any) -> float:
+        nonlocal looks
+        looks += len(given[0])
+        return measure(font, *given)
+
+    monkeypatch.setattr(ImageFont.FreeTypeFont, "getlength", counted)
+    assert lettering.fitted(text, 720, (50, 44, 38), most=2).lines[-1].endswith(ELLIPSIS)
+    assert looks < 50_000
+
+
 def test_the_largest_size_at_which_all_fits_is_taken() -> None:
     short, long = (
         lettering.fitted(text, WIDTH, (60, 40, 20), most=2)
@@ -81,6 +124,13 @@ def test_repeated_words_are_cut_at_the_right_place() -> None:
     found: Fitted = lettering.fitted("ab ab ab cd ef", 90, (40,), most=2)
     assert found.lines[0] == "ab"
     assert found.lines[1].startswith("ab")
+
+
+@pytest.mark.parametrize("bold", [False, True])
+def test_no_letter_is_narrower_than_what_may_be_left_unread(*, bold: bool) -> None:
+    letters = lettering.font(1000, bold=bold)
+    every = filter(lettering.writable, map(chr, range(0x20, 0x3000)))
+    assert min(map(letters.getlength, every)) > 1000 * lettering._NARROWEST
 
 
 def test_the_fonts_travel_with_their_licence() -> None:

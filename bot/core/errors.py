@@ -2,6 +2,7 @@
 
 BotError
 ├── MoneyError             an amount or a currency that can't be taken
+├── PictureError           a photo that can't be taken
 ├── BadSignature           a webhook that doesn't prove where it comes from
 ├── Unreadable             an update that nobody can make sense of
 ├── ConfigProblem          one thing wrong with one setting
@@ -55,6 +56,18 @@ class MoneyError(BotError):
         super().__init__(message)
         self.reason = reason
         self.choices = choices
+
+
+class PictureError(BotError):
+    """A photo that can't be taken.
+
+    `reason` is one of unknownFormat, tooLarge (bytes or pixels), tooSmall, tooLong (one side beside
+    the other) and damaged.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class BadSignature(BotError):

@@ -17,16 +17,25 @@ from typing import TYPE_CHECKING
 from PIL import ImageFont
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from PIL.ImageFont import FreeTypeFont
 
 FONTS = Path(__file__).parent / "fonts"
 ELLIPSIS = "…"
+LEADING = 1.3
+"""From line to line, in sizes of the letters."""
+
+_NARROWEST = 0.1
+"""Less than any letter's width, in sizes: a text of thousands is not measured to its end."""
 
 _UNASSIGNED = "\U0010ffff"  # what the font draws for it, it draws for all that it has not
 _SET_APART = frozenset("MCZ")  # marks, controls, spaces: not letters that follow one another
 _PROBE = 24  # pixels; enough to tell any two letters apart
+_INVISIBLE = frozenset(["Cc", "Cf"])
+_SYMBOLS = frozenset(["So", "Sm", "Sk"])  # not those of money, which say something
+_PICTOGRAPHS = frozenset([*range(0x1F000, 0x1FB00), *range(0xFE00, 0xFE10), 0x20E3])
+"""Emoji, those of later Unicode too, and what chooses or encloses them: variation, keycap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,22 @@ class Fitted:
 
     lines: tuple[str, ...]
     font: FreeTypeFont
+
+    @property
+    def height(self) -> int:
+        """Pixels that they take."""
+        return int(len(self.lines) * self.font.size * LEADING)
+
+    @property
+    def width(self) -> int:
+        """Pixels of the longest."""
+        return ceil(max(map(self.font.getlength, self.lines)))
+
+    def rows(self, top: int) -> Iterator[tuple[str, float]]:
+        """Give each line and the height of its middle, where the first one begins at `top`."""
+        step = self.font.size * LEADING
+        for number, line in enumerate(self.lines):
+            yield line, top + (number + 0.5) * step
 
 
 @lru_cache(maxsize=64)
@@ -54,11 +79,32 @@ def writable(text: str) -> bool:
     return all(map(_has, set(text)))
 
 
+def legible(text: str) -> str | None:
+    """Give a text as a picture can show it: tidied, without emoji and what can't be seen.
+
+    None where the font can't write the rest, or where that says nothing.
+    """
+    said = tidied("".join(char for char in text if not _idle(char)))
+    says = any(map(str.isalnum, said))
+    return said if says and writable(said) else None
+
+
+def _idle(char: str) -> bool:
+    """Whether a text says the same without it."""
+    if char.isspace():
+        return False
+    category = unicodedata.category(char)
+    symbol = category in _SYMBOLS and not _has(char)
+    return symbol or category in _INVISIBLE or ord(char) in _PICTOGRAPHS
+
+
 @lru_cache(maxsize=4096)
 def _has(char: str) -> bool:
     if char == " ":
         return True
-    return unicodedata.category(char)[0] not in _SET_APART and _drawn(char) != _drawn(_UNASSIGNED)
+    if unicodedata.category(char)[0] in _SET_APART or not font(_PROBE).getlength(char):
+        return False
+    return _drawn(char) != _drawn(_UNASSIGNED)
 
 
 def _drawn(char: str) -> tuple[tuple[int, int], bytes]:
@@ -73,6 +119,7 @@ def fitted(
 
     The first of `sizes` at which all of it fits is taken; at the last one it is cut short.
     """
+    text = text[: int(most * width / (_NARROWEST * min(sizes)))]
     for size in sizes:
         letters = font(size, bold=bold)
         lines = _wrapped(text, width, letters)
@@ -117,6 +164,9 @@ def _head(word: str, width: int, letters: FreeTypeFont) -> str:
 
 def _cut(text: str, width: int, letters: FreeTypeFont) -> str:
     """As much of the text as fits with an ellipsis after it."""
-    while text and letters.getlength(text + ELLIPSIS) > width:
-        text = text[:-1].rstrip()
-    return text + ELLIPSIS
+
+    def ended(end: int) -> str:
+        return text[:end].rstrip() + ELLIPSIS
+
+    ends = range(1, len(text) + 1)
+    return ended(bisect_right(ends, width, key=lambda end: ceil(letters.getlength(ended(end)))))

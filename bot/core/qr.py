@@ -60,16 +60,30 @@ def png(text: str, *, scale: int | None = None) -> bytes:
 
     Raises ValueError like `matrix`.
     """
+    picture = small(text)
+    if scale is None:
+        scale = -(-LEAST_PIXELS // picture.width)
+    out = io.BytesIO()
+    enlarged(picture, scale).save(out, "PNG")
+    return out.getvalue()
+
+
+def small(text: str) -> Image.Image:
+    """Picture of the code to be pasted into others: one bit a pixel, one pixel a module.
+
+    Raises ValueError like `matrix`.
+    """
     symbol = _symbol(text)
     side = symbol.size + 2 * BORDER
-    if scale is None:
-        scale = -(-LEAST_PIXELS // side)
     picture = Image.new("1", (side, side), 1)
     picture.paste(_bitmap(symbol), (BORDER, BORDER))
-    picture = picture.resize((side * scale, side * scale), Image.Resampling.NEAREST)
-    out = io.BytesIO()
-    picture.save(out, "PNG")
-    return out.getvalue()
+    return picture
+
+
+def enlarged(picture: Image.Image, scale: int) -> Image.Image:
+    """Give a small picture with `scale` pixels a module."""
+    side = picture.width * scale
+    return picture.resize((side, side), Image.Resampling.NEAREST)
 
 
 def svg(text: str, *, title: str = "") -> str:

@@ -39,7 +39,6 @@ GAP = 20
 NAME_SIZES, NAME_LINES = (60, 52, 46), 3
 PRICE_SIZES = (120, 100, 84, 70, 58, 48, 40, 32)
 HOST_SIZES = (30, 26, 22)
-LEADING = 1.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +81,9 @@ def _code(picture: Image.Image, pen: ImageDraw.ImageDraw, url: str) -> None:
     """Paint the code onto white, its modules as large as whole pixels allow."""
     left, top = view.CARD[0] - MARGIN - PANEL, MARGIN
     pen.rounded_rectangle((left, top, left + PANEL - 1, top + PANEL - 1), CORNER, fill=PAPER)
-    with Image.open(io.BytesIO(qr.png(url, scale=1))) as small:
-        scale = max(1, PANEL // small.width)
-        side = small.width * scale
-        code = small.resize((side, side), Image.Resampling.NEAREST)
-    inset = (PANEL - side) // 2
+    small = qr.small(url)
+    code = qr.enlarged(small, max(1, PANEL // small.width))
+    inset = (PANEL - code.width) // 2
     picture.paste(code.convert("L"), (left + inset, top + inset))
 
 
@@ -98,21 +95,15 @@ def _words(pen: ImageDraw.ImageDraw, shown: Content) -> None:
     blocks = [price]
     if shown.name:
         blocks.insert(0, lettering.fitted(shown.name, COLUMN, NAME_SIZES, most=NAME_LINES))
-    top = (view.CARD[1] - sum(_height(block) + GAP for block in blocks)) // 2
+    top = (view.CARD[1] - sum(block.height + GAP for block in blocks)) // 2
     pen.rectangle((MARGIN, top - BAR[1], MARGIN + BAR[0], top), fill=ACCENT)
     for block in blocks:
         top = _write(pen, block, top + GAP, INK)
-    _write(pen, foot, view.CARD[1] - MARGIN - _height(foot), QUIET)
-
-
-def _height(block: Fitted) -> int:
-    return int(len(block.lines) * block.font.size * LEADING)
+    _write(pen, foot, view.CARD[1] - MARGIN - foot.height, QUIET)
 
 
 def _write(pen: ImageDraw.ImageDraw, block: Fitted, top: int, colour: int) -> int:
     """Write lines from `top` on; where they end."""
-    step = block.font.size * LEADING
-    for number, line in enumerate(block.lines):
-        middle = top + (number + 0.5) * step
+    for line, middle in block.rows(top):
         pen.text((MARGIN, middle), line, fill=colour, font=block.font, anchor="lm")
-    return int(top + len(block.lines) * step)
+    return top + block.height
