@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bot.chat.conversation import Draft, Outcome, Pressed, Said, Seller, Wish, advance, start_new
+from bot.chat.conversation import (
+    Change,
+    Draft,
+    Outcome,
+    Photo,
+    Pressed,
+    Said,
+    Seller,
+    Setting,
+    Wish,
+    advance,
+    start_new,
+)
 from tests.saying import actions, check, check_toast, labels
 
 if TYPE_CHECKING:
@@ -16,6 +28,10 @@ KNOWN = Seller("en", "$anna", "USD")
 STRANGER = Seller("en", None, None)
 FORM = "ab2c3d"
 OTHER = "zzzzzz"
+NOW = 1_800_000_000_000
+"""Friday, 15 January 2027, 08:00 UTC, in epoch ms."""
+
+BERLIN = "Europe/Berlin"
 
 
 @dataclass
@@ -27,6 +43,10 @@ class Talk:
     replies: list[Reply] = field(default_factory=list)
     toast: str | None = None
     wishes: list[Wish] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    photos: list[Photo] = field(default_factory=list)
+    then: Action | None = None
+    now: int = NOW
 
     def take(self, outcome: Outcome) -> Outcome:
         """Store what follows, as the lead does; the draft goes through its JSON."""
@@ -34,11 +54,17 @@ class Talk:
         if outcome.draft is not None:
             self.draft = Draft.from_json(outcome.draft.to_json())
             assert outcome.draft == self.draft
+            self.draft = replace(self.form, touched_at=self.now)
         if outcome.destination is not None:
             self.seller = replace(self.seller, destination=outcome.destination)
         if outcome.wish is not None:
             assert Wish.from_json(outcome.wish.to_json()) == outcome.wish
             self.wishes.append(outcome.wish)
+        if outcome.setting is not None:
+            self.set(outcome.setting)
+        self.changes.extend(filter(None, [outcome.change]))
+        self.photos.extend(filter(None, [outcome.photo]))
+        self.then = outcome.then
         for reply in outcome.replies:
             check(reply)
         check_toast(outcome.toast)
@@ -46,9 +72,15 @@ class Talk:
         self.toast = outcome.toast
         return outcome
 
+    def set(self, setting: Setting) -> None:
+        """Keep a setting, as the use case does."""
+        name, value = setting.name, setting.value
+        assert name in ("zone", "quiet", "summary")
+        self.seller = replace(self.seller, **{name: value})  # type: ignore[arg-type]  # by its name
+
     def give(self, *inputs: Input) -> Talk:
         for given in inputs:
-            self.take(advance(self.draft, given, self.seller))
+            self.take(advance(self.draft, given, self.seller, self.now))
         return self
 
     def say(self, *texts: str) -> Talk:
@@ -99,10 +131,16 @@ def at(step: str, kind: str = "drop") -> Talk:
     answers = {
         "kind": lambda: talk.press("kind", kind),
         "name": lambda: talk.say("Coffee"),
-        "description": lambda: talk.press("skip"),
         "amount": lambda: talk.say("5 USD"),
         "units": lambda: talk.say("10"),
     }
     while talk.step != step:
         answers[talk.step or ""]()
     return talk
+
+
+def option(step: str, kind: str = "drop", seller: Seller = KNOWN) -> Talk:
+    """A talk that looks at one of the options of a form whose path is done."""
+    talk = at("review", kind)
+    talk.seller = seller
+    return talk.press("open", step)

@@ -11,11 +11,11 @@ from tests.talking import FORM, KNOWN, OTHER, STRANGER, Talk, at, new
 COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 
-def test_a_donation_takes_four_answers_and_a_yes() -> None:
+def test_a_donation_takes_three_answers_and_a_yes() -> None:
     talk = at("review", "donation")
     assert talk.wishes == []
     assert talk.last == (
-        "Step 5 of 5\n\nPlease check: is everything right?\nName: Coffee\nKind: Donation\n"
+        "Step 4 of 4\n\nPlease check: is everything right?\nName: Coffee\nKind: Donation\n"
         "Amount: $5.00\nMoney goes to: $anna"
     )
     talk.press_label("✅")
@@ -25,25 +25,25 @@ def test_a_donation_takes_four_answers_and_a_yes() -> None:
 
 
 def test_a_drop_of_a_stranger_asks_for_everything_and_saves_the_destination() -> None:
-    talk = new(STRANGER).press_label("🎟").say("Pack", "Ten\nstickers", "2,50")
+    talk = new(STRANGER).press_label("🎟").say("Pack", "2,50")
     assert talk.step == "currency"
     talk.press("currency", "EUR").say("1 000", " $bob ")
     assert talk.seller.destination == "$bob"
     assert talk.step == "review"
     talk.press_label("✅")
-    expected = Wish("drop", "Pack", "Ten stickers", 250, "EUR", 1000, "$bob")
+    expected = Wish("drop", "Pack", None, 250, "EUR", 1000, "$bob")
     assert talk.wishes == [expected]
 
 
 @pytest.mark.parametrize(
     ("seller", "kind", "steps"),
-    [(KNOWN, "donation", 5), (KNOWN, "drop", 6), (STRANGER, "oneoff", 6), (STRANGER, "drop", 7)],
+    [(KNOWN, "donation", 4), (KNOWN, "drop", 5), (STRANGER, "oneoff", 5), (STRANGER, "drop", 6)],
 )
 def test_the_count_of_steps_holds_once_the_kind_is_known(
     seller: Seller, kind: str, steps: int
 ) -> None:
     talk = new(seller).press("kind", kind)
-    talk.say("Coffee", "Good", "5")
+    talk.say("Coffee", "5")
     if talk.step == "currency":
         talk.say("EUR")
     if talk.step == "units":
@@ -55,9 +55,11 @@ def test_the_count_of_steps_holds_once_the_kind_is_known(
     assert expected == list(dict.fromkeys(counted))
 
 
-@pytest.mark.parametrize("step", ["kind", "name", "description", "amount", "units", "review"])
+@pytest.mark.parametrize("step", ["kind", "name", "amount", "units", "review", "options"])
 def test_cancel_is_on_every_step_and_creates_nothing(step: str) -> None:
-    talk = at(step).press_label("✖")
+    talk = at(step) if step != "options" else at("review").press_label("⚙")
+    assert talk.step == step
+    talk.press_label("✖")
     assert talk.draft is None
     assert talk.wishes == []
     assert talk.last == "Cancelled: nothing was created."
@@ -67,8 +69,7 @@ def test_cancel_is_on_every_step_and_creates_nothing(step: str) -> None:
     ("step", "before"),
     [
         ("name", "kind"),
-        ("description", "name"),
-        ("amount", "description"),
+        ("amount", "name"),
         ("units", "amount"),
         ("review", "units"),
     ],
@@ -82,12 +83,12 @@ def test_back_goes_one_step_back_and_a_second_tap_on_it_no_further(step: str, be
 
 
 def test_back_from_the_currency_asks_the_amount_again() -> None:
-    talk = new(STRANGER).press("kind", "oneoff").say("Dawn").press("skip").say("120")
+    talk = new(STRANGER).press("kind", "oneoff").say("Dawn").say("120")
     assert talk.press_label("⬅").step == "amount"
 
 
 def test_whoever_goes_back_mends_one_answer_and_is_at_the_review_again() -> None:
-    talk = at("review", "donation").press_label("⬅").press_label("⬅").press_label("⬅")
+    talk = at("review", "donation").press_label("⬅").press_label("⬅")
     assert talk.step == "name"
     assert talk.say("Tea").step == "review"
     assert "Name: Tea" in talk.last
@@ -185,12 +186,12 @@ def test_without_a_form_a_text_is_told_where_to_go() -> None:
 
 
 def test_keep_shows_every_digit_of_an_amount_without_a_currency() -> None:
-    talk = new(STRANGER).press("kind", "donation").say("Coffee").press("skip").say("0.12345")
+    talk = new(STRANGER).press("kind", "donation").say("Coffee").say("0.12345")
     talk.press_label("⬅")
     assert "Keep: 0.12345" in labels(talk.replies[-1].rows)
 
 
 def test_keep_shows_every_digit_of_an_amount_with_its_currency() -> None:
-    talk = new().press("kind", "donation").say("Coffee").press("skip").say("0.12345 BTC")
+    talk = new().press("kind", "donation").say("Coffee").say("0.12345 BTC")
     talk.press_label("⬅")
     assert "Keep: 0.12345 BTC" in labels(talk.replies[-1].rows)

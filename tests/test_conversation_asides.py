@@ -14,10 +14,10 @@ from bot.chat.conversation import (
     Said,
     Wish,
     cancel,
-    change_destination,
     new_form,
     one_line,
     reopen,
+    settings_form,
 )
 from bot.chat.replies import units
 from bot.core.texts import languages
@@ -146,10 +146,11 @@ def test_a_line_within_a_form_leaves_the_form_as_it_was() -> None:
 def test_settings_show_the_destination_and_change_it() -> None:
     reply = conversation.settings(KNOWN)
     assert "$anna" in check(reply)
-    assert actions(reply.rows) == [("settings", "destination")]
+    words = ("destination", "zone", "quiet", "summary")
+    assert actions(reply.rows) == [("settings", word) for word in words]
     assert "You have not said yet" in check(conversation.settings(STRANGER))
     talk = Talk(KNOWN)
-    talk.take(change_destination(OTHER, talk.seller))
+    talk.take(settings_form("destination", OTHER, talk.seller))
     talk.say("two words")
     assert talk.step == "destination"
     talk.say("<new>")
@@ -161,7 +162,7 @@ def test_settings_show_the_destination_and_change_it() -> None:
 def test_settings_within_a_form_give_it_back() -> None:
     talk = at("units")
     before = talk.draft
-    talk.take(change_destination(OTHER, talk.seller, talk.draft))
+    talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
     talk.say("$new")
     assert talk.draft == before
     assert talk.seller.destination == "$new"
@@ -170,19 +171,19 @@ def test_settings_within_a_form_give_it_back() -> None:
 
 def test_a_button_of_the_form_below_takes_it_up_again() -> None:
     talk = at("amount")
-    talk.take(change_destination(OTHER, talk.seller, talk.draft))
+    talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
     talk.press_label("✖")
     assert talk.step == "amount"
-    talk.take(change_destination(OTHER, talk.seller, talk.draft))
+    talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
     talk.give(Pressed(("draft", FORM, "back", "amount")))
-    assert (talk.form.id, talk.step) == (FORM, "description")
+    assert (talk.form.id, talk.step) == (FORM, "name")
 
 
 def test_settings_twice_keep_the_form_once() -> None:
     talk = at("amount")
     below = talk.draft
     for _ in range(5):
-        talk.take(change_destination(OTHER, talk.seller, talk.draft))
+        talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
     assert talk.form.paused == below
 
 
@@ -220,7 +221,6 @@ def test_cancel_without_a_form_says_so() -> None:
 
 FIELDS = [
     ("product.name", "name"),
-    ("product.description", "description"),
     ("receivers[0].destination", "destination"),
     ("receivers.0.destination", "destination"),
     ("receivers.0.sendAmount", "amount"),
@@ -295,7 +295,7 @@ def test_privacy_and_paysupport_answer() -> None:
 def test_the_profile_is_within_telegrams_limits(language: str) -> None:
     commands = conversation.commands(language)
     assert [name for name, _ in commands] == [
-        *("new", "list", "donation", "oneoff", "drop", "settings"),
+        *("new", "list", "donation", "oneoff", "drop", "alerts", "settings"),
         *("help", "cancel", "privacy", "paysupport", "start"),
     ]
     assert all(1 <= units(what) <= 256 for _, what in commands)

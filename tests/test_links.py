@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.service.model import links
+from bot.core import links
+from bot.service.model.links import ascii_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,10 +32,10 @@ def test_an_address_of_a_host_that_is_none_is_refused(
 )
 def test_a_redirect_leads_where_browsers_would_go(url: str, target: str) -> None:
     """To another name, and a payer would be sent to whoever owns that one."""
-    assert links.ascii_url(links.check_redirect(url)) == target
+    assert ascii_url(links.check_redirect(url)) == target
 
 
 @pytest.mark.parametrize("host", ["☕.example", "xn--53h.example"])
 def test_hosts_with_symbols_are_looked_up_as_browsers_do(host: str) -> None:
     """IDNA 2008 has none, UTS 46 lets them through."""
-    assert links.ascii_url(f"https://{host}/a") == "https://xn--53h.example/a"
+    assert ascii_url(f"https://{host}/a") == "https://xn--53h.example/a"

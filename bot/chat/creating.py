@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from bot.chat.changing import seconds
 from bot.core import money
 from bot.core.errors import (
     FieldProblem,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
     from bot.chat.answers import Answer
     from bot.chat.client import Client
+    from bot.chat.conversation import Share
+    from bot.chat.edits import Addresses
     from bot.chat.store import Listing
     from bot.core.outbox import Message
 
@@ -185,30 +189,57 @@ def is_paid(answer: Answer, paid: Collection[str] = ()) -> bool:
     return bool(answer.id in paid or answer.paid_count or sold or not answer.is_enabled)
 
 
-def request_body(listing: Listing, receiver: str, instrument: str | None) -> dict[str, Any]:
-    """Give the body of create (interface, section 2.1)."""
+def request_body(
+    listing: Listing, addresses: Addresses, instrument: str | None, now: int
+) -> dict[str, Any]:
+    """Give the body of create (interface, section 2.1) as at `now` (epoch ms).
+
+    `instrument` is the operator's, for a wish that names none. What is not wished for is left out.
+    """
     wish = listing.wish
-    paid_in = instrument or wish.currency
-    amount = money.from_minor(wish.amount, wish.currency)
-    body: dict[str, Any] = {
-        "product": {"name": wish.name},
-        "instrumentCurrencyCode": paid_in,
-        "receivers": [{"sendAmount": amount, "destination": wish.destination}],
-        "notifications": {
-            "webhook": {
-                "webhookUrl": f"{receiver}/{listing.token}",
-                "customParameters": {"listing": listing.id},
-            }
-        },
-        "expirationType": EXPIRATION[wish.kind],
+    paid_in = wish.instrument or instrument or wish.currency
+    starts = wish.starts_at if (wish.starts_at or 0) > now else None
+    webhook = {
+        "webhookUrl": f"{addresses.receiver}/{listing.token}",
+        "customParameters": {"listing": listing.id},
     }
-    if wish.description:
-        body["product"]["description"] = wish.description
-    if paid_in != wish.currency:
-        body["denominationCurrencyCode"] = wish.currency
-    if wish.units is not None:
-        body["totalUnits"] = wish.units
-    return body
+    product = {
+        "name": wish.name,
+        "description": wish.description,
+        "imageUrl": wish.image and f"{addresses.images}/{wish.image}",
+    }
+    body = {
+        "product": _given(product),
+        "instrumentCurrencyCode": paid_in,
+        "denominationCurrencyCode": wish.currency if paid_in != wish.currency else None,
+        "receivers": [_receiver(share, wish.currency) for share in wish.shares],
+        "notifications": _given({"webhook": webhook, "email": wish.email}),
+        "expirationType": EXPIRATION[wish.kind],
+        "totalUnits": wish.units,
+        "requestedUserData": list(wish.asks),
+        "redirectUrl": wish.redirect_url,
+        "enabledAt": None if starts is None else _iso(starts),
+        "expirationInSeconds": None if wish.ends_at is None else seconds(wish.ends_at, now),
+    }
+    return _given(body)
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is not wished for."""
+    return {name: value for name, value in fields.items() if value not in (None, "", [])}
+
+
+def _receiver(share: Share, currency: str) -> dict[str, Any]:
+    return {
+        "sendAmount": money.from_minor(share.amount, currency),
+        "destination": share.destination,
+    }
+
+
+def _iso(at: int) -> str:
+    """Write a time in epoch ms as ISO 8601 in UTC."""
+    moment = datetime.fromtimestamp(at // 1000, UTC) + timedelta(milliseconds=at % 1000)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def problem_of(error: Refused) -> FieldProblem:

@@ -29,6 +29,13 @@ _DRAFT_WORDS = (
     r"amount:[0-9]{1,16}(?:\.[0-9]{1,16})?(?::[A-Z]{3,4})?",
     r"currency:[A-Z]{3,4}",
     r"create:[0-9a-f]{8}",
+    r"options|done|(?:open|clear|off):[a-z]{1,16}",
+    r"instrument:[A-Z]{3,4}",
+    r"ask:(?:email|phoneNumber|paymail):(?:on|off)",
+    r"zone:[A-Za-z0-9_+/-]{1,40}",
+    r"moment:(?:starts|ends|end):[1-9][0-9]{0,13}",
+    r"hours:[0-9]{1,4}-[0-9]{1,4}",
+    r"minute:[0-9]{1,4}",
 )
 _GRAMMAR = re.compile(
     "|".join(

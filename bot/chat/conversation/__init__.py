@@ -1,9 +1,10 @@
 """The conversation: pure functions from a draft and an input to what follows. No clock, no I/O.
 
 `advance` takes what was said or pressed with the draft as stored, and gives an `Outcome`: what to
-store, to say, to create.
+store, to say, to create, to change.
 """
 
+from bot.chat.conversation.again import duplicate, edit_form, reopen
 from bot.chat.conversation.answers import (
     commands,
     description,
@@ -15,44 +16,63 @@ from bot.chat.conversation.answers import (
     short_description,
     start_reply,
 )
-from bot.chat.conversation.draft import Draft, Input, Outcome, Pressed, Said, Seller
+from bot.chat.conversation.draft import Draft, Portion, Seller
 from bot.chat.conversation.forms import (
     advance,
     cancel,
-    change_destination,
+    left_over,
     new_form,
-    reopen,
+    pictured,
+    settings_form,
     start_new,
 )
 from bot.chat.conversation.oneline import one_line
+from bot.chat.conversation.outcome import (
+    Change,
+    Input,
+    Outcome,
+    Photo,
+    Pressed,
+    Said,
+    Setting,
+)
 from bot.chat.conversation.prompts import resume_prompt
-from bot.chat.conversation.wish import ASKS, KINDS, Share, Wish
+from bot.chat.conversation.records import ASKS
+from bot.chat.conversation.wish import KINDS, Share, Wish
 
 __all__ = [
     "ASKS",
     "KINDS",
+    "Change",
     "Draft",
     "Input",
     "Outcome",
+    "Photo",
+    "Portion",
     "Pressed",
     "Said",
     "Seller",
+    "Setting",
     "Share",
     "Wish",
     "advance",
     "cancel",
-    "change_destination",
     "commands",
     "description",
+    "duplicate",
+    "edit_form",
     "help_reply",
+    "left_over",
     "menu",
     "new_form",
     "one_line",
     "paysupport_reply",
+    "pictured",
     "privacy_reply",
     "reopen",
     "resume_prompt",
     "settings",
+    "settings_form",
     "short_description",
     "start_new",
     "start_reply",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.chat.conversation import zones
+from bot.chat.conversation.rows import clock, hours
 from bot.chat.replies import Button, Reply, Rows, escaped
 from bot.core.texts import t
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 # In the order in which Telegram's menu shows them.
 COMMANDS = (
-    *("new", "list", "donation", "oneoff", "drop", "settings"),
+    *("new", "list", "donation", "oneoff", "drop", "alerts", "settings"),
     *("help", "cancel", "privacy", "paysupport", "start"),
 )
 
@@ -43,12 +45,17 @@ def menu(language: str) -> Rows:
     )
 
 
-def start_reply(seller: Seller, *, new: bool) -> Reply:
-    """Greet; a `new` seller hears of Telegram's rule for digital goods, once."""
+def start_reply(seller: Seller, *, new: bool, left: Reply | None = None) -> Reply:
+    """Greet; a `new` seller hears of Telegram's rule for digital goods, once.
+
+    `left` offers to go on with a form that was begun.
+    """
     parts = [t(seller.language, "start")]
     if new:
         parts.append(t(seller.language, "digital-goods"))
-    return Reply("\n\n".join(parts), menu(seller.language))
+    if left is not None:
+        parts.append(left.text)
+    return Reply("\n\n".join(parts), left.rows if left else menu(seller.language))
 
 
 def help_reply(language: str) -> Reply:
@@ -68,11 +75,26 @@ def paysupport_reply(language: str) -> Reply:
 
 
 def settings(seller: Seller) -> Reply:
-    """Show where money is sent, with a button to change it."""
+    """Show where money is sent and when the seller hears of it, with buttons to change that."""
     language = seller.language
     if seller.destination is None:
         text, label = t(language, "settings-none"), t(language, "button-set-destination")
     else:
         text = t(language, "settings", destination=escaped(seller.destination))
         label = t(language, "button-change-destination")
-    return Reply(text, ((Button(label, action=("settings", "destination")),),))
+    rows = [(Button(label, action=("settings", "destination")),)]
+    for name, value in _hours(seller).items():
+        if value:
+            text += "\n" + t(language, f"settings-{name}", value=value)
+        rows.append((Button(t(language, f"button-{name}"), action=("settings", name)),))
+    return Reply(text, tuple(rows))
+
+
+def _hours(seller: Seller) -> dict[str, str | None]:
+    """Say the seller's zone and hours, as far as they are set."""
+    quiet, minute = seller.quiet, seller.summary
+    return {
+        "zone": seller.zone and escaped(zones.place(seller.zone, seller.language)),
+        "quiet": quiet and hours(quiet),
+        "summary": None if minute is None else clock(minute),
+    }

@@ -1,36 +1,21 @@
-"""The doors to the forms: begin one, answer it, end it, and reopen what was refused."""
+"""The doors to the forms: begin one, answer it, end it."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from bot.chat.conversation.answers import menu
-from bot.chat.conversation.draft import Draft, Input, Outcome, Pressed, Seller
-from bot.chat.conversation.flow import at_step, go_on, unfinished
+from bot.chat.conversation.choosing import take_value
+from bot.chat.conversation.draft import Draft, Seller
+from bot.chat.conversation.flow import go_on, opened, unfinished
 from bot.chat.conversation.inputs import cancel_form, take_press, take_text
+from bot.chat.conversation.outcome import Input, Outcome, Photo, Pressed
 from bot.chat.conversation.prompts import prompt, resume_prompt
-from bot.chat.replies import Reply, escaped
-from bot.core.money import from_minor
+from bot.chat.replies import Reply
 from bot.core.texts import t
 
-if TYPE_CHECKING:
-    from bot.chat.conversation.wish import Wish
-
-_REFUSAL = 500  # UTF-16 units of another server's words
-_FIELD_STEPS = tuple(
-    (re.compile(pattern), step)
-    for pattern, step in (
-        (r"expirationType", "kind"),
-        (r"product\.name", "name"),
-        (r"product\.(description|longDescription)", "description"),
-        (r"receivers\W*[0-9]*\W*sendAmount", "amount"),
-        (r"(receivers\W*[0-9]*\W*)?(\w*[cC]urrencyCode|denominatedIn)", "currency"),
-        (r"totalUnits", "units"),
-        (r"receivers\W*[0-9]*\W*destination", "destination"),
-    )
-)
+ASLEEP_AFTER = 24 * 3600 * 1000
+"""Milliseconds after which nobody remembers what was asked: a text is no answer to it then."""
 
 
 def new_form(current: Draft | None, draft_id: str, seller: Seller) -> Outcome:
@@ -49,20 +34,71 @@ def start_new(draft_id: str, seller: Seller) -> Outcome:
     return go_on(Draft(draft_id, "new", "kind", asks_destination=asks), seller)
 
 
-def change_destination(draft_id: str, seller: Seller, current: Draft | None = None) -> Outcome:
-    """Ask where money is to be sent from now on; a /new under way waits meanwhile."""
-    draft = Draft(draft_id, "settings", "destination", paused=unfinished(current))
-    return Outcome(draft, (prompt(draft, seller),))
+def left_over(current: Draft | None, seller: Seller) -> Reply | None:
+    """Offer to go on with a new request that was begun, if one was."""
+    left = unfinished(current)
+    return None if left is None or left.kind is None else resume_prompt(left, seller)
 
 
-def advance(draft: Draft | None, given: Input, seller: Seller) -> Outcome:
-    """Take what the person said or pressed."""
+def settings_form(
+    step: str, draft_id: str, seller: Seller, current: Draft | None = None
+) -> Outcome:
+    """Ask for a setting, one of `STEPS["settings"]`; a /new under way waits meanwhile."""
+    return opened(Draft(draft_id, "settings", step, paused=unfinished(current)), step, seller)
+
+
+def advance(draft: Draft | None, given: Input, seller: Seller, now: int) -> Outcome:
+    """Take what the person said or pressed; `now` in epoch ms.
+
+    What comes long after the draft was last touched is no answer to it: it is offered again.
+    """
     if isinstance(given, Pressed):
-        return take_press(draft, given.action, seller)
+        return take_press(draft, given.action, seller, now)
     if draft is None:
         reply = Reply(t(seller.language, "not-understood"), menu(seller.language))
         return Outcome(None, (reply,))
-    return take_text(draft, given.text, seller)
+    if draft.asleep or _is_old(draft, now):
+        return Outcome(replace(draft, asleep=True), (resume_prompt(draft, seller),))
+    if given.photo is not None and _takes_photos(draft):
+        return Outcome(draft, photo=Photo(given.photo, draft.id))
+    return take_text(draft, given.text, seller, now)
+
+
+def _is_old(draft: Draft, now: int) -> bool:
+    return draft.touched_at is not None and now - draft.touched_at > ASLEEP_AFTER
+
+
+def _takes_photos(draft: Draft) -> bool:
+    """A new request takes its picture at any step, an edit where it asks for one."""
+    return draft.form == "new" or (draft.form == "edit" and draft.step == "picture")
+
+
+def pictured(
+    draft: Draft | None, draft_id: str, image: str | None, problem: str | None, seller: Seller
+) -> Outcome:
+    """Go on with the form `draft_id`, whose photo is kept as `image`.
+
+    Or say why there is none: `problem` is the key of a text. Of a form that is over nobody hears.
+    """
+    if draft is None:
+        return Outcome(None)
+    if draft.id != draft_id:
+        return Outcome(_with_picture(draft, draft_id, image))
+    if image is None:
+        words = t(seller.language, problem or "photo-unreachable")
+        return Outcome(draft, (prompt(draft, seller, words),))
+    if draft.step == "picture":
+        return take_value(draft, image, seller)
+    draft = replace(draft, image=image)
+    return Outcome(draft, (prompt(draft, seller, t(seller.language, "picture-set")),))
+
+
+def _with_picture(draft: Draft, draft_id: str, image: str | None) -> Draft:
+    """Give a form that waits beneath its picture, without a word."""
+    paused = draft.paused
+    if paused is None or paused.id != draft_id or image is None:
+        return draft
+    return replace(draft, paused=replace(paused, image=image))
 
 
 def cancel(draft: Draft | None, seller: Seller) -> Outcome:
@@ -71,42 +107,3 @@ def cancel(draft: Draft | None, seller: Seller) -> Outcome:
         nothing = Reply(t(seller.language, "nothing-to-cancel"), menu(seller.language))
         return Outcome(None, (nothing,))
     return cancel_form(draft, seller)
-
-
-def reopen(
-    wish: Wish,
-    draft_id: str,
-    field: str,
-    message: str,
-    seller: Seller,
-    *,
-    current: Draft | None = None,
-) -> Outcome:
-    """Ask again, at the step that the refused `field` belongs to, with the server's `message`.
-
-    A form that was begun meanwhile waits until this one is done.
-    """
-    left = unfinished(current)
-    draft = Draft(
-        draft_id,
-        "new",
-        "review",
-        kind=wish.kind,
-        name=wish.name,
-        description=wish.description or "",
-        amount=from_minor(wish.amount, wish.currency),
-        currency=wish.currency,
-        units=wish.units,
-        asks_destination=seller.destination is None,
-        paused=left and replace(left, paused=None),
-    )
-    problem = t(seller.language, "refused", message=escaped(message, _REFUSAL))
-    return at_step(draft, _step_of(field, wish, seller), seller, problem)
-
-
-def _step_of(field: str, wish: Wish, seller: Seller) -> str:
-    found = (step for pattern, step in _FIELD_STEPS if pattern.fullmatch(field))
-    step = next(found, "review")
-    if seller.destination is None:
-        return "destination"
-    return "review" if step == "units" and wish.kind != "drop" else step

@@ -7,25 +7,25 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from bot.chat.conversation import choosing
 from bot.chat.conversation.answers import menu
-from bot.chat.conversation.draft import STEPS, Draft, Outcome, Seller
+from bot.chat.conversation.draft import STEPS, Draft, Seller
 from bot.chat.conversation.flow import (
     at_step,
-    finish,
     go_back,
     go_on,
-    open_step,
     return_to,
     save_destination,
+    understood,
 )
-from bot.chat.conversation.prompts import ask_which, fingerprint, prompt
+from bot.chat.conversation.outcome import Outcome
+from bot.chat.conversation.prompts import ask_which, prompt
 from bot.chat.conversation.reading import (
     Price,
     Problem,
     Unclear,
     check_price,
     read_code,
-    read_description,
     read_destination,
     read_name,
     read_price,
@@ -45,27 +45,37 @@ _FORM_VERBS = {
         [
             *("kind", "skip", "keep", "back", "amount", "currency"),
             *("create", "continue", "restart", "cancel"),
+            *("options", "open", "clear", "done", "instrument", "ask", "moment", "zone"),
         ]
     ),
-    "line": frozenset(["amount", "currency", "cancel"]),
-    "settings": frozenset(["cancel"]),
+    "line": frozenset(["amount", "currency", "continue", "cancel"]),
+    "settings": frozenset(["zone", "hours", "minute", "off", "back", "continue", "cancel"]),
+    "edit": frozenset(["zone", "moment", "clear", "back", "continue", "cancel"]),
 }
 
 
-def take_text(draft: Draft, text: str, seller: Seller) -> Outcome:
-    """Take a text as the answer to the draft's step."""
-    return _ANSWERS[draft.step](draft, text, seller)
+def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
+    """Take a text as the answer to the draft's step; `now` in epoch ms."""
+    if draft.form in ("edit", "settings") and draft.step != "destination":
+        return choosing.take_text(draft, text, seller, now)
+    if draft.step in _ANSWERS:
+        return _ANSWERS[draft.step](draft, text, seller)
+    return choosing.take_text(draft, text, seller, now)
 
 
-def take_press(draft: Draft | None, action: Action, seller: Seller) -> Outcome:
+def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) -> Outcome:
     """Do what a button of this form says; one of another form says that it is over."""
     owner = _owner(draft, action)
     if owner is None:
         return Outcome(draft, toast=t(seller.language, "toast-finished"))
+    owner = replace(owner, asleep=False)
     verb, *words = action[2:] or ("",)
     outcome = None
     if verb in _FORM_VERBS[owner.form]:
-        outcome = _VERBS[verb](owner, tuple(words), seller)
+        if verb in _VERBS:
+            outcome = _VERBS[verb](owner, tuple(words), seller)
+        else:
+            outcome = choosing.take_press(owner, (verb, *words), seller, now)
     return outcome or Outcome(draft, toast=t(seller.language, "toast-unknown"))
 
 
@@ -78,8 +88,8 @@ def _owner(draft: Draft | None, action: Action) -> Draft | None:
 
 def cancel_form(draft: Draft, seller: Seller) -> Outcome:
     """End the form; one that it interrupted goes on."""
-    done = Reply(t(seller.language, "cancelled"), menu(seller.language))
-    return return_to(draft.paused, seller, done)
+    key = "cancelled-edit" if draft.form in ("edit", "settings") else "cancelled"
+    return return_to(draft.paused, seller, Reply(t(seller.language, key), menu(seller.language)))
 
 
 def _ask_again(draft: Draft, problem: Problem, seller: Seller) -> Outcome:
@@ -94,14 +104,7 @@ def _name_said(draft: Draft, text: str, seller: Seller) -> Outcome:
     name = read_name(text)
     if isinstance(name, Problem):
         return _ask_again(draft, name, seller)
-    return go_on(replace(draft, name=name), seller)
-
-
-def _description_said(draft: Draft, text: str, seller: Seller) -> Outcome:
-    description = read_description(text)
-    if isinstance(description, Problem):
-        return _ask_again(draft, description, seller)
-    return go_on(replace(draft, description=description), seller)
+    return understood(replace(draft, name=name), "name", seller)
 
 
 def _amount_said(draft: Draft, text: str, seller: Seller) -> Outcome:
@@ -111,7 +114,9 @@ def _amount_said(draft: Draft, text: str, seller: Seller) -> Outcome:
 def take_price(draft: Draft, price: Price | Unclear | Problem, seller: Seller) -> Outcome:
     """Go on with an amount, or ask about it where it is unclear or can't be."""
     if isinstance(price, Price):
-        return go_on(replace(draft, amount=price.amount, currency=price.currency), seller)
+        instrument = None if draft.instrument == price.currency else draft.instrument
+        priced = replace(draft, amount=price.amount, currency=price.currency, instrument=instrument)
+        return understood(priced, "amount", seller)
     draft = replace(draft, step="amount")
     if isinstance(price, Problem):
         return _ask_again(draft, price, seller)
@@ -143,7 +148,7 @@ def _units_said(draft: Draft, text: str, seller: Seller) -> Outcome:
     units = read_units(text)
     if isinstance(units, Problem):
         return _ask_again(draft, units, seller)
-    return go_on(replace(draft, units=units), seller)
+    return understood(replace(draft, units=units), "units", seller)
 
 
 def _destination_said(draft: Draft, text: str, seller: Seller) -> Outcome:
@@ -156,12 +161,13 @@ def _destination_said(draft: Draft, text: str, seller: Seller) -> Outcome:
 _ANSWERS: dict[str, Callable[[Draft, str, Seller], Outcome]] = {
     "kind": _press_please,
     "name": _name_said,
-    "description": _description_said,
     "amount": _amount_said,
     "currency": _currency_said,
     "units": _units_said,
     "destination": _destination_said,
     "review": _press_please,
+    "options": _press_please,
+    "asks": _press_please,
 }
 
 
@@ -190,30 +196,16 @@ def _back_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None
 def _amount_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
     """Take one reading of an ambiguous amount: the number and, where it had one, its currency."""
     number, *named = words or ("",)
-    if not _DECIMAL.fullmatch(number) or not all(map(_is_currency, named)):
+    if not _DECIMAL.fullmatch(number) or not currencies().issuperset(named):
         return None
     currency = named[0] if named else draft.currency or seller.currency
     return take_price(draft, check_price(Decimal(number), currency), seller)
 
 
 def _currency_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
-    if len(words) != 1 or not _is_currency(words[0]):
+    if len(words) != 1 or words[0] not in currencies():
         return None
     return _take_currency(draft, words[0], seller)
-
-
-def _is_currency(code: str) -> bool:
-    return code in currencies()
-
-
-def _create_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
-    """Create what the review with this button showed, and nothing else."""
-    if open_step(draft, seller) is not None:
-        return go_on(draft, seller)
-    if draft.step != "review" or words != (fingerprint(draft, seller),):
-        review = at_step(draft, "review", seller)
-        return replace(review, toast=t(seller.language, "toast-changed"))
-    return finish(draft, seller)
 
 
 def _continue_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
@@ -237,7 +229,6 @@ _VERBS: dict[str, Callable[[Draft, Action, Seller], Outcome | None]] = {
     "back": _back_pressed,
     "amount": _amount_pressed,
     "currency": _currency_pressed,
-    "create": _create_pressed,
     "continue": _continue_pressed,
     "restart": _restart_pressed,
     "cancel": _cancel_pressed,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bot.chat.conversation.draft import Draft, Outcome, Seller
+from bot.chat.conversation.draft import Draft, Seller
 from bot.chat.conversation.flow import unfinished
 from bot.chat.conversation.inputs import take_price
+from bot.chat.conversation.outcome import Outcome
 from bot.chat.conversation.reading import (
     Price,
     Problem,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.conversation.draft import FINEST
 from bot.chat.replies import escaped
+from bot.core import links, smtp
 from bot.core.errors import MoneyError
 from bot.core.money import exponent, normalise, read_amount, read_currency, to_minor
 from bot.core.texts import t
@@ -20,10 +21,11 @@ MAX_NAME = 100
 MAX_DESCRIPTION = 500
 MAX_DESTINATION = 512  # as the service has it: some wallet identifiers are long
 MAX_UNITS = 1_000_000
+MAX_POSTER_TEXT = 300
 
 _QUOTED = 32  # of what was typed, in an answer about it
 _FOLDED = "\t\n\r"  # control characters that every keyboard writes
-_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters by their class, empty to the eye
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # letters by their class, empty to the eye
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,30 @@ def read_destination(text: str) -> str | Problem:
     if isinstance(line, str) and " " in line:
         return Problem("problem-destination-spaces")
     return line
+
+
+def read_poster_text(text: str) -> str | Problem:
+    """Read the seller's own words for a poster: folded to one line, up to 300 characters."""
+    return _line(text, "postertext", MAX_POSTER_TEXT)
+
+
+def read_redirect(text: str) -> str | Problem:
+    """Read where payers are sent: an address of the web, or of an application's own scheme."""
+    url = text.strip()
+    if len(url) > links.LONGEST_URL:
+        return Problem("problem-redirect-long", {"length": len(url), "most": links.LONGEST_URL})
+    if any(unicodedata.category(char) in ("Cf", "Cs") for char in url):
+        return Problem("problem-redirect")
+    try:
+        return links.check_redirect(url)
+    except ValueError:
+        return Problem("problem-redirect")
+
+
+def read_email(text: str) -> str | Problem:
+    """Read an e-mail address that mail can be sent to."""
+    address = text.strip().removeprefix("mailto:")
+    return Problem("problem-email") if smtp.ascii_address(address) is None else address
 
 
 def _line(text: str, what: str, most: int) -> str | Problem:

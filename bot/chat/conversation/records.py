@@ -14,8 +14,11 @@ from bot.core.money import MAX_MINOR, to_minor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+ASKS = ("email", "phoneNumber", "paymail")
+"""What payers can be asked for (section 4: requestedUserData)."""
+
 _NUMBER = re.compile(r"[0-9]{1,64}(\.[0-9]{1,64})?", re.ASCII)
-_MAX_STORED = 262_144  # characters; no form of ours comes near it
+_MAX_STORED = 4_194_304  # characters; no form of ours comes near it
 
 
 def parsed(text: str) -> object:
@@ -53,6 +56,13 @@ def are_texts_or_none(found: Mapping[str, Any], *names: str) -> bool:
 def are_times_or_none(found: Mapping[str, Any], *names: str) -> bool:
     """Whether these fields hold a time, in epoch ms, or nothing."""
     return all(found[name] is None or is_whole(found[name]) for name in names)
+
+
+def are_asks(told: object) -> bool:
+    """Whether it says what to ask payers for: each at most once."""
+    if not isinstance(told, list | tuple) or not all(asked in ASKS for asked in told):
+        return False
+    return len(set(told)) == len(told)
 
 
 def is_whole(value: object) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.conversation.records import (
+    are_asks,
     are_texts,
     are_texts_or_none,
     are_times_or_none,
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 KINDS = ("donation", "oneoff", "drop")
-ASKS = ("email", "phoneNumber", "paymail")
-"""What payers can be asked for (section 4: requestedUserData)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +84,7 @@ def _is_sound(found: Mapping[str, Any]) -> bool:
         and found["currency"] in currencies()
         and is_whole(found["amount"])
         and (is_whole(found["units"]) if found["kind"] == "drop" else found["units"] is None)
-        and isinstance(found["asks"], list | tuple)
-        and all(asked in ASKS for asked in found["asks"])
+        and are_asks(found["asks"])
         and _add_up(found["receivers"], found["amount"])
     )
 

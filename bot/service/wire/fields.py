@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from bot.core import exact, money, smtp
+from bot.core import exact, links, money, smtp
 from bot.core.errors import MoneyError
-from bot.service.model import links
 
 if TYPE_CHECKING:
     from pydantic.config import JsonDict
 
 # Our bounds, where the interface shows none.
-NAME, TEXT, URL, DESTINATION, TAG = 100, 500, 2048, 512, 100
+NAME, TEXT, URL, DESTINATION, TAG = 100, 500, links.LONGEST_URL, 512, 100
 RECEIVERS, TAGS = 100, 20
 TOTAL_UNITS, SECONDS = 1_000_000, 315_360_000
 CUSTOM_PARAMETERS = 8 * 1024  # bytes of JSON

@@ -15,7 +15,7 @@ command-list = Deine Zahlungslinks
 command-donation = In einer Zeile: 5 EUR Kaffee fürs Team
 command-oneoff = In einer Zeile: 120 EUR Bild "Morgenrot"
 command-drop = In einer Zeile: 100 2,50 EUR Stickerbogen
-command-settings = Wohin dein Geld geht
+command-settings = Wohin dein Geld geht, Zeitzone, Ruhezeit
 command-help = So funktioniert alles
 command-cancel = Laufende Eingabe abbrechen
 command-privacy = Was ich über dich speichere
@@ -46,8 +46,10 @@ help =
     <code>/drop 100 2,50 EUR Stickerbogen</code>
 
     <b>Danach</b>
-    /list zeigt deine Zahlungslinks: öffnen, teilen, stoppen oder löschen.
-    /settings zeigt, wohin dein Geld geht.
+    /list zeigt deine Zahlungslinks. Auf der Karte jedes Links stehen seine Knöpfe: teilen, Plakat drucken, Zahlungen ansehen, bearbeiten, Meldungen wählen, stoppen oder löschen.
+    <b>Teilen</b> stellt eine Karte in einen beliebigen Chat, die dort auf dem neuesten Stand bleibt. Auch wenn du in einem Chat meinen Namen mit @ davor schreibst, findest du deine Links.
+    /alerts zeigt Zahlungen, die ich dir nicht melden konnte.
+    /settings: wohin dein Geld geht, Zeitzone, Ruhezeit, Tagesübersicht.
     /privacy sagt, was ich speichere, /paysupport hilft bei einer Zahlung.
 not-understood = Ich weiß nicht recht, was ich damit anfangen soll. Tippe auf <b>Neuer Zahlungslink</b> oder sieh dir /help an.
 paysupport =
@@ -58,8 +60,9 @@ paysupport =
 privacy =
     <b>Was ich speichere und wozu</b>
     • Deine Telegram-ID und deine Sprache, um dich zu erkennen und in deiner Sprache zu antworten.
-    • Deine Empfangsadresse, um dein Geld dorthin zu schicken.
-    • Deine Zahlungslinks und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
+    • Deine Empfangsadresse, um dein Geld dorthin zu schicken, und deine Zeitzone, Zeiten und letzten Preise, um dir Fragen zu ersparen.
+    • Deine Zahlungslinks mit ihren Bildern und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
+    • Welche Nachrichten einen Zahlungslink zeigen, auch in anderen Chats, um sie auf dem neuesten Stand zu halten.
     • Was du schreibst und antippst, bis es erledigt ist, damit nichts verloren geht.
     • Zahlungen an dich, mit den Angaben, um die du gebeten hast (etwa einer E-Mail-Adresse), um dir davon zu berichten.
 
@@ -84,9 +87,9 @@ button-keep = Behalten: { $value }
 button-create = ✅ Erstellen
 button-continue = Weitermachen
 button-restart = Neu anfangen
-button-donation = ☕ Spende: immer wieder zahlbar
-button-oneoff = 🖼 Einzelverkauf: nur einmal zahlbar
-button-drop = 🎟 Limitierte Auflage: feste Stückzahl
+button-donation = ☕ Spende
+button-oneoff = 🖼 Einzelverkauf
+button-drop = 🎟 Limitierte Auflage
 button-set-destination = Empfangsadresse angeben
 button-change-destination = Empfangsadresse ändern
 button-open = 🔗 Öffnen
@@ -114,7 +117,7 @@ ask-name =
     Den Namen sehen alle, die zahlen. Zum Beispiel: <i>Kaffee fürs Team</i>
 ask-description =
     <b>Beschreibe es in ein, zwei Sätzen</b>, mit bis zu 500 Zeichen.
-    Oder tippe auf „Überspringen“.
+    Zum Beispiel: <i>Stark und heiß, aus der Maschine neben der Tür</i>
 ask-amount-donation = <b>Wie hoch ist eine Spende?</b>
 ask-amount-oneoff = <b>Was kostet es?</b>
 ask-amount-drop = <b>Was kostet ein Stück?</b>
@@ -172,7 +175,7 @@ count =
 problem-control = ⚠ Da ist ein Zeichen dabei, das sich nicht anzeigen lässt. Bitte tippe es neu.
 problem-name-empty = ⚠ Ein Name muss sein, zum Beispiel <i>Kaffee fürs Team</i>.
 problem-name-long = ⚠ Dieser Name hat { $length } Zeichen, möglich sind { $most }. Bitte kürze ihn.
-problem-description-empty = ⚠ Darin sehe ich keinen Text. Schreib einen Satz oder tippe auf „Überspringen“.
+problem-description-empty = ⚠ Darin sehe ich keinen Text. Bitte schreib einen Satz.
 problem-description-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze es.
 problem-destination-empty = ⚠ Darin sehe ich kein Handle. Schreib eines wie <code>$anna</code>.
 problem-destination-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Ist das wirklich ein Handle oder eine Wallet-Kennung?
@@ -186,7 +189,7 @@ problem-amount-decimals =
         [one] ⚠ { $currency } hat höchstens { $decimals } Nachkommastelle. Schreib den Betrag mit weniger, zum Beispiel <code>5 { $currency }</code>.
        *[other] ⚠ { $currency } hat höchstens { $decimals } Nachkommastellen. Schreib den Betrag mit weniger, zum Beispiel <code>5 { $currency }</code>.
     }
-problem-currency = ⚠ In „{ $typed }“ erkenne ich keine Währung. Schreib ihr Kürzel aus drei Buchstaben, zum Beispiel <code>5 EUR</code>.
+problem-currency = ⚠ In „{ $typed }“ erkenne ich keine Währung. Schreib ihr Kürzel aus drei Buchstaben, zum Beispiel <code>EUR</code>.
 problem-units = ⚠ Bitte schreib die Stückzahl als ganze Zahl, zum Beispiel <code>100</code>.
 problem-units-many = ⚠ Höchstens { $most } Stück sind möglich. Schreib eine kleinere Zahl, zum Beispiel <code>100</code>.
 problem-press = Bitte tippe unten auf einen der Knöpfe.
@@ -247,7 +250,8 @@ status-sold-out-of =
 public-closed = Hier kann gerade nicht gezahlt werden.
 delete-question =
     <b>„{ $name }“ löschen?</b>
-    Der Link und der QR-Code funktionieren dann nie wieder, und der Eintrag verschwindet aus deiner Liste. Das lässt sich nicht rückgängig machen.
+    Link und QR-Code, Plakate und die in anderen Chats geteilten Karten funktionieren dann nie wieder, und der Eintrag verschwindet aus deiner Liste. Das lässt sich nicht rückgängig machen.
+    Geld, das schon da ist, bleibt deins, und die Zahlungen bleiben in den Aufzeichnungen.
 delete-paid =
     { $paid ->
         [one] Die eine Zahlung, die schon da ist, bleibt bestehen.
@@ -261,7 +265,7 @@ list =
         [one] { "" }
        *[other] { " " }(Seite { $page } von { $pages })
     }
-    Tippe auf einen, um ihn zu öffnen, zu teilen, zu stoppen oder zu löschen.
+    Tippe auf einen, um ihn anzusehen, zu teilen oder zu ändern.
 list-empty =
     <b>Du hast noch keine Zahlungslinks.</b>
     Mit /new erstellst du den ersten, in etwa einer Minute.

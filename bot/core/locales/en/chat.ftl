@@ -14,7 +14,7 @@ command-list = Your requests
 command-donation = In one line: 5 USD Coffee for the team
 command-oneoff = In one line: 120 EUR Painting "Dawn"
 command-drop = In one line: 100 2.50 USD Sticker pack
-command-settings = Where your money is sent
+command-settings = Where your money is sent, time zone, quiet hours
 command-help = How it all works
 command-cancel = Leave the form you are in
 command-privacy = What I store about you
@@ -45,8 +45,10 @@ help =
     <code>/drop 100 2.50 USD Sticker pack</code>
 
     <b>Afterwards</b>
-    /list shows your requests: open, share, stop or delete them.
-    /settings says where your money is sent.
+    /list shows your requests. On the card of each are its buttons: share it, print a poster, look up payments, edit it, choose its alerts, stop or delete it.
+    <b>Share</b> posts a card in any chat, which is kept up to date there. Writing my name in a chat, with an @ before it, lists your requests, too.
+    /alerts lists payments that I could not tell you.
+    /settings: where your money is sent, your time zone, quiet hours, a daily summary.
     /privacy says what I store, /paysupport helps with a payment.
 not-understood = I am not sure what to do with that. Press <b>New request</b> to make one, or see /help.
 paysupport =
@@ -57,8 +59,9 @@ paysupport =
 privacy =
     <b>What I store, and why</b>
     • Your Telegram id and language, to know you and to answer in your language.
-    • Your destination, to send your money there.
-    • Your requests, and the form you are filling in, to show and run them.
+    • Your destination, to send your money there, and your time zone, hours and last prices, to spare you questions.
+    • Your requests with their pictures, and the form you are filling in, to show and run them.
+    • Which messages show a request, also in other chats, to keep them up to date.
     • Your messages and presses, until they are dealt with, so that none is lost.
     • Payments to your requests, with what your payers were asked for (such as an e-mail address), to tell you of them.
 
@@ -83,9 +86,9 @@ button-keep = Keep: { $value }
 button-create = ✅ Create
 button-continue = Continue
 button-restart = Start over
-button-donation = ☕ Donation: can be paid again and again
-button-oneoff = 🖼 One-off: closes once it is paid
-button-drop = 🎟 Limited drop: a number of pieces
+button-donation = ☕ Donation
+button-oneoff = 🖼 One-off
+button-drop = 🎟 Limited drop
 button-set-destination = Set the destination
 button-change-destination = Change the destination
 button-open = 🔗 Open
@@ -107,13 +110,15 @@ button-pay = Pay { $amount }
 progress = <i>Step { $step } of { $steps }</i>
 ask-kind =
     <b>What kind of request is it?</b>
-    Choose one below.
+    • <b>Donation</b>: it can be paid again and again.
+    • <b>One-off</b>: it closes once it is paid.
+    • <b>Limited drop</b>: a number of pieces.
 ask-name =
     <b>What is it called?</b>
     Payers see this name. For example: <i>Coffee for the team</i>
 ask-description =
     <b>Describe it in a sentence or two</b>, up to 500 characters.
-    Or press Skip.
+    For example: <i>Strong and warm, from the machine beside the door</i>
 ask-amount-donation = <b>How much is one donation?</b>
 ask-amount-oneoff = <b>What does it cost?</b>
 ask-amount-drop = <b>What does one piece cost?</b>
@@ -171,7 +176,7 @@ count =
 problem-control = ⚠ There is a character in it that can't be shown. Please type it anew.
 problem-name-empty = ⚠ A name is needed, for example <i>Coffee for the team</i>.
 problem-name-long = ⚠ That name has { $length } characters; { $most } are possible. Please shorten it.
-problem-description-empty = ⚠ I see no text in that. Write a sentence, or press Skip.
+problem-description-empty = ⚠ I see no text in that. Please write a sentence.
 problem-description-long = ⚠ That has { $length } characters; { $most } are possible. Please shorten it.
 problem-destination-empty = ⚠ I see no handle in that. Write one such as <code>$anna</code>.
 problem-destination-long = ⚠ That has { $length } characters; { $most } are possible. Is it a handle or wallet identifier?
@@ -185,7 +190,7 @@ problem-amount-decimals =
         [one] ⚠ { $currency } has { $decimals } decimal at most. Write the amount with fewer, for example <code>5 { $currency }</code>.
        *[other] ⚠ { $currency } has { $decimals } decimals at most. Write the amount with fewer, for example <code>5 { $currency }</code>.
     }
-problem-currency = ⚠ I know no currency in “{ $typed }”. Use its three-letter code, for example <code>5 USD</code>.
+problem-currency = ⚠ I know no currency in “{ $typed }”. Use its three-letter code, such as <code>USD</code>.
 problem-units = ⚠ Please write how many pieces as a whole number, for example <code>100</code>.
 problem-units-many = ⚠ { $most } pieces are possible at most. Write a smaller number, for example <code>100</code>.
 problem-press = Please press one of the buttons below.
@@ -246,7 +251,8 @@ status-sold-out-of =
 public-closed = It can't be paid right now.
 delete-question =
     <b>Delete “{ $name }”?</b>
-    Its link and QR code stop working for good, and it leaves your list. This can't be undone.
+    Its link and QR code, its posters and the cards shared in other chats stop working for good, and it leaves your list. This can't be undone.
+    Money that has come stays yours, and the payments stay in the records.
 delete-paid =
     { $paid ->
         [one] The one payment already made stays paid.
@@ -260,7 +266,7 @@ list =
         [one] { "" }
        *[other] { " " }(page { $page } of { $pages })
     }
-    Press one to open, share, stop or delete it.
+    Press one to see it, share it or change it.
 list-empty =
     <b>You have no requests yet.</b>
     /new makes the first one, in about a minute.

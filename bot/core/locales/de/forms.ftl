@@ -1,0 +1,144 @@
+# Die Angaben zu einem neuen Zahlungslink, Änderungen und Einstellungen.
+
+## More options
+
+button-options = ⚙ Mehr Angaben
+button-done = ✅ Fertig
+button-remove = 🗑 Entfernen
+button-off = Ausschalten
+button-make-price = Preis auf { $amount } setzen
+option-name = Name
+option-amount = Preis
+option-units = Stückzahl
+option-description = Beschreibung
+option-picture = Bild
+option-picture-set = vorhanden
+option-instrument = Andere Währung
+option-receivers = Mehrere Empfänger
+option-starts = Beginn
+option-ends = Ende
+option-asks = Daten abfragen
+option-redirect = Nach der Zahlung
+option-email = E-Mail-Nachricht
+option-set = { $option }: { $value }
+ask-options =
+    <b>Was noch?</b>
+    Alles hier kann bleiben, wie es ist. Tippe auf „Fertig“, um den ganzen Zahlungslink zu sehen.
+understood = 👍 { $line }
+
+## What an option asks
+
+ask-picture =
+    <b>Schick mir ein Foto davon.</b>
+    Man sieht es auf der Zahlungsseite und überall, wo du den Zahlungslink teilst. Auch eine JPEG-, PNG- oder WebP-Datei ist möglich.
+ask-instrument =
+    <b>In welcher Währung wird gezahlt?</b>
+    Der Preis bleibt in { $currency } und wird bei der Zahlung umgerechnet. Wähle unten aus oder schreib ein Kürzel wie <code>BSV</code>.
+ask-receivers =
+    <b>Wer teilt sich jede Zahlung von { $price }?</b>
+    Pro Zeile ein Empfänger: mit Prozentsatz, mit Betrag oder mit dem, was die anderen übrig lassen.
+    <code>$anna 60%</code>
+    <code>$ben 40%</code>
+    Oder <code>$anna 1,50</code> und <code>$ben Rest</code>. Nur Namen bedeuten gleiche Teile.
+ask-starts =
+    <b>Ab wann kann gezahlt werden?</b>
+    Vorher ist der Zahlungslink noch nicht geöffnet. Zum Beispiel <code>morgen 18:00</code>, <code>in 2 Stunden</code> oder <code>31.12.</code>
+ask-ends =
+    <b>Bis wann kann gezahlt werden?</b>
+    Danach geht es nicht mehr. Zum Beispiel <code>morgen 18:00</code>, <code>in 3 Tagen</code> oder <code>31.12.</code>
+ask-end =
+    <b>Bis wann soll künftig gezahlt werden können?</b>
+    Zum Beispiel <code>morgen 18:00</code>, <code>in 3 Tagen</code> oder <code>31.12.</code>
+ask-asks =
+    <b>Was sollen dir die Zahlenden mitteilen?</b>
+    Sie werden vor der Zahlung danach gefragt, und du liest es bei jeder Zahlung. Tippe auf das, was du brauchst.
+ask-redirect =
+    <b>Wohin geht es nach der Zahlung?</b>
+    Schreib eine ganze Adresse, zum Beispiel <code>https://example.org/danke</code>, oder die deiner eigenen App wie <code>meineapp://bezahlt</code>.
+ask-email =
+    <b>Wer bekommt bei jeder Zahlung eine E-Mail?</b>
+    Schreib eine Adresse, zum Beispiel <code>anna@example.org</code>. Ich sage es dir auf jeden Fall auch hier.
+ask-which-moment =
+    <b>Welche Zeit meinst du?</b>
+    Das lässt sich auf mehr als eine Art lesen. Wähle unten aus oder schreib sie noch einmal.
+
+## The review
+
+review-instrument = Gezahlt wird in: <b>{ $currency }</b>
+review-picture = Bild: vorhanden
+review-receivers = Jede Zahlung wird geteilt:
+review-receiver = • <code>{ $destination }</code> { $share }
+review-receivers-more =
+    { $count ->
+        [one] • und { $count } weiterer
+       *[other] • und { $count } weitere
+    }
+review-starts = Beginn: { $moment }
+review-ends = Ende: { $moment }
+review-asks = Abgefragt wird: { $fields }
+review-redirect = Nach der Zahlung: { $url }
+review-email = E-Mail bei Zahlungen: { $email }
+paid-in-price = Gezahlt wird in der Währung des Preises.
+picture-set = 👍 Das Bild ist übernommen.
+
+## Settings
+
+button-zone = 🕒 Zeitzone
+button-quiet = 🌙 Ruhezeit
+button-summary = 📊 Tagesübersicht
+settings-zone = Deine Zeitzone: { $value }
+settings-quiet = Ruhezeit: { $value }
+settings-summary = Tagesübersicht: { $value }
+ask-zone =
+    <b>In welcher Zeitzone bist du?</b>
+    Dann lese und nenne ich Zeiten so, wie deine Uhr geht. Wähle unten aus oder schreib eine große Stadt in deiner Nähe, zum Beispiel <code>Berlin</code>.
+ask-which-zone =
+    <b>Welche davon ist es?</b>
+    Es passen mehrere. Wähle unten aus oder schreib eine Stadt.
+ask-quiet =
+    <b>Wann soll ich leise sein?</b>
+    Nachrichten kommen dann auch, aber ohne Ton. Zum Beispiel <code>22:00-7:00</code>.
+ask-summary =
+    <b>Wann soll die Tagesübersicht kommen?</b>
+    Sie sagt, was in den letzten 24 Stunden eingegangen ist. Zum Beispiel <code>20:00</code>.
+zone-saved = Gespeichert. Deine Zeitzone ist { $zone }.
+quiet-saved = Gespeichert. Ruhezeit ist { $hours }: Dann melde ich mich ohne Ton.
+quiet-off = Gespeichert. Es gibt keine Ruhezeit mehr.
+summary-saved = Gespeichert. Die Tagesübersicht kommt jeden Tag um { $time }.
+summary-off = Gespeichert. Es gibt keine Tagesübersicht mehr.
+
+## An edit
+
+ask-units-out =
+    <b>Wie viele Stück nimmst du heraus?</b>
+    Sie sind dann nicht mehr zu haben. Schreib eine ganze Zahl, zum Beispiel <code>5</code>.
+ask-postertext =
+    <b>Was soll auf dem Plakat stehen?</b>
+    Deine eigenen Worte, mit bis zu 300 Zeichen, zum Beispiel <i>Täglich von 9 bis 18 Uhr</i>.
+cancelled-edit = Abgebrochen: Es wurde nichts geändert.
+resume-short = Du hast eine Frage offen gelassen. Möchtest du sie jetzt beantworten?
+
+## What was wrong with an answer
+
+problem-receivers-few = ⚠ Da lese ich nur einen Empfänger. Schreib mindestens zwei, pro Zeile einen, zum Beispiel <code>$anna 60%</code> und <code>$ben 40%</code>. Mit /settings änderst du, wohin dein ganzes Geld geht.
+problem-receivers-many = ⚠ Das sind { $count } Empfänger, möglich sind { $most }. Bitte lass einige weg.
+problem-receivers-unclear = ⚠ „{ $typed }“ lässt sich auf mehr als eine Art lesen. Schreib es ohne Tausendertrennung, zum Beispiel <code>1000</code> oder <code>1,50</code>.
+problem-receivers-currency = ⚠ Der Preis ist in { $currency }, also sind es auch die Anteile. Schreib sie in { $currency } oder als Prozentsätze.
+problem-receivers-percent = ⚠ „{ $typed }“ ist kein Anteil. Schreib mehr als 0 und höchstens 100 Prozent mit bis zu vier Nachkommastellen, zum Beispiel <code>33,3%</code>.
+problem-receivers-twice = ⚠ <code>{ $destination }</code> kommt zweimal vor. Schreib jeden Empfänger einmal.
+problem-receivers-mixed = ⚠ Manche haben einen Prozentsatz, andere einen Betrag oder nichts. Schreib alle auf dieselbe Art; einer darf den <code>Rest</code> bekommen.
+problem-receivers-rests = ⚠ Nur einer kann den Rest bekommen. Schreib für die anderen einen Prozentsatz oder einen Betrag.
+problem-receivers-nothing = ⚠ Für <code>{ $destination }</code> bliebe von diesem Preis nichts übrig. Schreib einen größeren Anteil oder erhöhe den Preis.
+problem-receivers-whole = ⚠ Die Prozentsätze ergeben { $percent }. Es müssen 100 sein, oder weniger, wenn einer den <code>Rest</code> bekommt.
+problem-receivers-sum = ⚠ Diese Beträge ergeben { $amount }, der Preis ist aber { $price }. Schreib sie noch einmal oder ändere den Preis.
+problem-receivers-rest = ⚠ Die Beträge lassen vom Preis nichts für den Rest übrig. Schreib kleinere.
+problem-receivers-decimals = ⚠ { $currency } lässt sich nicht so fein teilen. Schreib die Beträge noch einmal.
+problem-redirect = ⚠ Dorthin kann ich niemanden schicken. Schreib eine ganze Adresse ohne Leerzeichen, zum Beispiel <code>https://example.org/danke</code> oder <code>meineapp://bezahlt</code>.
+problem-redirect-long = ⚠ Diese Adresse hat { $length } Zeichen, möglich sind { $most }. Bitte nimm eine kürzere.
+problem-email = ⚠ Das ist keine E-Mail-Adresse. Schreib eine wie <code>anna@example.org</code>.
+email-unavailable = Er verschickt keine E-Mails.
+problem-picture = ⚠ Hier brauche ich ein Bild. Schick ein Foto oder geh zurück.
+problem-postertext-empty = ⚠ Darin sehe ich keinen Text. Schreib ein paar Worte für das Plakat.
+problem-postertext-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze es.
+problem-starts-late = ⚠ Dann wäre es beim Beginn schon zu Ende. Schreib eine frühere Zeit oder ändere zuerst das Ende.
+problem-ends-early = ⚠ Dann wäre es vor dem Beginn zu Ende. Schreib eine spätere Zeit.

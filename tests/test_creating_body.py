@@ -1,0 +1,88 @@
+"""The body of create: all that was wished for, and nothing that was not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from bot.chat import store
+from bot.chat.conversation import Share, Wish
+from bot.chat.creating import request_body
+from bot.chat.edits import Addresses
+from bot.service.wire.bodies import CreateBody
+
+NOW = 1_800_000_000_000
+ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")
+PLAIN = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
+FULL = Wish(
+    "drop", "Coffee", "Warm", 500, "USD", 10, "$anna",
+    receivers=(Share("$anna", 300), Share("$ben", 200)), instrument="BSV", image="0" * 24,
+    starts_at=NOW + 60_000, ends_at=NOW + 90_500, asks=("email", "paymail"),
+    redirect_url="myapp://paid", email="anna@example.org",
+)  # fmt: skip
+WEBHOOK = {
+    "webhookUrl": "https://bot.example/hooks/token",
+    "customParameters": {"listing": "abcdefghij"},
+}
+
+
+def body(wish: Wish, instrument: str | None = None, now: int = NOW) -> dict[str, object]:
+    listing = store.Listing("abcdefghij", 1, 1, "token", store.CREATING, wish, None, None, 0, NOW)
+    made = request_body(listing, ADDRESSES, instrument, now)
+    CreateBody.model_validate(made)
+    return made
+
+
+def test_a_plain_wish_sends_nothing_beside_what_is_needed() -> None:
+    assert body(PLAIN) == {
+        "product": {"name": "Coffee"},
+        "instrumentCurrencyCode": "USD",
+        "receivers": [{"sendAmount": Decimal("5.00"), "destination": "$anna"}],
+        "notifications": {"webhook": WEBHOOK},
+        "expirationType": "never",
+    }
+
+
+def test_a_full_wish_sends_each_field() -> None:
+    """Seconds are counted from now and up, as the interface counts them from creation."""
+    assert body(FULL) == {
+        "product": {
+            "name": "Coffee",
+            "description": "Warm",
+            "imageUrl": f"https://bot.example/images/{'0' * 24}",
+        },
+        "instrumentCurrencyCode": "BSV",
+        "denominationCurrencyCode": "USD",
+        "receivers": [
+            {"sendAmount": Decimal("3.00"), "destination": "$anna"},
+            {"sendAmount": Decimal("2.00"), "destination": "$ben"},
+        ],
+        "notifications": {"webhook": WEBHOOK, "email": "anna@example.org"},
+        "expirationType": "limit",
+        "totalUnits": 10,
+        "requestedUserData": ["email", "paymail"],
+        "redirectUrl": "myapp://paid",
+        "enabledAt": "2027-01-15T08:01:00.000Z",
+        "expirationInSeconds": 91,
+    }
+
+
+@pytest.mark.parametrize(
+    ("wished", "operators", "paid_in"),
+    [(None, None, "USD"), (None, "BSV", "BSV"), ("MNEE", "BSV", "MNEE"), ("BTC", None, "BTC")],
+)
+def test_the_sellers_currency_of_payment_goes_before_the_operators(
+    wished: str | None, operators: str | None, paid_in: str
+) -> None:
+    sent = body(replace(PLAIN, instrument=wished), operators)
+    assert sent["instrumentCurrencyCode"] == paid_in
+    assert sent.get("denominationCurrencyCode") == (None if paid_in == "USD" else "USD")
+
+
+def test_times_that_passed_while_the_service_was_away_are_not_sent_as_such() -> None:
+    """A start is over, so it opens at once; an end is as near as the interface lets one say."""
+    sent = body(FULL, now=NOW + 100_000)
+    assert "enabledAt" not in sent
+    assert sent["expirationInSeconds"] == 1
