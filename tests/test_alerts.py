@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.alerts import MOST, Payment, alert, apart, body, gather, told_by
+from bot.chat.alerts import MOST, Payment, alert, apart, body, gather, told_by, worded
 from bot.chat.cards import possibly_repeated
 from bot.chat.replies import TEXT_LIMIT, shown_units
 from bot.core import exact
@@ -115,6 +115,44 @@ def test_a_digest_never_adds_up_what_is_of_two_currencies() -> None:
     assert actions(reply.rows) == [("card", LISTING)]
 
 
+def test_an_alert_says_the_running_total_of_its_request_last() -> None:
+    """As of that payment; the first one is its own total."""
+    first = replace(PACK, together=((250, "USD"),), count=1)
+    tenth = replace(PACK, together=((2500, "USD"),), count=10)
+    assert check(alert([first], "en")) == "💰 $2.50 received for Pack\n7 of 10 left"
+    assert check(alert([tenth], "en")) == (
+        "💰 $2.50 received for Pack\n7 of 10 left\nTogether: $25.00 from 10 payments"
+    )
+
+
+def test_a_total_never_adds_up_what_is_of_two_currencies() -> None:
+    paid = replace(COFFEE, together=((1000, "USD"), (700, "EUR")), count=3)
+    last = check(alert([paid], "en")).splitlines()[-1]
+    assert last == "Together: $10.00 + €7.00 from 3 payments"
+
+
+def test_a_digest_says_each_requests_total_once_as_of_its_last_payment() -> None:
+    """In whatever order they come, also where a request was paid in two currencies."""
+    coffee = [replace(COFFEE, together=((500 * count, "USD"),), count=count) for count in (4, 6, 5)]
+    euro = replace(COFFEE, currency="EUR", together=((3000, "USD"), (500, "EUR")), count=7)
+    pack = replace(PACK, together=((500, "USD"),), count=2)
+    assert check(alert([*coffee, pack, euro], "en")) == (
+        "5 payments\n"
+        "💰 $15.00 received for Coffee: 3 payments of $5.00\n"
+        "💰 $2.50 received for Pack\n7 of 10 left\nTogether: $5.00 from 2 payments\n"
+        "💰 €5.00 received for Coffee\nTogether: $30.00 + €5.00 from 7 payments"
+    )
+
+
+def test_what_an_earlier_version_put_is_still_read() -> None:
+    """Without a total, which it did not know."""
+    (old,) = bodies(PACK)
+    for name in ("together", "count"):
+        del old["payments"][0][name]
+    assert told_by(old) == [PACK]
+    assert check(alert(told_by(old) or [], "en")) == "💰 $2.50 received for Pack\n7 of 10 left"
+
+
 def test_a_digest_names_every_payer_and_what_is_out_of_the_ordinary() -> None:
     ann = replace(PACK, payer={"email": "ann@a.b", "paymail": "ann"})
     bob = replace(PACK, payer={"email": "bob@a.b"}, oversold=True, remaining_units=0)
@@ -142,7 +180,8 @@ def bodies(*payments: Payment) -> list[dict[str, Any]]:
 
 
 def test_what_a_message_brings_is_kept_with_it_in_order() -> None:
-    payments = [PACK, COFFEE, replace(PACK, payer={"email": "ann@a.b"})]
+    total = ((750, "USD"), (500, "EUR"))
+    payments = [PACK, COFFEE, replace(PACK, payer={"email": "ann@a.b"}, together=total, count=3)]
     gathered = gather(bodies(*payments))
     assert gathered is not None
     count, made = gathered
@@ -161,7 +200,21 @@ def test_one_alone_and_what_is_no_payment_stay_as_they_are() -> None:
     assert gather([repeated, *bodies(COFFEE)]) is None
     assert gather([*bodies(COFFEE, COFFEE), repeated, *bodies(COFFEE)]) == (
         2,
-        {"payments": [*body(COFFEE, "en")["payments"] * 2], "language": "en"},
+        {"payments": [*bodies(COFFEE)[0]["payments"] * 2], "language": "en"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("silent", "expected"), [((True, True), True), ((True, False), None), ((False, True), None)]
+)
+def test_a_digest_is_silent_only_if_all_of_it_is(
+    silent: tuple[bool, bool], expected: object
+) -> None:
+    gathered = gather([body(COFFEE, "en", silent=one) for one in silent])
+    assert gathered is not None
+    assert worded(gathered[1])["args"].get("disable_notification") is expected
+    assert worded(body(COFFEE, "en", silent=silent[0]))["args"].get("disable_notification") is (
+        True if silent[0] else None
     )
 
 

@@ -151,7 +151,11 @@ async def test_payments_that_only_their_units_tell_are_told_as_found_later(
     assert await relay.chat.record_missing(listing.id, 0, 2) == 2
     found = "🔎 Found later: I was not notified of this payment, so I am telling you now."
     price = "💰 <b>$2.50</b> received for <b>Stickers</b>"
-    assert relay.texts == [f"{price}\n{found}\n{left} of 3 left" for left in (2, 1)]
+    total = "Together: <b>$5.00</b> from 2 payments"
+    assert relay.texts == [
+        f"{price}\n{found}\n2 of 3 left",
+        f"{price}\n{found}\n1 of 3 left\n{total}",
+    ]
     assert relay.listing(listing.id).paid_count == 2
 
 

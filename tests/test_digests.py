@@ -22,16 +22,16 @@ from bot.core.rates import Rate
 from bot.sandbox.faults import Fault
 from bot.sandbox.limits import Limits
 from bot.sandbox.model import Draft
-from tests.relaying import COFFEE, Relay, answer, telegram_of
-from tests.sending import Sending
+from tests.relaying import COFFEE, Relay, answer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import Sequence
 
     from bot.chat.store import Listing
     from bot.core.db import Database, Transaction
     from bot.core.outbox import Message
     from bot.sandbox.people import Person
+    from tests.sending import Sending
     from tests.serving import Clock
 
 SECOND = 1_000
@@ -43,6 +43,7 @@ LONGEST_HOLD = 7
 SEED = 20261121
 MARK = "Possibly repeated: I may have told you this already.\n"
 TOLD = re.compile(r"💰 \$([\d,.]+) received for Coffee(?:: (\d+) payments)?")
+TOTAL = re.compile(r"\nTogether: \$([\d,.]+) from (\d+) payments$")
 
 
 @pytest.fixture
@@ -51,12 +52,6 @@ def relay(db: Database, clock: Clock) -> Relay:
     made = Relay(db, clock, queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)))
     made.world.limiter.limits = Limits()
     return made
-
-
-@pytest.fixture
-async def sending(relay: Relay) -> AsyncIterator[Sending]:
-    async with telegram_of(relay.world) as bot:
-        yield Sending(relay, bot)
 
 
 @dataclass
@@ -108,19 +103,30 @@ class Burst:
             await self.send()
 
     def texts(self, seller: int) -> list[str]:
-        chat = self.relay.world.chats[seller]
-        return [message.text for message in chat.from_bot()]
+        """What the seller was told, but for the running totals."""
+        return [TOTAL.sub("", text) for text in self.whole(seller)]
+
+    def whole(self, seller: int) -> list[str]:
+        return [message.text for message in self.relay.world.chats[seller].from_bot()]
 
     def check(self) -> None:
-        """See that each seller was told of each payment, once and in order."""
+        """See that each seller was told of each payment, once, in order, with the total by then."""
         for seller, amounts in self.paid.items():
-            left = iter(amounts)
-            for text in self.texts(seller):
-                found = TOLD.fullmatch(text.split(" of $")[0])
+            left, so_far = iter(amounts), []
+            for text in self.whole(seller):
+                found = TOLD.fullmatch(TOTAL.sub("", text).split(" of $")[0])
                 assert found, text
                 told = list(islice(left, int(found[2] or 1)))
-                assert sum(told) == round(float(found[1].replace(",", "")) * 100)
+                assert sum(told) == cents(found[1])
+                so_far += told
+                total = TOTAL.search(text)
+                stands = (cents(total[1]), int(total[2])) if total else (amounts[0], 1)
+                assert stands == (sum(so_far), len(so_far))
             assert list(left) == []
+
+
+def cents(amount: str) -> int:
+    return int(re.sub("[,.]", "", amount))
 
 
 @pytest.fixture
@@ -268,6 +274,7 @@ async def test_a_restart_allows_no_new_burst(burst: Burst) -> None:
 async def test_a_message_posted_inline_has_a_lane_of_its_own_and_is_edited_there(
     sending: Sending,
 ) -> None:
+    """At a group's pace, for it may stand in one."""
     relay = sending.relay
     sam, pat = relay.joins("Sam"), relay.joins("Pat")
     shown = relay.world.post(
@@ -281,4 +288,4 @@ async def test_a_message_posted_inline_has_a_lane_of_its_own_and_is_edited_there
     relay.db.run(lambda tx: outbox.put(tx, queue, lane, body, now, priority=lanes.NOTICE))
     await sending.work()
     assert shown.text == "after"
-    assert queue.lane_pace(lane) == queue.lane_pace("7")
+    assert queue.lane_pace(lane) == queue.lane_pace("-7")

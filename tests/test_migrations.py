@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.chat import alerts, store
+from bot.chat.conversation import Wish
 from bot.core import outbox, schema, signing
 from bot.core.db import Database, open_database, sqlite_path
 from bot.core.vault import Vault
@@ -252,6 +254,96 @@ async def test_credentials_of_before_are_those_of_now(old: Credentials, db: Data
     app = await apps.authenticate(db, old.app_id, old.app_secret)
     assert (app.former_webhook_secret, app.former_until) == (None, None)
     assert VAULT.open(app.webhook_secret) == old.webhook_secret
+
+
+OLD_WISH = {
+    "kind": "drop", "name": "Pack", "description": None, "amount": 250, "currency": "USD",
+    "units": 9, "destination": "$anna",
+}  # fmt: skip
+"""As a wish was written before migration 5."""
+
+
+def sell(tx: Transaction) -> None:
+    """A listing with payments in two currencies; one alert waits, one was given up."""
+    wish = json.dumps(OLD_WISH)
+    add(
+        tx, "listings",
+        id="abcdefghij", seller_id=7, chat_id=7, token="t", state="live", wish=wish,
+        request_id=REQUEST, created_at=NOON, folded_name="pack",
+    )  # fmt: skip
+    add(
+        tx, "listings",
+        id="zyxwvutsrq", seller_id=7, chat_id=7, token="u", state="live", wish=wish,
+        created_at=NOON, folded_name="pack",
+    )  # fmt: skip
+    for number, (amount, currency) in enumerate([(250, "USD"), (300, "EUR"), (250, "USD")] * 2):
+        add(
+            tx, "received_payments",
+            request_id=REQUEST, transaction_id=f"t{number}", listing_id="abcdefghij",
+            amount=amount, currency=currency, body="{}", received_at=NOON,
+        )  # fmt: skip
+    owe_alert(tx, 1, "waiting", repeated=False)
+    owe_alert(tx, 2, "dead", repeated=False)
+    owe_alert(tx, 3, "waiting", repeated=True)
+    add(
+        tx, "outbox",
+        id="reply", queue="messages", lane="7", priority=0, state="waiting", due_at=NOON,
+        body='{"method":"sendMessage","args":{"text":"Hello"}}', created_at=NOON,
+    )  # fmt: skip
+
+
+def owe_alert(tx: Transaction, number: int, state: str, *, repeated: bool) -> None:
+    """The body is as earlier versions wrote it: it knows of no running total."""
+    payment = {
+        "listing_id": "abcdefghij", "kind": "drop", "name": "Pack", "amount": 250,
+        "currency": "USD", "payer": {}, "remaining_units": 3, "total_units": 9,
+        "reserved_units": 0, "oversold": False, "found": False, "repeated": repeated,
+    }  # fmt: skip
+    add(
+        tx, "outbox",
+        id=f"alert{number}", queue="messages", lane="7", priority=1, state=state, due_at=NOON,
+        body=json.dumps({"payments": [payment], "language": "en"}), created_at=NOON,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def sold(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    """A chat's database of the fourth version, brought up to date."""
+    with monkeypatch.context() as fourth:
+        fourth.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:4])
+        with closing(open_database(url)) as then:
+            then.run(sell)
+    with closing(open_database(url)) as it:
+        yield it
+
+
+def test_what_was_paid_is_added_up_by_currency(sold: Database) -> None:
+    assert sold.run(lambda tx: store.taken(tx, "abcdefghij")) == [(1000, "USD"), (600, "EUR")]
+    assert sold.run(lambda tx: store.taken(tx, "zyxwvutsrq")) == []
+    assert [sold.run(lambda tx: store.known_listing(tx, "abcdefghij")).paid_count] == [6]
+
+
+def test_what_was_told_is_all_but_what_waits_or_was_given_up(sold: Database) -> None:
+    """What says that it may be a repetition was told before."""
+    account = sold.run(lambda tx: store.account(tx, "abcdefghij"))
+    assert account is not None
+    assert (account.told, account.muted, account.is_summed_up) == (4, 0, False)
+    other = sold.run(lambda tx: store.account(tx, "zyxwvutsrq"))
+    assert other is not None
+    assert other.told == 0
+
+
+def test_a_wish_of_before_is_still_read(sold: Database) -> None:
+    """With nothing of what it could not wish for then, and alerts on."""
+    listing = sold.run(lambda tx: store.known_listing(tx, "abcdefghij"))
+    assert listing.wish == Wish("drop", "Pack", None, 250, "USD", 9, "$anna")
+    assert (listing.alerts, listing.poster_text) == ("on", None)
+
+
+def test_an_alert_that_waits_is_still_told(sold: Database) -> None:
+    rows = sold.run(lambda tx: tx.query("SELECT body FROM outbox WHERE id = 'alert1'"))
+    call = alerts.worded(json.loads(rows[0]["body"]))
+    assert call["args"]["text"] == ("💰 <b>$2.50</b> received for <b>Pack</b>\n3 of 9 left")
 
 
 async def test_every_reference_leads_somewhere(db: Database) -> None:

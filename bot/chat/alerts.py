@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.cards import possibly_repeated
+from bot.chat import quiet
+from bot.chat.cards import possibly_repeated, total_of
 from bot.chat.handlers import said
 from bot.chat.replies import TEXT_LIMIT, Button, Reply, Rows, escaped, plain, shown_units
 from bot.core.money import format_money
@@ -38,8 +39,9 @@ class Payment:
     """A payment as its seller is told of it; `amount` in minor units of `currency`.
 
     `payer` as the webhook brought it, values of any kind. `remaining_units` and `reserved_units`
-    are those after it. `found`: no webhook told it, it was found by looking. `repeated`: it may
-    have been told before.
+    are those after it, `together` is what the request took with it in all, by currency, from
+    `count` payments: none where an earlier version put it. `found`: no webhook told it, it was
+    found by looking. `repeated`: it may have been told before.
     """
 
     listing_id: str
@@ -54,12 +56,14 @@ class Payment:
     oversold: bool = False
     found: bool = False
     repeated: bool = False
+    together: tuple[tuple[int, str], ...] = ()
+    count: int = 0
 
 
-def body(payment: Payment, language: str) -> dict[str, Any]:
-    """Give the body of a queued message that tells of `payment`."""
+def body(payment: Payment, language: str, *, silent: bool = False) -> dict[str, Any]:
+    """Give the body of a queued message that tells of `payment`; `silent`: without a sound."""
     told = {name: getattr(payment, name) for name in Payment.__slots__}
-    return {"payments": [told], "language": language}
+    return {"payments": [told], "language": language, **({"silent": True} if silent else {})}
 
 
 def worded(body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -67,23 +71,31 @@ def worded(body: Mapping[str, Any]) -> Mapping[str, Any]:
     payments = told_by(body)
     if payments is None:
         return body
-    return said(alert(payments, body["language"]), body["language"])
+    call = said(alert(payments, body["language"]), body["language"])
+    return quiet.silenced(call) if body.get("silent") else call
 
 
 def told_by(body: Mapping[str, Any]) -> list[Payment] | None:
     """Give the payments that a queued message tells of; None for a message of another kind."""
     payments = body.get("payments")
-    return None if payments is None else [Payment(**payment) for payment in payments]
+    return None if payments is None else [_read(payment) for payment in payments]
+
+
+def _read(payment: Mapping[str, Any]) -> Payment:
+    together = tuple((amount, currency) for amount, currency in payment.get("together", ()))
+    return Payment(**{**payment, "together": together})
 
 
 def gather(bodies: Iterable[Mapping[str, Any]]) -> tuple[int, dict[str, Any]] | None:
     """Make one body of as many of these as one message can tell of, from the first on.
 
-    Gives how many that are; None where the first stays alone.
+    Gives how many that are; None where the first stays alone. It is silent only if all of them are.
     """
     alike = list(takewhile(_may_gather, islice(bodies, MOST)))
     while len(alike) > 1:
         told = {**alike[0], "payments": [payment for one in alike for payment in one["payments"]]}
+        if not all(one.get("silent") for one in alike):
+            told.pop("silent", None)
         if len(told["payments"]) <= MOST and _fits(told):
             return len(alike), told
         alike = alike[: len(alike) // 2]
@@ -115,23 +127,26 @@ def apart(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def alert(payments: Sequence[Payment], language: str) -> Reply:
-    """Tell the seller of payments: how much, for what, from whom, what is left."""
-    groups = _groups(payments)
-    lines = [t(language, "digest", count=len(payments))] if len(groups) > 1 else []
-    for group in groups:
+    """Tell the seller of payments: how much, for what, from whom, what is left, and the total."""
+    found = groups(payments)
+    lines = [t(language, "digest", count=len(payments))] if len(found) > 1 else []
+    last = {group[0].listing_id: group for group in found}
+    for group in found:
         lines += _group(group, language)
+        if last[group[0].listing_id] is group:
+            lines += _together(payments, group[0].listing_id, language)
     text = "\n".join(lines)
     if any(payment.repeated for payment in payments):
         text = possibly_repeated(text, language)
-    return Reply(text, _rows(groups, language))
+    return Reply(text, _rows(found, language))
 
 
-def _groups(payments: Sequence[Payment]) -> list[list[Payment]]:
+def groups(payments: Sequence[Payment]) -> list[list[Payment]]:
     """Put together what was paid for one request in one currency, in the order of coming."""
-    groups: dict[tuple[str, str], list[Payment]] = {}
+    found: dict[tuple[str, str], list[Payment]] = {}
     for payment in payments:
-        groups.setdefault((payment.listing_id, payment.currency), []).append(payment)
-    return list(groups.values())
+        found.setdefault((payment.listing_id, payment.currency), []).append(payment)
+    return list(found.values())
 
 
 def _group(group: Sequence[Payment], language: str) -> list[str]:
@@ -166,6 +181,20 @@ def _remarks(group: Sequence[Payment], language: str) -> list[str]:
     if len(oversold) < len(group) and (left := _left_after(_newest(group), language)):
         lines.append(left)
     return lines
+
+
+def _together(payments: Sequence[Payment], listing_id: str, language: str) -> list[str]:
+    """Say what a request took in all, with the last of these; nothing after its first payment."""
+    of_it = [payment for payment in payments if payment.listing_id == listing_id]
+    latest = max(of_it, key=lambda payment: payment.count)
+    if latest.count <= 1:
+        return []
+    return [together(latest.together, latest.count, language)]
+
+
+def together(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str:
+    """Say what `count` payments come to, in minor units by currency."""
+    return t(language, "alert-together", total=total_of(amounts, language), count=count)
 
 
 def _newest(group: Sequence[Payment]) -> Payment:

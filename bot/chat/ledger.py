@@ -1,15 +1,21 @@
-"""The payments that were told: each recorded once, its alert put in the same transaction."""
+"""The payments that were told: each recorded once, its alert put in the same transaction.
+
+A seller who wants no alerts of a request gets none, but of money that they owe back.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat import alerts, store
+from bot.chat import alerts, quiet, store, telling
+from bot.chat.store import posts
 from bot.core import lanes, outbox
 from bot.core.texts import choose
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bot.chat.answers import Answer
     from bot.chat.queues import Queues
     from bot.chat.store import Listing, Payment
@@ -37,6 +43,7 @@ class Ledger:
         since = self._now - WEBHOOKS_COME
         explained = store.explain_payment(self._tx, listing_id, payment, since)
         if explained and payment.found:
+            self._refresh(listing_id)
             return False
         if not explained and not store.add_payment(self._tx, listing_id, payment, self._now):
             return False
@@ -51,7 +58,13 @@ class Ledger:
         if listing.answer is not None and left is not None:
             answer = _told(listing.answer, left, payment.reserved_units)
             store.set_answer(self._tx, listing_id, answer)
-        self._put_alert(listing, replace(_alert(listing, payment, left), repeated=repeated))
+        self._refresh(listing_id)
+        if listing.alerts == "off" and not payment.oversold:
+            self._mute(listing, 0 if repeated else 1)
+            return
+        together = store.taken(self._tx, listing_id)
+        alert = _alert(listing, payment, left)
+        self._put_alert(listing, replace(alert, repeated=repeated, together=tuple(together)))
 
     def miss(self, listing_id: str, known: int, missing: int) -> int:
         """Record so many payments of which nothing is known but that their units are gone.
@@ -63,18 +76,38 @@ class Ledger:
         if listing.paid_count != known or listing.request_id is None:
             return 0
         told_before = store.undoubt_payments(self._tx, listing_id, missing)
-        for found_at in told_before:
-            store.add_payment(self._tx, listing_id, _unnamed(listing), found_at)
+        self._keep_told(listing, told_before)
         for _ in range(missing - len(told_before)):
             payment = _unnamed(listing)
             store.add_payment(self._tx, listing_id, payment, self._now)
             self._announce(listing_id, payment, None)
         return missing - len(told_before)
 
+    def _keep_told(self, listing: Listing, found_at: Sequence[int]) -> None:
+        """Record payments of which nothing is known, and which were told when they were found."""
+        if not found_at:
+            return
+        for at in found_at:
+            store.add_payment(self._tx, listing.id, _unnamed(listing), at)
+        count = store.count_muted if listing.alerts == "off" else store.count_told
+        count(self._tx, listing.id, len(found_at))
+        self._refresh(listing.id)
+
+    def _refresh(self, listing_id: str) -> None:
+        """Let the cards of a request show what was paid for it."""
+        posts.refresh(self._tx, self._queues, listing_id, self._now)
+
+    def _mute(self, listing: Listing, payments: int) -> None:
+        """Note payments of which the seller wants no message: their card has them."""
+        store.count_muted(self._tx, listing.id, payments)
+        telling.settle(self._tx, self._queues, listing.id, self._now)
+
     def _put_alert(self, listing: Listing, payment: alerts.Payment) -> None:
         queue, lane = self._queues.messages, str(listing.chat_id)
-        language = store.language_of(self._tx, listing.seller_id) or choose(None)
-        body = alerts.body(payment, language)
+        seller = store.known_seller(self._tx, listing.seller_id)
+        silent = listing.alerts == "silent" or quiet.is_quiet(seller, self._now)
+        language = seller.language if seller else choose(None)
+        body = alerts.body(payment, language, silent=silent)
         outbox.put(self._tx, queue, lane, body, self._now, priority=lanes.ALERT)
 
 
@@ -99,6 +132,7 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> alerts.Payme
         reserved_units=payment.reserved_units,
         oversold=payment.oversold,
         found=payment.found,
+        count=listing.paid_count,
     )
 
 

@@ -150,13 +150,18 @@ def pause(tx: Transaction, queue: Queue, lane: str, why: str | None) -> None:
 
 def resume(tx: Transaction, queue: Queue, lane: str) -> None:
     """Let a paused lane go on; one that is not paused stays as it is."""
+    if is_paused(tx, queue, lane):
+        pause(tx, queue, lane, None)
+
+
+def is_paused(tx: Transaction, queue: Queue, lane: str) -> bool:
+    """Whether a lane is stopped until it is resumed."""
     row = tx.one(
         "SELECT 1 AS one FROM lanes WHERE queue = :queue AND lane = :lane AND paused IS NOT NULL",
         queue=queue.name,
         lane=lane,
     )
-    if row:
-        pause(tx, queue, lane, None)
+    return row is not None
 
 
 def next_open(tx: Transaction, queue: Queue, now: int) -> int | None:
@@ -200,6 +205,22 @@ def take_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
             at=arrival_at,
         )
     return True
+
+
+def went(tx: Transaction, queue: Queue, lane: str, now: int) -> None:
+    """Count a turn from `now` on, for it was used later than it was taken.
+
+    Its other end counts what comes: a message that was long on its way would else have the next
+    ones too close behind it.
+    """
+    if pace := queue.lane_pace(lane):
+        tx.execute(
+            "UPDATE lanes SET arrival_at = :at"
+            " WHERE queue = :queue AND lane = :lane AND arrival_at < :at",
+            queue=queue.name,
+            lane=lane,
+            at=now + pace.interval,
+        )
 
 
 def is_pressed(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:

@@ -6,9 +6,23 @@ import secrets
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bot.core.db import Database, Transaction
 
 ID_BYTES = 12
+
+LOOSE = (
+    "kept = 0 AND NOT EXISTS (SELECT 1 FROM drafts WHERE drafts.seller_id = images.seller_id"
+    " AND drafts.body LIKE '%' || images.id || '%')"
+)
+
+LET_GO = (
+    "UPDATE images SET kept = 0 WHERE id = :id AND NOT EXISTS (SELECT 1 FROM listings"
+    " WHERE listings.seller_id = images.seller_id AND wish LIKE '%' || images.id || '%')"
+)
+DROP = f"DELETE FROM images WHERE id = :id AND {LOOSE}"  # noqa: S608 - our own words
+SWEEP = f"DELETE FROM images WHERE created_at < :before AND {LOOSE}"  # noqa: S608 - our own words
 
 LOOSE_FOR = 30 * 24 * 3600 * 1000
 """Milliseconds that a picture is kept which no request has; one in a draft is kept with that."""
@@ -44,16 +58,17 @@ def keep_image(tx: Transaction, image_id: str, seller_id: int) -> bool:
     )
 
 
-def drop_image(tx: Transaction, image_id: str) -> None:
-    """Drop a picture that its form was left with, unless a request has it."""
-    tx.execute("DELETE FROM images WHERE id = :id AND kept = 0", id=image_id)
+def let_go(tx: Transaction, image_id: str) -> None:
+    """Note that a request has this picture no more; another one that was made from it may."""
+    tx.execute(LET_GO, id=image_id)
+
+
+def drop_loose(tx: Transaction, image_ids: Iterable[str | None]) -> None:
+    """Drop those of these pictures that neither a request nor a form has."""
+    for image_id in filter(None, image_ids):
+        tx.execute(DROP, id=image_id)
 
 
 def sweep_images(tx: Transaction, before: int) -> int:
     """Drop pictures older than `before` (epoch ms) that neither a request nor a form has."""
-    return tx.execute(
-        "DELETE FROM images WHERE kept = 0 AND created_at < :before AND NOT EXISTS"
-        " (SELECT 1 FROM drafts WHERE drafts.seller_id = images.seller_id"
-        " AND drafts.body LIKE '%' || images.id || '%')",
-        before=before,
-    )
+    return tx.execute(SWEEP, before=before)

@@ -179,7 +179,7 @@ def read_listing(row: Row) -> Listing:
         wish=wish,
         request_id=row["request_id"],
         answer=Answer.from_json(json.loads(row["answer"])) if row["answer"] else None,
-        paid_count=row["paid_count"],
+        paid_count=int(row["paid_count"]),
         created_at=row["created_at"],
         alerts=row["alerts"],
         poster_text=row["poster_text"],

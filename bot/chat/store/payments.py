@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.store.listings import among, short_id
+from bot.chat.conversation import Wish
+from bot.chat.store.listings import SELECT_LISTING, Listing, among, read_listing, short_id
 from bot.core import exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.core.db import Database, Transaction
+    from bot.core.db import Database, Row, Transaction
 
 UNNAMED = "unnamed:"
 """What the transaction of a payment begins with that only the units told; no server's does."""
@@ -37,6 +38,29 @@ class Payment:
     oversold: bool = False
     reserved_units: int = 0
     found: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What a listing took within some time: `amounts` in minor units by currency."""
+
+    listing: Listing
+    amounts: tuple[tuple[int, str], ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """How far the seller of a listing was told of its payments.
+
+    `told` counts those whose alert was delivered, `muted` those that the seller wanted no alert of.
+    `is_summed_up`: the line at the end was said.
+    """
+
+    listing: Listing
+    told: int
+    muted: int
+    is_summed_up: bool
 
 
 def paid_requests(tx: Transaction, listing_id: str) -> set[str]:
@@ -137,6 +161,79 @@ def taken(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
         listing=listing_id,
     )
     return [(int(row["amount"]), str(row["currency"])) for row in rows]
+
+
+def account(tx: Transaction, listing_id: str) -> Account | None:
+    """Give how far payments were told; None where there is no such listing that can be read."""
+    row = tx.one(f"{SELECT_LISTING} WHERE id = :id", id=listing_id)
+    if row is None or Wish.from_json(row["wish"]) is None:
+        return None
+    return Account(read_listing(row), row["told_count"], row["muted_count"], bool(row["summed_up"]))
+
+
+def count_told(tx: Transaction, listing_id: str, payments: int) -> None:
+    """Note that alerts of so many payments more were delivered."""
+    tx.execute(
+        "UPDATE listings SET told_count = told_count + :payments WHERE id = :id",
+        id=listing_id,
+        payments=payments,
+    )
+
+
+def count_muted(tx: Transaction, listing_id: str, payments: int) -> None:
+    """Note that so many payments more came of which the seller wants no alert."""
+    tx.execute(
+        "UPDATE listings SET muted_count = muted_count + :payments WHERE id = :id",
+        id=listing_id,
+        payments=payments,
+    )
+
+
+def count_oversold(tx: Transaction, listing_id: str) -> int:
+    """Count the payments that came when nothing was left; it looks at each."""
+    row = tx.one(
+        "SELECT COUNT(*) AS number FROM received_payments"
+        " WHERE listing_id = :listing AND oversold = 1",
+        listing=listing_id,
+    )
+    return int(row["number"]) if row else 0
+
+
+def sum_up(tx: Transaction, listing_id: str) -> bool:
+    """Note that the line at a drop's end is said; False where it was before."""
+    return bool(
+        tx.execute(
+            "UPDATE listings SET summed_up = 1 WHERE id = :id AND summed_up = 0", id=listing_id
+        )
+    )
+
+
+def days(tx: Transaction, seller_id: int, since: int, until: int) -> list[Day]:
+    """Give what a seller's listings took from `since` to before `until` (epoch ms).
+
+    Those most often paid first; one that can't be read, since a later version wrote it, is left
+    out.
+    """
+    rows = tx.query(
+        "SELECT listing_id, p.currency, COUNT(*) AS payments, SUM(amount) AS amount"
+        " FROM listings JOIN received_payments p ON listing_id = listings.id"
+        " WHERE seller_id = :seller AND received_at >= :since AND received_at < :until"
+        " GROUP BY listing_id, p.currency ORDER BY payments DESC, listing_id, p.currency",
+        seller=seller_id,
+        since=since,
+        until=until,
+    )
+    taken_by: dict[str, list[Row]] = {}
+    for row in rows:
+        taken_by.setdefault(row["listing_id"], []).append(row)
+    found = [(account(tx, listing_id), parts) for listing_id, parts in taken_by.items()]
+    read = [_day(known.listing, parts) for known, parts in found if known]
+    return sorted(read, key=lambda day: -day.count)
+
+
+def _day(listing: Listing, parts: Sequence[Row]) -> Day:
+    amounts = tuple((int(row["amount"]), str(row["currency"])) for row in parts)
+    return Day(listing, amounts, sum(int(row["payments"]) for row in parts))
 
 
 def undoubt_payments(tx: Transaction, listing_id: str, most: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.conversation import Draft, Seller
@@ -17,6 +18,10 @@ KNOWN = f"SELECT {FIELDS} FROM sellers WHERE id = :id"  # noqa: S608 - our own w
 SEEN = (
     "INSERT INTO sellers (id, language, created_at) VALUES (:id, :language, :now)"  # noqa: S608 - our own words
     f" ON CONFLICT (id) DO UPDATE SET language = excluded.language RETURNING {FIELDS}"
+)
+DUE = (
+    f"SELECT id, {FIELDS} FROM sellers WHERE summary_at IS NOT NULL AND summary IS NOT NULL"  # noqa: S608 - our own words
+    " AND (summary_at <= :now OR summary_at > :late) ORDER BY summary_at LIMIT :most"
 )
 
 LAST_PRICES = 4
@@ -114,14 +119,25 @@ def save_summary(tx: Transaction, seller_id: int, minute: int | None, due_at: in
     )
 
 
+def summaries_due(tx: Transaction, now: int, ahead: int, most: int) -> list[tuple[int, Seller]]:
+    """Give the sellers whose summary is due at `now` (epoch ms), who waits longest first.
+
+    One that is due more than `ahead` ms from now was put there by a clock that ran ahead, and is
+    due as well.
+    """
+    rows = tx.query(DUE, now=now, late=now + ahead, most=most)
+    return [(int(row["id"]), read_seller(row)) for row in rows]
+
+
 def draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
     """Give the form under way, None where there is none that can be read."""
     row = tx.one(
-        "SELECT body FROM drafts WHERE chat_id = :chat AND seller_id = :seller",
+        "SELECT body, updated_at FROM drafts WHERE chat_id = :chat AND seller_id = :seller",
         chat=chat_id,
         seller=seller_id,
     )
-    return Draft.from_json(row["body"]) if row else None
+    form = Draft.from_json(row["body"]) if row else None
+    return form and replace(form, touched_at=row["updated_at"] if row else None)
 
 
 def save_draft(tx: Transaction, chat_id: int, seller_id: int, form: Draft | None, now: int) -> None:

@@ -1,0 +1,136 @@
+"""The daily summary, for who wishes one: what came in by request, once a day at a local time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.chat import quiet, store
+from bot.chat.alerts import together
+from bot.chat.cards import total_of
+from bot.chat.conversation import moments, zones
+from bot.chat.handlers import said
+from bot.chat.replies import Reply, escaped
+from bot.chat.standing import card_of
+from bot.core import lanes, outbox
+from bot.core.texts import t
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bot.chat.cards import Card
+    from bot.chat.conversation import Seller
+    from bot.chat.queues import Queues
+    from bot.chat.store import Day
+    from bot.core.db import Transaction
+
+BATCH = 50
+"""Sellers in one transaction, for others wait for it; the rest come with the next."""
+
+LISTED = 20
+"""Requests in one summary: more is no message that anybody reads."""
+
+LONGEST_DAY, SHORTEST_DAY = 26 * 3_600_000, 12 * 3_600_000
+"""Milliseconds between which a local time comes again on the next day; clocks are put back and
+forward, and a time that comes twice in one night is one day's."""
+
+UNREAD = 60_000
+"""Milliseconds until the next try where there is no file handle for the rules of a zone."""
+
+_NAME = 60
+"""UTF-16 units of a request's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From which to which moment a summary tells of, and when the next is due: epoch ms."""
+
+    since: int
+    until: int
+    next_at: int
+
+
+def put_due(tx: Transaction, queues: Queues, now: int) -> int:
+    """Put the summaries that are due at `now` (epoch ms), at most BATCH; how many were due.
+
+    What was missed while we were stopped comes once. A chat that may not be written to gets none:
+    they would all come when it is let in again.
+    """
+    due = store.summaries_due(tx, now, LONGEST_DAY, BATCH)
+    for seller_id, seller in due:
+        _put(tx, queues, seller_id, seller, now)
+    return len(due)
+
+
+def _put(tx: Transaction, queues: Queues, seller_id: int, seller: Seller, now: int) -> None:
+    span = _span(seller, now)
+    store.save_summary(tx, seller_id, seller.summary, span.next_at if span else now + UNREAD)
+    if span is None:
+        return
+    lane = str(seller_id)
+    if lanes.is_paused(tx, queues.messages, lane):
+        return
+    days = store.days(tx, seller_id, span.since, span.until)
+    body = said(summary(days, seller.language, now), seller.language)
+    if quiet.is_quiet(seller, now):
+        body = quiet.silenced(body)
+    outbox.put(tx, queues.messages, lane, body, now, priority=lanes.NOTICE)
+
+
+def _span(seller: Seller, now: int) -> Span | None:
+    """Give the day that ended when this seller's time was last, across summer time.
+
+    None while the rules of the zone can't be read.
+    """
+    try:
+        return _of_day(seller.summary or 0, seller.zone or zones.UNIVERSAL, now)
+    except OSError:
+        return None
+    except KeyError:  # the zone is known no more
+        return _of_day(seller.summary or 0, zones.UNIVERSAL, now)
+
+
+def _of_day(minute: int, zone: str, now: int) -> Span:
+    until = moments.next_at(minute, now - LONGEST_DAY, zone)
+    while (later := moments.next_at(minute, until, zone)) <= now:
+        until = later
+    if later - until < SHORTEST_DAY:
+        later = moments.next_at(minute, later, zone)
+    return Span(moments.next_at(minute, until - LONGEST_DAY, zone), until, later)
+
+
+def summary(days: Sequence[Day], language: str, now: int) -> Reply:
+    """Say what came in by request, and in all where there are several."""
+    if not days:
+        return Reply(t(language, "summary-none"))
+    lines = [t(language, "summary")]
+    lines += [_line(day, language, now) for day in days[:LISTED]]
+    if more := len(days[LISTED:]):
+        lines.append(t(language, "summary-more", more=more))
+    if len(days) > 1:
+        count = sum(day.count for day in days)
+        lines.append(together(_added(days), count, language))
+    return Reply("\n".join(lines))
+
+
+def _line(day: Day, language: str, now: int) -> str:
+    name, total = escaped(day.listing.wish.name, _NAME), total_of(day.amounts, language)
+    line = t(language, "summary-line", name=name, total=total, count=day.count)
+    return " · ".join(filter(None, [line, _left(card_of(day.listing, now), language)]))
+
+
+def _left(card: Card, language: str) -> str | None:
+    if card.remaining_units is None or card.total_units is None:
+        return None
+    if card.status == "soldOut":
+        return t(language, "status-soldOut")
+    return t(language, "left-of", left=card.remaining_units, total=card.total_units)
+
+
+def _added(days: Iterable[Day]) -> list[tuple[int, str]]:
+    """Add up what came in, by currency, in the order of the list."""
+    sums: dict[str, int] = {}
+    for day in days:
+        for amount, currency in day.amounts:
+            sums[currency] = sums.get(currency, 0) + amount
+    return [(amount, currency) for currency, amount in sums.items()]
