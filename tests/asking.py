@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.calls import Calls
 from bot.chat.client import Client
 from bot.chat.creating import request_body
+from bot.chat.edits import Addresses
 from bot.core import outbox
 from bot.core.lanes import next_open
 from bot.core.texts import t
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tests.relaying import Relay
 
 RECEIVER = "http://bot.internal/webhooks/payments"
+IMAGES = "https://bot.example.org/images"
 MADE = told(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3})
 PLACE = {"place": {"message_id": 5, "picture": True}}
 
@@ -50,8 +52,9 @@ class Calling:
 
     def made(self, client: Client, **given: Any) -> Calls:
         return Calls(
-            self.relay.db, client, self.relay.queues, self.relay.clock, receiver=RECEIVER, **given
-        )
+            self.relay.db, client, self.relay.queues, self.relay.clock,
+            receiver=RECEIVER, images=IMAGES, **given,
+        )  # fmt: skip
 
     def put(self, call: str, listing: Listing, **more: Any) -> None:
         body = {"call": call, "listing": listing.id, "chat": listing.chat_id, "language": "en"}
@@ -140,7 +143,8 @@ class Cloud(Calling):
     async def make(self, listing: Listing) -> Made:
         """Make a request of this listing at the server, as a create that was lost did."""
         other = Client(self.server.url, self.server.app_id, self.server.app_secret)
-        answer = await other.create(request_body(listing, RECEIVER, "BSV"), "key")
+        body = request_body(listing, Addresses(RECEIVER, IMAGES), "BSV", self.relay.clock())
+        answer = await other.create(body, "key")
         await other.close()
         return self.server.made[answer.id]
 

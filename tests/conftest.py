@@ -19,8 +19,10 @@ from tests.asking import Cloud, clouded
 from tests.marketing import Resting
 from tests.peer import Peer, listening_peer
 from tests.receiving import Receiver, receiving
-from tests.relaying import Relay
+from tests.relaying import Relay, telegram_of
+from tests.sending import Sending
 from tests.serving import LOOPBACK, Clock, Shop, opened
+from tests.sharing import Sharing, sharing
 from tests.stage import Process, Stage, product
 
 if TYPE_CHECKING:
@@ -56,6 +58,20 @@ def db(tmp_path: Path, empty_file: Path) -> Iterator[Database]:
 def relay(db: Database, clock: Clock) -> Relay:
     """The chat's parts on that file, without a network."""
     return Relay(db, clock)
+
+
+@pytest.fixture
+async def sending(relay: Relay) -> AsyncIterator[Sending]:
+    """The sender at work on that chat's Telegram."""
+    async with telegram_of(relay.world) as bot:
+        yield Sending(relay, bot)
+
+
+@pytest.fixture
+async def show(relay: Relay) -> AsyncIterator[Sharing]:
+    """The same, with who shares requests inline."""
+    async with sharing(relay) as it:
+        yield it
 
 
 @pytest.fixture

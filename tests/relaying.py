@@ -101,8 +101,14 @@ class Relay:
 
     @property
     def said(self) -> list[dict[str, Any]]:
-        """What is to be sent, in order of putting: bodies."""
-        return bodies(self.db, self.queues.messages)
+        """What is to be sent, in order of putting: bodies, but of refreshes."""
+        return [body for body in bodies(self.db, self.queues.messages) if "post" not in body]
+
+    @property
+    def refreshes(self) -> list[str]:
+        """The posts that are to be brought up to date, in order of putting: their ids."""
+        found = bodies(self.db, self.queues.messages)
+        return [body["post"] for body in found if "post" in body]
 
     @property
     def texts(self) -> list[str]:

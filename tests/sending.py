@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from bot.sandbox.model import Chat
     from tests.relaying import Relay
 
+REFUSAL: dict[str, Any] = {
+    "kind": "error",
+    "method": "sendMessage",
+    "code": 400,
+    "description": "Bad Request: no",
+}
+BLOCKED: dict[str, Any] = {
+    "kind": "error",
+    "method": "sendMessage",
+    "code": 403,
+    "description": "Forbidden: bot was blocked by the user",
+}
+
 
 class Sending:
     """The sender at work against the sandbox."""

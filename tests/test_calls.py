@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.chat import store
-from bot.chat.calls import BACKOFF, LONGEST_RETRY_AFTER, PATIENCE
+from bot.chat.calls import PATIENCE
 from bot.chat.client import Client
 from bot.chat.conversation import Wish
 from bot.chat.creating import TIDYING
+from bot.chat.store import posts
+from bot.chat.troubles import BACKOFF, LONGEST_RETRY_AFTER
 from bot.core import exact
 from bot.core.texts import t
 from tests.asking import MADE, PLACE, RECEIVER, Asking, listed
@@ -115,8 +118,20 @@ async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
         answer(remaining_units=3),
     )
     (card,) = relay.said
-    assert (card["method"], card["qr"]) == ("sendPhoto", URL)
+    drawn = (card["method"], card["draw"], card["listing"])
+    assert drawn == ("sendPhoto", "card", listing.id)
     assert relay.states(relay.queues.calls) == []
+
+
+async def test_a_request_that_is_made_is_looked_at_again_when_it_ends(
+    asking: Asking, relay: Relay, sam: Person
+) -> None:
+    """Its cards expire by themselves, though nothing else ever happens to it."""
+    end = relay.clock() + 3_600_000
+    listing = relay.listed(sam, replace(STICKERS, ends_at=end))
+    made = {"id": REQUEST_ID, "paymentRequestUrl": URL, "expiresAt": end // 1000}
+    await asking.ask("create", listing, told(200, made))
+    assert relay.db.run(posts.next_due) == end // 1000 * 1000
 
 
 async def test_a_lost_answer_makes_no_second_request(

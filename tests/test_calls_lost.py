@@ -11,8 +11,8 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat import calls, store
 from bot.chat import client as client_module
+from bot.chat import store, troubles
 from bot.chat.client import Client
 from bot.chat.creating import SETTLING, TIDYING
 from bot.chat.queues import MOST_AGAIN
@@ -286,7 +286,7 @@ async def test_a_call_as_a_whole_has_its_time(
     cloud: Cloud, relay: Relay, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that drips its answer never lets one read time out."""
-    monkeypatch.setattr(calls, "LONGEST", 0.2)
+    monkeypatch.setattr(troubles, "LONGEST", 0.2)
     await cloud.create(listing, SLOW)
     assert relay.texts == [said("waiting")]
     cloud.server.release()

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.chat.cards import (
     Card,
     card,
-    delete_question,
+    deep_link,
     list_page,
     possibly_repeated,
+    public,
     shared_article,
+    stamp,
+    visited,
 )
-from bot.chat.replies import Button, escaped, shortened, units
+from bot.chat.replies import Button, Reply, escaped, shortened, units
 from tests.saying import actions, check, check_rows, labels, parsed
+from tests.serving import NOON
 
 LISTING = "abcdefghij"
 URL = "https://pay.example.com/pay/0123456789abcdef01234567"
@@ -26,6 +31,13 @@ DROP = Card(
 )
 DONATION = Card(LISTING, "donation", "Coffee", None, 500, "USD", None, None, 2, "active", URL)
 ONE_OFF = Card(LISTING, "oneoff", "Painting", None, 12000, "EUR", None, None, 0, "active", URL)
+DAY = 24 * 3600 * 1000
+STAMPS = {
+    "soldOut": ("SOLD OUT", "AUSVERKAUFT"),
+    "expired": ("EXPIRED", "ABGELAUFEN"),
+    "stopped": ("STOPPED", "GESTOPPT"),
+    "completed": ("PAID", "BEZAHLT"),
+}
 EVIL = "<b>&amp;</i>\u202e\u200f\u0000\ud800\n" * 300
 
 SOLD_OUT = replace(DROP, remaining_units=0, status="soldOut")
@@ -70,33 +82,90 @@ def test_a_card_shows_the_request_with_its_qr() -> None:
         "Sticker pack\nTen <b>stickers</b>\n\n"
         f"Limited drop · $2.50\n🟢 7 of 10 left\n{URL}"
     )  # fmt: skip
-    assert reply.picture == URL
+    assert reply.picture == LISTING
     assert reply.rows == (
-        (Button("🔗 Open", url=URL),),
-        (Button("📄 Copy link", copy=URL), Button("📣 Share", share=LISTING)),
+        (Button("🔗 Open", url=URL), Button("📄 Copy link", copy=URL)),
+        (
+            Button("📣 Share", share=LISTING),
+            Button("🖼 Poster", action=("poster", LISTING)),
+            Button("💰 Payments", action=("payments", LISTING, "0")),
+        ),
+        (
+            Button("✏ Edit", action=("edit", LISTING)),
+            Button("🔔 Alerts", action=("alerts", LISTING)),
+            Button("🗑 Delete", action=("delete", LISTING)),
+        ),
         (
             Button("🔄 Refresh", action=("refresh", LISTING)),
             Button("⏸ Stop", action=("stop", LISTING)),
         ),
-        (Button("🗑 Delete", action=("delete", LISTING)),),
     )
 
 
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ("active", ["refresh", "stop", "delete"]),
-        ("scheduled", ["refresh", "stop", "delete"]),
-        ("stopped", ["refresh", "resume", "delete"]),
-        ("expired", ["refresh", "resume", "delete"]),
-        ("completed", ["refresh", "delete"]),
-        ("soldOut", ["refresh", "delete"]),
+        ("active", ["refresh", "stop"]),
+        ("scheduled", ["refresh", "stop"]),
+        ("stopped", ["refresh", "resume"]),
+        ("expired", ["refresh", "resume"]),
+        ("completed", ["refresh"]),
+        ("soldOut", ["refresh"]),
     ],
 )
 def test_only_what_can_be_stopped_or_resumed_offers_it(status: str, expected: list[str]) -> None:
     reply = card(replace(DROP, status=status), "en")
     check(reply)
-    assert expected == [word for word, _ in actions(reply.rows)]
+    assert expected == [word for word, *_ in actions(reply.rows[-1:])]
+
+
+def test_what_came_in_is_said_by_currency_and_with_how_many_payments() -> None:
+    both = replace(DROP, taken=((625, "USD"), (100, "EUR")))
+    assert "\nPaid 3 times · $6.25 + €1.00 taken so far\n" in check(card(both, "en"))
+    assert "\n3-mal bezahlt · bisher 6,25 $ + 1,00 € eingenommen\n" in check(card(both, "de"))
+    one = replace(ONE_OFF, status="completed", paid_count=1, taken=((12000, "EUR"),))
+    assert "\nPaid once · €120.00 taken so far\n" in check(card(one, "en"))
+
+
+@pytest.mark.parametrize(
+    ("status", "zone", "line"),
+    [
+        ("active", None, "Ends Sat, 16 Jan 2027, 08:00 (UTC)"),
+        ("active", "Europe/Berlin", "Ends Sat, 16 Jan 2027, 09:00 (Berlin)"),
+        ("active", "Nowhere/Land", "Ends Sat, 16 Jan 2027, 08:00 (UTC)"),
+        ("scheduled", "Europe/Berlin", "Opens Fri, 15 Jan 2027, 09:00 (Berlin)"),
+    ],
+)
+def test_a_start_or_an_end_to_come_is_said_in_the_sellers_zone(
+    status: str, zone: str | None, line: str
+) -> None:
+    timed = replace(DROP, status=status, zone=zone, starts_at=NOON, ends_at=NOON + DAY)
+    assert f"\n{line}\n" in check(card(timed, "en"))
+    assert f"\n{line}" in parsed(public(timed, "en").text).text
+
+
+@pytest.mark.parametrize("status", ["soldOut", "expired", "stopped", "completed"])
+def test_what_is_over_says_no_time_and_is_stamped(status: str) -> None:
+    over = replace(DROP, status=status, ends_at=NOON)
+    assert "2027" not in check(card(over, "en"))
+    assert (stamp(over, "en"), stamp(over, "de")) == STAMPS[status]
+    assert stamp(DROP, "en") is None
+
+
+def test_a_time_beyond_all_calendars_is_not_said() -> None:
+    assert "Ends" not in check(card(replace(DROP, ends_at=10**18), "en"))
+
+
+def test_a_deleted_request_says_so_and_offers_nothing() -> None:
+    gone = replace(DROP, status="deleted")
+    assert card(gone, "en") == Reply("<b>Sticker pack</b> is deleted. Its link no longer works.")
+    assert public(gone, "en") == Reply("<b>Sticker pack</b> is no longer available.")
+
+
+def test_the_deep_link_names_the_request_within_telegrams_limit() -> None:
+    link = deep_link("PaymentRequestBot", LISTING)
+    assert link == "https://t.me/PaymentRequestBot?start=r_abcdefghij"
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", link.partition("=")[2])
 
 
 def test_a_card_without_an_address_has_no_links_yet() -> None:
@@ -104,6 +173,7 @@ def test_a_card_without_an_address_has_no_links_yet() -> None:
     check(reply)
     assert reply.picture is None
     assert labels(reply.rows) == ["🔄 Refresh", "⏸ Stop", "🗑 Delete"]
+    assert check(reply).endswith("7 of 10 left")
 
 
 def test_a_long_description_gives_way_to_the_rest_never_within_an_escape() -> None:
@@ -126,19 +196,7 @@ def test_a_link_too_long_to_show_is_left_to_the_button() -> None:
     url = URL + "?" + "x" * 1500
     reply = card(replace(DROP, url=url), "en")
     assert url not in check(reply)
-    assert reply.picture == url
-
-
-def test_deleting_is_asked_about_saying_what_is_lost() -> None:
-    reply = delete_question(DROP, "en")
-    text = check(reply)
-    assert "Delete “Sticker pack”?" in text
-    assert "link and QR code stop working for good" in text
-    assert text.endswith("The 3 payments already made stay paid.")
-    assert actions(reply.rows) == [("delete-yes", LISTING), ("refresh", LISTING)]
-    one = check(delete_question(replace(DROP, paid_count=1), "en"))
-    assert one.endswith("The one payment already made stays paid.")
-    assert "already made" not in check(delete_question(replace(DROP, paid_count=0), "en"))
+    assert (reply.picture, reply.rows[0][0].url) == (LISTING, url)
 
 
 def test_the_list_shows_each_request_as_a_button_to_its_card() -> None:
@@ -189,23 +247,50 @@ def test_a_shared_request_on_localhost_has_its_link_as_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "expected"),
-    [("soldOut", "SOLD OUT"), ("stopped", "It can't be paid right now.")],
+    ("status", "expected", "brief"),
+    [
+        ("soldOut", "SOLD OUT", "SOLD OUT"),
+        ("stopped", "It can't be paid right now.", "STOPPED"),
+        ("expired", "Expired: it can't be paid any more", "EXPIRED"),
+        ("completed", "Paid: closed", "PAID"),
+    ],
 )
-def test_others_see_that_it_can_not_be_paid(status: str, expected: str) -> None:
-    assert expected in parsed(shared_article(replace(DROP, status=status), "en").text).text
+def test_others_see_that_it_can_not_be_paid_and_no_button_to_pay(
+    status: str, expected: str, brief: str
+) -> None:
+    article = shared_article(replace(DROP, status=status, taken=((5, "USD"),)), "en")
+    assert expected in parsed(article.text).text
+    assert article.description.startswith(f"$2.50 · {brief}")
+    assert article.rows == ()
+    assert "Taken" not in article.text
 
 
+def test_what_is_not_open_yet_can_be_looked_at_but_not_paid() -> None:
+    reply = public(replace(DROP, status="scheduled"), "en")
+    assert "Scheduled: not open yet" in reply.text
+    assert reply.rows == ((Button("🔗 Open", url=URL),),)
+
+
+def test_a_visitor_can_bring_the_card_up_to_date() -> None:
+    reply = visited(DONATION, "en")
+    check(reply)
+    assert (labels(reply.rows), actions(reply.rows)) == (
+        ["Pay $5.00", "🔄 Refresh"],
+        [("look", LISTING)],
+    )
+
+
+@settings(deadline=None)  # the calendar's names are read at the first use
 @given(st.text(max_size=300), st.text(max_size=700), st.text(max_size=50))
 def test_no_words_break_a_message(name: str, description: str, other: str) -> None:
     """Whatever a person or another server writes, Telegram takes the message."""
     shown = replace(DROP, name=name, description=description, url=URL + other)
     check(card(shown, "en"))
-    check(delete_question(shown, "en"))
     check(list_page([shown] * 8, 1, 3, "en"))
     article = shared_article(shown, "en")
     parsed(article.text)
     check_rows(article.rows)
+    check(public(shown, "en"))
     assert units(article.title) <= 120
 
 
@@ -213,7 +298,6 @@ def test_the_worst_words_break_nothing() -> None:
     worst = replace(DROP, name=EVIL, description=EVIL)
     for reply in (
         card(worst, "en"),
-        delete_question(worst, "en"),
         list_page([worst] * 8, 0, 2, "en"),
     ):
         assert "<b>&amp;" in "\n".join([check(reply), *labels(reply.rows)])

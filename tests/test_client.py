@@ -278,7 +278,7 @@ async def test_stopping_is_an_edit_that_ends_it_in_a_second(client: Client, peer
 async def test_resuming_takes_the_end_away_or_puts_it_far_off(client: Client, peer: Peer) -> None:
     """Not every server takes null."""
     await peer.say(told(400, {"code": "invalidBody"}), told(200, LEAST))
-    await client.resume(ID)
+    await client.resume(ID, None)
     assert [json.loads(call.body) for call in peer.calls] == [
         {"expirationInSeconds": None},
         {"expirationInSeconds": LONGEST_EXPIRATION},
@@ -318,7 +318,7 @@ async def test_our_own_service_understands_every_call(db: Database, clock: Clock
         await client.stop(made.id)
         clock.pass_(1)
         assert (await client.get(made.id)).is_enabled is False
-        await client.resume(made.id)
+        await client.resume(made.id, None)
         assert (await client.get(made.id)).is_enabled is True
         await client.delete(made.id)
         await client.delete(made.id)

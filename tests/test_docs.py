@@ -33,7 +33,7 @@ README, TOUR = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 PAGES = [README, TOUR, ROOT / "CHANGELOG.md", *DECISIONS]
 PARTS = ["## Context", "## Decision", "## Consequences"]
-BOTFATHER = {"/newbot", "/setinline"}
+BOTFATHER = {"/newbot", "/setinline", "/setinlinefeedback"}
 MOST_WORDS = 600
 MOST_BYTES = 200_000
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.handlers import (
+    Chosen,
     Moved,
     Person,
     Searched,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 ROWS = ((Button("Show", action=("list", "0")),),)
 MARKUP = {"inline_keyboard": [[{"text": "Show", "callback_data": "list:0"}]]}
-LINK = "https://pay.example.org/pay/1"
+LISTING = "abcdefghij"
 
 
 def events(relay: Relay) -> list[Event | None]:
@@ -70,6 +71,42 @@ def test_a_picture_is_a_message_with_the_text_below_it(relay: Relay, qr_picture:
     sam.send_photo(qr_picture)
     sam.send_photo(qr_picture, "below")
     assert [event.text for event in events(relay) if isinstance(event, Spoke)] == ["", "below"]
+
+
+def test_a_picture_is_named_by_the_largest_of_its_sizes_also_when_sent_as_a_file(
+    relay: Relay, qr_picture: bytes
+) -> None:
+    sam = relay.joins()
+    photo, file = sam.send_photo(qr_picture), sam.send_document("a.png", qr_picture)
+    sam.send_document("a.txt", b"words")
+    whole = max(photo.content["photo"], key=lambda size: size["width"])["file_id"]
+    read_as = [event.photo for event in events(relay) if isinstance(event, Spoke)]
+    assert read_as == [whole, file.content["document"]["file_id"], None]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"photo": 5},
+        {"photo": [5, {}]},
+        {"photo": [{"width": "x"}]},
+        {"document": {"mime_type": 5, "file_id": "x"}},
+        {"document": {"mime_type": "image/png", "file_id": 5}},
+    ],
+)
+def test_a_picture_that_cannot_be_read_is_none(message: dict[str, Any]) -> None:
+    who = {"from": {"id": 7}, "chat": {"id": 7}}
+    event = read({"update_id": 1, "message": {**who, **message}}, BOT_NAME)
+    assert event == Spoke(Person(7, 7, private=True, tag=None), "")
+
+
+def test_what_the_bot_wrote_itself_and_somebody_posted_to_it_is_no_message() -> None:
+    """A request shared inline into the bot's own chat comes back as that person's message."""
+    said = {"from": {"id": 7}, "chat": {"id": 7}, "text": "Coffee"}
+    ours = {"via_bot": {"id": 42, "username": BOT_NAME}}
+    others = {"via_bot": {"id": 43, "username": "gif"}}
+    assert read({"update_id": 1, "message": said | ours}, BOT_NAME) is None
+    assert read({"update_id": 1, "message": said | others}, BOT_NAME) is not None
 
 
 @pytest.fixture
@@ -145,6 +182,14 @@ def test_an_inline_query_is_what_was_typed(relay: Relay) -> None:
     ]
 
 
+def test_a_chosen_result_names_what_was_posted_and_the_message_if_it_has_buttons() -> None:
+    chosen = {"result_id": "abc-1", "from": {"id": 7}, "query": "x"}
+    person = Person(7, 7, private=True, tag=None)
+    for told, message_id in (({"inline_message_id": "AAA"}, "AAA"), ({}, None)):
+        raw = {"update_id": 1, "chosen_inline_result": chosen | told}
+        assert read(raw, BOT_NAME) == Chosen(person, "abc-1", message_id)
+
+
 def test_blocking_and_letting_in_again_are_moves(relay: Relay) -> None:
     sam = relay.joins()
     sam.block()
@@ -199,11 +244,12 @@ def test_without_buttons_there_is_no_keyboard() -> None:
     assert said(Reply("Hi"), "en")["args"] == {"text": "Hi"}
 
 
-def test_a_reply_with_a_picture_is_sent_as_a_photo_of_its_code() -> None:
-    assert said(Reply("Hi", ROWS, LINK), "en") == {
+def test_a_card_is_sent_as_a_photo_that_is_drawn_then() -> None:
+    assert said(Reply("Hi", ROWS, LISTING), "en") == {
         "method": "sendPhoto",
         "args": {"caption": "Hi", "reply_markup": MARKUP},
-        "qr": LINK,
+        "listing": LISTING,
+        "draw": "card",
         "language": "en",
     }
 
@@ -213,10 +259,10 @@ def test_a_reply_with_a_picture_is_sent_as_a_photo_of_its_code() -> None:
     [
         (5, False, Reply("Hi"), "editMessageText"),
         (5, True, Reply("Hi"), "editMessageCaption"),
-        (5, True, Reply("Hi", picture=LINK), "editMessageCaption"),
-        (5, False, Reply("Hi", picture=LINK), "sendPhoto"),
+        (5, True, Reply("Hi", picture=LISTING), "editMessageCaption"),
+        (5, False, Reply("Hi", picture=LISTING), "sendPhoto"),
         (None, False, Reply("Hi"), "sendMessage"),
-        (None, True, Reply("Hi", picture=LINK), "sendPhoto"),
+        (None, True, Reply("Hi", picture=LISTING), "sendPhoto"),
     ],
 )
 def test_a_reply_takes_the_place_of_a_message_where_telegram_lets_it(
@@ -310,6 +356,7 @@ UNREADABLE: list[dict[str, Any]] = [
     {"callback_query": {"from": {"id": 7}, "data": "help"}},
     {"callback_query": {"id": "1", "from": {"id": 7}, "message": {"date": 1}}},
     {"inline_query": {"id": "1"}},
+    {"chosen_inline_result": {"result_id": "1"}},
     {"my_chat_member": WHO},
     {"my_chat_member": WHO | {"new_chat_member": {"status": 5}}},
 ]

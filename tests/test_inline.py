@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from bot.sandbox.people import Person
 
 
+PUBLIC = "https://bot.example.org"
 TOO_OLD = "Query is too old and response timeout expired or query id is invalid"
 
 
@@ -37,12 +40,16 @@ class Searching:
 @pytest.fixture
 async def search(relay: Relay) -> AsyncIterator[Searching]:
     async with telegram_of(relay.world) as bot:
-        yield Searching(relay, Inline(bot, relay.chat))
+        yield Searching(relay, Inline(bot, relay.chat, PUBLIC))
 
 
 @pytest.fixture
 def sam(relay: Relay) -> Person:
     return relay.joins("Sam")
+
+
+def listings(query: InlineQuery) -> list[str]:
+    return [result["id"].partition("-")[0] for result in query.results]
 
 
 def titles(query: InlineQuery) -> list[str]:
@@ -55,10 +62,10 @@ async def test_a_seller_finds_live_requests_by_a_part_of_the_name(
     coffee = relay.listed(sam, COFFEE, answer())
     relay.listed(sam, STICKERS, answer(id="b" * 24))
     found = await search.types(sam, "COFF")
-    assert [result["id"] for result in found.results] == [coffee.id]
+    assert listings(found) == [coffee.id]
     assert len((await search.types(sam, "")).results) == 2
     assert (await search.types(sam, "nothing")).results == []
-    assert [r["id"] for r in (await search.types(sam, coffee.id)).results] == [coffee.id]
+    assert listings(await search.types(sam, coffee.id)) == [coffee.id]
 
 
 async def test_what_is_posted_carries_the_link(
@@ -70,6 +77,36 @@ async def test_what_is_posted_carries_the_link(
     posted = sam.choose(found, found.results[0]["id"], sam.dialog(pat))
     assert "Coffee" in posted.text
     assert [button.get("url") for button in posted.buttons] == [URL]
+
+
+async def test_a_result_shows_its_price_what_is_left_and_the_sellers_picture(
+    relay: Relay, search: Searching, sam: Person
+) -> None:
+    pictured = replace(STICKERS, image="abc123")
+    relay.listed(sam, pictured, answer(total_units=3, remaining_units=2))
+    (found,) = (await search.types(sam, "")).results
+    assert found["description"] == "$2.50 · 2 of 3 left · A pack"
+    assert found["thumbnail_url"] == f"{PUBLIC}/images/abc123"
+    assert relay.world.refused == []
+
+
+@pytest.mark.parametrize(
+    ("base", "page", "thumbnail"),
+    [
+        (PUBLIC, f"{PUBLIC}/pay/abc", f"{PUBLIC}/qr/abc.png"),
+        (PUBLIC, URL, None),
+        ("http://localhost:8080", "http://localhost:8080/pay/abc", None),
+    ],
+    ids=["ours", "another server's", "out of Telegram's reach"],
+)
+async def test_a_result_without_a_picture_shows_the_code_where_telegram_can_fetch_it(
+    relay: Relay, sam: Person, base: str, page: str, thumbnail: str | None
+) -> None:
+    relay.listed(sam, COFFEE, answer(url=page))
+    async with telegram_of(relay.world) as bot:
+        (found,) = (await Searching(relay, Inline(bot, relay.chat, base)).types(sam, "")).results
+    assert found.get("thumbnail_url") == thumbnail
+    assert relay.world.refused == []
 
 
 async def test_nobody_finds_what_is_anothers(relay: Relay, search: Searching, sam: Person) -> None:
@@ -142,6 +179,20 @@ async def test_a_query_that_came_too_late_is_a_line_in_the_log(
     assert [(line["event"], line["reason"]) for line in logs] == [
         ("inline query not answered", TOO_OLD)
     ]
+
+
+async def test_a_database_in_trouble_is_a_line_in_the_log(
+    relay: Relay, search: Searching, sam: Person
+) -> None:
+    relay.db.checkpoint()
+    file = Path(relay.db.path)
+    file.write_bytes(bytes(file.stat().st_size))
+    with capture_logs() as logs:
+        await search.types(sam, "")
+    assert ("inline query not answered", "warning") in [
+        (line["event"], line["log_level"]) for line in logs
+    ]
+    assert relay.world.calls_of("answerInlineQuery") == []
 
 
 async def test_anything_else_is_left_alone(relay: Relay, search: Searching, sam: Person) -> None:

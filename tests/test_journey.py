@@ -40,9 +40,8 @@ async def test_guided_drop_from_start_to_sold_out(world: World, run: Process) ->
     assert "Telegram Stars" in hello.text
     kind = await sam.press(hello, "New request", "What kind of request")
     name = await sam.press(kind, "Limited drop", "What is it called")
-    assert name.text.startswith("Step 2 of 7")
-    describe = await sam.say("Sticker pack", "Describe it")
-    await sam.press(describe, "Skip", "What does one piece cost")
+    assert name.text.startswith("Step 2 of 6")
+    await sam.say("Sticker pack", "What does one piece cost")
     await sam.say("2.50 USD", "How many pieces")
     await sam.say("2", "Where should the money go")
     review = await sam.say("$anna", "is everything right")
@@ -62,7 +61,10 @@ async def test_guided_drop_from_start_to_sold_out(world: World, run: Process) ->
     first = await sam.alert(pay(link))
     assert first.text.splitlines() == ["💰 $2.50 received for Sticker pack", "1 of 2 left"]
     second = await sam.alert(pay(link))
-    assert second.text.splitlines()[1:] == ["🏁 SOLD OUT: that was the last one."]
+    assert second.text.splitlines()[1:] == [
+        "🏁 SOLD OUT: that was the last one.",
+        "Together: $5.00 from 2 payments",
+    ]
     assert "🏁 SOLD OUT: all 2 are gone" in (await sam.press(card, "Refresh", "SOLD OUT")).text
     too_late = await pay(link, token="t" * 32)
     assert (too_late.status_code, "Sold out" in too_late.text) == (409, True)
@@ -74,14 +76,17 @@ async def test_guided_oneoff_with_back_keep_and_a_description(world: World) -> N
     sam = await settled_seller(world)
     kind = await sam.say("/new", "What kind of request")
     await sam.press(kind, "One-off", "What is it called")
-    describe = await sam.say("Paintin", "Describe it")
-    name = await sam.press(describe, "Back", "What is it called")
+    amount = await sam.say("Paintin", "What does it cost")
+    name = await sam.press(amount, "Back", "What is it called")
     assert "Keep: Paintin" in labels(name)
-    describe = await sam.say('Painting "Dawn"', "Describe it")
-    amount = await sam.say("Oil on canvas & <wood>", "What does it cost")
-    describe = await sam.press(amount, "Back", "Describe it")
-    amount = await sam.press(describe, "Keep: Oil on canvas", "What does it cost")
+    amount = await sam.say('Painting "Dawn"', "What does it cost")
+    name = await sam.press(amount, "Back", "What is it called")
+    await sam.press(name, 'Keep: Painting "Dawn"', "What does it cost")
     review = await sam.say("120 €", "is everything right")
+    options = await sam.press(review, "More options", "What else?")
+    await sam.press(options, "Description", "Describe it")
+    options = await sam.say("Oil on canvas & <wood>", "What else?")
+    review = await sam.press(options, "Done", "is everything right")
     assert "Description: Oil on canvas & <wood>" in review.text
     card = await sam.press(review, "Create", "One-off · €120.00")
     assert told(card)[:3] == ['Painting "Dawn"', "Oil on canvas & <wood>", ""]
@@ -99,8 +104,7 @@ async def test_guided_donation_is_paid_again_and_again(world: World) -> None:
     sam = await settled_seller(world)
     kind = await sam.say("/new", "What kind of request")
     await sam.press(kind, "Donation", "What is it called")
-    describe = await sam.say("Coffee", "Describe it")
-    await sam.press(describe, "Skip", "How much is one donation")
+    await sam.say("Coffee", "How much is one donation")
     review = await sam.say("5 usd", "is everything right")
     card = await sam.press(review, "Create", "Donation · $5.00")
     link = link_of(card)
@@ -114,14 +118,15 @@ async def test_guided_donation_is_paid_again_and_again(world: World) -> None:
     assert "Your payment went through" in shown.text
     await world.wait_for(lambda: len(sam.alerts) >= 2, 10)
     assert "Paid 2 times" in (await sam.press(card, "Refresh", "Paid")).text
-    assert texts(sam.alerts) == ["💰 $5.00 received for Coffee"] * 2
+    alert = "💰 $5.00 received for Coffee"
+    assert texts(sam.alerts) == [alert, f"{alert}\nTogether: $10.00 from 2 payments"]
 
 
 async def test_cancel_and_back_at_every_step_create_nothing(world: World, run: Process) -> None:
     """Each question can be left by its button, and by /cancel."""
     sam = await settled_seller(world)
-    answers = (None, "Coffee", "Warm", "5 USD", "10")
-    for steps in range(6):
+    answers = (None, "Coffee", "5 USD", "10")
+    for steps in range(5):
         form = await sam.say("/new", "What kind of request")
         if steps > 0:
             form = await sam.press(form, "Limited drop", "Step 2")
@@ -237,16 +242,15 @@ async def test_old_buttons_work_and_double_taps_act_once(world: World) -> None:
     sam = await settled_seller(world)
     kind = await sam.say("/new", "What kind of request")
     await sam.press(kind, "Donation", "What is it called")
-    describe = await sam.say("Coffee", "Describe it")
-    skip = describe.button("Skip")["callback_data"]
-    await sam.press(describe, "Skip", "How much is one donation")
+    amount = await sam.say("Coffee", "How much is one donation")
+    back = amount.button("Back")["callback_data"]
     review = await sam.say("5 USD", "is everything right")
     create = review.button("Create")["callback_data"]
     taps = [sam.person.press_old(review, create) for _ in range(3)]
     answers = [(await sam.person.answer(tap, 10))["text"] for tap in taps]
     assert answers == ["Creating…", *["This form is finished. /new starts another."] * 2]
     card = await sam.first_card()
-    assert await sam.words(describe, skip) == answers[1]
+    assert await sam.words(amount, back) == answers[1]
     stops = [sam.person.press(card, "Stop") for _ in range(2)]
     for stop in stops:
         await sam.person.answer(stop, 10)

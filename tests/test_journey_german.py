@@ -33,11 +33,18 @@ async def test_a_german_seller_is_spoken_to_in_german_from_start_to_sold_out(
     assert "Ich erstelle Zahlungslinks für dich." in hello.text
     kind = await sam.press(hello, "Neuer Zahlungslink", "Was für ein Zahlungslink")
     await sam.press(kind, "Limitierte Auflage", "Wie heißt dein Angebot")
-    describe = await sam.say("Sticker", "Beschreibe es")
-    await sam.press(describe, "Überspringen", "Was kostet ein Stück")
+    await sam.say("Sticker", "Was kostet ein Stück")
     await sam.say("2,50 €", "Wie viele Stück")
     await sam.say("2", "Wohin soll das Geld gehen")
     review = await sam.say("$anna", "Stimmt alles?")
+    options = await sam.press(review, "Mehr Angaben", "Was noch?")
+    zone = await sam.press(options, "Ende", "In welcher Zeitzone bist du?")
+    await sam.press(zone, "Wien", "Bis wann kann gezahlt werden?")
+    options = await sam.say("31.12.", "Ende: ")
+    assert "31. Dezember" in told(options)[0]
+    ends = await sam.press(options, "Ende", "Bis wann kann gezahlt werden?")
+    options = await sam.press(ends, "Entfernen", "Was noch?")
+    review = await sam.press(options, "Fertig", "Stimmt alles?")
     assert told(review)[3:] == [
         "Name: Sticker",
         "Art: Limitierte Auflage",
@@ -48,7 +55,7 @@ async def test_a_german_seller_is_spoken_to_in_german_from_start_to_sold_out(
     assert await sam.toast(review, "Erstellen") == "Wird erstellt …"
     card = await sam.first_card()
     assert told(card)[1:3] == ["Limitierte Auflage · 2,50 €", "🟢 2 von 2 übrig"]
-    assert labels(card)[-3:] == ["🔄 Aktualisieren", "⏸ Stoppen", "🗑 Löschen"]
+    assert labels(card)[-3:] == ["🗑 Löschen", "🔄 Aktualisieren", "⏸ Stoppen"]
     assert told(await paid(sam, card)) == ["💰 2,50 € für Sticker erhalten", "1 von 2 übrig"]
     assert told(await paid(sam, card))[1] == "🏁 AUSVERKAUFT: Das war das letzte Stück."
 

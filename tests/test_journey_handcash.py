@@ -72,7 +72,8 @@ async def test_a_donation_and_a_one_off_are_made_paid_and_told(tmp_path: Path) -
             "E-mail: pat@example.org",
         ]
         assert await alerted(sam, server, coffee.id) == [
-            "💰 $5.00 received for Coffee for the team"
+            "💰 $5.00 received for Coffee for the team",
+            "Together: $10.00 from 2 payments",
         ]
         await sam.card('/oneoff 120 EUR Painting "Dawn"', "Painting")
         painting = next(one for one in server.made.values() if one is not coffee)
@@ -92,8 +93,7 @@ async def test_a_guided_drop_is_sold_out_stopped_resumed_and_deleted(tmp_path: P
     async with playing(tmp_path) as (server, stage, run, sam):
         kind = await sam.say("/new", "What kind of request")
         await sam.press(kind, "Limited drop", "What is it called")
-        describe = await sam.say("Sticker pack", "Describe it")
-        await sam.press(describe, "Skip", "What does one piece cost")
+        await sam.say("Sticker pack", "What does one piece cost")
         await sam.say("2.50 USD", "How many pieces")
         review = await sam.say("2", "is everything right")
         card = await sam.press(review, "Create", "2 of 2 left")
@@ -105,7 +105,11 @@ async def test_a_guided_drop_is_sold_out_stopped_resumed_and_deleted(tmp_path: P
         assert drop.expires_at is not None
         await sam.press(card, "Resume", "1 of 2 left")
         last = await alerted(sam, server, drop.id)
-        assert last == ["💰 $2.50 received for Sticker pack", "🏁 SOLD OUT: that was the last one."]
+        assert last == [
+            "💰 $2.50 received for Sticker pack",
+            "🏁 SOLD OUT: that was the last one.",
+            "Together: $5.00 from 2 payments",
+        ]
         await sam.press(card, "Refresh", "SOLD OUT: all 2 are gone")
         question = await sam.press(card, "Delete", "Delete “Sticker pack”?")
         await sam.press(question, "Yes, delete it", "Sticker pack is deleted")
@@ -152,6 +156,28 @@ async def test_a_name_too_long_for_the_server_is_mended_at_its_step(tmp_path: Pa
         )
         assert (await sam.say("/list", "Your requests")).text.count("S" * 20) == 0
         assert len(server.made) == 1
+
+
+async def test_a_request_is_edited_and_units_are_taken_out(tmp_path: Path) -> None:
+    """It takes short names only, has no call for one request, and leaves its total as it was."""
+    async with playing(tmp_path) as (server, stage, _, sam):
+        card = await sam.card("/drop 10 2.50 USD Sticker", "Sticker")
+        drop = server.only
+        await alerted(sam, server, drop.id)
+        await sam.press(card, "Edit", "Sticker")
+        await sam.press(card, "Name", "What is it called")
+        await sam.say("S" * 26, "less than or equal to 25 characters")
+        await sam.say("Pack", "Its name is now: Pack")
+        assert drop.body["product"]["name"] == "Pack"
+        await stage.world.wait_for(lambda: "Pack" in card.text, PATIENCE)
+        await sam.press(card, "Edit", "Pack")
+        await sam.press(card, "Take units out", "How many pieces")
+        await sam.say("2", "2 pieces are taken out")
+        await stage.world.wait_for(lambda: "7 of 8 left" in card.text, PATIENCE)
+        assert (drop.remaining, server.asked("PUT")) == (7, 3)
+        assert "6 of 8 left" in await alerted(sam, server, drop.id)
+        await stage.world.wait_for(lambda: "6 of 8 left" in card.text, PATIENCE)
+        assert stage.world.refused == []
 
 
 async def test_a_server_that_is_down_and_back_loses_and_doubles_nothing(tmp_path: Path) -> None:

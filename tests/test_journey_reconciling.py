@@ -92,6 +92,7 @@ def lose_alerts(run: Process) -> None:
     """Forget that the payments were told, as if their webhooks had not come."""
     with closing(sqlite3.connect(run.database)) as database, database:
         database.execute("DELETE FROM received_payments")
+        database.execute("DELETE FROM takings")
 
 
 async def test_a_service_that_hangs_does_not_keep_the_bot_from_stopping(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ async def test_killed_right_after_the_post_each_payment_is_told(stage: Stage, po
         paid = run.rows("SELECT COUNT(*) FROM received_payments")
     assert paid == [(5,)]
     assert len([one for one in sam.alerts if not one.text.startswith(MARK)]) <= 5
-    assert all(text.removeprefix(f"{MARK}\n") == ALERT for text in alerts)
+    assert all(text.removeprefix(f"{MARK}\n").splitlines()[0] == ALERT for text in alerts)
     repeated = [text for text in texts(sam.alerts) if text.startswith(MARK)]
     assert len(sam.alerts) - len(repeated) <= 5 <= len(sam.alerts)
 
@@ -129,7 +129,7 @@ async def test_answered_alerts_are_not_repeated_by_a_restart(stage: Stage, port:
     async with killed(stage, port) as run:
         await sam.alert(pay(link_of(card)))
         await quiet(run)
-    assert texts(sam.alerts) == [ALERT, ALERT]
+    assert [text.splitlines()[0] for text in texts(sam.alerts)] == [ALERT, ALERT]
 
 
 async def test_killed_again_and_again_every_payment_is_told(stage: Stage, port: str) -> None:
@@ -210,10 +210,9 @@ async def test_a_form_under_way_goes_on_after_a_crash(stage: Stage, port: str) -
         sam = seller(stage.world)
         kind = await sam.say("/new", "What kind of request")
         await sam.press(kind, "Donation", "What is it called")
-        await sam.say("Coffee", "Describe it")
-    sam.person.send("Warm")
+    sam.person.send("Coffee")
     async with killed(stage, port):
         await stage.world.bot_message(sam.person.chat, "How much is one donation", seconds=PATIENCE)
         await sam.say("5 USD", "Where should the money go")
         review = await sam.say("$anna", "is everything right")
-        assert "Description: Warm" in told(review)
+        assert "Name: Coffee" in told(review)

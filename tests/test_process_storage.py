@@ -112,8 +112,9 @@ async def test_a_disk_that_is_full_now_and_then_costs_no_payment_and_no_draft(
                     sam.person.send("Coffee")
                 await asyncio.sleep(0.5)
             await asyncio.gather(*paying)
-        await stage.world.bot_message(sam.person.chat, "Describe it", seconds=PATIENCE)
-        await sam.say("Warm", "How much is one donation")
+        words = "How much is one donation"
+        await stage.world.bot_message(sam.person.chat, words, seconds=PATIENCE)
+        await sam.say("five", "can't read an amount")
         await balanced(run, shop)
         assert await run.stop() == 0
 

@@ -20,9 +20,15 @@ TELEGRAM = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60))
 
 @pytest.mark.parametrize(
     ("lane", "pace"),
-    [("7", Pace(1000, 4)), ("-7", Pace(3530, 4)), ("-1002000000001", Pace(3530, 4))],
+    [
+        ("7", Pace(1000, 4)),
+        *(("-7", Pace(3530, 4)), ("-1002000000001", Pace(3530, 4))),
+        ("inline:AAAA", Pace(3530, 4)),
+    ],
 )
-def test_a_person_and_a_group_have_paces_of_their_own(lane: str, pace: Pace) -> None:
+def test_a_person_a_group_and_a_message_posted_inline_have_paces_of_their_own(
+    lane: str, pace: Pace
+) -> None:
     assert TELEGRAM.messages.lane_pace(lane) == pace
 
 

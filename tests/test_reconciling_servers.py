@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from bot.chat import reconciling, store
 from bot.chat.client import Client
 from bot.chat.creating import request_body
+from bot.chat.edits import Addresses
 from bot.chat.receiver import PATH, Proof, Receiver
 from bot.chat.reconciling import BACKOFF, FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
 from bot.core import errors
@@ -129,7 +130,8 @@ async def test_handcashs_late_webhook_is_no_second_payment(
         listening(app) as root,
     ):
         client = Client(server.url, server.app_id, secret)
-        made = await client.create(request_body(listing, f"{root}{PATH}", "BSV"), listing.id)
+        body = request_body(listing, Addresses(f"{root}{PATH}", root), "BSV", relay.clock())
+        made = await client.create(body, listing.id)
         relay.db.run(lambda tx: store.set_answer(tx, listing.id, made))
         relay.db.run(lambda tx: store.set_state(tx, listing.id, store.LIVE))
         looking = Reconciler(relay.db, client, relay.chat, relay.clock, resting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,6 +33,8 @@ def listing(wish: Wish, state: str = LIVE) -> Listing:
         (STICKERS, {"total_units": 3, "remaining_units": 1, "reserved_units": 5}, 0),
         (STICKERS, {"total_units": 3, "remaining_units": 5}, 0),
         (STICKERS, {"remaining_units": 1}, 2),
+        (replace(STICKERS, units=2), {"total_units": 3, "remaining_units": 1}, 1),
+        (replace(STICKERS, units=2), {"total_units": 2, "remaining_units": 1}, 1),
         (STICKERS, {"total_units": 3}, 0),
         (STICKERS, {"is_enabled": False}, 0),
         (PAINTING, {}, 0),
@@ -49,7 +52,10 @@ def listing(wish: Wish, state: str = LIVE) -> Listing:
     ],
 )
 def test_what_was_sold(wish: Wish, fields: dict[str, Any], number: int) -> None:
-    """A count where there is one; of units what is gone and not reserved; else why it is closed."""
+    """A count where there is one; of units what is gone and not reserved; else why it is closed.
+
+    Units that were taken out are off the wish, and off the total of some servers.
+    """
     assert sold(answer(**fields), listing(wish), NOON) == number
 
 

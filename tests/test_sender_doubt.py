@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from structlog.testing import capture_logs
 
 from bot.chat import alerts, sender
-from bot.chat.sender import BACKOFF, Sender
+from bot.chat.sender import Sender
+from bot.chat.verdicts import BACKOFF
 from bot.core.lanes import ALERT
 from bot.sandbox.world import TOKEN
 from bot.wiring.telegram import _make_bot

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from telegram import error as telegram
 
-from bot.chat.sender import BACKOFF, Fate, Verdict, verdict
+from bot.chat.verdicts import BACKOFF, Fate, Verdict, verdict
 from bot.sandbox.world import TOKEN
 
 
@@ -36,10 +36,11 @@ UNSENT = [
     telegram.EndPointNotFound("x"),
 ]
 POINTLESS = [
-    *("Message is not modified: specified new message content", "Message to edit not found"),
-    *("Query is too old and response timeout expired or query ID is invalid",),
-    *("Message can't be edited",),
+    "Message is not modified: specified new message content",
+    "Query is too old and response timeout expired or query ID is invalid",
 ]
+LOST_MESSAGES = ["Message to edit not found", "Message can't be edited", "MESSAGE_ID_INVALID"]
+STRANGE = ["Wrong file identifier/HTTP URL specified", "Wrong remote file identifier specified"]
 GONE = ["Chat not found", "CHAT_WRITE_FORBIDDEN", "Need administrator rights in the channel chat"]
 
 
@@ -68,6 +69,8 @@ def test_a_call_that_did_not_arrive_comes_again_without_doubt(
         (telegram.BadRequest("Can't parse entities"), Fate.DEAD, BACKOFF[-1]),
         (telegram.BadRequest("Message is too long"), Fate.DEAD, BACKOFF[-1]),
         *((telegram.BadRequest(words), Fate.DONE, 0) for words in POINTLESS),
+        *((telegram.BadRequest(words), Fate.LOST, 0) for words in LOST_MESSAGES),
+        *((telegram.BadRequest(words), Fate.STRANGE, BACKOFF[-1]) for words in STRANGE),
         *((telegram.BadRequest(words), Fate.PAUSED, 0) for words in GONE),
     ],
     ids=repr,

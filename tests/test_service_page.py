@@ -9,6 +9,7 @@ import pytest
 import zxingcpp
 from PIL import Image
 
+from bot.core.links import check_redirect
 from bot.core.rates import Rate
 from bot.service.model import links
 from bot.service.page import view
@@ -258,7 +259,7 @@ async def test_paid_leads_to_the_redirect_with_the_transaction(
 )
 def test_the_policy_names_where_the_form_leads(url: str, source: str) -> None:
     """Else browsers block the redirect; an IPv6 host has no place in a CSP but its scheme."""
-    assert links.source(links.check_redirect(url)) == source
+    assert links.source(check_redirect(url)) == source
 
 
 async def test_every_page_is_guarded(shop: Shop) -> None:

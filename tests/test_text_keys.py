@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import pytest
 
+from bot.chat.cards import STAMPED
 from bot.chat.conversation import KINDS
 from bot.chat.conversation.answers import COMMANDS
-from bot.chat.conversation.draft import STEPS
+from bot.chat.conversation.draft import OPTIONS, STEPS
+from bot.chat.edits import FIELDS
+from bot.chat.usecases.posters import FILES
 from bot.core import errors
 from bot.core.texts import DEFAULT
 from bot.service.model.checkout import CheckoutState
@@ -38,14 +40,28 @@ REFUSALS = (
 )
 REFUSED = (*(refusal.code for refusal in REFUSALS), "internal", "unavailable")
 
+HOURS = ("zone", "quiet", "summary")
+ON_CARD = ("poster", "payments", "edit", "alerts", "delete", "refresh", "stop", "resume")
+TYPED = ("name", "description", "destination", "postertext")
+
+MANAGED = (*("refresh", "stop", "resume", "delete", "edit", "alerts", "poster", "payments"),)
+"""What a card's buttons do with its request."""
+
 COMPOSED: dict[str, list[tuple[str, ...]]] = {
-    "ask-{}": [(step,) for step in STEPS["new"] if step not in ("amount", "review")],
-    "{}-{}": list(product(["ask-amount"], KINDS)),
-    "button-{}": [(word,) for word in (*KINDS, "previous", "next")],
+    "ask-{}": [
+        (step,)
+        for step in sorted({step for form in STEPS.values() for step in form})
+        if step not in ("amount", "review")
+    ],
+    "ask-amount-{}": [(kind,) for kind in KINDS],
+    "button-{}": [(word,) for word in (*KINDS, *HOURS, *FILES, *MANAGED, "previous", "next")],
+    "button-edit-{}": [(field,) for field in FIELDS],
+    "cleared-{}": [(field,) for field in FIELDS - {"name", "units"}],
     "command-{}": [(name,) for name in COMMANDS],
     "kind-{}": [(kind,) for kind in KINDS],
     "line-form-{}": [(kind,) for kind in KINDS],
     "mark-{}": [(status,) for status in STATUSES],
+    "option-{}": [(step,) for step in ("name", "amount", "units", *OPTIONS)],
     "page-{}": [(word,) for word in (*PAYER, *PAGE_STATES, *REFUSED)],
     "page-checkout-{}": [(state,) for state in AWAITED],
     "page-checkout-{}-{}": [(state, why) for state in AWAITED for why in ("why", "free")],
@@ -54,18 +70,25 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "page-{}-wrong": [(field,) for field in PAYER],
     "page-{}-why": [(state,) for state in (*PAGE_STATES, RESERVED)],
     "payer-{}": [(field,) for field in PAYER],
+    "photo-{}": [
+        *(("unknownFormat",), ("tooLarge",), ("tooSmall",), ("tooLong",)),
+        *(("damaged",), ("unreachable",)),
+    ],
     "problem-amount-{}": [("notPositive",), ("tooLarge",)],
-    "problem-{}-empty": [("name",), ("description",), ("destination",)],
-    "problem-{}-long": [("name",), ("description",), ("destination",)],
+    "problem-{}-empty": [(word,) for word in TYPED],
+    "problem-{}-long": [(word,) for word in TYPED],
+    "saved-{}": [(field,) for field in FIELDS],
+    "settings-{}": [(name,) for name in HOURS],
+    "stamp-{}": [(status,) for status in sorted(STAMPED)],
     "status-{}": [(status,) for status in STATUSES],
     "{}-why": [(f"page-{word}",) for word in (*REFUSED, "missing")],
 }
 """What the code composes keys of, by the shape of the key."""
 
-CALLS = {"t": 1, "who.t": 0, "Problem": 0, "self._tell": 2}
+CALLS = {"t": 1, "who.t": 0, "Problem": 0, "self._desk.tell": 2}
 """Where the key stands among the arguments of what asks for a text."""
 
-NO_KEYS = {"update-{}-{}", "{}-wal", "{}-{}{}"}
+NO_KEYS = {"{}-{}", "update-{}-{}", "{}-wal", "{}-{}{}"}
 """Composed names that look like a key and are none."""
 
 VARIABLE = re.compile(r"\{[^{}]*?\$([a-zA-Z][\w-]*)")

@@ -61,6 +61,13 @@ def test_values_stand_in_the_text_as_they_are() -> None:
     )
 
 
+def test_a_value_may_be_as_long_as_what_people_type_gets_by_being_escaped() -> None:
+    words = "&quot;" * 4096
+    assert t("en", "listing-deleted", name=words) == (
+        f"<b>{words}</b> is deleted. Its link no longer works."
+    )
+
+
 @pytest.mark.parametrize("values", [{}, {"nam": "x"}])
 def test_a_missing_value_is_a_bug_and_never_shown(values: dict[str, str]) -> None:
     with pytest.raises(KeyError, match="listing-deleted"):

@@ -92,7 +92,8 @@ async def test_polling_asks_long_and_names_the_kinds_it_wants(relay: Relay) -> N
     async with polling(relay) as poll:
         (asked,) = await poll.asked(1)
     assert json.loads(asked["allowed_updates"]) == [
-        *("message", "callback_query", "inline_query", "my_chat_member"),
+        *("message", "callback_query", "inline_query"),
+        *("chosen_inline_result", "my_chat_member"),
     ]
     assert asked["timeout"] == "50"
     assert "offset" not in asked

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat.conversation import moments, zones
 from bot.chat.keyboards import linkable
 from bot.chat.replies import (
     CAPTION_LIMIT,
@@ -22,12 +23,22 @@ from bot.core.texts import t
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bot.chat.replies import Action
+
 # Bounds in UTF-16 units: another server's words may have any length.
 _NAME = 200  # 100 characters at most, each two units
 _LINE_NAME = 24  # on a button of the list
 _LONGEST_LINK = 500  # as text: a longer one leaves no room in a caption; the button has it
 _ARTICLE_LINE = 120
+_MOMENT = 80
+_CURRENCIES = 6  # of one total: a request is seldom paid in two
 _LEAST_DESCRIPTION = 16  # less of it says nothing
+
+FOLLOWED = "r_"
+"""What `/start` brings from a request's deep link, before the listing's id."""
+
+STAMPED = frozenset(["soldOut", "expired", "stopped", "completed"])
+"""States that are stamped over the picture's code."""
 
 _CAN_STOP = frozenset(["active", "scheduled"])
 _CAN_RESUME = frozenset(["stopped", "expired"])
@@ -38,8 +49,10 @@ class Card:
     """A request as its seller sees it.
 
     `amount` in minor units. `status` is active, scheduled, expired, stopped, completed (a
-    one-off that is paid) or soldOut. `reserved_units` are being paid right now. `url` is
-    empty until the server has answered.
+    one-off that is paid), soldOut or deleted. `reserved_units` are being paid right now. `url` is
+    empty until the server has answered. `starts_at` and `ends_at` in epoch ms, of a start that is
+    to come and an end that was set. `zone` is its seller's, `taken` what came in: minor units and
+    currency. `image` is the id of its picture.
     """
 
     listing_id: str
@@ -54,6 +67,11 @@ class Card:
     status: str
     url: str
     reserved_units: int = 0
+    starts_at: int | None = None
+    ends_at: int | None = None
+    zone: str | None = None
+    taken: tuple[tuple[int, str], ...] = ()
+    image: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +86,61 @@ class Article:
 
 def card(card: Card, language: str) -> Reply:
     """Show a request: what it is, how it stands, its QR, and what can be done with it."""
-    room = CAPTION_LIMIT - shown_units(possibly_repeated("", language))
-    text = _text_of(card, language, room, _state(card, language))
-    return Reply(text, _card_rows(card, language), card.url or None)
+    if card.status == "deleted":
+        return Reply(t(language, "listing-deleted", name=escaped(card.name, _NAME)))
+    text = _text_of(card, language, _state(card, language))
+    return Reply(text, _card_rows(card, language), card.listing_id if card.url else None)
 
 
-def delete_question(card: Card, language: str) -> Reply:
-    """Ask before deleting, saying what is lost."""
-    text = t(language, "delete-question", name=escaped(card.name, _NAME))
-    if card.paid_count:
-        text = f"{text}\n{t(language, 'delete-paid', paid=card.paid_count)}"
-    yes = Button(t(language, "button-delete-yes"), action=("delete-yes", card.listing_id))
-    no = Button(t(language, "button-delete-no"), action=("refresh", card.listing_id))
-    return Reply(text, ((yes,), (no,)))
+def public(card: Card, language: str) -> Reply:
+    """Show a request to others: what it is, whether it can be paid, and nothing of the takings."""
+    if card.status == "deleted":
+        return Reply(t(language, "public-gone", name=escaped(card.name, _NAME)))
+    text = _text_of(card, language, _public_state(card, language))
+    rows = ((_way_in(card, language),),) if _leads_somewhere(card) else ()
+    return Reply(text, rows, card.listing_id)
+
+
+def visited(card: Card, language: str) -> Reply:
+    """Show a request to somebody who followed its link, with a button that brings it up to date."""
+    shown = public(card, language)
+    refresh = Button(t(language, "button-refresh"), action=("look", card.listing_id))
+    rows = () if card.status == "deleted" else (*shown.rows, (refresh,))
+    return Reply(shown.text, rows, shown.picture)
+
+
+def stamp(card: Card, language: str) -> str | None:
+    """Say in a word or two what lies across the code of a request that can't be paid."""
+    return t(language, f"stamp-{card.status}") if card.status in STAMPED else None
+
+
+def price(card: Card, language: str) -> str:
+    """Write the price as people of this language do."""
+    return format_money(card.amount, card.currency, language)
+
+
+def total_of(amounts: Sequence[tuple[int, str]], language: str) -> str:
+    """Write amounts in minor units, one a currency, as one total: nothing is converted.
+
+    Of more than there is room for, the first ones and an ellipsis; escaped.
+    """
+    shown = [escaped(format_money(*each, language)) for each in amounts[:_CURRENCIES]]
+    return " + ".join([*shown, *(["…"] if len(amounts) > _CURRENCIES else [])])
+
+
+def turns(action: Action, page: int, pages: int, language: str) -> Rows:
+    """Give the buttons to the pages beside `page`, from 0: `action` with the number of each."""
+    buttons = tuple(
+        Button(t(language, f"button-{way}"), action=(*action, str(target)))
+        for way, target in (("previous", page - 1), ("next", page + 1))
+        if 0 <= target < pages
+    )
+    return (buttons,) if buttons else ()
+
+
+def deep_link(bot_name: str, listing_id: str) -> str:
+    """Give the address that shows a request's public card in Telegram, at /start."""
+    return f"https://t.me/{bot_name}?start={FOLLOWED}{listing_id}"
 
 
 def list_page(
@@ -97,13 +157,8 @@ def list_page(
     lines = tuple(
         (Button(_list_line(card, language), action=("card", card.listing_id)),) for card in cards
     )
-    turns = tuple(
-        Button(t(language, f"button-{way}"), action=("list", str(target)))
-        for way, target in (("previous", page - 1), ("next", page + 1))
-        if 0 <= target < pages
-    )
     text = "\n".join([t(language, "list", page=page + 1, pages=pages), *waiting])
-    return Reply(text, (*lines, *([turns] if turns else []), new))
+    return Reply(text, (*lines, *turns(("list",), page, pages, language), new))
 
 
 def possibly_repeated(text: str, language: str) -> str:
@@ -115,22 +170,45 @@ def possibly_repeated(text: str, language: str) -> str:
 
 def shared_article(card: Card, language: str) -> Article:
     """Show a request to others: a card with a Pay button, or the link where there can be none."""
-    price = format_money(card.amount, card.currency, language)
-    about = " · ".join(filter(None, [price, _left(card, language), card.description]))
-    rows = ((Button(t(language, "button-pay", amount=price), url=card.url),),)
+    shown = public(card, language)
+    about = " · ".join(
+        filter(None, [price(card, language), _brief(card, language), card.description])
+    )
     return Article(
         title=plain(card.name, _ARTICLE_LINE),
         description=plain(about, _ARTICLE_LINE),
-        text=_text_of(card, language, TEXT_LIMIT, _public_state(card, language)),
-        rows=rows if linkable(card.url) else (),
+        text=shown.text,
+        rows=shown.rows,
     )
 
 
-def _text_of(card: Card, language: str, limit: int, state: str) -> str:
-    """Fit the card's lines into `limit`: the description gives way, then the link."""
-    price = escaped(format_money(card.amount, card.currency, language))
+def _brief(card: Card, language: str) -> str | None:
+    """Say in a few words what is left, or why it can't be paid."""
+    if card.status == "scheduled":
+        return t(language, "status-scheduled")
+    return stamp(card, language) or _left(card, language)
+
+
+def _leads_somewhere(card: Card) -> bool:
+    """Whether others have a use for the page: it can be paid there, or will be."""
+    return card.status in _CAN_STOP and linkable(card.url)
+
+
+def _way_in(card: Card, language: str) -> Button:
+    if card.status == "scheduled":
+        return Button(t(language, "button-open"), url=card.url)
+    return Button(t(language, "button-pay", amount=price(card, language)), url=card.url)
+
+
+def _text_of(card: Card, language: str, state: str) -> str:
+    """Fit the card's lines below a picture: the description gives way, then the link.
+
+    Room is left to say that the message may be a repetition.
+    """
+    limit = CAPTION_LIMIT - shown_units(possibly_repeated("", language))
+    amount = escaped(price(card, language))
     name = t(language, "card-name", name=escaped(card.name, _NAME))
-    facts = t(language, "card-facts", kind=t(language, f"kind-{card.kind}"), amount=price)
+    facts = t(language, "card-facts", kind=t(language, f"kind-{card.kind}"), amount=amount)
     link = escaped(card.url, len(card.url)) if len(card.url) <= _LONGEST_LINK else ""
     rest = "\n".join(filter(None, [facts, state, link]))
     room = limit - shown_units(f"{name}\n\n{rest}\n")
@@ -140,13 +218,46 @@ def _text_of(card: Card, language: str, limit: int, state: str) -> str:
 
 
 def _state(card: Card, language: str) -> str:
-    """Say how the request stands, and how often it was paid."""
-    parts = [_status(card, language)]
-    if card.kind == "donation" and card.paid_count is not None:
-        parts.append(t(language, "card-paid", paid=card.paid_count))
-    if card.reserved_units and card.status == "active":
-        parts.append(t(language, "card-reserved", reserved=card.reserved_units))
-    return "\n".join(parts)
+    """Say how the request stands, and what it took."""
+    being_paid = card.reserved_units if card.status == "active" else 0
+    reserved = t(language, "card-reserved", reserved=being_paid) if being_paid else None
+    parts = (_status(card, language), reserved, _taken(card, language), _when(card, language))
+    return "\n".join(filter(None, parts))
+
+
+def _taken(card: Card, language: str) -> str | None:
+    """Say what came in, from how many payments."""
+    if not card.taken or not card.paid_count:
+        unsaid = card.paid_count is None or card.kind != "donation"
+        return None if unsaid else t(language, "card-paid", paid=card.paid_count)
+    amount = total_of(card.taken, language)
+    return t(language, "card-taken", amount=amount, paid=card.paid_count)
+
+
+def _when(card: Card, language: str) -> str | None:
+    """Say when it opens or closes, as far as that is to come."""
+    if card.status == "scheduled" and card.starts_at is not None:
+        moment = _moment(card.starts_at, card.zone, language)
+        return moment and t(language, "card-starts", moment=moment)
+    if card.status in _CAN_STOP and card.ends_at is not None:
+        moment = _moment(card.ends_at, card.zone, language)
+        return moment and t(language, "card-ends", moment=moment)
+    return None
+
+
+def _moment(at: int, zone: str | None, language: str) -> str | None:
+    """Say a moment in short, with whose time it is.
+
+    In UTC where the zone's rules can't be read; None for one beyond all calendars, as another
+    server may tell.
+    """
+    for shown in (zone or zones.UNIVERSAL, zones.UNIVERSAL):
+        try:
+            label, place = moments.button_label(at, shown, language), zones.place(shown, language)
+        except (OSError, KeyError, ValueError, OverflowError):
+            continue
+        return escaped(f"{label} ({place})", _MOMENT)
+    return None
 
 
 def _status(card: Card, language: str) -> str:
@@ -163,9 +274,10 @@ def _status(card: Card, language: str) -> str:
 
 def _public_state(card: Card, language: str) -> str:
     """Say to payers whether they can pay, and nothing of the takings."""
-    if card.status == "active":
-        return _left(card, language) or ""
-    return t(language, "status-soldOut" if card.status == "soldOut" else "public-closed")
+    if card.status in _CAN_STOP:
+        soon = t(language, "status-scheduled") if card.status == "scheduled" else None
+        return "\n".join(filter(None, [soon, _left(card, language), _when(card, language)]))
+    return t(language, "public-closed" if card.status == "stopped" else f"status-{card.status}")
 
 
 def _left(card: Card, language: str) -> str | None:
@@ -178,28 +290,33 @@ def _left(card: Card, language: str) -> str | None:
 
 
 def _card_rows(card: Card, language: str) -> Rows:
+    """Give the buttons: to show it to others, to look into it, to change it."""
     listing_id = card.listing_id
-    here = [Button(t(language, "button-refresh"), action=("refresh", listing_id))]
+
+    def does(word: str, *more: str) -> Button:
+        return Button(t(language, f"button-{word}"), action=(word, listing_id, *more))
+
+    delete = does("delete")
+    here = [does("refresh")]
     if card.status in _CAN_STOP:
-        here.append(Button(t(language, "button-stop"), action=("stop", listing_id)))
+        here.append(does("stop"))
     elif card.status in _CAN_RESUME:
-        here.append(Button(t(language, "button-resume"), action=("resume", listing_id)))
-    delete = Button(t(language, "button-delete"), action=("delete", listing_id))
-    links: Rows = ()
-    if card.url:
-        links = (
-            (Button(t(language, "button-open"), url=card.url),),
-            (
-                Button(t(language, "button-copy"), copy=card.url),
-                Button(t(language, "button-share"), share=listing_id),
-            ),
-        )
-    return (*links, tuple(here), (delete,))
+        here.append(does("resume"))
+    if not card.url:
+        return (tuple(here), (delete,))
+    opened = Button(t(language, "button-open"), url=card.url)
+    copied = Button(t(language, "button-copy"), copy=card.url)
+    share = Button(t(language, "button-share"), share=listing_id)
+    return (
+        (opened, copied),
+        (share, does("poster"), does("payments", "0")),
+        (does("edit"), does("alerts"), delete),
+        tuple(here),
+    )
 
 
 def _list_line(card: Card, language: str) -> str:
     """Write a button of the list: how it stands, its name, its price, what is left."""
-    price = format_money(card.amount, card.currency, language)
-    name = plain(card.name, _LINE_NAME)
-    line = t(language, "list-line", mark=t(language, f"mark-{card.status}"), name=name, price=price)
+    name, cost = plain(card.name, _LINE_NAME), price(card, language)
+    line = t(language, "list-line", mark=t(language, f"mark-{card.status}"), name=name, price=cost)
     return " · ".join(filter(None, [line, _left(card, language)]))

@@ -82,18 +82,24 @@ class Client:
         return answers.request(await self._call("POST", PATH, body, {"Idempotency-Key": key}))
 
     async def get(self, request_id: str) -> Answer:
-        """Give one request as it is now; NotFound where it is gone.
+        """Give one request as it is now; NotFound where it is gone."""
+        answer, _ = await self.whole(request_id)
+        return answer
+
+    async def whole(self, request_id: str) -> tuple[Answer, Mapping[str, Any]]:
+        """Give one request as it is now, with all that its server tells; NotFound where it is gone.
 
         The interface has no such call: a server without it is asked for its list.
         """
         try:
-            return answers.request(await self._call("GET", _path(request_id)))
+            told = await self._call("GET", _path(request_id))
+            return answers.request(told), told
         except (errors.NotFound, errors.MethodNotAllowed):
             async with aclosing(self._pages(PATH)) as pages:
                 async for page in pages:
                     for item in page:
                         if _is(item, lambda item: item.get("id") == request_id):
-                            return answers.request(item)
+                            return answers.request(item), item
             raise errors.NotFound from None
 
     async def pages(self) -> AsyncGenerator[list[Answer], None]:
@@ -164,17 +170,28 @@ class Client:
         except errors.InvalidBody:
             return await self._call("GET", path)
 
-    async def stop(self, request_id: str) -> None:
-        """End a request now, by an edit (4.3)."""
-        await self._call("PUT", _path(request_id), {"expirationInSeconds": 1})
+    async def edit(self, request_id: str, body: Mapping[str, Any]) -> Answer | None:
+        """Change what `body` names, null clears (4.3); the request as it then is, where told.
 
-    async def resume(self, request_id: str) -> None:
-        """Let a stopped request be paid again, by an edit (4.3)."""
+        The interface says neither what a server answers nor that it knows null.
+        """
         path = _path(request_id)
         try:
-            await self._call("PUT", path, {"expirationInSeconds": None})
+            told = await self._call("PUT", path, body)
         except errors.InvalidBody:
-            await self._call("PUT", path, {"expirationInSeconds": LONGEST_EXPIRATION})
+            plain = _without_null(body)
+            if plain == body:
+                raise
+            told = await self._call("PUT", path, plain)
+        return next(iter(_readable([told], answers.request, "edited requests")), None)
+
+    async def stop(self, request_id: str) -> None:
+        """End a request now, by an edit (4.3)."""
+        await self.edit(request_id, {"expirationInSeconds": 1})
+
+    async def resume(self, request_id: str, seconds: int | None) -> None:
+        """Let a stopped request be paid again for so long, None for ever, by an edit (4.3)."""
+        await self.edit(request_id, {"expirationInSeconds": seconds})
 
     async def delete(self, request_id: str) -> None:
         """Remove a request (4.4); one that is gone already is no error."""
@@ -215,6 +232,16 @@ def _path(request_id: str) -> str:
 
 def _asking(path: str, **more: str) -> str:
     return f"{path}?{urlencode({'limit': PAGE, **more})}"
+
+
+def _without_null(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Give an edit's body for a server that can't clear: the longest time, empty words."""
+    return {
+        name: _without_null(value) if isinstance(value, dict)
+        else value if value is not None
+        else LONGEST_EXPIRATION if name == "expirationInSeconds" else ""
+        for name, value in body.items()
+    }  # fmt: skip
 
 
 def _read(response: httpx.Response) -> Any:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from bot.chat.replies import Action, Reply
 
 COMMAND = re.compile(r"/(\S*)(.*)", re.DOTALL)
+CARD, PUBLIC = "card", "public"
+"""What a body says under `draw` that shows a request to its seller, or to others."""
+
 LARGEST_ID = 2**63 - 1
 """Telegram's have 52 bits; the database takes 63."""
 
@@ -33,11 +36,15 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Spoke:
-    """A message: a command with its arguments, or text (empty for pictures and the like)."""
+    """A message: a command with its arguments, or text (empty for pictures and the like).
+
+    `photo` is the file_id of the picture that came with it, the largest of its sizes.
+    """
 
     person: Person
     text: str
     command: str | None = None
+    photo: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,18 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """An inline result that the person posted; `message_id` is its inline_message_id.
+
+    None where the message has no buttons: Telegram names no other.
+    """
+
+    person: Person
+    result_id: str
+    message_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Moved:
     """The bot was blocked or let in again; `open` says whether it may write now."""
 
@@ -69,7 +88,7 @@ class Moved:
     open: bool
 
 
-Event = Spoke | Tapped | Searched | Moved
+Event = Spoke | Tapped | Searched | Chosen | Moved
 
 
 def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
@@ -84,27 +103,22 @@ def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
         return _tapped(query)
     if query := _object(raw, "inline_query"):
         return _searched(query)
+    if result := _object(raw, "chosen_inline_result"):
+        return _chosen(result)
     if change := _object(raw, "my_chat_member"):
         return _moved(change)
     return None
 
 
 def said(reply: Reply, language: str) -> dict[str, Any]:
-    """Give the body of a queued message that says `reply`."""
+    """Give the body of a queued message that says `reply`; a card is made when it is sent."""
     keyboard = markup(reply.rows)
     extra = {"reply_markup": keyboard} if keyboard else {}
     if reply.picture is None:
-        return {
-            "method": "sendMessage",
-            "args": {"text": reply.text, **extra},
-            "language": language,
-        }
-    return {
-        "method": "sendPhoto",
-        "args": {"caption": reply.text, **extra},
-        "qr": reply.picture,
-        "language": language,
-    }
+        args = {"text": reply.text, **extra}
+        return {"method": "sendMessage", "args": args, "language": language}
+    args = {"caption": reply.text, **extra}
+    return {"method": "sendPhoto", "args": args, "language": language, **_drawn(reply.picture)}
 
 
 def changed(
@@ -112,14 +126,19 @@ def changed(
 ) -> dict[str, Any]:
     """Give the body that shows `reply` in the place of an earlier message.
 
-    `picture` says whether that message is one: a text can't become a picture, nor
-    can a message that is too old (None) be touched; then it is said anew.
+    `picture` says whether that message is one: a text stays one, nor can a message that is too
+    old (None) be touched; then a card is said anew.
     """
     if message_id is None or (reply.picture is not None and not picture):
         return said(reply, language)
     method, field = ("editMessageCaption", "caption") if picture else ("editMessageText", "text")
     args = {"message_id": message_id, field: reply.text, "reply_markup": markup(reply.rows)}
-    return {"method": method, "args": args, "language": language}
+    drawn = _drawn(reply.picture) if reply.picture else {}
+    return {"method": method, "args": args, "language": language, **drawn}
+
+
+def _drawn(listing_id: str) -> dict[str, str]:
+    return {"listing": listing_id, "draw": CARD}
 
 
 def answered(query_id: str, toast: str | None) -> dict[str, Any]:
@@ -130,14 +149,28 @@ def answered(query_id: str, toast: str | None) -> dict[str, Any]:
 
 def _spoke(message: Mapping[str, Any], bot_name: str) -> Spoke | None:
     person = _person(message, _object(message, "chat"))
+    if bot_name and _text(_object(message, "via_bot"), "username") == bot_name:
+        return None  # what we wrote ourselves, posted inline into our own chat
     text = _text(message, "text") or _text(message, "caption")
     command = COMMAND.fullmatch(text)
     if command is None:
-        return Spoke(person, text)
+        return Spoke(person, text, photo=_photo(message))
     name, _, addressee = command[1].partition("@")
     if addressee and addressee.lower() != bot_name.lower():
         return None
     return Spoke(person, command[2].strip(), name.lower())
+
+
+def _photo(message: Mapping[str, Any]) -> str | None:
+    """Give the file_id of a picture, sent as such or as a file (Bot API: PhotoSize, Document)."""
+    sizes = message.get("photo")
+    known = [size for size in sizes if isinstance(size, dict)] if isinstance(sizes, list) else []
+    if known:
+        largest = max(known, key=lambda size: _number(size, "width") * _number(size, "height"))
+        return _text(largest, "file_id") or None
+    file = _object(message, "document")
+    is_picture = _text(file, "mime_type").startswith("image/")
+    return (_text(file, "file_id") or None) if is_picture else None
 
 
 def _tapped(query: Mapping[str, Any]) -> Tapped:
@@ -154,6 +187,11 @@ def _tapped(query: Mapping[str, Any]) -> Tapped:
 
 def _searched(query: Mapping[str, Any]) -> Searched:
     return Searched(_alone(query), _query_id(query), _text(query, "query"), _text(query, "offset"))
+
+
+def _chosen(result: Mapping[str, Any]) -> Chosen:
+    message_id = _text(result, "inline_message_id") or None
+    return Chosen(_alone(result), _text(result, "result_id"), message_id)
 
 
 def _moved(change: Mapping[str, Any]) -> Moved:

@@ -54,6 +54,15 @@ def asked(tx: Transaction, listing: Listing, press: str, now: int) -> None:
         audit.record(tx, audit.seller(listing.seller_id), ASKED[press], subject, now, details)
 
 
+def edited(
+    tx: Transaction, listing: Listing, field: str, values: tuple[object, object], now: int
+) -> None:
+    """Note that a request was edited as its seller asked: the field's value before and after."""
+    actor, subject = audit.seller(listing.seller_id), listing.request_id or listing.id
+    details = {"name": listing.wish.name, field: [*values]}
+    audit.record(tx, actor, "request.edited", subject, now, details)
+
+
 def paid_to(
     tx: Transaction, seller_id: int, before: str | None, destination: str, now: int
 ) -> None:

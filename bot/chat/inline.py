@@ -20,12 +20,15 @@ from telegram import (
 from telegram.constants import ParseMode
 from telegram.error import TelegramError
 
-from bot.chat.cards import Card, shared_article
+from bot.chat.cards import Card, public, shared_article
+from bot.chat.gallery import PATH as IMAGES
 from bot.chat.handlers import Searched, read
-from bot.chat.keyboards import markup
+from bot.chat.keyboards import linkable, markup
 from bot.chat.refusals import told
 from bot.chat.usecases import FROM_INLINE
-from bot.core.errors import Unreadable
+from bot.chat.usecases.sharing import result_id
+from bot.chat.views import words_of
+from bot.core.errors import StorageError, Unreadable
 from bot.core.texts import choose, t
 
 if TYPE_CHECKING:
@@ -41,13 +44,20 @@ PAGE = 20
 OFFSET = re.compile(r"[0-9]{1,9}")
 """What we give for the next page; anything else begins with the first."""
 
+PAGES = "/pay/"
+"""Where the embedded service has its pay pages; their codes stand beside them, under `/qr/`."""
+
 
 class Inline:
-    """Answers inline queries from what is known of the seller's requests."""
+    """Answers inline queries from what is known of the seller's requests.
 
-    def __init__(self, bot: Bot, chat: Chat) -> None:
+    `public_url` is where Telegram reaches us to fetch the pictures of results.
+    """
+
+    def __init__(self, bot: Bot, chat: Chat, public_url: str) -> None:
         self._bot = bot
         self._chat = chat
+        self._public_url = public_url
 
     async def answer(self, update: dict[str, Any]) -> None:
         """Answer one inline query; a failure is a line in the log."""
@@ -55,7 +65,7 @@ class Inline:
             event = read(update, "")  # a query names no bot
             if isinstance(event, Searched):
                 await self._answer(event)
-        except Unreadable as error:
+        except (StorageError, Unreadable) as error:
             log.warning("inline query not answered", reason=str(error))
         except TelegramError as error:
             log.warning("inline query not answered", reason=told(error))
@@ -67,25 +77,36 @@ class Inline:
         following = str(start + PAGE) if len(cards) > PAGE else ""
         await self._bot.answer_inline_query(
             inline_query_id=event.query_id,
-            results=[_article(card, language) for card in cards[:PAGE]],
+            results=[self._article(card, language) for card in cards[:PAGE]],
             cache_time=0,
             is_personal=True,
             next_offset=following,
             button=InlineQueryResultsButton(t(language, "inline-new"), start_parameter=FROM_INLINE),
         )
 
+    def _article(self, card: Card, language: str) -> InlineQueryResultArticle:
+        article = shared_article(card, language)
+        keyboard = markup(article.rows)
+        return InlineQueryResultArticle(
+            id=result_id(card.listing_id, words_of(public(card, language))),
+            title=article.title,
+            description=article.description,
+            thumbnail_url=self._thumbnail(card),
+            input_message_content=InputTextMessageContent(
+                article.text,
+                parse_mode=ParseMode.HTML,
+                link_preview_options=LinkPreviewOptions(is_disabled=True),
+            ),
+            reply_markup=InlineKeyboardMarkup.de_json(keyboard, None) if keyboard else None,
+        )
 
-def _article(card: Card, language: str) -> InlineQueryResultArticle:
-    article = shared_article(card, language)
-    keyboard = markup(article.rows)
-    return InlineQueryResultArticle(
-        id=card.listing_id,
-        title=article.title,
-        description=article.description,
-        input_message_content=InputTextMessageContent(
-            article.text,
-            parse_mode=ParseMode.HTML,
-            link_preview_options=LinkPreviewOptions(is_disabled=True),
-        ),
-        reply_markup=InlineKeyboardMarkup.de_json(keyboard, None) if keyboard else None,
-    )
+    def _thumbnail(self, card: Card) -> str | None:
+        """Give the address of the seller's picture, else of the code, where Telegram takes it."""
+        base = self._public_url
+        if not linkable(base):
+            return None
+        if card.image:
+            return f"{base}{IMAGES}/{card.image}"
+        if card.url.startswith(f"{base}{PAGES}"):
+            return f"{base}/qr/{card.url.removeprefix(base + PAGES)}.png"
+        return None

@@ -4,10 +4,11 @@ What goes out has a class, which says what goes first within a lane, and a rate:
 
 | call                           | lane               | class         | rate                      |
 |--------------------------------|--------------------|---------------|---------------------------|
-| sendMessage, sendPhoto         | the chat           | reply, alert  | the chat's, the bot's     |
+| sendMessage, sendPhoto and the | the chat           | reply, alert  | the chat's, the bot's     |
+| like                           |                    |               |                           |
 | editMessage…, pressed for      | the chat           | reply         | the chat's, the bot's     |
 | editMessage…, a card refreshed | the chat           | notice        | the chat's, the bot's     |
-| editMessage… shared inline     | the inline message | notice        | one chat's, the bot's     |
+| editMessage… shared inline     | the inline message | notice        | a group's, the bot's      |
 | answerCallbackQuery            | the chat           | all alike     | none: one for each press  |
 | answerInlineQuery              | never queued       |               | none: at once or never    |
 
@@ -55,17 +56,19 @@ MOST_AGAIN = 4
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """updates in, calls to the service, messages and callback answers out."""
+    """updates in, calls to the service, photos to be fetched, messages and callback answers out."""
 
     updates: Queue
     calls: Queue
     messages: Queue
     answers: Queue
+    photos: Queue
 
 
 def make_queues(total: Rate | None, chat: Rate | None, group: Rate | None) -> Queues:
     """Give the queues at these rates; a lane of messages is a chat's id, negative for groups.
 
+    A message posted inline may stand in a group, and is changed at the pace of one.
     Payments that would have to wait for a rate are told together. Who writes faster than anybody
     can be answered waits as well, so that others don't; not where the chats' rate is lifted.
     """
@@ -74,7 +77,7 @@ def make_queues(total: Rate | None, chat: Rate | None, group: Rate | None) -> Qu
     together = _window(group, CHAT_BURST)
 
     def lane_pace(lane: str) -> Pace | None:
-        return together if lane.startswith("-") else alone
+        return together if lane.startswith(("-", INLINE)) else alone
 
     return Queues(
         updates=Queue("updates", lease=60_000, keep=True, lane_pace=lambda _chat: taken),
@@ -87,6 +90,7 @@ def make_queues(total: Rate | None, chat: Rate | None, group: Rate | None) -> Qu
             gather=alerts.gather,
         ),
         answers=Queue("answers", lease=60_000, ordered=False, width=8),
+        photos=Queue("photos", lease=60_000),
     )
 
 

@@ -38,7 +38,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One message, as Telegram HTML; `picture` is the text to draw as a QR above it."""
+    """One message, as Telegram HTML; `picture` is the listing whose card is drawn above it."""
 
     text: str
     rows: Rows = ()

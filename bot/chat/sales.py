@@ -20,10 +20,11 @@ def sold(answer: Answer, listing: Listing, now: int) -> int:
         return answer.paid_count
     if listing.wish.kind == "oneoff":
         return int(_is_closed(answer, listing, now))
-    total = answer.total_units or listing.wish.units
-    if total is None or answer.remaining_units is None:
+    totals = [total for total in (answer.total_units, listing.wish.units) if total is not None]
+    if not totals or answer.remaining_units is None:
         return 0
-    return max(0, total - answer.remaining_units - answer.reserved_units)
+    # What was taken out is off the wish; not every server takes it off its total.
+    return max(0, min(totals) - answer.remaining_units - answer.reserved_units)
 
 
 def _is_closed(answer: Answer, listing: Listing, now: int) -> bool:

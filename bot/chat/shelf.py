@@ -1,11 +1,14 @@
-"""SQL of what a seller looks through: the requests that stand, page by page, and a search."""
+"""SQL of what a seller looks through: requests that stand, a search, the payments of one."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from bot.chat import store
 from bot.chat.store import SELECT_LISTING, read_listing
+from bot.core import exact
 
 if TYPE_CHECKING:
     from bot.chat.store import Listing
@@ -18,6 +21,11 @@ PAGE = f"{SELECT_LISTING} {STANDING} {NEWEST}"
 SEARCH = (
     f"{SELECT_LISTING} WHERE seller_id = :seller AND state = 'live'"
     f" AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
+)
+RECEIPTS = (
+    "SELECT amount, currency, body, oversold, found, received_at FROM received_payments"
+    " WHERE listing_id = :listing ORDER BY received_at DESC, transaction_id DESC"
+    " LIMIT :limit OFFSET :start"
 )
 PATTERN_SIGN = re.compile("[!%_]")
 """What a LIKE would not take for itself, unless `!` comes before it."""
@@ -41,3 +49,36 @@ def search(tx: Transaction, seller_id: int, text: str, limit: int, start: int) -
     part = PATTERN_SIGN.sub(r"!\g<0>", folded)
     rows = tx.query(SEARCH, seller=seller_id, id=folded, part=f"%{part}%", limit=limit, start=start)
     return [read_listing(row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A payment as its seller looks it up; `amount` in minor units, `received_at` in epoch ms.
+
+    `oversold`: it came when nothing was left. `found`: no webhook told it, it was found by looking;
+    `in_doubt`: one did, when one had been found by its units alone that it may be.
+    """
+
+    amount: int
+    currency: str
+    payer: dict[str, Any]
+    oversold: bool
+    found: bool
+    in_doubt: bool
+    received_at: int
+
+
+def receipts(tx: Transaction, listing_id: str, limit: int, start: int) -> list[Receipt]:
+    """Give up to `limit` of a listing's payments, newest first, after the first `start`."""
+    return [
+        Receipt(
+            amount=row["amount"],
+            currency=row["currency"],
+            payer=exact.loads(row["body"]),
+            oversold=bool(row["oversold"]),
+            found=row["found"] == store.FOUND,
+            in_doubt=row["found"] == store.IN_DOUBT,
+            received_at=row["received_at"],
+        )
+        for row in tx.query(RECEIPTS, listing=listing_id, limit=limit, start=start)
+    ]

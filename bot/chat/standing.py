@@ -8,11 +8,19 @@ from bot.chat import store
 from bot.chat.cards import Card
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bot.chat.store import Listing
 
 
-def card_of(listing: Listing, now: int) -> Card:
-    """Give a listing as its seller sees it at `now` (epoch ms)."""
+def card_of(
+    listing: Listing,
+    now: int,
+    *,
+    taken: Iterable[tuple[int, str]] = (),
+    zone: str | None = None,
+) -> Card:
+    """Give a listing as its seller sees it at `now` (epoch ms), who lives in `zone`."""
     wish, answer = listing.wish, listing.answer
     return Card(
         listing_id=listing.id,
@@ -25,9 +33,14 @@ def card_of(listing: Listing, now: int) -> Card:
         remaining_units=listing.left if answer is None or answer.remaining_units is None
         else answer.remaining_units,
         paid_count=listing.paid_count,
-        status=status_of(listing, now),
+        status="deleted" if listing.state == store.DELETED else status_of(listing, now),
         url=answer.url if answer else "",
         reserved_units=answer.reserved_units if answer else 0,
+        starts_at=answer.enabled_at if answer else wish.starts_at,
+        ends_at=answer.expires_at if answer else wish.ends_at,
+        zone=zone,
+        taken=tuple(taken),
+        image=wish.image,
     )  # fmt: skip
 
 

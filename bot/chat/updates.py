@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-KINDS = ("message", "callback_query", "inline_query", "my_chat_member")
+KINDS = ("message", "callback_query", "inline_query", "chosen_inline_result", "my_chat_member")
 """The updates asked for, always named: else Telegram keeps to what was asked for last."""
 
 POLL_SECONDS = 50

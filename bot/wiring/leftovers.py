@@ -22,6 +22,7 @@ REMEDIES = {
     "calls": "the log says more at these times; the seller sees it in the chat and can try again",
     "messages": "the log says more at these times; nothing is sent again by itself",
     "answers": "the log says more at these times; a button can be pressed again",
+    "photos": "the log says more at these times; the seller can send the photo again",
     "webhooks": DELIVERIES,
     "mails": DELIVERIES,
 }

@@ -14,14 +14,20 @@ from telegram.error import InvalidToken, TelegramError
 
 from bot.chat import profile
 from bot.chat.calls import Calls
+from bot.chat.clockwork import Clockwork
+from bot.chat.conversation import zones
 from bot.chat.creating import SETTLING
+from bot.chat.gallery import PATH as IMAGES_PATH
+from bot.chat.gallery import gallery
 from bot.chat.inline import Inline
+from bot.chat.photos import Photos
 from bot.chat.queues import FAILED_FOR, SEEN_FOR, make_queues
 from bot.chat.receiver import PATH as RECEIVER_PATH
 from bot.chat.receiver import Proof, Receiver
 from bot.chat.reconciling import Reconciler
 from bot.chat.refusals import told
 from bot.chat.sender import Sender
+from bot.chat.store import images, said
 from bot.chat.transport import Transport
 from bot.chat.updates import KINDS, WEBHOOK_PATH, Intake, Poller, receive_updates
 from bot.chat.usecases import Chat
@@ -49,6 +55,9 @@ CONNECTIONS = 8
 """Few on purpose: the client's pool costs more than it gives beyond."""
 
 READ_SECONDS = 20.0
+
+PHOTOS_AT_ONCE = 2
+"""Sellers' photos that are made small at a time: each takes tens of megabytes meanwhile."""
 
 
 class TelegramSide:
@@ -88,14 +97,17 @@ class TelegramSide:
         )  # fmt: skip
         self._receiver = Receiver(db, chat, proof, now)
         self._reconciler = Reconciler(db, client, chat, now, steady=steady)
-        inline = Inline(self._bot, chat)
+        self._clockwork = Clockwork(db, self._queues, now, steady)
+        inline = Inline(self._bot, chat, settings.url)
         bot_id = int(token.partition(":")[0])
         self._intake = Intake(db, self._queues.updates, bot_id, now, inline.answer)
         self._poller = Poller(settings.telegram_api_url, token, self._intake)
         sender = Sender(db, self._bot, self._queues, now)
+        photos = Photos(db, self._bot, self._queues, now)
         calls = Calls(
             db, client, self._queues, now,
             receiver=f"{receiver}{RECEIVER_PATH}",
+            images=f"{settings.url}{IMAGES_PATH}",
             instrument=settings.instrument_currency,
             settling=SETTLING if settings.payments_url else 0,
         )  # fmt: skip
@@ -104,13 +116,14 @@ class TelegramSide:
             Job(self._queues.calls, calls.perform),
             Job(self._queues.messages, sender.send, CONNECTIONS),
             Job(self._queues.answers, sender.answer, CONNECTIONS),
+            Job(self._queues.photos, photos.take, PHOTOS_AT_ONCE),
         ]
 
     def routers(self) -> list[APIRouter]:
-        """Give the routes of the receiver and, in webhook mode, of Telegram's updates."""
+        """Give the routes of webhooks and sellers' pictures, in webhook mode of updates too."""
         webhook = self._settings.telegram_mode == "webhook"
         updates = [receive_updates(self._intake, self._secret)] if webhook else []
-        return [self._receiver.router(), *updates]
+        return [self._receiver.router(), gallery(self._db), *updates]
 
     async def trouble(self) -> str | None:
         """Say why Telegram was not reached yet; None once it was, for then messages can wait."""
@@ -159,27 +172,33 @@ class TelegramSide:
     async def listen(self) -> None:
         """Take updates until cancelled; in webhook mode they come by themselves.
 
-        The profile is set meanwhile, and payments are looked for that no webhook told: nobody
-        waits for an answer because of it.
+        The profile is set meanwhile, payments are looked for that no webhook told, and what time
+        alone changes is shown: nobody waits for an answer because of it.
         """
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._present())
             tasks.create_task(self._reconciler.run())
+            tasks.create_task(self._clockwork.run())
             if self._settings.telegram_mode == "polling":
                 await self._poller.run()
 
     async def _present(self) -> None:
         """Set the profile; texts are read in a thread, or nobody would be served meanwhile."""
         await asyncio.to_thread(texts.load)
+        await asyncio.to_thread(zones.load)
         await profile.present(self._bot)
 
     async def sweep(self, moment: int) -> None:
         """Drop what is remembered of messages and lanes for longer than it is of use."""
         queues = self._queues
-        for queue in (queues.updates, queues.calls, queues.messages, queues.answers):
+        for queue in (
+            queues.updates, queues.calls, queues.messages, queues.answers, queues.photos,
+        ):  # fmt: skip
             kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
             await self._db.transaction(partial(outbox.forget, queue=queue, before=moment - kept))
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
+        await self._db.transaction(partial(images.sweep_images, before=moment - images.LOOSE_FOR))
+        await self._db.transaction(partial(said.sweep, before=moment - SEEN_FOR))
 
     async def close(self) -> None:
         """Close the connections."""

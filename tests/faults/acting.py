@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PATIENCE = 3600.0
 """Seconds of the loop that a person waits for the bot to say something: they cost nothing."""
 
-DESTINATION = "$anna"
+DESTINATION, PRICE = "$anna", "7.50 USD"
 RECEIPT = re.compile(r"/receipt/([0-9a-f]{24})$")
 KINDS = {"donation": "☕", "oneoff": "🖼", "drop": "🎟"}
 """The kinds with what their buttons begin with."""
@@ -80,7 +80,7 @@ class Seller:
         label = next(b["text"] for b in asked.buttons if b["text"].startswith(KINDS[draft.kind]))
         self.person.press(asked, label)
         await self.heard("What is it called?")
-        for answer in (draft.name, "By hand")[: draft.answered]:
+        for answer in (draft.name, PRICE)[: draft.answered]:
             self.person.send(answer)
 
     async def heard(self, words: str) -> Message:

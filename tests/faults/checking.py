@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from bot.sandbox.answers import CALLBACK_SECONDS
 from tests.faults import reading
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from tests.faults.schedule import Schedule
 
 SENDS = {"sendMessage", "sendPhoto"}
-CALLBACK_SECONDS = 15 * 60
-"""Telegram takes no answer to a press that is older."""
 
 
 def problems(house: House, schedule: Schedule) -> list[str]:

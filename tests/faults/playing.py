@@ -42,10 +42,10 @@ class Outcome:
 
 def play(seed: int) -> Outcome:
     """Play the schedule of this seed and look at what it left."""
-    _templates()  # made before anything is drawn
+    made_templates()  # made before anything is drawn
     loop = Loop(seed)
     with (
-        tempfile.TemporaryDirectory(dir=_folder()) as folder,
+        tempfile.TemporaryDirectory(dir=own_folder()) as folder,
         drawn(seed),
         asyncio.Runner(loop_factory=lambda: loop) as runner,
         threadless(loop),
@@ -55,7 +55,7 @@ def play(seed: int) -> Outcome:
 
 async def _played(schedule: Schedule, folder: Path) -> Outcome:
     failed: list[str] = []
-    async with opened(schedule.seed, folder, _templates(), schedule.weather) as house:
+    async with opened(schedule.seed, folder, made_templates(), schedule.weather) as house:
         try:
             await schedule.play(house)
         except Exception:  # noqa: BLE001 - a schedule that can't be played has failed
@@ -86,7 +86,7 @@ def _settle() -> None:
 
 
 @cache
-def _folder() -> str:
+def own_folder() -> str:
     """A folder for this process, which goes with it."""
     folder = tempfile.mkdtemp(prefix="faults-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None)
     atexit.register(shutil.rmtree, folder)
@@ -94,5 +94,5 @@ def _folder() -> str:
 
 
 @cache
-def _templates() -> Templates:
-    return templates(Path(_folder()))
+def made_templates() -> Templates:
+    return templates(Path(own_folder()))

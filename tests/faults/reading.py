@@ -46,8 +46,9 @@ def cards(chat: Chat, name: str) -> list[Message]:
 
 
 def is_marked(message: Message) -> bool:
-    """Whether a message says of itself that it may have come before."""
-    return message.text.startswith(_MARK)
+    """Whether a message said of itself that it may have come before; a card is edited later."""
+    came = message.history[0].content if message.history else message.content
+    return str(came.get("text", came.get("caption", ""))).startswith(_MARK)
 
 
 def chat_id_of(body: bytes) -> int | None:

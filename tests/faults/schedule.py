@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from bot.sandbox import people
-from tests.faults.acting import Browser, Draft, Offer, Payer, Seller
+from tests.faults.acting import PRICE, Browser, Draft, Offer, Payer, Seller
 from tests.faults.house import COMMIT, Weather
 from tests.faults.proxy import AFTER, BEFORE
 
@@ -203,14 +203,13 @@ async def _revive(house: House, crash: Crash) -> None:
 async def finish(house: House, seller: Seller, draft: Draft) -> None:
     """Go on with a form where it was left; its answers are there, and it makes its request."""
     house.note(f"{seller.person.user.first_name} goes on with the form")
-    answers = ("name", draft.name), ("description", "By hand"), ("amount", "7.50 USD")
-    for _, answer in answers[draft.answered :]:
+    for answer in (draft.name, PRICE)[draft.answered :]:
         seller.person.send(answer)
     if draft.kind == "drop":
         seller.person.send("5")
     review = await seller.heard("is everything right?")
     kind = {"donation": "Donation", "oneoff": "One-off", "drop": "Limited drop"}[draft.kind]
-    told = {f"Name: {draft.name}", f"Kind: {kind}", "Description: By hand", "Amount: $7.50"}
+    told = {f"Name: {draft.name}", f"Kind: {kind}", "Amount: $7.50"}
     missing = told - set(review.text.splitlines())
     assert not missing, f"the form of {seller.person.user.first_name} lost {missing}"
     seller.person.press(review, "✅ Create")

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from bot.chat import conversation, shelf, store
-from bot.chat.handlers import Moved, Spoke, Tapped, answered, read, said
+from bot.chat.handlers import Chosen, Moved, Spoke, Tapped, answered, read, said
 from bot.chat.ledger import Ledger
 from bot.chat.replies import Reply
 from bot.chat.standing import card_of
 from bot.chat.usecases.commands import take_words
 from bot.chat.usecases.presses import take_press
+from bot.chat.usecases.sharing import take_chosen
 from bot.chat.usecases.turn import Turn
 from bot.core import lanes, outbox
 from bot.core.errors import StorageError, Unreadable
@@ -106,8 +107,14 @@ class Chat:
         Up to `limit`, newest first, after the first `start`.
         """
         now = self._now()
-        found = await self._db.read(lambda tx: shelf.search(tx, seller_id, text, limit, start))
-        return [card_of(listing, now) for listing in found]
+
+        def look(tx: Transaction) -> list[Card]:
+            seller = store.known_seller(tx, seller_id)
+            zone = seller.zone if seller else None
+            found = shelf.search(tx, seller_id, text, limit, start)
+            return [card_of(listing, now, zone=zone) for listing in found]
+
+        return await self._db.read(look)
 
     def _record(
         self, tx: Transaction, listing_id: str, payment: store.Payment, left: int | None
@@ -128,6 +135,8 @@ class Chat:
                 take_words(self._turn(tx, event.person), event)
             case Tapped():
                 take_press(self._turn(tx, event.person, event), event)
+            case Chosen():
+                take_chosen(tx, self._queues, event, self._now())
             case Moved():
                 why = None if event.open else "the bot was blocked"
                 lanes.pause(tx, self._queues.messages, str(event.person.chat_id), why)

@@ -9,6 +9,7 @@ from bot.chat.cards import list_page
 from bot.chat.conversation import KINDS, Said
 from bot.chat.replies import Reply
 from bot.chat.standing import card_of
+from bot.chat.usecases import sharing, telling
 from bot.chat.usecases.forms import follow
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ FROM_INLINE = "new"
 def take_words(turn: Turn, event: Spoke) -> None:
     """Deal with a message: a command, or a text that a form may be waiting for."""
     if event.command is None:
-        follow(turn, conversation.advance(turn.draft, Said(event.text), turn.seller))
+        given = Said(event.text, event.photo)
+        follow(turn, conversation.advance(turn.draft, given, turn.seller, turn.now))
+    elif event.command == "start" and sharing.follow_link(turn, event.text):
+        return
     elif event.command in ("new", *KINDS) and not turn.may_create:
         turn.say(Reply(turn.words("not-allowed")))
     elif event.command in KINDS:
@@ -50,9 +54,12 @@ def show_page(turn: Turn, command: str) -> None:
             follow(turn, conversation.cancel(turn.draft, turn.seller))
         case "start":
             first = store.greet(turn.tx, turn.person.id, turn.now)
-            turn.say(conversation.start_reply(turn.seller, new=first))
+            left = conversation.left_over(turn.draft, turn.seller)
+            turn.say(conversation.start_reply(turn.seller, new=first, left=left))
         case "list":
             turn.say(requests_page(turn, 0))
+        case "alerts":
+            telling.show_undelivered(turn)
         case "settings":
             turn.say(conversation.settings(turn.seller))
         case "help":

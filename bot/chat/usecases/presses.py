@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat import conversation, history, store
-from bot.chat.cards import delete_question
+from bot.chat import conversation, edits, history, menus, store
+from bot.chat.cards import card
 from bot.chat.conversation import Pressed
-from bot.chat.standing import card_of
+from bot.chat.usecases import sharing, telling
 from bot.chat.usecases.commands import requests_page, show_page
 from bot.chat.usecases.forms import follow
+from bot.chat.usecases.managing import form_of, no_units
+from bot.chat.usecases.owning import own_card, own_listing
+from bot.chat.usecases.posters import send_poster, show_payments, show_poster
 
 if TYPE_CHECKING:
+    from bot.chat.conversation import Outcome
     from bot.chat.handlers import Tapped
+    from bot.chat.replies import Action
     from bot.chat.store import Listing
     from bot.chat.usecases.turn import Turn
 
-CALLS = ("card", "refresh", "stop", "resume", "delete-yes")
+CALLS = frozenset(["card", "refresh", "stop", "resume", "delete-yes"])
 """Button words that need the service; the rest is answered from what we know."""
+
+MANAGING = CALLS | frozenset(
+    ["delete", "edit", "edit-not", "duplicate", "poster", "payments", "alerts"]
+)
+"""Button words that are about a request, which only its seller may manage."""
 
 
 def take_press(turn: Turn, tapped: Tapped) -> None:
@@ -30,17 +41,33 @@ def _pressed(turn: Turn, tapped: Tapped) -> str | None:
     action = tapped.action or ("",)
     match action:
         case ("draft", *_):
-            outcome = conversation.advance(turn.draft, Pressed(action), turn.seller)
+            outcome = conversation.advance(turn.draft, Pressed(action), turn.seller, turn.now)
             follow(turn, outcome)
+            if outcome.then is not None:
+                left = replace(turn, draft=outcome.draft)
+                return _pressed(left, replace(tapped, action=outcome.then))
             return outcome.toast
-        case (word, listing_id) if word in CALLS or word == "delete":
-            return _touch(turn, tapped, word, listing_id)
+        case ("look", listing_id):
+            return sharing.look(turn, tapped, listing_id)
+        case ("undelivered", "again"):
+            return telling.send_again(turn)
+        case (word, listing_id, *more) if word in MANAGING:
+            listing = own_listing(turn, listing_id)
+            action = (word, *more)
+            return listing if isinstance(listing, str) else _manage(turn, tapped, listing, action)
+        case _:
+            return _open(turn, action)
+
+
+def _open(turn: Turn, action: Action) -> str | None:
+    """Show what is asked for beside requests; the words of the answer, if any."""
+    match action:
         case ("new",) if not turn.may_create:
             return turn.words("not-allowed")
         case ("list", page):
             turn.say(requests_page(turn, int(page)))
-        case ("settings", "destination"):
-            form = conversation.change_destination(store.short_id(6), turn.seller, turn.draft)
+        case ("settings", step):
+            form = conversation.settings_form(step, store.short_id(6), turn.seller, turn.draft)
             follow(turn, form)
         case (("new" | "help" | "settings") as page,):
             show_page(turn.anew(), page)
@@ -49,25 +76,61 @@ def _pressed(turn: Turn, tapped: Tapped) -> str | None:
     return None
 
 
-def _touch(turn: Turn, tapped: Tapped, word: str, listing_id: str) -> str | None:
-    """Do something with one request, if it is this person's; the words of the answer."""
-    listing = own_listing(turn, listing_id)
-    if isinstance(listing, str):
-        return listing
-    if word == "delete":
-        turn.say(delete_question(card_of(listing, turn.now), turn.seller.language))
-        return None
-    place = {"message_id": tapped.message_id, "picture": tapped.picture}
-    history.asked(turn.tx, listing, word, turn.now)
-    turn.call({"call": word, "listing": listing_id, "place": place})
+def _manage(turn: Turn, tapped: Tapped, listing: Listing, action: tuple[str, ...]) -> str | None:
+    """Do something with a request of this person; the words of the answer, if any."""
+    match action:
+        case (word,) if word in CALLS:
+            place = {"message_id": tapped.message_id, "picture": tapped.picture}
+            history.asked(turn.tx, listing, word, turn.now)
+            turn.call({"call": word, "listing": listing.id, "place": place})
+        case ("edit", field):
+            return _edit(turn, listing, field)
+        case ("duplicate",):
+            return _duplicate(turn, listing)
+        case ("poster",):
+            show_poster(turn, listing)
+        case ("poster", design):
+            return send_poster(turn, listing, design)
+        case ("payments", page):
+            show_payments(turn, listing, int(page))
+        case ("alerts", *mode):
+            return telling.take_alerts(turn, listing, mode[0] if mode else None)
+        case (word,):
+            _ask(turn, listing, word)
     return None
 
 
-def own_listing(turn: Turn, listing_id: str) -> Listing | str:
-    """Give this person's listing that can be managed, or in words why there is none."""
-    listing = store.listing(turn.tx, listing_id)
-    if listing is None or listing.seller_id != turn.person.id or listing.state == store.DELETED:
-        return turn.words("listing-gone")
-    if listing.answer is None:
-        return turn.words("listing-not-ready")
-    return listing
+def _ask(turn: Turn, listing: Listing, word: str) -> None:
+    """Show what is asked next, in the place of the card's buttons."""
+    menu = {
+        "delete": menus.delete_question,
+        "edit": menus.edit_menu,
+        "edit-not": menus.fixed_menu,
+    }[word]
+    turn.say(menu(own_card(turn, listing), turn.seller.language))
+
+
+def _edit(turn: Turn, listing: Listing, field: str) -> str | None:
+    """Ask for a field's new value; the words of the answer, where there is nothing to change."""
+    if field not in edits.FIELDS:
+        return turn.words("button-unknown")
+    if field == "units" and (why := no_units(turn, listing)):
+        return why
+    return _ask_beside(turn, listing, form_of(turn, listing, field))
+
+
+def _duplicate(turn: Turn, listing: Listing) -> str | None:
+    """Begin a new request with all that this one has; the words of the answer, if any."""
+    if not turn.may_create:
+        return turn.words("not-allowed")
+    wish = edits.fresh(listing.wish, turn.now)
+    form = conversation.duplicate(wish, store.short_id(6), turn.seller, turn.draft)
+    return _ask_beside(turn, listing, form)
+
+
+def _ask_beside(turn: Turn, listing: Listing, form: Outcome) -> str | None:
+    """Ask in a message of its own, and let the menu be the card again that it was."""
+    if turn.tapped is not None and turn.tapped.picture:
+        turn.say(card(own_card(turn, listing), turn.seller.language))
+    follow(turn.anew(), form)
+    return form.toast

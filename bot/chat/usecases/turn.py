@@ -31,7 +31,7 @@ class Turn:
     seller: Seller
     draft: Draft | None
     now: int
-    bot_name: str
+    bot_name: str = ""
     may_create: bool = True
     tapped: Tapped | None = None
 

@@ -1,0 +1,61 @@
+"""The pictures of a request, to be drawn in a thread: cards take tens of ms, posters hundreds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.chat import cards
+from bot.chat.handlers import CARD, PUBLIC
+from bot.core.texts import t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.chat.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """Bytes to upload, and the name that they go by."""
+
+    data: bytes
+    name: str
+
+
+def draw(what: str, view: View, photo: bytes | None) -> bytes:
+    """Draw a view's card, or the poster or square that `what` names, such as `print-dark.pdf`."""
+    if what in (CARD, PUBLIC):
+        return _card(view, photo)
+    return _sheet(what, view, photo)
+
+
+def _card(view: View, photo: bytes | None) -> bytes:
+    from bot.chat.pictures import card as drawing  # noqa: PLC0415 - costs memory, seldom used
+
+    card, language = view.card, view.language
+    price, stamp = cards.price(card, language), cards.stamp(card, language)
+    return drawing.card(drawing.Face(card.name, price, card.url, photo, stamp))
+
+
+def _sheet(what: str, view: View, photo: bytes | None) -> bytes:
+    from bot.chat.pictures import poster  # noqa: PLC0415 - costs memory, seldom used
+
+    design, _, ending = what.partition(".")
+    layout, _, ground = design.partition("-")
+    card, language = view.card, view.language
+    sheet = poster.Sheet(
+        name=card.name,
+        price=cards.price(card, language),
+        code=card.url,
+        photo=photo,
+        text=view.listing.poster_text,
+        hint=t(language, "poster-scan"),
+        dark=ground == "dark",
+    )
+    made: dict[str, Callable[[poster.Sheet], bytes]] = {
+        "print.png": poster.poster_png,
+        "print.pdf": poster.poster_pdf,
+        "square.png": poster.square_png,
+    }
+    return made[f"{layout}.{ending}"](sheet)

@@ -1,0 +1,101 @@
+# What a seller does with a request: edit it, print its poster, look up its payments.
+
+command-alerts = Zahlungen, die ich dir nicht melden konnte
+
+## What can be changed
+
+button-edit-name = Name
+button-edit-description = Beschreibung
+button-edit-picture = Bild
+button-edit-redirect = Nach der Zahlung
+button-edit-email = E-Mail
+button-edit-end = Ende
+button-edit-units = Stücke herausnehmen
+button-edit-postertext = Plakattext
+button-edit-not = Preis, Empfänger, Art …
+button-duplicate = 📑 Mit Änderungen kopieren
+edit-not =
+    <b>Was sich an „{ $name }“ nicht ändern lässt</b>
+    Art, Preis, Währungen, Empfänger, Beginn und was die Zahlenden gefragt werden. Der Link ist schon in der Welt: Wer ihn öffnet, muss finden, was ihm versprochen wurde. Deshalb lässt der Zahlungsdienst das niemanden ändern.
+
+    Mach stattdessen einen neuen Zahlungslink daraus: Alles ist ausgefüllt, du änderst, was du möchtest, und er bekommt eine eigene Adresse. Stoppe oder lösche diesen hier, wenn ihn niemand mehr braucht.
+
+## What was changed
+
+saved = ✅ Gespeichert: <b>{ $name }</b>
+saved-name = Der Name ist jetzt: { $value }
+saved-description = Die Beschreibung ist jetzt: { $value }
+saved-picture = Das Bild ist neu.
+saved-redirect = Nach der Zahlung geht es weiter zu: { $value }
+saved-email = Jede Zahlung wird per E-Mail gemeldet an: { $value }
+saved-end = Das Ende ist: { $value }
+saved-units =
+    { $value ->
+        [one] { $value } Stück ist herausgenommen und wird nicht mehr verkauft.
+       *[other] { $value } Stück sind herausgenommen und werden nicht mehr verkauft.
+    }
+saved-postertext = Auf dem Plakat steht jetzt: { $value }
+cleared-description = Eine Beschreibung gibt es nicht mehr.
+cleared-picture = Ein Bild gibt es nicht mehr.
+cleared-redirect = Nach der Zahlung ist die Quittung zu sehen.
+cleared-email = E-Mails werden nicht mehr geschickt.
+cleared-end = Ein Ende gibt es nicht mehr.
+cleared-postertext = Auf dem Plakat steht kein eigener Text mehr.
+edit-unchanged = Der Zahlungsdienst hat nicht rechtzeitig geantwortet. Auf meine Nachfrage hin war <b>{ $name }</b> noch wie zuvor. Bitte versuch es in einer Minute noch einmal.
+
+## Units
+
+toast-no-units = Eine Stückzahl gibt es nur bei einer limitierten Auflage.
+toast-none-left = Es ist nichts mehr übrig, was sich herausnehmen ließe.
+units-too-many =
+    { $left ->
+        [one] ⚠ Von <b>{ $name }</b> ist nur noch { $left } Stück übrig, so viele lassen sich nicht herausnehmen. Tippe auf „Bearbeiten“, um weniger herauszunehmen.
+       *[other] ⚠ Von <b>{ $name }</b> sind nur noch { $left } Stück übrig, so viele lassen sich nicht herausnehmen. Tippe auf „Bearbeiten“, um weniger herauszunehmen.
+    }
+units-all = ⚠ Das wären alle Stücke von <b>{ $name }</b>. Stoppe oder lösche den Zahlungslink stattdessen.
+units-doubted = Der Zahlungsdienst hat nicht geantwortet, deshalb weiß ich noch nicht, ob die Stücke von <b>{ $name }</b> herausgenommen wurden. Ich finde es heraus und sage dir Bescheid; bitte nimm sie bis dahin nicht noch einmal heraus.
+units-unknown = ⚠ Ob die Stücke von <b>{ $name }</b> herausgenommen wurden, konnte ich nicht herausfinden. Die Karte zeigt, wie viele übrig sind: Sind es zu viele, nimm sie noch einmal heraus.
+
+## Deleting
+
+delete-reserved =
+    { $reserved ->
+        [one] ⚠ { $reserved } wird gerade bezahlt. Kommt dieses Geld noch an, erfährst du davon, aber wer zahlt, findet hier vielleicht nichts mehr.
+       *[other] ⚠ { $reserved } werden gerade bezahlt. Kommt dieses Geld noch an, erfährst du davon, aber wer zahlt, findet hier vielleicht nichts mehr.
+    }
+
+## The poster
+
+poster =
+    🖨 <b>Plakat für „{ $name }“</b>
+    Mit Name, Preis und QR-Code, zum Drucken oder für Stories. Zum Drucken gibt es Bild und PDF.
+poster-link = Zahlungslink: { $link }
+poster-deep-link = In Telegram: { $link }
+poster-text = Dein Text darauf: <i>{ $text }</i>
+button-print-light = 🖨 Druck, hell
+button-print-dark = 🖨 Druck, dunkel
+button-square-light = 📱 Quadrat, hell
+button-square-dark = 📱 Quadrat, dunkel
+button-poster-text-add = ✏ Text hinzufügen
+button-poster-text-change = ✏ Text ändern
+toast-poster = Dein Plakat ist unterwegs.
+toast-poster-coming = Es ist schon unterwegs.
+
+## The payments of a request
+
+payments =
+    <b>Zahlungen für { $name }</b>{ $pages ->
+        [one] { "" }
+       *[other] { " " }(Seite { $page } von { $pages })
+    }
+payments-none = Es gibt noch keine. Sobald jemand zahlt, sage ich dir hier Bescheid.
+payments-total =
+    { $count ->
+        [one] Zusammen: <b>{ $total }</b> aus { $count } Zahlung
+       *[other] Zusammen: <b>{ $total }</b> aus { $count } Zahlungen
+    }
+payments-zone = <i>Zeiten: { $zone }</i>
+payments-line = { $at } · <b>{ $amount }</b>
+payments-oversold = ⚠️ Überverkauft: Du musst es zurückzahlen
+payments-found = 🔎 Nachträglich gefunden
+payments-in-doubt = 🔎 Vielleicht schon gemeldet

@@ -1,0 +1,41 @@
+"""Edits at the service in tests: requests that are there, edited on HandCash's dialect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.core import exact
+from bot.core.texts import t
+
+if TYPE_CHECKING:
+    from bot.chat.conversation import Wish
+    from bot.chat.store import Listing
+    from bot.sandbox.people import Person
+    from tests.asking import Calling, Cloud
+    from tests.relaying import Relay
+
+
+async def made(cloud: Cloud, relay: Relay, sam: Person, wish: Wish) -> Listing:
+    listing = relay.listed(sam, wish)
+    await cloud.create(listing)
+    relay.hear()
+    return relay.listing(listing.id)
+
+
+def put(calling: Calling, listing: Listing, field: str, value: str | int | None) -> None:
+    calling.put("edit", listing, change={"field": field, "value": value})
+
+
+async def edited(cloud: Cloud, listing: Listing, field: str, value: str | int | None) -> Listing:
+    put(cloud, listing, field, value)
+    await cloud.due()
+    return cloud.relay.listing(listing.id)
+
+
+def saved(field: str, **values: object) -> str:
+    head = t("en", "saved", name=values.pop("name", "Coffee"))
+    return "\n".join([head, t("en", f"saved-{field}", **values)])
+
+
+def puts(cloud: Cloud) -> list[dict[str, Any]]:
+    return [exact.loads(call.body) for call in cloud.server.calls if call.method == "PUT"]

@@ -1,0 +1,281 @@
+"""Editing at the service: made once, said as it was made, whatever answer is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat import store
+from bot.chat.client import Client
+from bot.chat.store import images
+from bot.core import exact
+from bot.core.texts import t
+from tests.asking import IMAGES, RECEIVER, Calling, Cloud
+from tests.editing import edited, made, put, puts, saved
+from tests.handcash import BROKEN, FAILING, HTML, LOST, Trouble, busy
+from tests.peer import told
+from tests.relaying import DROP
+
+if TYPE_CHECKING:
+    from bot.chat.store import Listing
+    from bot.core.db import Transaction
+    from bot.sandbox.people import Person
+    from tests.relaying import Relay
+
+DAY = 24 * 3600 * 1000
+
+
+@pytest.fixture
+def sam(relay: Relay) -> Person:
+    return relay.joins("Sam")
+
+
+@pytest.fixture
+async def listing(cloud: Cloud, relay: Relay, sam: Person) -> Listing:
+    """A drop of five that is there, with nothing more to be said of it."""
+    return await made(cloud, relay, sam, replace(DROP, name="Coffee"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "attribute", "place"),
+    [
+        ("name", "Tea", "name", ("product", "name")),
+        ("description", "Hot & <b>", "description", ("product", "description")),
+        ("redirect", "https://x.test/?a=1&b=2", "redirect_url", ("redirectUrl",)),
+        ("email", "sam@example.org", "email", ("notifications", "email")),
+    ],
+)
+async def test_an_edit_is_made_at_the_server_kept_and_said(
+    cloud: Cloud, listing: Listing, relay: Relay, *, field: str, value: str, attribute: str,
+    place: tuple[str, ...],
+) -> None:  # fmt: skip
+    after = await edited(cloud, listing, field, value)
+    changed: dict[str, Any] = {attribute: value}
+    assert after.wish == replace(listing.wish, **changed)
+    there: Any = cloud.server.only.body
+    for name in place:
+        there = there[name]
+    assert there == value
+    (text,) = relay.texts
+    name = value if field == "name" else "Coffee"
+    shown = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    assert text == saved(field, name=name, value=shown)
+    assert listing.token in cloud.server.only.body["notifications"]["webhook"]["webhookUrl"]
+
+
+async def test_what_is_cleared_is_gone_and_said_to_be(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    assert (await edited(cloud, listing, "description", None)).wish.description is None
+    assert relay.texts[0].endswith(t("en", "cleared-description"))
+
+
+async def test_a_picture_is_given_by_its_address_and_kept(
+    cloud: Cloud, listing: Listing, relay: Relay, sam: Person
+) -> None:
+    """It would be swept with what forms were left with."""
+    image = relay.db.run(lambda tx: images.add_image(tx, sam.id, b"jpeg", relay.clock()))
+    assert (await edited(cloud, listing, "picture", image)).wish.image == image
+    assert cloud.server.only.body["product"]["imageUrl"] == f"{IMAGES}/{image}"
+    assert [row["kept"] for row in relay.rows("images")] == [1]
+
+
+async def test_a_picture_that_no_request_has_any_more_goes_one_that_another_has_stays(
+    cloud: Cloud, listing: Listing, relay: Relay, sam: Person
+) -> None:
+    def keep(tx: Transaction) -> list[str]:
+        made = [images.add_image(tx, sam.id, b"jpeg", relay.clock()) for _ in range(2)]
+        return [each for each in made if images.keep_image(tx, each, sam.id)]
+
+    own, both = relay.db.run(keep)
+    relay.listed(sam, replace(listing.wish, image=both))
+    for picture in (own, both, None):
+        await edited(cloud, listing, "picture", picture)
+    kept = {row["id"]: row["kept"] for row in relay.rows("images")}
+    assert kept == {own: 0, both: 1}
+
+
+async def test_an_edit_is_in_the_audit_log_with_what_was_and_what_is(
+    cloud: Cloud, listing: Listing, relay: Relay, sam: Person
+) -> None:
+    await edited(cloud, listing, "name", "Tea")
+    (line,) = [row for row in relay.rows("audit") if row["action"] == "request.edited"]
+    assert (line["actor"], line["subject"]) == (f"seller {sam.id}", listing.request_id)
+    assert exact.loads(line["details"])["name"] == ["Coffee", "Tea"]
+
+
+async def test_a_list_is_searched_by_the_new_name(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    await edited(cloud, listing, "name", "Größe")
+    assert relay.rows("listings")[0]["folded_name"] == "grösse"
+
+
+async def test_another_end_is_counted_from_when_it_is_sent(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    end = relay.clock() + DAY
+    put(cloud, listing, "end", end)
+    relay.clock.pass_(60)
+    await cloud.due()
+    assert puts(cloud)[-1] == {"expirationInSeconds": DAY // 1000 - 60}
+    assert relay.listing(listing.id).wish.ends_at == end
+
+
+@pytest.mark.parametrize("value", [None, DAY])
+async def test_a_new_end_brings_a_stopped_request_back(
+    cloud: Cloud, listing: Listing, relay: Relay, value: int | None
+) -> None:
+    """This server knows no null: an end far away stands for none."""
+    cloud.put("stop", listing)
+    await cloud.due()
+    relay.clock.pass_(5)
+    assert cloud.state(listing) == store.STOPPED
+    end = None if value is None else relay.clock() + value
+    after = await edited(cloud, listing, "end", end)
+    assert (after.state, after.wish.ends_at) == (store.LIVE, end)
+    assert cloud.server.only.closed(relay.clock() / 1000) is None
+
+
+async def test_resuming_brings_back_the_end_that_was_wished_for(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    end = relay.clock() + DAY // 2
+    await edited(cloud, listing, "end", end)
+    for call in ("stop", "resume"):
+        cloud.put(call, listing)
+        await cloud.due()
+    assert cloud.server.only.expires_at == pytest.approx(end / 1000, abs=1)
+    assert cloud.state(listing) == store.LIVE
+
+
+async def test_resuming_after_the_end_takes_it_away(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    await edited(cloud, listing, "end", relay.clock() + 60_000)
+    relay.clock.pass_(120)
+    cloud.put("resume", listing)
+    await cloud.due()
+    after = relay.listing(listing.id)
+    assert (after.state, after.wish.ends_at) == (store.LIVE, None)
+    assert cloud.server.only.closed(relay.clock() / 1000) is None
+
+
+async def test_a_stop_whose_answer_was_lost_is_not_taken_for_the_end_that_was_there(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    """The request ends soon anyway, so an end soon does not say that it was stopped."""
+    await edited(cloud, listing, "end", relay.clock() + 3_600_000)
+    cloud.server.fail("PUT", BROKEN)
+    cloud.put("stop", listing)
+    await cloud.due()
+    assert cloud.state(listing) == store.LIVE
+
+
+async def test_a_refusal_is_told_in_the_servers_words_and_asked_anew(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    after = await edited(cloud, listing, "name", "S" * 26)
+    assert after.wish == listing.wish
+    assert "25 characters" in relay.texts[0]
+    draft = exact.loads(relay.rows("drafts")[0]["body"])
+    assert (draft["form"], draft["step"], draft["listing"]) == ("edit", "name", listing.id)
+
+
+@pytest.mark.parametrize("trouble", [LOST, Trouble(HTML.answer, works=True)], ids=["cut", "html"])
+async def test_an_edit_whose_answer_was_lost_is_seen_by_asking(
+    cloud: Cloud, listing: Listing, relay: Relay, trouble: Trouble
+) -> None:
+    cloud.server.fail("PUT", trouble)
+    assert (await edited(cloud, listing, "name", "Tea")).wish.name == "Tea"
+    assert (relay.texts, len(puts(cloud))) == ([saved("name", name="Tea", value="Tea")], 1)
+
+
+async def test_an_edit_that_was_not_made_is_not_claimed(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    cloud.server.fail("PUT", BROKEN)
+    assert (await edited(cloud, listing, "name", "Tea")).wish == listing.wish
+    assert relay.texts == [t("en", "edit-unchanged", name="Coffee")]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "key"), [(FAILING, "service-silent"), (busy(9), "service-not-done")]
+)
+async def test_where_nobody_can_say_nothing_is_claimed(
+    cloud: Cloud, listing: Listing, relay: Relay, trouble: Trouble, key: str
+) -> None:
+    cloud.server.down(trouble)
+    assert (await edited(cloud, listing, "name", "Tea")).wish == listing.wish
+    assert relay.texts == [t("en", key)]
+
+
+async def test_an_edit_of_what_is_gone_at_the_server_says_so(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    cloud.server.made.clear()
+    assert (await edited(cloud, listing, "name", "Tea")).state == store.DELETED
+    assert relay.texts == [t("en", "service-gone", name="Coffee")]
+
+
+async def test_an_edit_cut_short_is_made_again(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    put(cloud, listing, "name", "Tea")
+    cloud.crash()
+    await cloud.due()
+    assert relay.listing(listing.id).wish.name == "Tea"
+
+
+async def test_what_is_looked_at_for_its_cards_tells_nobody(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    """Neither how it stands nor that the server is down; what is gone is."""
+    cloud.put("look", listing)
+    await cloud.due()
+    cloud.server.down(FAILING)
+    cloud.put("look", listing)
+    await cloud.due()
+    cloud.server.down(None)
+    cloud.server.made.clear()
+    cloud.put("look", listing)
+    await cloud.due()
+    assert (relay.said, cloud.state(listing)) == ([], store.DELETED)
+
+
+async def test_an_edit_that_is_refused_for_what_the_server_has_not_is_not_asked_anew(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    refusal = {"code": "emailUnavailable", "message": "No mail here."}
+    cloud.server.fail("PUT", Trouble(told(400, refusal)))
+    await edited(cloud, listing, "email", "a@b.test")
+    assert (relay.texts, relay.rows("drafts")) == (
+        [t("en", "service-refused", words="No mail here.")],
+        [],
+    )
+
+
+async def test_wrong_credentials_and_a_server_that_is_not_reached_change_nothing(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    cloud.server.app_secret = "another"
+    await edited(cloud, listing, "units", 1)
+    nobody = Client("http://127.0.0.1:1", "app", "secret")
+    calling = Calling(relay, nobody)
+    put(calling, listing, "name", "Tea")
+    await calling.due()
+    await nobody.close()
+    assert relay.texts == [t("en", "service-closed"), t("en", "service-not-done")]
+    assert relay.listing(listing.id).wish == listing.wish
+
+
+async def test_the_webhook_goes_along_with_the_address_for_mails(
+    cloud: Cloud, listing: Listing
+) -> None:
+    """This server takes notifications as a whole: without it the request would fall silent."""
+    await edited(cloud, listing, "email", None)
+    hook = cloud.server.only.body["notifications"]["webhook"]
+    assert hook["webhookUrl"] == f"{RECEIVER}/{listing.token}"
+    assert hook["customParameters"] == {"listing": listing.id}

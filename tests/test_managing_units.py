@@ -1,0 +1,186 @@
+"""Taking units out: once, whatever answer is lost, and never told as sold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat import store
+from bot.chat.creating import SETTLING
+from bot.chat.editing import DOUBT
+from bot.chat.reconciling import CONFIRMED, Reconciler
+from bot.core.texts import t
+from tests.editing import edited, made, put, puts, saved
+from tests.handcash import BROKEN, LOST, SLOW, Trouble
+from tests.relaying import COFFEE, DROP
+
+if TYPE_CHECKING:
+    from bot.chat.store import Listing
+    from bot.sandbox.people import Person
+    from tests.asking import Cloud
+    from tests.relaying import Relay
+
+
+@pytest.fixture
+def sam(relay: Relay) -> Person:
+    return relay.joins("Sam")
+
+
+@pytest.fixture
+async def listing(cloud: Cloud, relay: Relay, sam: Person) -> Listing:
+    """A drop of five that is there, with nothing more to be said of it."""
+    return await made(cloud, relay, sam, replace(DROP, name="Coffee"))
+
+
+def left(listing: Listing) -> tuple[int | None, int | None, int | None]:
+    """Units of the wish, what is left by the server's word, and units of the drop there."""
+    told = listing.answer
+    return (
+        listing.wish.units,
+        told.remaining_units if told else None,
+        told.total_units if told else None,
+    )
+
+
+async def test_units_are_taken_out_once_and_what_is_left_is_of_the_rest(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    """This server lowers what remains and leaves its total as it was."""
+    after = await edited(cloud, listing, "units", 2)
+    assert (left(after), cloud.server.only.remaining) == ((3, 3, 5), 3)
+    assert (relay.texts, len(puts(cloud))) == ([saved("units", value=2)], 1)
+
+
+async def look(cloud: Cloud) -> int:
+    """Compare with the server until it would tell payments that only its units tell of."""
+    calm = Reconciler(cloud.relay.db, cloud.client, cloud.relay.chat, cloud.relay.clock, _rest)
+    found = 0
+    for _ in range(3):
+        found += await calm.look()
+        cloud.relay.clock.pass_(CONFIRMED / 1000)
+    return found
+
+
+async def _rest(_seconds: float) -> None:
+    """Let no time pass."""
+
+
+async def test_units_taken_out_are_never_told_as_sold(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    await edited(cloud, listing, "units", 2)
+    relay.hear()
+    assert (await look(cloud), relay.said) == (0, [])
+    await cloud.server.pay(cloud.server.only.id, hook=False)
+    assert await look(cloud) == 1
+
+
+@pytest.mark.parametrize("trouble", [LOST, SLOW], ids=["lost", "late"])
+async def test_units_whose_answer_was_lost_are_taken_out_once(
+    cloud: Cloud, listing: Listing, relay: Relay, trouble: Trouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server may be at work for long: nothing is said to be undone before it has had time."""
+    monkeypatch.setattr("bot.chat.troubles.LONGEST", 0.3)
+    cloud.server.fail("PUT", trouble)
+    await edited(cloud, listing, "units", 2)
+    await cloud.pass_(20)
+    assert relay.listing(listing.id).wish.units == 5
+    assert relay.texts == [t("en", "units-doubted", name="Coffee")]
+    cloud.server.release()
+    await cloud.server.until(lambda: cloud.server.only.remaining == 3)
+    await cloud.pass_(SETTLING / 1000 + 60)
+    assert left(relay.listing(listing.id)) == (3, 3, 5)
+    assert (relay.texts[1:], len(puts(cloud))) == ([saved("units", value=2)], 1)
+    assert (await look(cloud), cloud.waiting) == (0, [])
+
+
+async def test_units_that_were_not_taken_out_are_said_not_to_be_after_a_while(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    cloud.server.fail("PUT", BROKEN)
+    await edited(cloud, listing, "units", 2)
+    await cloud.pass_(SETTLING / 1000 + 60)
+    assert left(relay.listing(listing.id)) == (5, 5, 5)
+    assert relay.texts[-1] == t("en", "edit-unchanged", name="Coffee")
+    assert (len(puts(cloud)), cloud.waiting) == (1, [])
+
+
+async def test_a_power_cut_while_units_are_taken_out_takes_none_twice(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    put(cloud, listing, "units", 2)
+    message = cloud.claim()[0]
+    await cloud.calls.perform(message)
+    (message,) = cloud.claim()
+    cloud.server.fail("GET", *[BROKEN] * 2)
+    body = {"decreaseRemainingUnits": 2}
+    await cloud.client.edit(listing.request_id or "", body)
+    cloud.crash()
+    await cloud.due()
+    await cloud.pass_(SETTLING / 1000 + 60)
+    assert (len(puts(cloud)), left(relay.listing(listing.id))) == (1, (3, 3, 5))
+
+
+async def test_payments_meanwhile_are_not_taken_for_units_taken_out(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    """Told by their webhooks, they explain what is gone."""
+    cloud.server.fail("PUT", BROKEN)
+    await edited(cloud, listing, "units", 1)
+    await cloud.server.pay(cloud.server.only.id, hook=False)
+    payment = store.Payment(cloud.server.only.id, "t1", 250, "USD", {})
+    await relay.chat.record_payment(relay.listing(listing.id), payment, None)
+    await cloud.pass_(SETTLING / 1000 + 60)
+    assert relay.listing(listing.id).wish.units == 5
+    assert relay.texts[-1] == t("en", "edit-unchanged", name="Coffee")
+
+
+async def test_what_nobody_finds_out_is_said_so_in_the_end(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    """Two are to be taken out, and one is gone: neither was all of it made nor none."""
+    cloud.server.fail("PUT", BROKEN)
+    await edited(cloud, listing, "units", 2)
+    cloud.server.only.remaining = 4
+    await cloud.pass_(DOUBT / 1000 + 120)
+    assert relay.texts[-1] == t("en", "units-unknown", name="Coffee")
+    assert (len(puts(cloud)), cloud.waiting) == (1, [])
+
+
+async def test_no_more_units_are_taken_out_while_it_is_not_known_of_others(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    cloud.server.fail("PUT", BROKEN)
+    await edited(cloud, listing, "units", 2)
+    await edited(cloud, listing, "units", 1)
+    assert relay.texts == [t("en", "units-doubted", name="Coffee")]
+    assert len(puts(cloud)) == 1
+
+
+async def test_presses_in_a_row_take_out_no_more_than_is_there(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    """Each is counted after the one before it was made."""
+    for _ in range(4):
+        put(cloud, listing, "units", 2)
+    await cloud.due()
+    assert (cloud.server.only.remaining, left(relay.listing(listing.id))) == (1, (1, 1, 5))
+    assert relay.texts[2:] == [t("en", "units-too-many", name="Coffee", left=1)] * 2
+
+
+async def test_a_drop_of_which_all_is_taken_out_can_still_be_read(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    await edited(cloud, listing, "units", 4)
+    await edited(cloud, listing, "units", 1)
+    assert left(relay.listing(listing.id)) == (1, 1, 5)
+    assert relay.texts[-1] == t("en", "units-all", name="Coffee", left=1)
+
+
+async def test_a_donation_has_nothing_to_take_out(cloud: Cloud, relay: Relay, sam: Person) -> None:
+    """By an old button of a form at most; the server is not asked to."""
+    donation = await made(cloud, relay, sam, COFFEE)
+    await edited(cloud, donation, "units", 1)
+    assert (puts(cloud), relay.texts) == ([], [t("en", "units-all", name="Coffee", left=0)])

@@ -1,0 +1,186 @@
+"""Sellers' photos: fetched, made harmless, kept with the form that they were sent for."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+from fastapi import FastAPI
+from httpx import ASGITransport, AsyncClient
+from PIL import Image
+
+from bot.chat.gallery import gallery
+from bot.chat.photos import BACKOFF, Photos
+from bot.chat.store import images
+from bot.core import exact
+from bot.sandbox.faults import Fault
+from tests.queueing import work
+from tests.relaying import Relay, telegram_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.core.db import Database
+    from bot.sandbox.people import Person
+    from tests.serving import Clock
+
+WEEKS = 5 * 7 * 24 * 3600
+
+
+class Studio:
+    """A seller in the middle of a form, and what fetches the photos."""
+
+    def __init__(self, relay: Relay, photos: Photos) -> None:
+        self.relay = relay
+        self.sam = relay.joins("Sam")
+        self._photos = photos
+
+    async def begin(self) -> None:
+        await self.relay.says(self.sam, "/new")
+        await self.relay.presses(self.sam, f"draft:{self.draft['id']}:kind:donation")
+
+    async def send(self, data: bytes) -> None:
+        self.sam.send_photo(data)
+        await self.relay.take()
+        await self.fetch()
+
+    async def fetch(self) -> None:
+        await work(self.relay.db, self.relay.queues.photos, self._photos.take, self.relay.clock)
+
+    @property
+    def draft(self) -> dict[str, str]:
+        (row,) = self.relay.rows("drafts")
+        found: dict[str, str] = exact.loads(row["body"])
+        return found
+
+    @property
+    def kept(self) -> list[str]:
+        return [row["id"] for row in self.relay.rows("images")]
+
+
+@pytest.fixture
+async def studio(relay: Relay) -> AsyncIterator[Studio]:
+    async with telegram_of(relay.world) as bot:
+        yield Studio(relay, Photos(relay.db, bot, relay.queues, relay.clock))
+
+
+def photo(size: tuple[int, int] = (640, 480), colour: str = "teal") -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", size, colour).save(out, "JPEG")
+    return out.getvalue()
+
+
+async def served(db: Database, image_id: str) -> tuple[int, bytes, dict[str, str]]:
+    app = FastAPI()
+    app.include_router(gallery(db))
+    async with AsyncClient(transport=ASGITransport(app), base_url="http://pay.test") as http:
+        answer = await http.get(f"/images/{image_id}")
+    return answer.status_code, answer.content, dict(answer.headers)
+
+
+async def test_a_photo_becomes_the_picture_of_the_form_and_is_served(studio: Studio) -> None:
+    """As a JPEG that browsers keep and that nothing can be made to run in."""
+    await studio.begin()
+    await studio.send(photo())
+    assert studio.kept == [studio.draft["image"]]
+    status, data, headers = await served(studio.relay.db, studio.draft["image"])
+    with Image.open(io.BytesIO(data)) as shown:
+        assert (status, shown.format, shown.size) == (200, "JPEG", (640, 480))
+    assert headers["content-type"] == "image/jpeg"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "immutable" in headers["cache-control"]
+
+
+async def test_an_unknown_picture_is_not_found(db: Database) -> None:
+    assert (await served(db, "0" * 24))[0] == 404
+
+
+async def test_a_second_photo_takes_the_place_of_the_first(studio: Studio) -> None:
+    await studio.begin()
+    await studio.send(photo())
+    first = studio.draft["image"]
+    await studio.send(photo(colour="red"))
+    assert studio.draft["image"] != first
+    assert studio.kept == [studio.draft["image"]]
+
+
+async def test_a_photo_of_no_use_is_told_and_the_form_stays(studio: Studio) -> None:
+    await studio.begin()
+    before = studio.draft
+    studio.relay.hear()
+    await studio.send(photo((800, 60)))
+    assert any("too small" in text for text in studio.relay.texts)
+    assert (studio.draft, studio.kept) == (before, [])
+
+
+@pytest.mark.parametrize("megabytes", [12, 21])
+async def test_a_file_is_too_large_for_us_or_for_telegram(studio: Studio, megabytes: int) -> None:
+    """Telegram hands bots files of 20 MB at most: the answer is the same, and says what to do."""
+    await studio.begin()
+    studio.relay.hear()
+    studio.sam.send_document("big.png", photo() + bytes(megabytes * 2**20))
+    await studio.relay.take()
+    await studio.fetch()
+    assert any("too large" in text for text in studio.relay.texts), studio.relay.texts
+    assert studio.kept == []
+
+
+async def test_a_photo_whose_form_is_over_is_not_kept(studio: Studio) -> None:
+    await studio.begin()
+    studio.sam.send_photo(photo())
+    await studio.relay.take()
+    await studio.relay.says(studio.sam, "/cancel")
+    studio.relay.hear()
+    await studio.fetch()
+    assert (studio.kept, studio.relay.texts) == ([], [])
+
+
+async def test_telegram_is_asked_again_and_then_the_seller(studio: Studio, clock: Clock) -> None:
+    """After as many tries as there are waits, and one: a photo is never lost without a word."""
+    await studio.begin()
+    studio.relay.hear()
+    studio.relay.world.faults.add(Fault("error", method="getFile", times=len(BACKOFF) + 1))
+    await studio.send(photo())
+    for wait in BACKOFF:
+        assert studio.relay.texts == []
+        clock.pass_(wait / 1000)
+        await studio.fetch()
+    (told,) = studio.relay.texts
+    assert "send it again" in told
+    assert studio.relay.states(studio.relay.queues.photos) == []
+
+
+async def test_a_photo_comes_when_telegram_is_back(studio: Studio, clock: Clock) -> None:
+    await studio.begin()
+    studio.relay.world.faults.add(Fault("error", method="getFile"))
+    await studio.send(photo())
+    assert studio.kept == []
+    clock.pass_(BACKOFF[0] / 1000)
+    await studio.fetch()
+    assert studio.kept == [studio.draft["image"]]
+
+
+async def test_pictures_that_nothing_has_are_swept_after_a_month(
+    studio: Studio, clock: Clock
+) -> None:
+    """One in a form stays with it, one of a request for good."""
+    await studio.begin()
+    await studio.send(photo())
+
+    def add(data: bytes) -> str:
+        return studio.relay.db.run(lambda tx: images.add_image(tx, studio.sam.id, data, clock()))
+
+    request, loose = add(b"request"), add(b"loose")
+    studio.relay.db.run(lambda tx: images.keep_image(tx, request, studio.sam.id))
+    clock.pass_(WEEKS)
+    before = clock() - images.LOOSE_FOR
+    assert studio.relay.db.run(lambda tx: images.sweep_images(tx, before)) == 1
+    assert set(studio.kept) == {studio.draft["image"], request}
+    assert loose not in studio.kept
+
+
+async def test_somebody_elses_picture_is_not_kept_for_one(studio: Studio, clock: Clock) -> None:
+    pat: Person = studio.relay.joins("Pat")
+    made = studio.relay.db.run(lambda tx: images.add_image(tx, pat.id, b"p", clock()))
+    assert not studio.relay.db.run(lambda tx: images.keep_image(tx, made, studio.sam.id))
