@@ -54,6 +54,20 @@ def test_every_language_has_the_same_keys_with_the_same_values(language: str) ->
         assert set(VARIABLE.findall(source)) == set(VARIABLE.findall(theirs[key])), key
 
 
+@pytest.mark.parametrize("language", languages())
+def test_each_message_is_taken_from_its_file_whole_and_alone(language: str) -> None:
+    """They are parsed one by one, when they are first said."""
+    written = {key: FluentResource(source).body for key, source in messages(language).items()}
+    for key, (whole,) in written.items():
+        (taken,) = (
+            entry
+            for entry in FluentResource(texts._sources(language)[key]).body
+            if not isinstance(entry, ast.ResourceComment | ast.GroupComment | ast.Comment)
+        )
+        assert taken.equals(whole), key
+    assert texts._sources(language).keys() == written.keys()
+
+
 def test_values_stand_in_the_text_as_they_are() -> None:
     """Without the isolating marks that Fluent would set, and escaped by whoever gives them."""
     assert t("en", "listing-deleted", name="<b>&") == (

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fluent.runtime import FluentBundle
 from fluent.syntax import FluentParser
 
+if TYPE_CHECKING:
+    from fluent.runtime.resolver import Pattern
+
 DEFAULT = "en"
 LOCALES = Path(__file__).parent / "locales"
+
+_BEGINNING = re.compile(r"^([a-zA-Z][\w-]*)(?= *=)", re.MULTILINE)
+"""Of a message (Fluent syntax 1.0): its key begins a line; what continues it is indented."""
 
 LONGEST_PART = 1_000
 """Characters of a value that Fluent is given: it refuses to put in more than 2,500, and five
@@ -35,16 +43,14 @@ def t(language: str, key: str, **values: object) -> str:
     Raises KeyError for a key that the language has not: tests hold all languages
     to the same keys.
     """
-    message = _bundle(choose(language)).get_message(key)
-    if message.value is None:
-        raise KeyError(key)
+    bundle, message = _message(choose(language), key)
     large = {
         f"\0{name}\0": value
         for name, value in values.items()
         if isinstance(value, str) and len(value) > LONGEST_PART
     }
     given = {name: f"\0{name}\0" if f"\0{name}\0" in large else values[name] for name in values}
-    found, errors = _bundle(choose(language)).format_pattern(message.value, given)
+    found, errors = bundle.format_pattern(message, given)
     if errors:
         raise KeyError(f"{key}: {errors[0]}")
     text = str(found)
@@ -56,12 +62,33 @@ def t(language: str, key: str, **values: object) -> str:
 def load() -> None:
     """Read every language with its plurals: later there may be no file handle left for that."""
     for language in languages():
-        _bundle(language)
+        _bundle(language), _sources(language)
+
+
+def _message(language: str, key: str) -> tuple[FluentBundle, Pattern]:
+    """Give a message with the bundle that it stands in, taken in when it is first said.
+
+    Parsed, all of them would take forty times the room of their source.
+    """
+    bundle = _bundle(language)
+    if not bundle.has_message(key):
+        bundle.add_resource(FluentParser(with_spans=False).parse(_sources(language)[key]))
+    message = bundle.get_message(key)
+    if message.value is None:
+        raise KeyError(key)
+    return bundle, message.value
+
+
+@cache
+def _sources(language: str) -> dict[str, str]:
+    """Give the source of each message by its key: from where it begins to where the next does."""
+    parts: dict[str, str] = {}
+    for path in sorted((LOCALES / language).glob("*.ftl")):
+        _, *found = _BEGINNING.split(path.read_text(encoding="utf-8"))
+        parts |= {key: key + rest for key, rest in zip(found[::2], found[1::2], strict=True)}
+    return parts
 
 
 @cache
 def _bundle(language: str) -> FluentBundle:
-    bundle, parser = FluentBundle([language], use_isolating=False), FluentParser(with_spans=False)
-    for path in sorted((LOCALES / language).glob("*.ftl")):
-        bundle.add_resource(parser.parse(path.read_text(encoding="utf-8")))
-    return bundle
+    return FluentBundle([language], use_isolating=False)
