@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -23,9 +24,10 @@ MAX_DESTINATION = 512  # as the service has it: some wallet identifiers are long
 MAX_UNITS = 1_000_000
 MAX_POSTER_TEXT = 300
 
+_HOST_AND_PORT = re.compile(r"(?:localhost|[^:/?#]*\.[^:/?#]*):\d{1,5}(?:[/?#].*)?", re.DOTALL)
 _QUOTED = 32  # of what was typed, in an answer about it
 _FOLDED = "\t\n\r"  # control characters that every keyboard writes
-_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # letters by their class, empty to the eye
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # by their class to be seen, but empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,16 @@ def read_poster_text(text: str) -> str | Problem:
 
 
 def read_redirect(text: str) -> str | Problem:
-    """Read where payers are sent: an address of the web, or of an application's own scheme."""
+    """Read where payers are sent: an address of the web, or of an application's own scheme.
+
+    A host with a port but no `https://` is none, though its form is that of such a scheme.
+    """
     url = text.strip()
     if len(url) > links.LONGEST_URL:
         return Problem("problem-redirect-long", {"length": len(url), "most": links.LONGEST_URL})
     if any(unicodedata.category(char) in ("Cf", "Cs") for char in url):
+        return Problem("problem-redirect")
+    if _HOST_AND_PORT.fullmatch(url):
         return Problem("problem-redirect")
     try:
         return links.check_redirect(url)

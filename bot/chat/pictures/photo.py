@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import io
 import struct
+import warnings
 import zlib
 from contextlib import suppress
 
 from PIL import Image, UnidentifiedImageError
 
+from bot.core import handles
 from bot.core.errors import PictureError
 
 MOST_BYTES = 10_000_000
@@ -47,12 +49,15 @@ _DAMAGE = (
 )
 """What Pillow's readers raise at files that are not as they should be."""
 
+# Judged here by its head, so nobody need be warned of it besides.
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+
 
 def prepared(data: bytes) -> bytes:
     """Give a photo as a JPEG in sRGB of at most 1280 pixels a side.
 
     Upright, on white, of an animation the first frame; nothing is left of what the file said
-    beside its pixels. Raises PictureError.
+    beside its pixels. Raises PictureError, and OSError where there is no file handle.
     """
     if len(data) > MOST_BYTES:
         raise PictureError("tooLarge", "Send a photo of at most 10 MB.")
@@ -62,6 +67,8 @@ def prepared(data: bytes) -> bytes:
             turn = _turn(image)
             return _saved(_turned(_coloured(_reduced(image)), turn))
     except _DAMAGE as error:
+        if handles.are_short(error):  # Pillow reads its plugins late
+            raise
         raise PictureError("damaged", "The photo is damaged: send another one.") from error
 
 
@@ -135,8 +142,7 @@ def _coloured(image: Image.Image) -> Image.Image:
 
 def _translated(image: Image.Image, profile: bytes) -> Image.Image | None:
     """Give colours of a profile in sRGB; None where it is not one for this picture."""
-    # Few photos need it, and what is loaded stays loaded.
-    from PIL import ImageCms  # noqa: PLC0415
+    from PIL import ImageCms  # noqa: PLC0415 - costs memory, seldom used
 
     with suppress(ImageCms.PyCMSError, *_DAMAGE):
         own, srgb = ImageCms.ImageCmsProfile(io.BytesIO(profile)), ImageCms.createProfile("sRGB")

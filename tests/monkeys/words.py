@@ -1,0 +1,142 @@
+"""What a hundred sellers type: each in words that are theirs alone, so that leaks can be found."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from PIL import Image
+
+if TYPE_CHECKING:
+    from random import Random
+
+PUBLIC = re.compile(r"n(\d{3})q")
+PRIVATE = re.compile(r"d(\d{3})q")
+"""The marks of a seller in what others may see, and in what nobody else may."""
+
+PAYER = re.compile(r"payer-\d+\.d\d{3}q@example\.org")
+
+LONGEST_TEXT = 4096
+"""Characters that clients let people type."""
+
+FAVOURITES = (
+    "\u202e", "\u2067", "\u2069", "\u200f", "\u200b", "\u200d", "\u0301", "\ufe0f", "\u00ad",
+    "\x00", "\x07", "\u2028", "&", "<b>", "</b>", "<", ">", "&lt;", "{ $name }", "%s", '"', "'",
+    "👩‍👩‍👧‍👦", "🇩🇪", "אבג", "العربية", "ﷺ", "ß", "İ", "\U000e0041", "/", "@", "http://x.org",
+)  # fmt: skip
+"""What has broken messages elsewhere."""
+
+COMMANDS = (
+    "/start", "/new", "/new", "/list", "/list", "/settings", "/help", "/cancel", "/privacy",
+    "/paysupport", "/alerts", "/start new", "/stats", "/donation", "/oneoff x", "/drop 3", "/",
+    "/LIST", "/help@PaymentRequestBot", "/help@SomebodyElse", "/ list", "/new\nlines",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The words of the seller with this number."""
+
+    number: int
+
+    @property
+    def public(self) -> str:
+        return f"n{self.number:03}q"
+
+    @property
+    def private(self) -> str:
+        return f"d{self.number:03}q"
+
+    def payer(self, number: int) -> str:
+        """The address by which one payment is known wherever it is told."""
+        return f"payer-{number}.{self.private}@example.org"
+
+    def name(self, chance: Random) -> str:
+        return f"{self.public} {chance.choice(['Coffee', '<Tea> & more', 'شاي', 'Kuchen 🍰'])}"
+
+    def line(self, chance: Random) -> str:
+        """A request in one line."""
+        price = chance.choice(["5 USD", "2,50 €", "$3.20", "1000 JPY", "0.001 BTC", "1.000 EUR"])
+        kind = chance.choice(["donation", "donation", "oneoff", "drop", "drop"])
+        units = f"{chance.randint(1, 9)} " if kind == "drop" else ""
+        return f"/{kind} {units}{price} {self.name(chance)}"
+
+    def answer(self, step: str, form: str, chance: Random) -> str:
+        """A right answer to what a form asks at this step, as a text."""
+        minutes = chance.randint(2, 40)
+        answers: dict[str, tuple[str, ...]] = {
+            "name": (self.name(chance),),
+            "description": (f"{self.public} by hand <3 {'very ' * chance.randint(0, 40)}good",),
+            "amount": ("5 USD", "2,50 €", "1.000", "$7", "12", "0.5 BSV", "1 000 JPY"),
+            "currency": ("USD", "eur", "JPY"),
+            "units": ("1",) if form == "edit" else ("1", "3", "5", "12"),
+            "destination": (f"${self.private}", f"wallet-{self.private}"),
+            "instrument": ("BSV", "MNEE", "USD"),
+            "receivers": (
+                f"${self.private} 60%\n$b{self.private} 40%", f"{self.private}\nx{self.private}",
+                f"{self.private} 1\nx{self.private} rest",
+            ),
+            "starts": (f"in {minutes} min",),
+            "ends": (f"in {minutes} min", "tomorrow 18:00", "31.12."),
+            "end": (f"in {minutes} min", "in 3 days", "31 Dec 23:59"),
+            "redirect": (f"https://example.org/{self.private}?a=b&c=%20",),
+            "email": (f"{self.private}@example.org",),
+            "postertext": (f"{self.private} open <daily>",),
+            "zone": ("Berlin", "UTC+2", "New York", "America"),
+            "quiet": ("22:00-7:00", "0:00-23:59"),
+            "summary": ("9:20", "8:40", "20:00"),
+        }  # fmt: skip
+        return chance.choice(answers.get(step, ("hm",)))
+
+
+def nonsense(chance: Random) -> str:
+    """Something that answers nothing."""
+    short = ["?", "yes", "no", "ok", "-1", "0", "99999999999", "1,2,3", "tomorrow", "$", "USD", "%"]
+    return chance.choice([*short, "<b>bold", "&amp;", "word " * 50, "x" * LONGEST_TEXT])
+
+
+def anything(chance: Random) -> str:
+    """Up to 4,096 characters out of all of Unicode that a client can send."""
+    length = chance.choice([1, 2, 10, 90, 200, 1000, LONGEST_TEXT])
+    odd = chance.random()
+    drawn = (
+        chance.choice(FAVOURITES) if chance.random() < odd else _character(chance)
+        for _ in range(length)
+    )
+    return "".join(drawn)[:LONGEST_TEXT]
+
+
+def _character(chance: Random) -> str:
+    while True:
+        char = chr(chance.randrange(sys.maxunicode + 1))
+        if unicodedata.category(char) not in {"Cs", "Cn", "Co"}:
+            return char
+
+
+@cache
+def photos() -> tuple[bytes, ...]:
+    """Pictures that clients send as photos."""
+    return _picture(320, 240), _picture(90, 1200), _picture(64, 64), _picture(20, 20)
+
+
+@cache
+def documents() -> tuple[tuple[str, bytes], ...]:
+    """Files that clients send as they are: pictures, broken ones, huge ones, others."""
+    whole = _picture(300, 300)
+    huge = io.BytesIO()
+    Image.new("1", (12_000, 9_000)).save(huge, "PNG")
+    return (
+        ("good.jpg", whole), ("cut.jpg", whole[: len(whole) // 2]), ("no.png", b"\x89PNG no"),
+        ("huge.png", huge.getvalue()), ("empty.webp", b"RIFF"), ("paper.pdf", b"%PDF-1.4"),
+    )  # fmt: skip
+
+
+def _picture(width: int, height: int) -> bytes:
+    kept = io.BytesIO()
+    Image.linear_gradient("L").resize((width, height)).convert("RGB").save(kept, "JPEG")
+    return kept.getvalue()
