@@ -13,6 +13,7 @@ from bot.chat.calls import PATIENCE
 from bot.chat.client import Client
 from bot.chat.conversation import Wish
 from bot.chat.creating import TIDYING
+from bot.chat.replies import TEXT_LIMIT, shown_units
 from bot.chat.store import posts
 from bot.chat.troubles import BACKOFF, LONGEST_RETRY_AFTER
 from bot.core import exact
@@ -242,6 +243,18 @@ async def test_a_refusal_puts_the_person_back_at_the_step_it_is_about(
     assert (asking.state(listing), asking.waits) == (store.FAILED, None)
     (text,) = relay.texts
     assert "Up to &lt;25&gt; characters." in text
+
+
+@pytest.mark.parametrize("call", ["create", "stop"])
+async def test_a_refusal_is_told_however_long_its_words_are(
+    asking: Asking, relay: Relay, sam: Person, call: str
+) -> None:
+    """What Telegram would not take, nobody would hear of."""
+    listing = relay.listed(sam, COFFEE, answer())
+    await asking.ask(call, listing, told(409, {"message": "<" * 5000}))
+    (text,) = relay.texts
+    assert shown_units(text) <= TEXT_LIMIT
+    assert text.endswith("&lt;…")
 
 
 @pytest.mark.parametrize("status", [409, 413, 415])

@@ -85,19 +85,18 @@ def test_a_card_shows_the_request_with_its_qr() -> None:
     assert reply.picture == LISTING
     assert reply.rows == (
         (Button("🔗 Open", url=URL), Button("📄 Copy link", copy=URL)),
+        (Button("📣 Share", share=LISTING), Button("✏ Edit", action=("edit", LISTING))),
         (
-            Button("📣 Share", share=LISTING),
             Button("🖼 Poster", action=("poster", LISTING)),
             Button("💰 Payments", action=("payments", LISTING, "0")),
         ),
         (
-            Button("✏ Edit", action=("edit", LISTING)),
             Button("🔔 Alerts", action=("alerts", LISTING)),
-            Button("🗑 Delete", action=("delete", LISTING)),
+            Button("🔄 Refresh", action=("refresh", LISTING)),
         ),
         (
-            Button("🔄 Refresh", action=("refresh", LISTING)),
             Button("⏸ Stop", action=("stop", LISTING)),
+            Button("🗑 Delete", action=("delete", LISTING)),
         ),
     )
 
@@ -105,12 +104,12 @@ def test_a_card_shows_the_request_with_its_qr() -> None:
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ("active", ["refresh", "stop"]),
-        ("scheduled", ["refresh", "stop"]),
-        ("stopped", ["refresh", "resume"]),
-        ("expired", ["refresh", "resume"]),
-        ("completed", ["refresh"]),
-        ("soldOut", ["refresh"]),
+        ("active", ["stop", "delete"]),
+        ("scheduled", ["stop", "delete"]),
+        ("stopped", ["resume", "delete"]),
+        ("expired", ["resume", "delete"]),
+        ("completed", ["delete"]),
+        ("soldOut", ["delete"]),
     ],
 )
 def test_only_what_can_be_stopped_or_resumed_offers_it(status: str, expected: list[str]) -> None:

@@ -67,6 +67,14 @@ async def test_the_rule_for_digital_goods_is_said_once_to_each_new_seller(
     assert ["Stars" in text for text in relay.texts] == [True, False, True]
 
 
+async def test_whoever_comes_for_a_form_gets_it_and_is_greeted_once(
+    relay: Relay, sam: Person
+) -> None:
+    for _ in range(2):
+        await relay.says(sam, "/start new")
+    assert [text.startswith("<b>Hello!</b>") for text in relay.texts] == [True, False, False]
+
+
 async def test_one_line_makes_a_listing_and_asks_the_service_once(
     relay: Relay, sam: Person
 ) -> None:

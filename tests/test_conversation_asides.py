@@ -157,6 +157,7 @@ def test_settings_show_the_destination_and_change_it() -> None:
     assert talk.seller.destination == "<new>"
     assert talk.draft is None
     assert "Saved. Your money goes to <new>" in talk.last
+    assert talk.offered == [("settings", word) for word in words]
 
 
 def test_settings_within_a_form_give_it_back() -> None:

@@ -24,6 +24,7 @@ def test_the_review_offers_more_and_the_menu_leads_back_to_it() -> None:
     assert talk.last.startswith("What else?")
     assert shown(talk)[:2] == ["✓ Name: Coffee", "✓ Price: $5.00"]
     assert "Pieces" not in " ".join(shown(talk))
+    assert "✓ Pieces: 10" in shown(at("review").press_label("⚙"))
     talk.press_label("✅ Done")
     assert (talk.step, talk.form.in_menu) == ("review", False)
 
@@ -60,6 +61,12 @@ SAID = [
     ("redirect", "myapp://paid", "redirect_url", "myapp://paid", "👍 After payment: myapp://paid"),
     ("redirect", "javascript:alert(1)", None, None, "⚠ I can't send anybody there."),
     ("redirect", "example.org/thanks", None, None, "⚠ I can't send anybody there."),
+    ("redirect", "example.org:8443/thanks", None, None, "⚠ I can't send anybody there."),
+    ("redirect", "localhost:8080", None, None, "⚠ I can't send anybody there."),
+    (
+        "redirect", "com.example.app:/paid", "redirect_url", "com.example.app:/paid",
+        "👍 After payment: com.example.app:/paid",
+    ),
     ("redirect", "https://a.example/\u202e", None, None, "⚠ I can't send anybody there."),
     ("redirect", "https://a.example/" + "x" * 2031, None, None, "⚠ That address has 2,049"),
     ("email", "anna@example.org", "email", "anna@example.org", "👍 E-mail about payments: anna"),

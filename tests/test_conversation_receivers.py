@@ -90,6 +90,14 @@ def test_what_was_understood_is_said_with_each_amount() -> None:
     assert talk.step == "options"
 
 
+def test_only_what_is_wrong_with_the_last_answer_is_said() -> None:
+    talk = option("receivers").say("$anna 60%\n$ben 50%")
+    assert "come to 110" in talk.last
+    talk.say("$anna 60/40")
+    assert "I read one receiver there" in talk.last
+    assert talk.last.count("⚠") == 1
+
+
 def test_amounts_that_miss_the_price_can_become_the_price() -> None:
     talk = option("receivers").say("$anna 3\n$ben 3")
     assert talk.step == "receivers"

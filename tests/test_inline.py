@@ -17,6 +17,7 @@ from tests.relaying import COFFEE, STICKERS, URL, Relay, answer, telegram_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from bot.core.db import Database
     from bot.sandbox.model import InlineQuery
     from bot.sandbox.people import Person
 
@@ -138,6 +139,14 @@ async def test_a_button_leads_to_a_new_request(search: Searching, sam: Person) -
     assert found.button == {"text": "Make a new request", "start_parameter": "new"}
 
 
+async def test_that_nothing_was_found_is_said(relay: Relay, search: Searching, sam: Person) -> None:
+    relay.listed(sam, COFFEE, answer())
+    words = "Nothing found. Make a new request"
+    assert (await search.types(sam, "tea")).button == {"text": words, "start_parameter": "new"}
+    found = await search.types(sam, "coff")
+    assert found.button == {"text": "Make a new request", "start_parameter": "new"}
+
+
 async def test_many_results_come_in_pages(relay: Relay, search: Searching, sam: Person) -> None:
     for number in range(PAGE + 1):
         relay.listed(sam, COFFEE, answer(id=f"{number}"))
@@ -181,12 +190,17 @@ async def test_a_query_that_came_too_late_is_a_line_in_the_log(
     ]
 
 
+def ruin(db: Database) -> None:
+    """Leave nothing in the file that could be read."""
+    db.checkpoint()
+    file = Path(db.path)
+    file.write_bytes(bytes(file.stat().st_size))
+
+
 async def test_a_database_in_trouble_is_a_line_in_the_log(
     relay: Relay, search: Searching, sam: Person
 ) -> None:
-    relay.db.checkpoint()
-    file = Path(relay.db.path)
-    file.write_bytes(bytes(file.stat().st_size))
+    ruin(relay.db)
     with capture_logs() as logs:
         await search.types(sam, "")
     assert ("inline query not answered", "warning") in [

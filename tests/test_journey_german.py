@@ -55,7 +55,7 @@ async def test_a_german_seller_is_spoken_to_in_german_from_start_to_sold_out(
     assert await sam.toast(review, "Erstellen") == "Wird erstellt …"
     card = await sam.first_card()
     assert told(card)[1:3] == ["Limitierte Auflage · 2,50 €", "🟢 2 von 2 übrig"]
-    assert labels(card)[-3:] == ["🗑 Löschen", "🔄 Aktualisieren", "⏸ Stoppen"]
+    assert labels(card)[-3:] == ["🔄 Aktualisieren", "⏸ Stoppen", "🗑 Löschen"]
     assert told(await paid(sam, card)) == ["💰 2,50 € für Sticker erhalten", "1 von 2 übrig"]
     assert told(await paid(sam, card))[1] == "🏁 AUSVERKAUFT: Das war das letzte Stück."
 

@@ -145,8 +145,7 @@ async def test_units_are_taken_out_and_what_is_left_is_of_the_rest(
     alert = await sam.alert(pay(link_of(card)))
     assert "6 of 8 left" in alert.text
     await field(sam, card, "Take units out", "How many pieces")
-    await sam.say("7", "Only 6 pieces of Sticker are left")
-    await field(sam, card, "Take units out", "How many pieces")
+    await sam.say("7", "Only 6 pieces are left")
     await sam.say("6", "6 pieces are taken out")
     await shows(sam, card, "SOLD OUT: all 2 are gone")
     assert "Nothing is left" in await sam.toast(await _edit_menu(sam, card), "Take units out")

@@ -96,6 +96,19 @@ async def test_units_whose_answer_was_lost_are_taken_out_once(
     assert (await look(cloud), cloud.waiting) == (0, [])
 
 
+async def test_units_that_may_have_been_taken_out_are_not_told_as_sold_meanwhile(
+    cloud: Cloud, listing: Listing, relay: Relay
+) -> None:
+    """No money came: who compares before that is found out tells of none."""
+    cloud.server.fail("PUT", LOST)
+    await edited(cloud, listing, "units", 2)
+    assert (await look(cloud), relay.texts) == (0, [])
+    await cloud.pass_(SETTLING / 1000 + 60)
+    assert left(relay.listing(listing.id)) == (3, 3, 5)
+    assert relay.texts[-1] == saved("units", value=2)
+    assert await look(cloud) == 0
+
+
 async def test_units_that_were_not_taken_out_are_said_not_to_be_after_a_while(
     cloud: Cloud, listing: Listing, relay: Relay
 ) -> None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.chat import menus, shelf, store
+from bot.chat import menus
 from bot.chat.cards import Card
 from bot.chat.conversation import Change, Seller
 from bot.chat.shelf import Receipt
 from bot.chat.usecases.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
-from bot.core.texts import languages, t
-from tests.relaying import BOT_NAME, COFFEE, DROP, Relay, answer
+from bot.core.texts import languages
+from tests.relaying import BOT_NAME
 from tests.saying import actions, check, labels
 from tests.serving import NOON
-
-if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.sandbox.people import Person
 
 LISTING = "abcdefghij"
 URL = "https://pay.example.com/pay/0123456789abcdef01234567"
@@ -30,16 +26,6 @@ CARD = Card(
     taken=((750, "USD"),),
 )  # fmt: skip
 SAM = Seller("en", zone="Europe/Berlin")
-
-
-@pytest.fixture
-def sam(relay: Relay) -> Person:
-    return relay.joins("Sam")
-
-
-@pytest.fixture
-def pat(relay: Relay) -> Person:
-    return relay.joins("Pat")
 
 
 def test_all_that_the_interface_lets_one_edit_is_a_button() -> None:
@@ -206,185 +192,8 @@ def test_nothing_that_a_person_typed_breaks_a_menu(name: str, payer: dict[str, A
             check(menus.saved(shown, Change(LISTING, field, name), seller, NOON))
 
 
-# As use cases
-
-WORDS = (
-    *("edit", "edit-not", "duplicate", "poster", "alerts"),
-    *("edit:{}:name", "edit:{}:units", "poster:{}:print-light", "payments:{}:0", "alerts:{}:off"),
-)
-
-
-def data(word: str, listing_id: str) -> str:
-    return word.format(listing_id) if "{}" in word else f"{word}:{listing_id}"
-
-
-@pytest.mark.parametrize("word", WORDS)
-async def test_a_request_of_somebody_else_is_neither_seen_nor_touched(
-    relay: Relay, sam: Person, pat: Person, word: str
-) -> None:
-    listing = relay.listed(sam, DROP, answer())
-    await relay.presses(pat, data(word, listing.id))
-    assert [one["text"] for one in relay.answers] == [t("en", "listing-gone")]
-    assert (relay.calls, relay.said, relay.rows("drafts")) == ([], [], [])
-
-
-@pytest.mark.parametrize("word", WORDS)
-@pytest.mark.parametrize("state", [store.CREATING, store.DELETED])
-async def test_what_is_not_there_yet_or_no_more_is_said_to_be(
-    relay: Relay, sam: Person, word: str, state: str
-) -> None:
-    known = answer() if state == store.DELETED else None
-    listing = relay.listed(sam, DROP, known, state=state)
-    await relay.presses(sam, data(word, listing.id))
-    key = "listing-gone" if state == store.DELETED else "listing-not-ready"
-    assert [one["text"] for one in relay.answers] == [t("en", key)]
-    assert (relay.calls, relay.said) == ([], [])
-
-
-@pytest.mark.parametrize("word", WORDS)
-async def test_every_press_is_answered_once_and_says_something(
-    relay: Relay, sam: Person, word: str
-) -> None:
-    listing = relay.listed(sam, DROP, answer(remaining_units=4))
-    query = await relay.presses(sam, data(word, listing.id))
-    assert [one["callback_query_id"] for one in relay.answers] == [query.id]
-    assert relay.said
-
-
-async def test_a_field_that_nobody_knows_is_an_unknown_button(relay: Relay, sam: Person) -> None:
-    listing = relay.listed(sam, DROP, answer())
-    await relay.presses(sam, f"edit:{listing.id}:price")
-    assert [one["text"] for one in relay.answers] == [t("en", "button-unknown")]
-
-
-@pytest.mark.parametrize(
-    ("wish", "told", "key"),
-    [
-        (COFFEE, {}, "toast-no-units"),
-        (DROP, {"remaining_units": 0}, "toast-none-left"),
-    ],
-)
-async def test_where_there_are_no_units_to_take_out_that_is_the_answer(
-    relay: Relay, sam: Person, wish: Any, told: dict[str, int], key: str
-) -> None:
-    listing = relay.listed(sam, wish, answer(**told))
-    await relay.presses(sam, f"edit:{listing.id}:units")
-    assert [one["text"] for one in relay.answers] == [t("en", key)]
-    assert relay.rows("drafts") == []
-
-
-async def editing(relay: Relay, sam: Person, listing: Listing, field: str, said: str) -> None:
-    await relay.presses(sam, f"edit:{listing.id}:{field}")
-    relay.hear()
-    await relay.says(sam, said)
-
-
-async def test_an_edit_becomes_a_call(relay: Relay, sam: Person) -> None:
-    listing = relay.listed(sam, COFFEE, answer())
-    await editing(relay, sam, listing, "name", "Tea")
-    assert [(call["call"], call["change"]) for call in relay.calls] == [
-        ("edit", {"field": "name", "value": "Tea"})
-    ]
-    assert relay.listing(listing.id).wish == COFFEE
-
-
-async def test_words_on_the_poster_are_kept_here(relay: Relay, sam: Person) -> None:
-    """The service knows none."""
-    listing = relay.listed(sam, COFFEE, answer())
-    await editing(relay, sam, listing, "postertext", "Today only")
-    assert (relay.listing(listing.id).poster_text, relay.calls) == ("Today only", [])
-    assert "Today only" in relay.texts[0]
-
-
-@pytest.mark.parametrize(
-    ("said", "key"), [("4", "units-too-many"), ("9", "units-too-many"), ("3", None)]
-)
-async def test_no_more_units_are_taken_out_than_are_left(
-    relay: Relay, sam: Person, said: str, key: str | None
-) -> None:
-    listing = relay.listed(sam, DROP, answer(remaining_units=3))
-    await editing(relay, sam, listing, "units", said)
-    assert bool(relay.calls) == (key is None)
-    if key:
-        assert relay.texts == [t("en", key, name="Stickers", left=3)]
-
-
-async def test_an_edit_of_what_was_deleted_meanwhile_is_said_to_be_late(
-    relay: Relay, sam: Person
-) -> None:
-    listing = relay.listed(sam, COFFEE, answer())
-    await relay.presses(sam, f"edit:{listing.id}:name")
-    relay.db.run(lambda tx: store.set_state(tx, listing.id, store.DELETED))
-    relay.hear()
-    await relay.says(sam, "Tea")
-    assert (relay.calls, relay.texts) == ([], [t("en", "listing-gone")])
-
-
-async def test_who_was_not_let_in_cannot_duplicate(relay: Relay, sam: Person) -> None:
-    shop = Relay(relay.db, relay.clock, allowed=frozenset({1}))
-    shop.world = relay.world
-    listing = relay.listed(sam, COFFEE, answer())
-    await shop.presses(sam, f"duplicate:{listing.id}")
-    assert [one["text"] for one in shop.answers] == [t("en", "not-allowed")]
-    assert shop.rows("drafts") == []
-
-
-@pytest.mark.parametrize("design", FILES)
-async def test_a_poster_comes_as_files_that_are_drawn_when_they_are_sent(
-    relay: Relay, sam: Person, design: str
-) -> None:
-    listing = relay.listed(sam, COFFEE, answer())
-    await relay.presses(sam, f"poster:{listing.id}:{design}")
-    sent = [(body["method"], body["draw"], body["listing"]) for body in relay.said]
-    assert sent == [("sendDocument", draw, listing.id) for draw in FILES[design]]
-    assert [body["filename"] for body in relay.said] == [f"coffee-{draw}" for draw in FILES[design]]
-    assert [one["text"] for one in relay.answers] == [t("en", "toast-poster")]
-
-
-async def test_a_poster_is_on_its_way_once_however_often_it_is_pressed(
-    relay: Relay, sam: Person
-) -> None:
-    """Another design or request is another poster; once it has come it can be had again."""
-    listing, other = (relay.listed(sam, COFFEE, answer(id=name)) for name in "ab")
-    for _ in range(5):
-        await relay.presses(sam, f"poster:{listing.id}:print-light")
-    assert len(relay.said) == 2
-    coming = [one["text"] for one in relay.answers].count(t("en", "toast-poster-coming"))
-    assert coming == 4
-    await relay.presses(sam, f"poster:{listing.id}:square-dark")
-    await relay.presses(sam, f"poster:{other.id}:print-light")
-    assert len(relay.said) == 5
-    relay.hear()
-    await relay.presses(sam, f"poster:{listing.id}:print-light")
-    assert len(relay.said) == 2
-
-
-def paid(relay: Relay, listing: Listing, number: int, payer: dict[str, Any] | None = None) -> None:
-    payment = store.Payment("r", f"t{number:06d}", number, "USD", payer or {})
-    now = relay.clock() + number
-    relay.db.run(lambda tx: store.add_payment(tx, listing.id, payment, now))
-
-
-async def test_payments_are_paged_newest_first_with_what_they_come_to(
-    relay: Relay, sam: Person
-) -> None:
-    listing = relay.listed(sam, COFFEE, answer())
-    for number in range(1, PAGE + 3):
-        paid(relay, listing, number)
-    for press in (0, 1, 99):
-        await relay.presses(sam, f"payments:{listing.id}:{press}")
-    pages = [text.splitlines() for text in relay.texts]
-    amounts = [[line.rpartition("<b>")[2] for line in page if " · " in line] for page in pages]
-    assert amounts[0] == [f"$0.{number:02d}</b>" for number in range(PAGE + 2, 2, -1)]
-    assert amounts[1] == amounts[2] == ["$0.02</b>", "$0.01</b>"]
-    assert all("$0.78" in page[1] for page in pages)
-
-
-def test_a_page_among_ten_thousand_payments_is_read_by_its_index(relay: Relay, sam: Person) -> None:
-    listing = relay.listed(sam, COFFEE, answer())
-    plan = relay.db.run(
-        lambda tx: tx.query(
-            f"EXPLAIN QUERY PLAN {shelf.RECEIPTS}", listing=listing.id, limit=10, start=0
-        )
-    )
-    assert "received_payments_listing" in str(plan)
+def test_new_words_for_the_poster_lead_back_to_it() -> None:
+    change = Change(LISTING, "postertext", "Today only")
+    assert ("poster", LISTING) in actions(menus.saved(CARD, change, SAM, NOON).rows)
+    change = Change(LISTING, "name", "Tea")
+    assert ("poster", LISTING) not in actions(menus.saved(CARD, change, SAM, NOON).rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from bot.chat.gallery import gallery
 from bot.chat.photos import BACKOFF, Photos
 from bot.chat.store import images
 from bot.core import exact
+from bot.core.errors import StorageError
 from bot.sandbox.faults import Fault
 from tests.queueing import work
 from tests.relaying import Relay, telegram_of
@@ -159,6 +161,23 @@ async def test_a_photo_comes_when_telegram_is_back(studio: Studio, clock: Clock)
     clock.pass_(BACKOFF[0] / 1000)
     await studio.fetch()
     assert studio.kept == [studio.draft["image"]]
+
+
+async def test_a_photo_waits_for_a_file_handle_and_is_not_called_damaged(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await studio.begin()
+    studio.sam.send_photo(photo())
+    await studio.relay.take()
+    studio.relay.hear()
+
+    def opened(*_args: object, **_more: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(Image, "open", opened)
+    with pytest.raises(StorageError, match="file handle"):
+        await studio.fetch()
+    assert (studio.kept, studio.relay.texts) == ([], [])
 
 
 async def test_pictures_that_nothing_has_are_swept_after_a_month(

@@ -48,6 +48,22 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
         yield it
 
 
+async def test_without_file_handles_a_poster_waits_without_a_traceback(tmp_path: Path) -> None:
+    """Nothing was drawn before: neither the fonts nor what draws is there yet."""
+    async with stall(tmp_path) as (stage, run, shop):
+        sam = shop.seller
+        (card,) = sam.cards
+        listing = card.button("Share")["switch_inline_query"]
+        with limited(run, resource.RLIMIT_NOFILE, NONE):
+            sam.person.press_old(card, f"poster:{listing}:square-dark")
+            await asyncio.sleep(LASTING)  # what is said meanwhile is what is tried
+        await stage.world.wait_for(
+            lambda: [message for message in sam.said if "document" in message.content], PATIENCE
+        )
+        assert complaints(run.err) == []
+        assert await run.stop() == 0
+
+
 async def test_without_file_handles_it_waits_quietly_and_goes_on(tmp_path: Path) -> None:
     """Neither a busy loop nor a flood of lines: who comes waits in the kernel's queue."""
     async with stall(tmp_path) as (stage, run, shop):

@@ -96,10 +96,11 @@ async def test_a_card_that_a_block_kept_from_its_news_shows_it_afterwards(
     """It is still there when its seller lets the bot in again."""
     card = await show.card(drop)
     sam.block()
-    show.change(drop, lambda tx: store.set_state(tx, drop.id, store.STOPPED))
+    show.state(drop, store.STOPPED)
     await show.work_later(1)
     await show.work_later(1)
     assert (len(show.relay.world.refused), "Stopped" in card.text) == (2, False)
+    show.relay.world.refused.clear()
     sam.unblock()
     await show.relay.says(sam, "/privacy")
     await show.work()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.relaying import Relay
 
 EVENING = 20 * 60
+DAY = 24 * 3600
 
 
 @pytest.fixture
@@ -100,6 +101,18 @@ def test_it_says_by_request_what_came_in_and_what_is_left(relay: Relay, sam: Per
         "• <b>Stickers</b>: $5.00 from 1 payment · 2 of 3 left",
         "Together: <b>$15.00 + €5.00</b> from 4 payments",
     ]
+
+
+def test_of_two_processes_that_see_it_due_one_puts_it(relay: Relay, sam: Person) -> None:
+    wish(relay, sam)
+    relay.clock.pass_(DAY)
+    now = relay.clock()
+
+    def race(tx: Transaction) -> list[bool]:
+        (awaiting,) = store.summaries_due(tx, now, DAY * 1000, 2)
+        return [store.take_summary(tx, awaiting, now + 1) for _ in range(2)]
+
+    assert relay.db.run(race) == [True, False]
 
 
 def test_another_sellers_money_is_not_in_it(relay: Relay, sam: Person) -> None:

@@ -30,10 +30,8 @@ from bot.core.errors import (
     EmailUnavailable,
     InvalidBody,
     NotFound,
-    NotReached,
     PeerError,
     Refused,
-    Throttled,
     Unauthorized,
 )
 from bot.core.texts import t
@@ -181,7 +179,7 @@ class Calls:
         elif isinstance(error, Unauthorized):
             self._desk.tell(tx, message, "service-locked", name=escaped(listing.wish.name))
         else:
-            self._desk.tell(tx, message, "service-refused", words=escaped(error.message))
+            self._desk.refused(tx, message, error)
 
     def _reopen(self, tx: Transaction, message: Message, listing: Listing, error: Refused) -> None:
         """Go back to the step of the form that a refusal is about."""
@@ -250,24 +248,16 @@ class Calls:
             self._desk.tell(tx, message, outcome.words, name=escaped(listing.wish.name))
 
     def _failed(self, tx: Transaction, message: Message, error: Exception) -> None:
-        """Say that a call was not made, or that nobody can say; nothing is claimed."""
+        """Say that a call was not made; where it only asked, what was known before is shown."""
         name = escaped(listing_of(tx, message).wish.name)
         call = message.body["call"]
-        if isinstance(error, NotFound):
-            self._desk.gone(tx, message)
-        elif isinstance(error, Unauthorized):
-            self._desk.tell(tx, message, "service-closed")
-        elif isinstance(error, Refused):
-            self._desk.tell(tx, message, "service-refused", words=escaped(error.message))
+        if isinstance(error, Refused) or call not in ("card", "refresh"):
+            self._desk.failed(tx, message, error)
         elif call == "card":
             self._desk.tell(tx, message, "service-stale", name=name)
             self._desk.show(tx, message)
-        elif call == "refresh":
-            self._desk.tell(tx, message, "service-no-news", name=name)
-        elif isinstance(error, NotReached | Throttled):
-            self._desk.tell(tx, message, "service-not-done")
         else:
-            self._desk.tell(tx, message, "service-silent")
+            self._desk.tell(tx, message, "service-no-news", name=name)
 
     def _absent(self, tx: Transaction, message: Message) -> None:
         """Answer a press on what was deleted since."""

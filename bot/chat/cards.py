@@ -290,28 +290,28 @@ def _left(card: Card, language: str) -> str | None:
 
 
 def _card_rows(card: Card, language: str) -> Rows:
-    """Give the buttons: to show it to others, to look into it, to change it."""
+    """Give the buttons, the most wanted first; two in a row, so that a phone shows them whole."""
     listing_id = card.listing_id
 
     def does(word: str, *more: str) -> Button:
         return Button(t(language, f"button-{word}"), action=(word, listing_id, *more))
 
-    delete = does("delete")
-    here = [does("refresh")]
+    refresh, ends = does("refresh"), [does("delete")]
     if card.status in _CAN_STOP:
-        here.append(does("stop"))
+        ends.insert(0, does("stop"))
     elif card.status in _CAN_RESUME:
-        here.append(does("resume"))
+        ends.insert(0, does("resume"))
     if not card.url:
-        return (tuple(here), (delete,))
+        return ((refresh,), tuple(ends))
     opened = Button(t(language, "button-open"), url=card.url)
     copied = Button(t(language, "button-copy"), copy=card.url)
     share = Button(t(language, "button-share"), share=listing_id)
     return (
         (opened, copied),
-        (share, does("poster"), does("payments", "0")),
-        (does("edit"), does("alerts"), delete),
-        tuple(here),
+        (share, does("edit")),
+        (does("poster"), does("payments", "0")),
+        (does("alerts"), refresh),
+        tuple(ends),
     )
 
 

@@ -16,6 +16,7 @@ from bot.chat.replies import Reply, escaped
 from bot.chat.standing import card_of
 from bot.chat.store import posts
 from bot.core import lanes, outbox
+from bot.core.errors import NotFound, NotReached, Refused, Throttled, Unauthorized
 from bot.core.texts import t
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 ANEW = frozenset(["create", "card"])
 """Calls whose card is a new message; the others change the one that is there."""
+
+_REFUSAL = 500  # UTF-16 units of another server's words
 
 
 class Desk:
@@ -87,6 +90,24 @@ class Desk:
     def tell(self, tx: Transaction, message: Message, key: str, **values: object) -> None:
         """Say something to whoever asked."""
         self.say(tx, message, Reply(t(message.body["language"], key, **values)))
+
+    def refused(self, tx: Transaction, message: Message, error: Refused) -> None:
+        """Say that the service won't, in its own words."""
+        self.tell(tx, message, "service-refused", words=escaped(error.message, _REFUSAL))
+
+    def failed(self, tx: Transaction, message: Message, error: Exception) -> None:
+        """Say that a call was not made, or that nobody can say; nothing is claimed."""
+        match error:
+            case NotFound():
+                self.gone(tx, message)
+            case Unauthorized():
+                self.tell(tx, message, "service-closed")
+            case Refused():
+                self.refused(tx, message, error)
+            case NotReached() | Throttled():
+                self.tell(tx, message, "service-not-done")
+            case _:
+                self.tell(tx, message, "service-silent")
 
     def say(self, tx: Transaction, message: Message, reply: Reply) -> None:
         """Say what is in words already."""

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 DOUBT = 3600 * 1000
 """Milliseconds after which nobody will find out any more whether units were taken out."""
 
+IN_VAIN = (NotFound, Unauthorized, NotLimited, EmailUnavailable)
+"""Refusals of an edit that no other value mends."""
+
 
 class Editing:
     """Performs the calls `edit`; `addresses` are ours, as the server is told them."""
@@ -194,21 +197,10 @@ class Editing:
         self._desk.again(tx, body | doubt, wait(tries, None))
 
     def _failed(self, tx: Transaction, message: Message, error: Exception) -> None:
-        """Say that an edit was not made, or that nobody can say; nothing is claimed."""
-        listing = listing_of(tx, message)
-        match error:
-            case NotFound():
-                self._desk.gone(tx, message)
-            case Unauthorized():
-                self._desk.tell(tx, message, "service-closed")
-            case Refused():
-                self._desk.tell(tx, message, "service-refused", words=escaped(error.message))
-                if not isinstance(error, NotLimited | EmailUnavailable):
-                    self._reopen(tx, message, listing)
-            case NotReached() | Throttled():
-                self._desk.tell(tx, message, "service-not-done")
-            case _:
-                self._desk.tell(tx, message, "service-silent")
+        """Say why an edit was not made; what another value may mend is asked anew."""
+        self._desk.failed(tx, message, error)
+        if isinstance(error, Refused) and not isinstance(error, IN_VAIN):
+            self._reopen(tx, message, listing_of(tx, message))
 
     def _reopen(self, tx: Transaction, message: Message, listing: Listing) -> None:
         """Ask anew for the value that was refused."""
@@ -216,7 +208,12 @@ class Editing:
         current = store.draft(tx, listing.chat_id, listing.seller_id)
         field = edits.change_of(message.body).field
         outcome = conversation.edit_form(
-            store.short_id(6), listing.id, field, listing.wish, seller, current=current
+            store.short_id(6),
+            listing.id,
+            field,
+            edits.asked_about(listing, field),
+            seller,
+            current=current,
         )
         self._desk.ask(tx, message, outcome)
 

@@ -114,11 +114,23 @@ def problem_of(listing: Listing, change: Change) -> str | None:
 
     A drop of none is none: all of it can be stopped or deleted.
     """
-    known_left = listing.answer.remaining_units if listing.answer else None
-    left = listing.left if known_left is None else known_left
+    left = left_of(listing)
     if left is not None and number(change) > left:
         return "units-too-many"
     return "units-all" if number(change) >= (listing.wish.units or 0) else None
+
+
+def left_of(listing: Listing) -> int | None:
+    """Give what is left of a drop, by its server's word where there is one; None of others."""
+    known_left = listing.answer.remaining_units if listing.answer else None
+    return listing.left if known_left is None else known_left
+
+
+def asked_about(listing: Listing, field: str) -> Wish:
+    """Give what a form that asks for a field says of the request: of its units, what is left."""
+    if field != "units":
+        return listing.wish
+    return replace(listing.wish, units=left_of(listing) or listing.wish.units)
 
 
 def fresh(wish: Wish, now: int) -> Wish:

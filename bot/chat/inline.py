@@ -75,13 +75,15 @@ class Inline:
         start = int(event.offset) if OFFSET.fullmatch(event.offset) else 0
         cards = await self._chat.search(event.person.id, event.text, PAGE + 1, start)
         following = str(start + PAGE) if len(cards) > PAGE else ""
+        is_vain = bool(event.text.strip()) and not cards and not start
+        label = t(language, "inline-none" if is_vain else "inline-new")
         await self._bot.answer_inline_query(
             inline_query_id=event.query_id,
             results=[self._article(card, language) for card in cards[:PAGE]],
             cache_time=0,
             is_personal=True,
             next_offset=following,
-            button=InlineQueryResultsButton(t(language, "inline-new"), start_parameter=FROM_INLINE),
+            button=InlineQueryResultsButton(label, start_parameter=FROM_INLINE),
         )
 
     def _article(self, card: Card, language: str) -> InlineQueryResultArticle:

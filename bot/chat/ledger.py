@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat import alerts, quiet, store, telling
+from bot.chat import alerts, quiet, store, telling, waiting
 from bot.chat.store import posts
 from bot.core import lanes, outbox
 from bot.core.texts import choose
@@ -69,11 +69,14 @@ class Ledger:
     def miss(self, listing_id: str, known: int, missing: int) -> int:
         """Record so many payments of which nothing is known but that their units are gone.
 
-        Gives how many were told: none, unless just `known` had been told until now. A payment that
-        seemed to be one of those found before was a new one then, and both have been told.
+        Gives how many were told: none, unless just `known` had been told until now, nor while it is
+        not known whether units were taken out, for those may be the ones that are gone. A payment
+        that seemed to be one of those found before was a new one then, and both have been told.
         """
         listing = store.known_listing(self._tx, listing_id)
         if listing.paid_count != known or listing.request_id is None:
+            return 0
+        if waiting.is_doubted(self._tx, self._queues, listing_id):
             return 0
         told_before = store.undoubt_payments(self._tx, listing_id, missing)
         self._keep_told(listing, told_before)

@@ -124,9 +124,19 @@ def saved(card: Card, change: Change, seller: Seller, now: int) -> Reply:
     lines = [t(language, "saved", name=escaped(card.name, _NAME)), text]
     if change.field in ("end", "units") and card.status not in ("active", "deleted"):
         lines.append(t(language, f"status-{card.status}"))
+    poster = Button(t(language, "button-poster"), action=("poster", card.listing_id))
+    first = ((poster,),) if change.field == "postertext" else ()
+    return Reply("\n".join(lines), (*first, _onwards(card, language)))
+
+
+def unsaved(card: Card, why: str, language: str) -> Reply:
+    """Say why a change can't be made, with a way to make another."""
+    return Reply(why, (_onwards(card, language),))
+
+
+def _onwards(card: Card, language: str) -> tuple[Button, Button]:
     show = Button(t(language, "button-show-card"), action=("card", card.listing_id))
-    more = Button(t(language, "button-edit"), action=("edit", card.listing_id))
-    return Reply("\n".join(lines), ((show, more),))
+    return show, Button(t(language, "button-edit"), action=("edit", card.listing_id))
 
 
 def _edits(card: Card, field: str, language: str) -> Button:

@@ -11,7 +11,7 @@ from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, Tele
 
 from bot.chat.refusals import told
 from bot.chat.usecases import photos
-from bot.core import outbox
+from bot.core import handles, outbox
 from bot.core.errors import PictureError
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class Photos:
             async with asyncio.timeout(LONGEST):
                 data = await self._fetch(message.body["file"])
             # In a thread: a large one takes a second, and everybody else would wait for it.
-            photo: bytes | str = await asyncio.to_thread(_prepared, data)
+            with handles.needed():
+                photo: bytes | str = await asyncio.to_thread(_prepared, data)
         except PictureError as error:
             photo = error.reason
         except (TelegramError, TimeoutError) as error:

@@ -199,9 +199,7 @@ class Sender:
         if outbox.bury(tx, queue, message, self._now(), why):
             telling.buried(tx, self._queues, message.body, self._now())
 
-    def _pause(
-        self, tx: Transaction, queue: Queue, message: Message, call: Call, why: str
-    ) -> None:
+    def _pause(self, tx: Transaction, queue: Queue, message: Message, call: Call, why: str) -> None:
         """Keep a chat's alerts until it can be written to again, and the news of its cards.
 
         The rest is of no use then.

@@ -19,7 +19,7 @@ from bot.chat.queues import INLINE
 from bot.chat.store import images, posts, said
 from bot.chat.store.posts import OWN, SHARED, VISITED, Place, Seen
 from bot.chat.views import View, key_of, view_of
-from bot.core import qr
+from bot.core import handles, qr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -116,7 +116,8 @@ class Showing:
     async def _drawn(self, plan: _Plan) -> Call:
         image = plan.view.card.image
         photo = await images.image(self._db, image) if image else None
-        data = await asyncio.to_thread(draw, plan.what, plan.view, photo)
+        with handles.needed():
+            data = await asyncio.to_thread(draw, plan.what, plan.view, photo)
         name = plan.call.picture.name if isinstance(plan.call.picture, File) else "card.jpg"
         return replace(plan.call, picture=File(data, name))
 

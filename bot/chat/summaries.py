@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bot.chat.cards import Card
     from bot.chat.conversation import Seller
     from bot.chat.queues import Queues
-    from bot.chat.store import Day
+    from bot.chat.store import Awaiting, Day
     from bot.core.db import Transaction
 
 BATCH = 50
@@ -57,15 +57,16 @@ def put_due(tx: Transaction, queues: Queues, now: int) -> int:
     they would all come when it is let in again.
     """
     due = store.summaries_due(tx, now, LONGEST_DAY, BATCH)
-    for seller_id, seller in due:
-        _put(tx, queues, seller_id, seller, now)
+    for awaiting in due:
+        _put(tx, queues, awaiting, now)
     return len(due)
 
 
-def _put(tx: Transaction, queues: Queues, seller_id: int, seller: Seller, now: int) -> None:
+def _put(tx: Transaction, queues: Queues, awaiting: Awaiting, now: int) -> None:
+    seller_id, seller = awaiting.seller_id, awaiting.seller
     span = _span(seller, now)
-    store.save_summary(tx, seller_id, seller.summary, span.next_at if span else now + UNREAD)
-    if span is None:
+    is_ours = store.take_summary(tx, awaiting, span.next_at if span else now + UNREAD)
+    if span is None or not is_ours:
         return
     lane = str(seller_id)
     if lanes.is_paused(tx, queues.messages, lane):

@@ -129,6 +129,14 @@ def fitted(
     return Fitted((*kept, _cut(_rest(text, kept), width, letters)), letters)
 
 
+def written(
+    text: str, width: int, sizes: Sequence[int], *, most: int = 1, bold: bool = False
+) -> Fitted | None:
+    """Fit what of any text can be written, as `fitted` does; None where that is nothing."""
+    said = legible(text)
+    return fitted(said, width, sizes, most=most, bold=bold) if said else None
+
+
 def _rest(text: str, lines: list[str]) -> str:
     """What of the text comes after these lines of it."""
     for line in lines:

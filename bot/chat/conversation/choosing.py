@@ -81,6 +81,8 @@ def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
     if draft.step == "receivers":
         return _receivers_said(draft, text, seller)
     value = _READ[draft.step](text)
+    if draft.step == "units" and isinstance(value, int) and value > (draft.units or value):
+        value = Problem("problem-units-left", {"left": draft.units})
     if isinstance(value, Problem):
         return at_step(draft, draft.step, seller, value.text(seller.language))
     return take_value(draft, value, seller)
@@ -115,6 +117,8 @@ def _take_instrument(draft: Draft, code: str, seller: Seller) -> Outcome:
 def _receivers_said(draft: Draft, text: str, seller: Seller) -> Outcome:
     portions = read_portions(text, draft.currency or "")
     if isinstance(portions, Problem):
+        if open_step(draft, seller) == "receivers":
+            draft = replace(draft, receivers=())  # given up for what is being typed now
         return at_step(draft, draft.step, seller, portions.text(seller.language))
     draft = replace(draft, receivers=portions)
     if open_step(draft, seller) == "receivers":

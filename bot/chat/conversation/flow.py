@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.chat.conversation.answers import menu
+from bot.chat.conversation.answers import menu, settings
 from bot.chat.conversation.draft import OPTIONS, PATH, STEPS, Draft, Seller
 from bot.chat.conversation.facts import fact, minor_of, shares_of
 from bot.chat.conversation.outcome import Outcome, Setting
@@ -137,8 +137,9 @@ def save_setting(draft: Draft, setting: Setting, seller: Seller, saved: str) -> 
 
 
 def done(draft: Draft, seller: Seller, words: str) -> Outcome:
-    """Say that a short form is done."""
-    return return_to(draft.paused, seller, Reply(words, menu(seller.language)))
+    """Say that a short form is done, above the settings that it began at."""
+    rows = settings(seller).rows if draft.form == "settings" else menu(seller.language)
+    return return_to(draft.paused, seller, Reply(words, rows))
 
 
 def return_to(left: Draft | None, seller: Seller, done: Reply) -> Outcome:

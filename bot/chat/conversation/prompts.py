@@ -77,8 +77,11 @@ def _counted(step: str) -> str:
 
 
 def _progress(draft: Draft, seller: Seller) -> str | None:
-    """Count the steps of the path; what is looked at from the menu is none of them."""
-    if draft.form != "new" or draft.in_menu or draft.step not in PATH:
+    """Count the steps of the path; what is looked at from the menu is none of them.
+
+    How many there are is known once the kind is.
+    """
+    if draft.kind is None or draft.form != "new" or draft.in_menu or draft.step not in PATH:
         return None
     steps = path(draft, seller)
     place = steps.index(_counted(draft.step)) + 1
@@ -93,7 +96,9 @@ def _question(draft: Draft, seller: Seller) -> str:
     if draft.step == "receivers":
         return _ask_receivers(draft, seller)
     lines = [t(seller.language, _key(draft), **_values(draft))]
-    if draft.form == "edit" or draft.step in OPTIONS:
+    if draft.form == "edit" and draft.step == "units":
+        lines.append(t(seller.language, "left", left=draft.units) if draft.units else "")
+    elif draft.form == "edit" or draft.step in OPTIONS:
         lines.append(fact(draft, seller, "ends" if draft.step == "end" else draft.step) or "")
     return "\n\n".join(filter(None, lines))
 

@@ -193,7 +193,10 @@ def _options_rows(draft: Draft, seller: Seller) -> Rows:
     """What is set with its value, a row each; the rest side by side; then on to the review."""
     steps = ("name", "amount", *(("units",) if draft.kind == "drop" else ()), *OPTIONS)
     labels = {step: t(seller.language, f"option-{step}") for step in steps}
-    values = {step: short(draft, seller, step) for step in steps}
+    values = {
+        step: str(draft.units or "") if step == "units" else short(draft, seller, step)
+        for step in steps
+    }
     already = [
         (
             button(

@@ -16,6 +16,8 @@ Box: TypeAlias = tuple[int, int, int, int]
 Colour: TypeAlias = tuple[int, int, int]
 
 PAPER = (0xFF, 0xFF, 0xFF)
+GROUNDS = {False: (0xEE, 0xF1, 0xF6), True: (0x12, 0x15, 0x1C)}
+"""Behind the white card, by darkness."""
 
 
 class Canvas(Protocol):

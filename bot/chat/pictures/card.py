@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from PIL import Image, ImageChops, ImageDraw
 
+from bot.chat.pictures.canvas import GROUNDS, PAPER
 from bot.chat.pictures.head import ending, head
 from bot.chat.pictures.shapes import lay, rounded, stamp
 from bot.core import lettering, qr
@@ -28,8 +29,7 @@ MOST_CODE = WIDTH - 2 * MARGIN
 PADDING = 12
 CORNER = 32
 
-GROUNDS = {False: (0xEE, 0xF1, 0xF6), True: (0x12, 0x15, 0x1C)}
-PAPER, INK, FADED = (255, 255, 255), (0x2A, 0x30, 0x3C), (0xC9, 0xCE, 0xD8)
+INK, FADED = (0x2A, 0x30, 0x3C), (0xC9, 0xCE, 0xD8)
 RED = (0xD9, 0x1E, 0x2E)
 
 NAME_SIZES, NAME_LINES = (50, 44, 38), 2
@@ -84,9 +84,7 @@ def _code(link: str) -> Image.Image:
 
 def _fitted(text: str, sizes: Sequence[int], *, most: int = 1, bold: bool = False) -> Fitted | None:
     """Fit what of a text can be written into the width; None where that is nothing."""
-    said = lettering.legible(text)
-    width = WIDTH - 2 * MARGIN
-    return lettering.fitted(said, width, sizes, most=most, bold=bold) if said else None
+    return lettering.written(text, WIDTH - 2 * MARGIN, sizes, most=most, bold=bold)
 
 
 def _head(picture: Image.Image, face: Face) -> None:
@@ -96,7 +94,7 @@ def _head(picture: Image.Image, face: Face) -> None:
     picture.paste(head(face.photo, (WIDTH, HEAD), said.top, dark=face.dark))
     pen = ImageDraw.Draw(picture)
     for line, middle, block in said.rows():
-        pen.text((MARGIN, middle), line, fill="white", font=block.font, anchor="lm")
+        pen.text((MARGIN, middle), line, fill=PAPER, font=block.font, anchor="lm")
 
 
 def _put_code(picture: Image.Image, code: Image.Image, top: int, said: str | None) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.pictures import png
-from bot.chat.pictures.canvas import Pixels
+from bot.chat.pictures.canvas import GROUNDS, PAPER, Pixels
 from bot.chat.pictures.head import about, ending, head
 from bot.chat.pictures.pdf import Page
 from bot.core import lettering
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bot.core.lettering import Fitted
 
 DPI = 300
-GROUNDS = {False: (0xEE, 0xF1, 0xF6), True: (0x12, 0x15, 0x1C)}
-WHITE = (0xFF, 0xFF, 0xFF)
 INK, QUIET = (0x16, 0x1A, 0x22), (0x4A, 0x52, 0x60)
 NAME_LINES, HINT_LINES = 2, 4
 
@@ -129,8 +127,8 @@ def _draw_head(sheet: Sheet, shape: Shape, canvas: Canvas) -> None:
     room = shape.size[0] - 2 * shape.margin
     said = ending(
         (
-            _fitted(sheet.name, room, shape.names, most=NAME_LINES),
-            _fitted(sheet.price, room, shape.prices, bold=True),
+            lettering.written(sheet.name, room, shape.names, most=NAME_LINES),
+            lettering.written(sheet.price, room, shape.prices, bold=True),
         ),
         shape.gap,
         shape.head - shape.margin // 2,
@@ -139,7 +137,7 @@ def _draw_head(sheet: Sheet, shape: Shape, canvas: Canvas) -> None:
     ground = head(sheet.photo, (width, height), begin, dark=sheet.dark)
     canvas.picture(ground, (0, 0, shape.size[0], shape.head))
     for line, middle, block in said.rows():
-        canvas.line(line, (shape.margin, middle), block, WHITE)
+        canvas.line(line, (shape.margin, middle), block, PAPER)
 
 
 def _draw_card(sheet: Sheet, shape: Shape, canvas: Canvas, box: Box) -> None:
@@ -150,20 +148,12 @@ def _draw_card(sheet: Sheet, shape: Shape, canvas: Canvas, box: Box) -> None:
     canvas.code(sheet.code, (*code, code[0] + shape.code, code[1] + shape.code))
     column = code[0] + shape.code + shape.padding // 2
     room = right - shape.padding - column
-    hint = _fitted(sheet.hint, room, shape.hints, most=HINT_LINES, bold=True)
+    hint = lettering.written(sheet.hint, room, shape.hints, most=HINT_LINES, bold=True)
     said = lettering.legible(sheet.text) if sheet.text else None
     free = bottom - top - 2 * shape.padding - (hint.height + shape.padding // 2 if hint else 0)
     text = _flowing(said, (room, free), shape.texts) if said else None
     for line, at, block in about((hint, text), shape.padding // 2, middle).rows():
         canvas.line(line, (column, at), block, INK if block is hint else QUIET)
-
-
-def _fitted(
-    text: str, width: int, sizes: Sequence[int], *, most: int = 1, bold: bool = False
-) -> Fitted | None:
-    """Fit what of a text can be written; None where that is nothing."""
-    said = lettering.legible(text)
-    return lettering.fitted(said, width, sizes, most=most, bold=bold) if said else None
 
 
 def _flowing(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Fitted:

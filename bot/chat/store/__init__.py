@@ -47,6 +47,7 @@ from bot.chat.store.payments import (
     unnamed,
 )
 from bot.chat.store.sellers import (
+    Awaiting,
     draft,
     greet,
     known_seller,
@@ -59,6 +60,7 @@ from bot.chat.store.sellers import (
     save_zone,
     seller,
     summaries_due,
+    take_summary,
 )
 
 __all__ = [
@@ -74,6 +76,7 @@ __all__ = [
     "TOLD",
     "UNNAMED",
     "Account",
+    "Awaiting",
     "Day",
     "Listing",
     "Payment",
@@ -113,6 +116,7 @@ __all__ = [
     "short_id",
     "sum_up",
     "summaries_due",
+    "take_summary",
     "taken",
     "undoubt_payments",
     "unnamed",

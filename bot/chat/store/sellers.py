@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.conversation import Draft, Seller
@@ -20,7 +20,8 @@ SEEN = (
     f" ON CONFLICT (id) DO UPDATE SET language = excluded.language RETURNING {FIELDS}"
 )
 DUE = (
-    f"SELECT id, {FIELDS} FROM sellers WHERE summary_at IS NOT NULL AND summary IS NOT NULL"  # noqa: S608 - our own words
+    f"SELECT id, summary_at, {FIELDS} FROM sellers"  # noqa: S608 - our own words
+    " WHERE summary_at IS NOT NULL AND summary IS NOT NULL"
     " AND (summary_at <= :now OR summary_at > :late) ORDER BY summary_at LIMIT :most"
 )
 
@@ -119,14 +120,34 @@ def save_summary(tx: Transaction, seller_id: int, minute: int | None, due_at: in
     )
 
 
-def summaries_due(tx: Transaction, now: int, ahead: int, most: int) -> list[tuple[int, Seller]]:
+@dataclass(frozen=True, slots=True)
+class Awaiting:
+    """A seller whose summary is due, at `due_at` (epoch ms) as it was written down."""
+
+    seller_id: int
+    seller: Seller
+    due_at: int
+
+
+def summaries_due(tx: Transaction, now: int, ahead: int, most: int) -> list[Awaiting]:
     """Give the sellers whose summary is due at `now` (epoch ms), who waits longest first.
 
     One that is due more than `ahead` ms from now was put there by a clock that ran ahead, and is
     due as well.
     """
     rows = tx.query(DUE, now=now, late=now + ahead, most=most)
-    return [(int(row["id"]), read_seller(row)) for row in rows]
+    return [Awaiting(int(row["id"]), read_seller(row), int(row["summary_at"])) for row in rows]
+
+
+def take_summary(tx: Transaction, awaiting: Awaiting, next_at: int) -> bool:
+    """Set when the next one comes (epoch ms); False where another process has taken this one."""
+    taken = tx.execute(
+        "UPDATE sellers SET summary_at = :next WHERE id = :id AND summary_at = :due",
+        id=awaiting.seller_id,
+        due=awaiting.due_at,
+        next=next_at,
+    )
+    return bool(taken)
 
 
 def draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:

@@ -37,10 +37,19 @@ def take_words(turn: Turn, event: Spoke) -> None:
             event.command, event.text, store.short_id(6), turn.seller, turn.draft
         )
         follow(turn, form)
+    elif (event.command, event.text) == ("start", FROM_INLINE) and turn.may_create:
+        _greet(turn, again=False)
+        show_page(turn, "new")
     else:
         show_page(turn, event.command)
-        if (event.command, event.text) == ("start", FROM_INLINE) and turn.may_create:
-            show_page(turn, "new")
+
+
+def _greet(turn: Turn, *, again: bool) -> None:
+    """Greet whoever is new, and others `again` where they ask for it."""
+    first = store.greet(turn.tx, turn.person.id, turn.now)
+    if first or again:
+        left = conversation.left_over(turn.draft, turn.seller)
+        turn.say(conversation.start_reply(turn.seller, new=first, left=left))
 
 
 def show_page(turn: Turn, command: str) -> None:
@@ -50,12 +59,10 @@ def show_page(turn: Turn, command: str) -> None:
         case "new":
             form = conversation.new_form(turn.draft, store.short_id(6), turn.seller)
             follow(turn, form)
+        case "start":
+            _greet(turn, again=True)
         case "cancel":
             follow(turn, conversation.cancel(turn.draft, turn.seller))
-        case "start":
-            first = store.greet(turn.tx, turn.person.id, turn.now)
-            left = conversation.left_over(turn.draft, turn.seller)
-            turn.say(conversation.start_reply(turn.seller, new=first, left=left))
         case "list":
             turn.say(requests_page(turn, 0))
         case "alerts":

@@ -24,7 +24,12 @@ def form_of(turn: Turn, listing: Listing, field: str) -> Outcome:
     """Give the form that asks for a field's new value."""
     draft_id = store.short_id(6)
     return conversation.edit_form(
-        draft_id, listing.id, field, listing.wish, turn.seller, current=turn.draft
+        draft_id,
+        listing.id,
+        field,
+        edits.asked_about(listing, field),
+        turn.seller,
+        current=turn.draft,
     )
 
 
@@ -36,7 +41,7 @@ def apply(turn: Turn, change: Change) -> None:
     elif change.field == "postertext":
         _set_poster_text(turn, listing, change)
     elif why := _why_not(turn, listing, change):
-        turn.say(Reply(why))
+        turn.say(menus.unsaved(own_card(turn, listing), why, turn.seller.language))
     else:
         turn.call(edits.call_of(change))
 

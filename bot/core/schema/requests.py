@@ -65,9 +65,10 @@ REQUESTS = (
     "CREATE INDEX listings_due ON listings (due_at) WHERE due_at IS NOT NULL",
     "CREATE INDEX outbox_dead_lane ON outbox (queue, lane, id) WHERE state = 'dead'",
     count_told,
-    # Where a request is shown. `own`: 1 in its seller's chat, 2 in that of somebody who followed its
-    # link, 0 in a message posted inline, whose lane says its id and whose message_id is 0. `picture`
-    # and `shown` say what it shows, `waiting` which message of the outbox is to change it.
+    # Where a request is shown. `own`: 1 in its seller's chat, 2 in that of somebody who followed
+    # its link, 0 in a message posted inline, whose lane says its id and whose message_id is 0.
+    # `picture` and `shown` say what it shows, `waiting` which message of the outbox is to change
+    # it.
     """
     CREATE TABLE posts (
         id TEXT PRIMARY KEY,

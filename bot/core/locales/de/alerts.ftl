@@ -1,7 +1,7 @@
-# Wie Verkäufer von Zahlungen erfahren: die Wahl je Link, die Summen, die tägliche Übersicht, das
-# Ende einer Auflage, und was nicht zugestellt werden konnte. Wie in chat.ftl.
+# How sellers are told of payments: the choice for each request, the totals, the daily summary, the
+# end of a drop, and what could not be delivered. As in chat.ftl.
 
-## Was ein Link insgesamt eingebracht hat
+## What a request took in all
 
 alert-together =
     Zusammen: <b>{ $total }</b> aus { $count ->
@@ -9,7 +9,7 @@ alert-together =
        *[other] { $count } Zahlungen
     }
 
-## An, lautlos oder aus
+## On, silent or off
 
 alerts-menu =
     🔔 <b>Meldungen zu „{ $name }“</b>
@@ -28,7 +28,7 @@ toast-alerts-on = Meldungen sind an: Jede Zahlung kommt mit Ton.
 toast-alerts-silent = Meldungen sind lautlos: Jede Zahlung kommt ohne Ton.
 toast-alerts-off = Meldungen sind aus: Nur die Karte bleibt auf dem neuesten Stand. Was du zurückzahlen musst, erfährst du trotzdem.
 
-## Das Ende einer Auflage
+## The end of a drop
 
 drop-told =
     🏁 <b>{ $name }</b>: { $sold ->
@@ -59,7 +59,7 @@ drop-oversold =
        *[other] Außerdem kamen { $oversold } Zahlungen, als nichts mehr übrig war: Du musst sie zurückzahlen.
     }
 
-## Die tägliche Übersicht
+## The daily summary
 
 summary = 📊 <b>Die letzten 24 Stunden</b>
 summary-line =
@@ -74,7 +74,7 @@ summary-more =
     }
 summary-none = 📊 In den letzten 24 Stunden ist nichts eingegangen.
 
-## Was nicht zugestellt werden konnte
+## What could not be delivered
 
 undelivered-none = ✅ Alles wurde zugestellt: Keine Meldung fehlt.
 undelivered = ⚠ <b>Meldungen, die dich nicht erreicht haben</b>

@@ -111,7 +111,9 @@ button-pay = { $amount } zahlen
 progress = <i>Schritt { $step } von { $steps }</i>
 ask-kind =
     <b>Was für ein Zahlungslink soll es werden?</b>
-    Wähle unten aus.
+    • <b>Spende</b>: Es kann immer wieder gezahlt werden.
+    • <b>Einzelverkauf</b>: Nach der Zahlung ist Schluss.
+    • <b>Limitierte Auflage</b>: eine feste Stückzahl.
 ask-name =
     <b>Wie heißt dein Angebot?</b>
     Den Namen sehen alle, die zahlen. Zum Beispiel: <i>Kaffee fürs Team</i>
@@ -189,7 +191,7 @@ problem-amount-decimals =
         [one] ⚠ { $currency } hat höchstens { $decimals } Nachkommastelle. Schreib den Betrag mit weniger, zum Beispiel <code>5 { $currency }</code>.
        *[other] ⚠ { $currency } hat höchstens { $decimals } Nachkommastellen. Schreib den Betrag mit weniger, zum Beispiel <code>5 { $currency }</code>.
     }
-problem-currency = ⚠ In „{ $typed }“ erkenne ich keine Währung. Schreib ihr Kürzel aus drei Buchstaben, zum Beispiel <code>EUR</code>.
+problem-currency = ⚠ In „{ $typed }“ erkenne ich keine Währung. Schreib ihr Kürzel aus drei Buchstaben, zum Beispiel EUR.
 problem-units = ⚠ Bitte schreib die Stückzahl als ganze Zahl, zum Beispiel <code>100</code>.
 problem-units-many = ⚠ Höchstens { $most } Stück sind möglich. Schreib eine kleinere Zahl, zum Beispiel <code>100</code>.
 problem-press = Bitte tippe unten auf einen der Knöpfe.

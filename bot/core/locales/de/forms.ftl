@@ -1,4 +1,5 @@
-# Die Angaben zu einem neuen Zahlungslink, Änderungen und Einstellungen.
+# The options of a new request, the forms of an edit and of the settings.
+# HTML and values as in chat.ftl; option-, button- and what stands on buttons is plain text.
 
 ## More options
 
@@ -137,6 +138,11 @@ problem-redirect = ⚠ Dorthin kann ich niemanden schicken. Schreib eine ganze A
 problem-redirect-long = ⚠ Diese Adresse hat { $length } Zeichen, möglich sind { $most }. Bitte nimm eine kürzere.
 problem-email = ⚠ Das ist keine E-Mail-Adresse. Schreib eine wie <code>anna@example.org</code>.
 email-unavailable = Er verschickt keine E-Mails.
+problem-units-left =
+    { $left ->
+        [one] ⚠ Es ist nur noch { $left } Stück übrig. Schreib eine kleinere Zahl.
+       *[other] ⚠ Es sind nur noch { $left } Stück übrig. Schreib eine kleinere Zahl.
+    }
 problem-picture = ⚠ Hier brauche ich ein Bild. Schick ein Foto oder geh zurück.
 problem-postertext-empty = ⚠ Darin sehe ich keinen Text. Schreib ein paar Worte für das Plakat.
 problem-postertext-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze es.

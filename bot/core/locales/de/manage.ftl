@@ -10,7 +10,7 @@ button-edit-picture = Bild
 button-edit-redirect = Nach der Zahlung
 button-edit-email = E-Mail
 button-edit-end = Ende
-button-edit-units = Stücke herausnehmen
+button-edit-units = Weniger Stück
 button-edit-postertext = Plakattext
 button-edit-not = Preis, Empfänger, Art …
 button-duplicate = 📑 Mit Änderungen kopieren
@@ -60,8 +60,8 @@ units-unknown = ⚠ Ob die Stücke von <b>{ $name }</b> herausgenommen wurden, k
 
 delete-reserved =
     { $reserved ->
-        [one] ⚠ { $reserved } wird gerade bezahlt. Kommt dieses Geld noch an, erfährst du davon, aber wer zahlt, findet hier vielleicht nichts mehr.
-       *[other] ⚠ { $reserved } werden gerade bezahlt. Kommt dieses Geld noch an, erfährst du davon, aber wer zahlt, findet hier vielleicht nichts mehr.
+        [one] ⚠ Gerade läuft { $reserved } Zahlung. Kommt dieses Geld noch an, erfährst du davon, aber wer zahlt, findet hier vielleicht nichts mehr.
+       *[other] ⚠ Gerade laufen { $reserved } Zahlungen. Kommt dieses Geld noch an, erfährst du davon, aber wer zahlt, findet hier vielleicht nichts mehr.
     }
 
 ## The poster

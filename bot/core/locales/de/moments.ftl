@@ -1,4 +1,4 @@
-### Zeiten: wie sie genannt werden, und was an einer nicht stimmt
+### Times: how they are said, and what was wrong with one
 
 moment-spelled = { $date }, { $time } Uhr, { $zone }
 moment-place = Zeit in { $place }

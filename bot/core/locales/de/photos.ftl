@@ -1,4 +1,4 @@
-# Warum ein gesendetes Foto nicht angenommen wird; die Schlüssel sind die Gründe von PictureError.
+# What a photo that a seller sent is refused for; the keys are PictureError's reasons.
 
 photo-unknownFormat = ⚠ Das kann ich nicht als Bild lesen. Bitte schick ein Foto oder eine Datei als JPEG, PNG oder WebP.
 photo-tooLarge = ⚠ Dieses Bild ist zu groß: Bis zu 10 MB und 25 Megapixel sind möglich, als JPEG 50. Bitte schick ein kleineres.

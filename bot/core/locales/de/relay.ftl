@@ -23,3 +23,4 @@ service-refused = Der Zahlungsdienst hat das abgelehnt: { $words }
 service-gone = <b>{ $name }</b> gibt es beim Zahlungsdienst nicht mehr, deshalb habe ich es aus deiner Liste genommen.
 listing-deleted = <b>{ $name }</b> ist gelöscht. Der Link funktioniert nicht mehr.
 inline-new = Neuen Zahlungslink erstellen
+inline-none = Nichts gefunden. Neuen Zahlungslink erstellen

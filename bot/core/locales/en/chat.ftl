@@ -190,7 +190,7 @@ problem-amount-decimals =
         [one] ⚠ { $currency } has { $decimals } decimal at most. Write the amount with fewer, for example <code>5 { $currency }</code>.
        *[other] ⚠ { $currency } has { $decimals } decimals at most. Write the amount with fewer, for example <code>5 { $currency }</code>.
     }
-problem-currency = ⚠ I know no currency in “{ $typed }”. Use its three-letter code, such as <code>USD</code>.
+problem-currency = ⚠ I know no currency in “{ $typed }”. Use its three-letter code, such as USD.
 problem-units = ⚠ Please write how many pieces as a whole number, for example <code>100</code>.
 problem-units-many = ⚠ { $most } pieces are possible at most. Write a smaller number, for example <code>100</code>.
 problem-press = Please press one of the buttons below.

@@ -134,6 +134,11 @@ problem-redirect = ⚠ I can't send anybody there. Write a whole address without
 problem-redirect-long = ⚠ That address has { $length } characters; { $most } are possible. Please use a shorter one.
 problem-email = ⚠ That is no e-mail address. Write one such as <code>anna@example.org</code>.
 email-unavailable = It sends no e-mail.
+problem-units-left =
+    { $left ->
+        [one] ⚠ Only { $left } piece is left. Write a smaller number.
+       *[other] ⚠ Only { $left } pieces are left. Write a smaller number.
+    }
 problem-picture = ⚠ I need a picture here. Send a photo, or go back.
 problem-postertext-empty = ⚠ I see no text in that. Write a few words for the poster.
 problem-postertext-long = ⚠ That has { $length } characters; { $most } are possible. Please shorten it.

@@ -23,3 +23,4 @@ service-refused = The payment service refused this: { $words }
 service-gone = <b>{ $name }</b> is not at the payment service any more, so I took it off your list.
 listing-deleted = <b>{ $name }</b> is deleted. Its link no longer works.
 inline-new = Make a new request
+inline-none = Nothing found. Make a new request
