@@ -52,7 +52,7 @@ FORWARDING = (
 FORWARDED = ("x-forwarded", "x-original-forwarded")
 """Headers, and what others begin with, that say that somebody else has sent the request on."""
 
-QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio")
+QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio", "PIL")
 """Loggers that print addresses with the token in them, or every call.
 
 telegram.request prints a traceback for each answer that is no JSON: what came of a call is for

@@ -125,9 +125,9 @@ async def make_drop(page: Page) -> Locator:
     return card
 
 
-async def pay(page: Page, card: Locator) -> None:
-    """Open the pay page by the card's link and pay there."""
-    link = card.get_by_role("link", name="Open")
+async def pay(page: Page, card: Locator, way: str = "Open") -> None:
+    """Open the pay page by a link of the card and pay there."""
+    link = card.get_by_role("link", name=way)
     async with page.expect_popup() as opening:
         await link.click()
     payer = await opening.value
@@ -163,6 +163,35 @@ async def test_from_start_to_the_alert_in_the_browser(
         await pay(page, card)
         await expect(from_bot(page, "SOLD OUT: that was the last one")).to_be_visible()
         assert await fits(page)
+
+
+async def test_a_drop_is_shared_into_a_group_and_sold_out_there_too(
+    demo: Process, tmp_path: Path
+) -> None:
+    """Found while typing, posted as a picture to pay by; when all is sold, every card says so."""
+    async with browsing(demo, tmp_path, viewport=DESK) as page:
+        card = await make_drop(page)
+        await card.get_by_role("button", name="Share").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Saturday market").click()
+        found = page.get_by_role("option", name="Sticker <b>pack</b>")
+        await expect(found).to_contain_text("2 of 2 left")
+        await found.click()
+        posted = page.get_by_role("listitem").filter(has_text="via @PaymentRequestBot")
+        await expect(posted.get_by_role("button", name="Open picture")).to_be_visible()
+        await pay(page, posted, "Pay €2.50")
+        await expect(posted).to_contain_text("1 of 2 left")
+        await pay(page, posted, "Pay €2.50")
+        await expect(posted).to_contain_text("SOLD OUT")
+        await expect(posted.get_by_role("link", name="Pay €2.50")).to_have_count(0)
+        await page.get_by_role("button", name="Payment Requests").first.click()
+        await expect(card_of(page)).to_contain_text("SOLD OUT: all 2 are gone")
+        await expect(from_bot(page, "2 alerts delivered")).to_be_visible()
+
+
+def card_of(page: Page) -> Locator:
+    """The seller's own card: a message with a picture."""
+    picture = page.get_by_role("button", name="Open picture")
+    return from_bot(page, "Limited drop").filter(has=picture)
 
 
 async def decoded(picture: Locator) -> str:
