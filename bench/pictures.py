@@ -32,7 +32,7 @@ async def pictures() -> list[Row]:
     """Draw each with a photo of 1280 pixels, for other links; the card for other photos, too."""
     photos = [_photo() for _ in range(ROUNDS + 1)]
     links = [LINK.format(number) for number in range(ROUNDS + 1)]
-    face = card.Face("Sticker pack", "$2.50", "", photos[0], lines=("7 of 10 left", "$7.50"))
+    face = card.Face("Sticker pack", "$2.50", "", photos[0], hint="Scan to pay")
     sheet = poster.Sheet("Sticker pack", "$2.50", "", photos[0], WORDS, "Scan to pay")
     faces = [replace(face, code=link) for link in links]
     strangers = [replace(face, photo=one) for face, one in zip(faces, photos, strict=True)]

@@ -337,7 +337,7 @@ def test_every_sentence_about_a_request_takes_any_name(key: str, words: str) -> 
 @typed(8)
 def test_a_card_is_drawn_of_any_words(words: str) -> None:
     name = name_of(words)[:100]
-    drawn = picture.card(picture.Face(name, plain(words), URL, stamp=plain(words), lines=(name,)))
+    drawn = picture.card(picture.Face(name, plain(words), URL, stamp=plain(words), hint=name))
     assert drawn.startswith(b"\xff\xd8")
 
 

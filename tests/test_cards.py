@@ -37,6 +37,7 @@ STAMPS = {
     "expired": ("EXPIRED", "ABGELAUFEN"),
     "stopped": ("STOPPED", "GESTOPPT"),
     "completed": ("PAID", "BEZAHLT"),
+    "deleted": ("DELETED", "GELÖSCHT"),
 }
 EVIL = "<b>&amp;</i>\u202e\u200f\u0000\ud800\n" * 300
 
@@ -108,11 +109,12 @@ def test_a_card_shows_the_request_with_its_qr() -> None:
         ("scheduled", ["stop", "delete"]),
         ("stopped", ["resume", "delete"]),
         ("expired", ["resume", "delete"]),
-        ("completed", ["delete"]),
-        ("soldOut", ["delete"]),
+        ("completed", ["duplicate", "delete"]),
+        ("soldOut", ["duplicate", "delete"]),
     ],
 )
 def test_only_what_can_be_stopped_or_resumed_offers_it(status: str, expected: list[str]) -> None:
+    """What is over for good offers to make another of it in that place."""
     reply = card(replace(DROP, status=status), "en")
     check(reply)
     assert expected == [word for word, *_ in actions(reply.rows[-1:])]
@@ -143,7 +145,7 @@ def test_a_start_or_an_end_to_come_is_said_in_the_sellers_zone(
     assert f"\n{line}" in parsed(public(timed, "en").text).text
 
 
-@pytest.mark.parametrize("status", ["soldOut", "expired", "stopped", "completed"])
+@pytest.mark.parametrize("status", ["soldOut", "expired", "stopped", "completed", "deleted"])
 def test_what_is_over_says_no_time_and_is_stamped(status: str) -> None:
     over = replace(DROP, status=status, ends_at=NOON)
     assert "2027" not in check(card(over, "en"))
@@ -155,10 +157,14 @@ def test_a_time_beyond_all_calendars_is_not_said() -> None:
     assert "Ends" not in check(card(replace(DROP, ends_at=10**18), "en"))
 
 
-def test_a_deleted_request_says_so_and_offers_nothing() -> None:
-    gone = replace(DROP, status="deleted")
-    assert card(gone, "en") == Reply("<b>Sticker pack</b> is deleted. Its link no longer works.")
-    assert public(gone, "en") == Reply("<b>Sticker pack</b> is no longer available.")
+@pytest.mark.parametrize(("url", "picture"), [(URL, LISTING), ("", None)])
+def test_a_deleted_request_says_so_and_offers_nothing(url: str, picture: str | None) -> None:
+    """Its picture is stamped; one that never had a link has none."""
+    gone = replace(DROP, status="deleted", url=url)
+    own = "<b>Sticker pack</b> is deleted. Its link no longer works."
+    assert card(gone, "en") == Reply(own, picture=picture)
+    others = Reply("<b>Sticker pack</b> is no longer available.", picture=picture)
+    assert (public(gone, "en"), visited(gone, "en")) == (others, others)
 
 
 def test_the_deep_link_names_the_request_within_telegrams_limit() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bot.chat.conversation import (
     ASKS,
     Draft,
+    Present,
     Pressed,
     Said,
     Seller,
@@ -81,6 +82,7 @@ def enter(talk: Talk, door: str, text: str) -> None:
     kind = ("donation", "oneoff", "drop")[len(text) % 3]
     wish = Wish(kind, "N", None, 100, "USD", 3 if kind == "drop" else None, "$anna")
     field, setting = (STEPS[form][len(text) % 4] for form in ("edit", "settings"))
+    present = Present("abcdefghij", wish, text.strip() or None)
     image, problem = ("0" * 24, None) if len(text) % 2 else (None, "photo-damaged")
     if door == "sleep":
         talk.draft = draft and replace(draft, touched_at=1)
@@ -91,7 +93,7 @@ def enter(talk: Talk, door: str, text: str) -> None:
         "line": lambda: one_line(kind, text, OTHER, seller, draft),
         "reopen": lambda: reopen(wish, OTHER, text, text, seller, current=draft),
         "cancel": lambda: cancel(draft, seller),
-        "edit": lambda: edit_form(OTHER, "abcdefghij", field, wish, seller, current=draft),
+        "edit": lambda: edit_form(OTHER, present, field, seller, current=draft),
         "duplicate": lambda: duplicate(wish, OTHER, seller, draft),
         "picture": lambda: pictured(draft, draft.id if draft else OTHER, image, problem, seller),
     }[door]()

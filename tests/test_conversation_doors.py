@@ -10,6 +10,7 @@ from bot.chat.conversation import (
     Change,
     Draft,
     Photo,
+    Present,
     Pressed,
     Said,
     Seller,
@@ -26,7 +27,8 @@ from bot.chat.conversation import (
 )
 from bot.chat.conversation.draft import STEPS
 from bot.chat.conversation.forms import ASLEEP_AFTER
-from tests.saying import check, labels
+from bot.chat.conversation.reading import Problem, read_poster_text
+from tests.saying import actions, check, labels
 from tests.talking import BERLIN, FORM, KNOWN, NOW, OTHER, STRANGER, Talk, at
 
 LISTING = "abcdefghij"
@@ -44,7 +46,7 @@ PLAIN = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 def edit(field: str, wish: Wish = FULL, talk: Talk | None = None) -> Talk:
     talk = talk or Talk(SETTLED)
-    talk.take(edit_form(OTHER, LISTING, field, wish, talk.seller, current=talk.draft))
+    talk.take(edit_form(OTHER, Present(LISTING, wish), field, talk.seller, current=talk.draft))
     return talk
 
 
@@ -78,6 +80,18 @@ def test_an_edit_can_be_left_by_back_and_by_cancel(field: str) -> None:
 def test_what_is_optional_can_be_removed_where_it_is(field: str) -> None:
     assert edit(field).press_label("🗑").changes == [Change(LISTING, field, None)]
     assert "🗑 Remove" not in labels(edit(field, PLAIN).replies[-1].rows)
+
+
+def test_words_on_the_poster_are_shown_and_removed_where_there_are_some() -> None:
+    talk = Talk(SETTLED)
+    present = Present(LISTING, PLAIN, "Open <daily>")
+    talk.take(edit_form(OTHER, present, "postertext", talk.seller))
+    assert check(talk.replies[-1]).endswith("\n\nYour words on it: Open <daily>")
+    talk.draft = talk.draft and Draft.from_json(talk.draft.to_json())
+    assert talk.press_label("🗑").changes == [Change(LISTING, "postertext", None)]
+    bare = edit("postertext").replies[-1]
+    assert "Your words on it" not in bare.text
+    assert [word for _, _, word, *_ in actions(bare.rows)] == ["back", "cancel"]
 
 
 @pytest.mark.parametrize("field", ["name", "units"])
@@ -277,3 +291,8 @@ def test_a_seller_without_a_destination_still_has_to_say_it() -> None:
     talk.take(duplicate(PLAIN, OTHER, talk.seller))
     assert talk.step == "destination"
     assert talk.say("$anna").press_label("✅").wishes == [PLAIN]
+
+
+def test_the_lines_of_a_posters_words_stay_as_they_were_typed() -> None:
+    assert read_poster_text(" Doors  at 7 \n\n Bring\ta friend ") == "Doors at 7\nBring a friend"
+    assert isinstance(read_poster_text(" \n "), Problem)

@@ -238,8 +238,7 @@ async def test_a_bot_that_ends_in_the_middle_goes_on_where_it_was(tmp_path: Path
             await stage.world.wait_for(lambda: len(sam.alerts) == 3, PATIENCE)
             await sam.press(card, "Refresh", "1 of 4 left")
             await quiet(sam)
-            assert [told(alert)[-1] for alert in sam.alerts] == [
-                "3 of 4 left", "2 of 4 left", "1 of 4 left",
-            ]  # fmt: skip
+            left = [line for alert in sam.alerts for line in told(alert) if "of 4" in line]
+            assert left == ["3 of 4 left", "2 of 4 left", "1 of 4 left"]
             assert (len(server.made), server.asked("POST")) == (1, 1)
             assert run.rows("SELECT COUNT(*) FROM received_payments") == [(3,)]

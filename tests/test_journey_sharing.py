@@ -96,6 +96,24 @@ async def test_a_stop_and_a_resume_show_in_every_chat(world: World) -> None:
     assert world.refused == []
 
 
+async def test_a_delete_stamps_the_picture_in_every_chat(world: World) -> None:
+    sam = await settled_seller(world)
+    card = await sam.card("/donation 5 USD Cake round", "Cake round")
+    (first, second, *_) = await five_chats(world, sam)
+    posted = [await share(sam, chat, "cake round") for chat in (first, second)]
+    await world.wait_for(lambda: all(message.photo for message in posted), SECONDS)
+    assert [decoded(world, message) for message in posted] == [link_of(card)] * 2
+    scanned = card.photo
+    question = await sam.press(card, "Delete", "Delete “Cake round”?")
+    await sam.press(question, "Yes, delete it", "Cake round is deleted")
+    await shown(world, "Cake round is no longer available.", *posted)
+    await world.wait_for(lambda: {message.photo for message in posted} == {card.photo}, SECONDS)
+    assert card.photo != scanned
+    with pytest.raises(ValueError, match="unpack"):
+        decoded(world, card)
+    assert world.refused == []
+
+
 async def test_without_inline_feedback_a_shared_card_stays_as_it_was_posted(
     world: World,
 ) -> None:

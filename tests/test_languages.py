@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -109,6 +110,7 @@ def test_buttons_that_share_a_row_are_short(language: str) -> None:
     talk.press("options")
     shown = (
         *(conversation.menu(language), card(DROP, language).rows, talk.replies[-1].rows),
+        *(card(replace(DROP, status=each), language).rows for each in ("stopped", "soldOut")),
         list_page([DROP], 1, 3, language).rows,
     )
     shared = [label for rows in shown for row in rows if len(row) > 1 for label in labels((row,))]

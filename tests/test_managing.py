@@ -12,7 +12,7 @@ from bot.chat.client import Client
 from bot.chat.store import images
 from bot.core import exact
 from bot.core.texts import t
-from tests.asking import IMAGES, RECEIVER, Calling, Cloud
+from tests.asking import IMAGES, PLACE, RECEIVER, Calling, Cloud
 from tests.editing import edited, made, put, puts, saved
 from tests.handcash import BROKEN, FAILING, HTML, LOST, Trouble, busy
 from tests.peer import told
@@ -95,6 +95,34 @@ async def test_a_picture_that_no_request_has_any_more_goes_one_that_another_has_
         await edited(cloud, listing, "picture", picture)
     kept = {row["id"]: row["kept"] for row in relay.rows("images")}
     assert kept == {own: 0, both: 1}
+
+
+@pytest.mark.parametrize("call", ["delete-yes", "stop", "look"])
+async def test_the_picture_of_a_deleted_request_is_swept_one_that_another_has_stays(
+    cloud: Cloud, listing: Listing, relay: Relay, sam: Person, call: str
+) -> None:
+    """Whether its seller deletes it or the server has it no more; a duplicate has it as well."""
+
+    def keep(tx: Transaction) -> list[str]:
+        made = [images.add_image(tx, sam.id, b"jpeg", relay.clock()) for _ in range(2)]
+        for picture, wanting in zip(made, (listing, *others), strict=False):
+            images.keep_image(tx, picture, sam.id)
+            store.set_wish(tx, wanting.id, replace(wanting.wish, image=picture))
+        store.set_wish(tx, others[1].id, replace(others[1].wish, image=made[1]))
+        return made
+
+    others = [await made(cloud, relay, sam, replace(DROP, name=name)) for name in ("Tea", "Cake")]
+    own, both = relay.db.run(keep)
+    if call != "delete-yes":
+        cloud.server.made.clear()
+    for gone in (listing, others[0]):
+        cloud.put(call, gone, **PLACE)
+    await cloud.due()
+    assert [cloud.state(each) for each in (listing, others[0])] == [store.DELETED] * 2
+    relay.clock.pass_(2 * images.LOOSE_FOR / 1000)
+    before = relay.clock() - images.LOOSE_FOR
+    assert relay.db.run(lambda tx: images.sweep_images(tx, before)) == 1
+    assert [row["id"] for row in relay.rows("images")] == [both] != [own]
 
 
 async def test_an_edit_is_in_the_audit_log_with_what_was_and_what_is(
@@ -245,14 +273,37 @@ async def test_what_is_looked_at_for_its_cards_tells_nobody(
     assert (relay.said, cloud.state(listing)) == ([], store.DELETED)
 
 
-async def test_an_edit_that_is_refused_for_what_the_server_has_not_is_not_asked_anew(
+REFUSALS = [
+    ("invalidBody", "email", "ben@b.test"),
+    ("emailUnavailable", "email", "ben@b.test"),
+    ("invalidBody", "redirect", "https://b.test/"),
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=" ".join)
+async def test_what_is_answered_after_a_refusal_is_the_new_value(
+    cloud: Cloud, listing: Listing, relay: Relay, sam: Person, refusal: tuple[str, str, str]
+) -> None:
+    """Also where no e-mail could be sent: that may be mended by then, and Cancel is there."""
+    code, field, said = refusal
+    cloud.server.fail("PUT", Trouble(told(400, {"code": code, "message": "No."})))
+    await edited(cloud, listing, field, "https://a.test/" if field == "redirect" else "a@b.test")
+    assert relay.texts[0] == t("en", "service-refused", words="No.")
+    relay.hear()
+    await relay.says(sam, said)
+    assert [call["change"] for call in relay.calls] == [{"field": field, "value": said}]
+    await cloud.due()
+    assert relay.texts[-1] == saved(field, value=said)
+
+
+async def test_a_refusal_that_no_answer_mends_is_not_asked_anew(
     cloud: Cloud, listing: Listing, relay: Relay
 ) -> None:
-    refusal = {"code": "emailUnavailable", "message": "No mail here."}
-    cloud.server.fail("PUT", Trouble(told(400, refusal)))
-    await edited(cloud, listing, "email", "a@b.test")
+    refusal = {"code": "notLimited", "message": "No drop."}
+    cloud.server.fail("PUT", Trouble(told(409, refusal)))
+    await edited(cloud, listing, "name", "Tea")
     assert (relay.texts, relay.rows("drafts")) == (
-        [t("en", "service-refused", words="No mail here.")],
+        [t("en", "service-refused", words="No drop.")],
         [],
     )
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bot.sandbox.people import Person
     from tests.asking import Cloud
     from tests.relaying import Relay
+    from tests.sending import Sending
 
 
 @pytest.fixture
@@ -51,6 +52,56 @@ async def test_units_are_taken_out_once_and_what_is_left_is_of_the_rest(
     after = await edited(cloud, listing, "units", 2)
     assert (left(after), cloud.server.only.remaining) == ((3, 3, 5), 3)
     assert (relay.texts, len(puts(cloud))) == ([saved("units", value=2)], 1)
+
+
+async def sold(cloud: Cloud, count: int) -> None:
+    """Let so many be paid for, each told by its webhook."""
+    relay = cloud.relay
+    for _ in range(count):
+        transaction = await cloud.server.pay(cloud.server.only.id, hook=False)
+        payment = store.Payment(cloud.server.only.id, transaction, 250, "USD", {})
+        (listing,) = relay.rows("listings")
+        await relay.chat.record_payment(relay.listing(listing["id"]), payment, None)
+
+
+async def ends(sending: Sending, sam: Person) -> list[str]:
+    """What was said at the end of the drop, once all is said that is to be."""
+    for _ in range(3):
+        await sending.work_later()
+    texts = [message.text for message in sam.chat.from_bot()]
+    return [text for text in texts if text.startswith("🏁")]
+
+
+async def test_a_drop_that_ends_by_taking_out_the_rest_says_what_was_sold(
+    cloud: Cloud, listing: Listing, sending: Sending, sam: Person
+) -> None:
+    """How many were sold, not how many there were; and not while some of those are left."""
+    await sold(cloud, 2)
+    await edited(cloud, listing, "units", 2)
+    assert await ends(sending, sam) == []
+    assert left(await edited(cloud, listing, "units", 1)) == (2, 0, 5)
+    assert await ends(sending, sam) == ["🏁 Coffee: all 2 sold = 2 alerts delivered"]
+
+
+async def test_an_end_by_taking_out_the_rest_waits_for_alerts_under_way(
+    cloud: Cloud, listing: Listing, relay: Relay, sending: Sending, sam: Person
+) -> None:
+    await sold(cloud, 2)
+    await edited(cloud, listing, "units", 3)
+    assert not any(text.startswith("🏁") for text in relay.texts)
+    assert await ends(sending, sam) == ["🏁 Coffee: all 2 sold = 2 alerts delivered"]
+
+
+async def test_an_end_that_is_found_out_later_is_said_as_well(
+    cloud: Cloud, listing: Listing, sending: Sending, sam: Person
+) -> None:
+    await sold(cloud, 2)
+    assert await ends(sending, sam) == []
+    cloud.server.fail("PUT", LOST)
+    await edited(cloud, listing, "units", 3)
+    assert await ends(sending, sam) == []
+    await cloud.pass_(SETTLING / 1000 + 60)
+    assert await ends(sending, sam) == ["🏁 Coffee: all 2 sold = 2 alerts delivered"]
 
 
 async def look(cloud: Cloud) -> int:

@@ -113,6 +113,16 @@ async def test_words_on_the_poster_are_kept_here(relay: Relay, sam: Person) -> N
     assert "Today only" in relay.texts[0]
 
 
+async def test_the_form_for_words_on_the_poster_shows_those_there_are(
+    relay: Relay, sam: Person
+) -> None:
+    listing = relay.listed(sam, COFFEE, answer())
+    await editing(relay, sam, listing, "postertext", "Today only")
+    relay.hear()
+    await relay.presses(sam, f"edit:{listing.id}:postertext")
+    assert relay.texts[-1].endswith("\n\nYour words on it: <i>Today only</i>")
+
+
 async def test_too_many_units_to_take_out_are_answered_at_the_step(
     relay: Relay, sam: Person
 ) -> None:

@@ -246,6 +246,8 @@ def test_next_friday_may_be_this_weeks_or_the_next_ones() -> None:
         *[(line, "problem-moment-far") for line in ("9999-12-31", "9999 weeks", "9999 months")],
         *[(line, "problem-moment-past") for line in ("31.12.2025", "today 11:00", "1970-01-01")],
         *[(line, "problem-moment-past") for line in ("2026-11-22 12:00", "today 0:00", "in 0 min")],
+        *[(line, "problem-moment-past") for line in ("yesterday", "gestern 18 Uhr", "ayer")],
+        *[(line, "problem-moment-past") for line in ("vorgestern", "gestern Abend", "hier soir")],
         *[(line, "problem-moment-gap") for line in ("28.3.2027 2:30", "28.3.2027 02:00")],
     ],
 )
@@ -253,6 +255,13 @@ def test_what_is_no_moment_to_come_is_answered_with_the_reason(line: str, key: s
     found = ends(line)
     assert isinstance(found, Problem)
     assert found.key == key
+
+
+@pytest.mark.parametrize("line", ["yesterday 18:00", "gestern 18 Uhr", "ieri alle 18"])
+def test_a_day_that_is_over_is_said_to_be(line: str) -> None:
+    found = ends(line)
+    assert isinstance(found, Problem)
+    assert "Saturday, 21 November 2026, 18:00, Berlin time. " in found.text("en")
 
 
 def test_what_is_over_is_said_as_it_was_read() -> None:

@@ -10,10 +10,19 @@ import pytest
 import zxingcpp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageFont
+from PIL import Image, ImageFont, ImageOps
 
+from bot.chat.conversation.reading import MAX_POSTER_TEXT
 from bot.chat.pictures import png
-from bot.chat.pictures.poster import SQUARE, Sheet, poster_pdf, poster_png, square_png
+from bot.chat.pictures.poster import (
+    MOST_TEXT,
+    SQUARE,
+    Sheet,
+    legible_lines,
+    poster_pdf,
+    poster_png,
+    square_png,
+)
 from bot.chat.pictures.truetype import TrueType
 from bot.core import lettering, qr
 from bot.core.lettering import FONTS
@@ -134,7 +143,7 @@ def test_each_thing_given_is_shown(draw: Callable[[Sheet], bytes]) -> None:
 @settings(max_examples=12, deadline=None)
 @given(text=st.text(max_size=300), where=st.sampled_from(["name", "price", "text", "hint"]))
 def test_nothing_that_anybody_types_breaks_a_sheet_or_draws_a_box(text: str, where: str) -> None:
-    said = lettering.legible(text) or ""
+    said = "\n".join(legible_lines(text)) if where == "text" else lettering.legible(text) or ""
     sheet = changed(where, text)
     assert square_png(sheet) == square_png(changed(where, said))
     assert "\ufffd" not in words(poster_pdf(sheet))
@@ -144,6 +153,68 @@ def test_a_text_of_300_characters_is_shown_whole() -> None:
     text = " ".join(f"word{number:03}" for number in range(37))
     assert len(text) == 295
     assert words(poster_pdf(replace(PLAIN, text=text))).endswith(text)
+
+
+def lines(data: bytes) -> list[str]:
+    text: str = pypdfium2.PdfDocument(data)[0].get_textpage().get_text_range()
+    return text.splitlines()
+
+
+def capital(data: bytes, char: str) -> float:
+    """Millimetres that a capital of a PDF's text is high, the last one that there is."""
+    page = pypdfium2.PdfDocument(data)[0].get_textpage()
+    at = page.get_text_range().rindex(char)
+    _, bottom, _, top = page.get_charbox(at)
+    return float(top - bottom) * 25.4 / 72
+
+
+@pytest.mark.parametrize(
+    "text", ["Thank You", "Home made jam. Thank you very much for your help, You"]
+)
+def test_short_words_are_read_from_a_metre(text: str) -> None:
+    assert capital(poster_pdf(replace(PLAIN, text=text)), "Y") >= 6
+    assert capital(poster_pdf(replace(PLAIN, text=text)), "S") >= 9
+
+
+def test_the_code_of_a_poster_is_seen_from_afar() -> None:
+    """Twelve centimetres of modules and more, and four modules of white on each side."""
+    for sheet in (PLAIN, replace(RICH, code=PLAIN.code), RICH):
+        picture = opened(poster_png(sheet))
+        (code,) = zxingcpp.read_barcodes(picture)
+        spots = code.position
+        across = spots.top_right.x - spots.top_left.x
+        assert across >= 1420
+        border = 4 * across // len(qr.matrix(sheet.code)) - 4
+        left, top, side = spots.top_left.x, spots.top_left.y, across + 2 * border
+        part = picture.convert("L").crop((left - border, top - border, left + side, top + side))
+        part = part.crop((0, 0, side, side))
+        within = ImageOps.invert(part).point(lambda level: 255 * (level > 60)).getbbox()
+        assert within == pytest.approx([border] * 2 + [border + across] * 2, abs=3)
+
+
+def test_line_breaks_of_the_words_are_kept_and_each_line_tidied() -> None:
+    text = "  Mo-Fr  9-18 \r\n\n Sa 9-13\n\u200b\nThank you!"
+    data = poster_pdf(replace(PLAIN, text=text))
+    assert lines(data)[-3:] == ["Mo-Fr 9-18", "Sa 9-13", "Thank you!"]
+
+
+def test_lines_that_are_too_many_are_joined_rather_than_cut() -> None:
+    text = "\n".join(f"n{number}" for number in range(70))
+    data = poster_pdf(replace(PLAIN, text=text))
+    assert words(data).endswith(" ".join(text.split()))
+
+
+@pytest.mark.parametrize("text", ["x" * 4096, "word and more " * 290, "x\n" * 2048])
+def test_no_more_of_a_text_is_looked_at_than_can_be_stored(text: str) -> None:
+    """Thousands of characters take no longer to break into lines than three hundred."""
+    assert MOST_TEXT == MAX_POSTER_TEXT
+    assert square_png(replace(PLAIN, text=text)) == square_png(replace(PLAIN, text=text[:300]))
+    assert sum(map(len, legible_lines(text))) <= MOST_TEXT
+
+
+def test_words_that_end_in_dots_are_as_large_as_others() -> None:
+    one, other = (poster_pdf(replace(PLAIN, text=f"And Yet{end}")) for end in ("…", "."))
+    assert capital(one, "Y") == capital(other, "Y")
 
 
 @pytest.mark.parametrize("draw", [square_png, poster_png, poster_pdf])

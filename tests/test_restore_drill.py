@@ -161,7 +161,7 @@ async def goes_on(run: Process, sam: Seller, drop: str) -> None:
     """Old buttons, the list and new payments work, and alerts come unmarked again."""
     listed = await sam.say("/list", "Your requests")
     assert any("Ticket" in label for label in labels(listed))
-    await sam.press(sam.cards[0], "Refresh", "Ticket")
+    await sam.press(sam.cards[0], "Payments", "Ticket")
     before = len(sam.alerts)
     assert (await posted(run.url, drop, f"afterwards-{1:020d}")).status == 303
     await sam.world.wait_for(lambda: len(sam.alerts) > before, PATIENCE)

@@ -43,6 +43,7 @@ WATCHES = ("spent", "ending", "ended", "ended", "starting", "starting")
 
 BESIDE = {
     "checkouts_open",
+    "sqlite_autoindex_takings_1",
     "sqlite_autoindex_payment_requests_1",
     "sqlite_autoindex_outbox_1",
     "received_payments_listing",

@@ -304,19 +304,6 @@ async def test_the_words_of_a_shared_card_change_where_no_card_is_left_to_lend_a
     relay.world.refused.clear()
 
 
-async def test_a_shared_card_of_a_deleted_request_says_so_and_is_followed_no_more(
-    show: Sharing, relay: Relay, sam: Person, drop: Listing
-) -> None:
-    card = await show.card(drop)
-    posted = await show.share(sam, sam.dialog(relay.joins("Pat")))
-    await show.work()
-    show.state(drop, store.DELETED)
-    await show.work_later()
-    assert posted.text == "Stickers is no longer available."
-    assert card.text == "Stickers is deleted. Its link no longer works."
-    assert (posted.buttons, card.buttons, show.posts()) == ([], [], [])
-
-
 async def test_a_request_of_which_telegram_has_no_picture_is_shared_in_words(
     show: Sharing, relay: Relay, sam: Person, drop: Listing
 ) -> None:

@@ -44,7 +44,10 @@ HOURS = ("zone", "quiet", "summary")
 ON_CARD = ("poster", "payments", "edit", "alerts", "delete", "refresh", "stop", "resume")
 TYPED = ("name", "description", "destination", "postertext")
 
-MANAGED = (*("refresh", "stop", "resume", "delete", "edit", "alerts", "poster", "payments"),)
+MANAGED = (
+    *("refresh", "stop", "resume", "duplicate", "delete", "edit"),
+    *("alerts", "poster", "payments"),
+)
 """What a card's buttons do with its request."""
 
 COMPOSED: dict[str, list[tuple[str, ...]]] = {

@@ -105,7 +105,7 @@ async def test_the_menu_ticks_what_is_chosen_and_leads_back_to_the_card(
     await relay.presses(sam, f"alerts:{listing.id}:silent")
     menus = [args["reply_markup"]["inline_keyboard"] for args in relay.worded]
     labels = [[button["text"] for button in rows[0]] for rows in menus]
-    assert labels == [["✅ 🔔 On", "🔕 Silent", "🚫 Off"], ["🔔 On", "✅ 🔕 Silent", "🚫 Off"]]
+    assert labels == [["✅ On", "Silent", "Off"], ["On", "✅ Silent", "Off"]]
     assert [rows[1][0]["callback_data"] for rows in menus] == [f"refresh:{listing.id}"] * 2
     assert {args["message_id"] for args in relay.worded}
     assert "you owe it back" in relay.worded[0]["text"]

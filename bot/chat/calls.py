@@ -21,7 +21,7 @@ from bot.chat.creating import (
     request_body,
     tidy,
 )
-from bot.chat.desk import Desk, listing_of, nothing
+from bot.chat.desk import Desk, delete, listing_of, nothing
 from bot.chat.editing import Editing
 from bot.chat.edits import Addresses
 from bot.chat.replies import escaped
@@ -233,7 +233,9 @@ class Calls:
         listing_id = message.body["listing"]
         if outcome.answer is not None:
             store.set_answer(tx, listing_id, outcome.answer)
-        if outcome.state is not None:
+        if outcome.state == store.DELETED:
+            delete(tx, listing_of(tx, message))
+        elif outcome.state is not None:
             store.set_state(tx, listing_id, outcome.state)
         self._desk.refresh(tx, listing_id)
 

@@ -37,11 +37,12 @@ _LEAST_DESCRIPTION = 16  # less of it says nothing
 FOLLOWED = "r_"
 """What `/start` brings from a request's deep link, before the listing's id."""
 
-STAMPED = frozenset(["soldOut", "expired", "stopped", "completed"])
+STAMPED = frozenset(["soldOut", "expired", "stopped", "completed", "deleted"])
 """States that are stamped over the picture's code."""
 
 _CAN_STOP = frozenset(["active", "scheduled"])
 _CAN_RESUME = frozenset(["stopped", "expired"])
+_CAN_REPEAT = frozenset(["soldOut", "completed"])  # over for good: only another can be sold
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +88,17 @@ class Article:
 def card(card: Card, language: str) -> Reply:
     """Show a request: what it is, how it stands, its QR, and what can be done with it."""
     if card.status == "deleted":
-        return Reply(t(language, "listing-deleted", name=escaped(card.name, _NAME)))
+        text = t(language, "listing-deleted", name=escaped(card.name, _NAME))
+        return Reply(text, picture=_picture(card))
     text = _text_of(card, language, _state(card, language))
-    return Reply(text, _card_rows(card, language), card.listing_id if card.url else None)
+    return Reply(text, _card_rows(card, language), _picture(card))
 
 
 def public(card: Card, language: str) -> Reply:
     """Show a request to others: what it is, whether it can be paid, and nothing of the takings."""
     if card.status == "deleted":
-        return Reply(t(language, "public-gone", name=escaped(card.name, _NAME)))
+        text = t(language, "public-gone", name=escaped(card.name, _NAME))
+        return Reply(text, picture=_picture(card))
     text = _text_of(card, language, _public_state(card, language))
     rows = ((_way_in(card, language),),) if _leads_somewhere(card) else ()
     return Reply(text, rows, card.listing_id)
@@ -180,6 +183,11 @@ def shared_article(card: Card, language: str) -> Article:
         text=shown.text,
         rows=shown.rows,
     )
+
+
+def _picture(card: Card) -> str | None:
+    """Name the picture; there is none before there is a link to draw."""
+    return card.listing_id if card.url else None
 
 
 def _brief(card: Card, language: str) -> str | None:
@@ -301,6 +309,8 @@ def _card_rows(card: Card, language: str) -> Rows:
         ends.insert(0, does("stop"))
     elif card.status in _CAN_RESUME:
         ends.insert(0, does("resume"))
+    elif card.status in _CAN_REPEAT:
+        ends.insert(0, does("duplicate"))
     if not card.url:
         return ((refresh,), tuple(ends))
     opened = Button(t(language, "button-open"), url=card.url)

@@ -14,7 +14,7 @@ from bot.chat.handlers import changed, said
 from bot.chat.queues import AGAIN
 from bot.chat.replies import Reply, escaped
 from bot.chat.standing import card_of
-from bot.chat.store import posts
+from bot.chat.store import images, posts
 from bot.core import lanes, outbox
 from bot.core.errors import NotFound, NotReached, Refused, Throttled, Unauthorized
 from bot.core.texts import t
@@ -70,7 +70,7 @@ class Desk:
     def gone(self, tx: Transaction, message: Message) -> None:
         """Note that a request is no more at its server, and say so."""
         listing = listing_of(tx, message)
-        store.set_state(tx, listing.id, store.DELETED)
+        delete(tx, listing)
         self.refresh(tx, listing.id)
         self.tell(tx, message, "service-gone", name=escaped(listing.wish.name))
 
@@ -128,6 +128,13 @@ class Desk:
 def listing_of(tx: Transaction, message: Message) -> Listing:
     """Give the listing that a call is about."""
     return store.known_listing(tx, message.body["listing"])
+
+
+def delete(tx: Transaction, listing: Listing) -> None:
+    """Note that a request is no more, and that its picture is needed by others at most."""
+    store.set_state(tx, listing.id, store.DELETED)
+    if listing.wish.image is not None:
+        images.let_go(tx, listing.wish.image)
 
 
 def nothing(_tx: Transaction, _message: Message) -> None:

@@ -35,7 +35,16 @@ def _card(view: View, photo: bytes | None) -> bytes:
 
     card, language = view.card, view.language
     price, stamp = cards.price(card, language), cards.stamp(card, language)
-    return drawing.card(drawing.Face(card.name, price, card.url, photo, stamp))
+    face = drawing.Face(
+        name=card.name,
+        price=price,
+        code=card.url,
+        photo=photo,
+        stamp=stamp,
+        dark=stamp is not None,
+        hint=None if stamp else t(language, "poster-scan"),
+    )
+    return drawing.card(face)
 
 
 def _sheet(what: str, view: View, photo: bytes | None) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.chat import conversation, edits, history, store, waiting
+from bot.chat import conversation, edits, history, store, telling, waiting
 from bot.chat.changing import end_after, seen
 from bot.chat.creating import SETTLING
 from bot.chat.desk import listing_of
@@ -20,7 +20,6 @@ from bot.chat.standing import card_of
 from bot.chat.store import images
 from bot.chat.troubles import in_time, note, wait
 from bot.core.errors import (
-    EmailUnavailable,
     NotFound,
     NotLimited,
     NotReached,
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
 DOUBT = 3600 * 1000
 """Milliseconds after which nobody will find out any more whether units were taken out."""
 
-IN_VAIN = (NotFound, Unauthorized, NotLimited, EmailUnavailable)
-"""Refusals of an edit that no other value mends."""
+IN_VAIN = (NotFound, Unauthorized, NotLimited)
+"""Refusals of an edit after which nothing can be answered that helps."""
 
 
 class Editing:
@@ -172,6 +171,8 @@ class Editing:
         seller = store.seller(tx, listing.seller_id, message.body["language"], now)
         shown = card_of(listing_of(tx, message), now)
         self._desk.say(tx, message, saved(shown, change, seller, now))
+        if change.field == "units":  # the last that was left may be among them
+            telling.settle(tx, self._desk.queues, listing.id, now)
 
     def _unchanged(self, tx: Transaction, message: Message, answer: Answer) -> None:
         """Say that an edit whose answer was lost was not made, when that was asked."""
@@ -209,9 +210,8 @@ class Editing:
         field = edits.change_of(message.body).field
         outcome = conversation.edit_form(
             store.short_id(6),
-            listing.id,
-            field,
             edits.asked_about(listing, field),
+            field,
             seller,
             current=current,
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.changing import APART, end_after, seconds
-from bot.chat.conversation import Change
+from bot.chat.conversation import Change, Present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,11 +126,12 @@ def left_of(listing: Listing) -> int | None:
     return listing.left if known_left is None else known_left
 
 
-def asked_about(listing: Listing, field: str) -> Wish:
+def asked_about(listing: Listing, field: str) -> Present:
     """Give what a form that asks for a field says of the request: of its units, what is left."""
-    if field != "units":
-        return listing.wish
-    return replace(listing.wish, units=left_of(listing) or listing.wish.units)
+    wish = listing.wish
+    if field == "units":
+        wish = replace(wish, units=left_of(listing) or wish.units)
+    return Present(listing.id, wish, listing.poster_text)
 
 
 def fresh(wish: Wish, now: int) -> Wish:

@@ -36,7 +36,8 @@ LENDING, LENDING_TRIES = 3_000, 4
 class Showed:
     """What is to be noted once Telegram took a call.
 
-    `post_id` where a refresh made it, `gone` where there is nothing more to follow.
+    `post_id` where a refresh made it, `gone` where there is nothing more to follow: the request is
+    deleted, and the picture says so too.
     """
 
     listing_id: str
@@ -135,6 +136,7 @@ class Showing:
                 posts.displace(tx, place)
             return
         if showed.gone:
+            self._lend(tx, showed, sent.file_id)
             posts.drop(tx, place)
             return
         self._keep(tx, showed, place, sent.file_id)
@@ -142,12 +144,16 @@ class Showing:
             self._catch_up(tx, place)
 
     def _keep(self, tx: Transaction, showed: Showed, place: Place, file_id: str | None) -> None:
-        """Keep what a message shows; an own card lends its picture to those shared inline."""
-        post_id, listing_id, now = showed.post_id, showed.listing_id, self._now()
+        """Keep what a message shows."""
+        post_id = showed.post_id
         if post_id is None:
-            post_id = posts.keep(tx, listing_id, place, showed.own, now).id
+            post_id = posts.keep(tx, showed.listing_id, place, showed.own, self._now()).id
         posts.see(tx, post_id, showed.seen)
-        picture = showed.seen.picture
+        self._lend(tx, showed, file_id)
+
+    def _lend(self, tx: Transaction, showed: Showed, file_id: str | None) -> None:
+        """Let an own card lend its picture to those shared inline."""
+        listing_id, picture = showed.listing_id, showed.seen.picture
         if (
             showed.own == OWN
             and picture
@@ -155,7 +161,7 @@ class Showing:
             and (file_id, picture) != posts.lent(tx, listing_id)
         ):
             posts.lend(tx, listing_id, file_id, picture)
-            posts.refresh_shared(tx, self._queues, listing_id, picture, now)
+            posts.refresh_shared(tx, self._queues, listing_id, picture, self._now())
 
     def _catch_up(self, tx: Transaction, place: Place) -> None:
         """Let a new card change at once if its request did while it was on its way."""
@@ -262,7 +268,7 @@ def _reworded(view: View, place: Place, seen: Seen | None) -> Call | None:
 
 
 def _showed(view: View, seen: Seen) -> Showed:
-    gone = view.listing.state == store.DELETED
+    gone = view.listing.state == store.DELETED and seen.picture == view.seen.picture
     return Showed(view.listing.id, view.own, seen, gone=gone)
 
 

@@ -35,13 +35,13 @@ class View:
 
     @property
     def seen(self) -> Seen:
-        """Keys of what the message shows; no picture where there is nothing to pay yet or ever."""
+        """Keys of what the message shows; no picture where there is no link to draw."""
         return Seen(self._picture() if self.reply.picture else None, words_of(self.reply))
 
     def _picture(self) -> str:
         card, language = self.card, self.language
         shown = (card.name, cards.price(card, language), card.url, card.image)
-        return key_of(DESIGN, *shown, cards.stamp(card, language))
+        return key_of(DESIGN, language, *shown, cards.stamp(card, language))
 
 
 def words_of(reply: Reply) -> str:

@@ -4,7 +4,7 @@
 store, to say, to create, to change.
 """
 
-from bot.chat.conversation.again import duplicate, edit_form, reopen
+from bot.chat.conversation.again import Present, duplicate, edit_form, reopen
 from bot.chat.conversation.answers import (
     commands,
     description,
@@ -49,6 +49,7 @@ __all__ = [
     "Outcome",
     "Photo",
     "Portion",
+    "Present",
     "Pressed",
     "Said",
     "Seller",

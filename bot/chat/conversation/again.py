@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.conversation.draft import STEPS, Draft, Seller
@@ -40,6 +40,15 @@ _FIELD_STEPS = tuple(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A request that is there, as the form of an edit shows it."""
+
+    listing_id: str
+    wish: Wish
+    poster_text: str | None = None
+
+
 def reopen(
     wish: Wish,
     draft_id: str,
@@ -68,9 +77,8 @@ def duplicate(wish: Wish, draft_id: str, seller: Seller, current: Draft | None =
 
 def edit_form(
     draft_id: str,
-    listing_id: str,
+    present: Present,
     field: str,
-    wish: Wish,
     seller: Seller,
     *,
     current: Draft | None = None,
@@ -78,8 +86,9 @@ def edit_form(
     """Ask for the new value of one field of a request, one of `STEPS["edit"]`."""
     if field not in STEPS["edit"]:
         raise ValueError(f"{field} can't be edited")
-    known = _draft_of(wish, draft_id, seller, current)
-    return opened(replace(known, form="edit", listing=listing_id), field, seller)
+    known = _draft_of(present.wish, draft_id, seller, current)
+    edit = replace(known, form="edit", listing=present.listing_id, poster_text=present.poster_text)
+    return opened(edit, field, seller)
 
 
 def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) -> Draft:

@@ -92,9 +92,9 @@ class Draft:
     None is a question still open, or an option not taken. `amount` is in major units, for its
     currency may be asked after it; times in epoch ms. `asks_destination` keeps the count of the
     steps steady. `paused` is the /new form that this shorter one interrupts, `listing` the request
-    that an edit is about. `in_menu` goes back to "More options" after an answer, `wanted` is the
-    step to go on at once the time zone is known. An `asleep` one waits to be taken up again, and
-    `touched_at` is known of one that was stored.
+    that an edit is about, with `poster_text` on its poster. `in_menu` goes back to "More options"
+    after an answer, `wanted` is the step to go on at once the time zone is known. An `asleep` one
+    waits to be taken up again, and `touched_at` is known of one that was stored.
     """
 
     id: str
@@ -117,6 +117,7 @@ class Draft:
     redirect_url: str | None = None
     email: str | None = None
     listing: str | None = None
+    poster_text: str | None = None
     in_menu: bool = False
     wanted: str | None = None
     asleep: bool = False
@@ -167,7 +168,8 @@ def _is_sound(found: Mapping[str, Any]) -> bool:
 
 def _are_options_sound(found: Mapping[str, Any]) -> bool:
     return (
-        are_texts_or_none(found, "instrument", "image", "redirect_url", "email", "wanted")
+        are_texts_or_none(found, "instrument", "image", "redirect_url", "email")
+        and are_texts_or_none(found, "poster_text", "wanted")
         and _is_currency_or_none(found["instrument"])
         and are_times_or_none(found, "starts_at", "ends_at", "touched_at")
         and are_asks(found["asks"])

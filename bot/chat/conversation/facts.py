@@ -143,6 +143,11 @@ def _email(draft: Draft, seller: Seller) -> str | None:
     return draft.email and t(seller.language, "review-email", email=escaped(draft.email))
 
 
+def _poster_text(draft: Draft, seller: Seller) -> str | None:
+    words = draft.poster_text
+    return words and t(seller.language, "poster-text", text=escaped(words))
+
+
 _FACTS: dict[str, Callable[[Draft, Seller], str | None]] = {
     "name": _name,
     "kind": _kind,
@@ -158,6 +163,7 @@ _FACTS: dict[str, Callable[[Draft, Seller], str | None]] = {
     "asks": _asks,
     "redirect": _redirect,
     "email": _email,
+    "postertext": _poster_text,
 }
 
 

@@ -78,8 +78,11 @@ def read_destination(text: str) -> str | Problem:
 
 
 def read_poster_text(text: str) -> str | Problem:
-    """Read the seller's own words for a poster: folded to one line, up to 300 characters."""
-    return _line(text, "postertext", MAX_POSTER_TEXT)
+    """Read the seller's own words for a poster: up to 300 characters, line by line as typed."""
+    folded = _line(text, "postertext", MAX_POSTER_TEXT)
+    if isinstance(folded, Problem):
+        return folded
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
 
 
 def read_redirect(text: str) -> str | Problem:

@@ -244,9 +244,7 @@ def _cleared(draft: Draft, seller: Seller) -> Rows:
     if draft.step not in CLEARABLE:
         return ()
     is_set = fact(draft, seller, "ends" if draft.step == "end" else draft.step) is not None
-    if draft.form == "edit":
-        is_set = is_set or draft.step == "postertext"
-        if not is_set:
-            return ()
+    if draft.form == "edit" and not is_set:
+        return ()
     label = t(seller.language, "button-remove" if is_set else "button-skip")
     return ((button(draft, label, "clear", draft.step),),)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 WIDTH = 800
 HEAD = 450
 MARGIN = 40
-CODE = 560
-"""Side of the QR code: seven pixels a module at 300 characters, twelve for a usual link."""
+CODE = 656
+"""Side of the QR code: eight pixels a module at 300 characters, sixteen for a usual link."""
 
 LEAST_MODULE = 5  # pixels; a longer link gets more room before its modules get smaller
 MOST_CODE = WIDTH - 2 * MARGIN
@@ -34,7 +34,7 @@ RED = (0xD9, 0x1E, 0x2E)
 
 NAME_SIZES, NAME_LINES = (50, 44, 38), 2
 PRICE_SIZES = (84, 72, 60, 50, 42, 34)
-LINE_SIZES = (32, 28, 24)
+HINT_SIZES = (36, 32, 28, 24)
 GAP = 2
 QUALITIES = (88, 70, 50)  # the later ones for photos that are mostly noise
 MOST_BYTES = 300_000
@@ -44,8 +44,8 @@ MOST_BYTES = 300_000
 class Face:
     """What a card shows.
 
-    `code` is the link, `photo` as `photo.prepared` made it; `stamp` lies across the code. Words
-    that the font can't write are left out, emoji among others dropped.
+    `code` is the link, `photo` as `photo.prepared` made it; `stamp` lies across the code and `hint`
+    stands below it. Words that the font can't write are left out, emoji among others dropped.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Face:
     photo: bytes | None = None
     stamp: str | None = None
     dark: bool = False
-    lines: tuple[str, ...] = ()
+    hint: str | None = None
 
 
 def card(face: Face) -> bytes:
@@ -63,15 +63,15 @@ def card(face: Face) -> bytes:
     ValueError for a link that no QR code can hold, as `qr.matrix` says.
     """
     code = _code(face.code)
-    notes = [note for line in face.lines if (note := _fitted(line, LINE_SIZES))]
-    noted = 2 * PADDING + sum(note.height for note in notes) if notes else 0
-    panel = code.height + 2 * PADDING + noted
+    hint = _fitted(face.hint, HINT_SIZES) if face.hint else None
+    panel = code.height + 2 * PADDING + (hint.height + PADDING if hint else 0)
     picture = Image.new("RGB", (WIDTH, HEAD + panel + 2 * MARGIN), GROUNDS[face.dark])
     _head(picture, face)
     top = HEAD + MARGIN
     rounded(picture, (MARGIN, top, WIDTH - MARGIN, top + panel), CORNER, PAPER)
     _put_code(picture, code, top + PADDING, face.stamp)
-    _write_notes(picture, notes, top + PADDING + code.height)
+    if hint:
+        _write_hint(picture, hint, top + PADDING + code.height)
     return _saved(picture)
 
 
@@ -91,7 +91,8 @@ def _head(picture: Image.Image, face: Face) -> None:
     name = _fitted(face.name, NAME_SIZES, most=NAME_LINES)
     price = _fitted(face.price, PRICE_SIZES, bold=True)
     said = ending((name, price), GAP, HEAD - MARGIN // 2)
-    picture.paste(head(face.photo, (WIDTH, HEAD), said.top, dark=face.dark))
+    corner = (MARGIN + said.width, said.top)
+    picture.paste(head(face.photo, (WIDTH, HEAD), corner, dark=face.dark))
     pen = ImageDraw.Draw(picture)
     for line, middle, block in said.rows():
         pen.text((MARGIN, middle), line, fill=PAPER, font=block.font, anchor="lm")
@@ -106,12 +107,10 @@ def _put_code(picture: Image.Image, code: Image.Image, top: int, said: str | Non
     lay(picture, (WIDTH // 2, top + code.height // 2), stamp(lettering.legible(said)), RED)
 
 
-def _write_notes(picture: Image.Image, notes: Sequence[Fitted], top: int) -> None:
+def _write_hint(picture: Image.Image, hint: Fitted, top: int) -> None:
     pen = ImageDraw.Draw(picture)
-    for note in notes:
-        for line, middle in note.rows(top):
-            pen.text((WIDTH / 2, middle), line, fill=INK, font=note.font, anchor="mm")
-        top += note.height
+    for line, middle in hint.rows(top):
+        pen.text((WIDTH / 2, middle), line, fill=INK, font=hint.font, anchor="mm")
 
 
 def _saved(picture: Image.Image) -> bytes:

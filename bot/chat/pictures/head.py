@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import cos, pi
 from typing import TYPE_CHECKING
 
-from PIL import Image, ImageDraw, ImageOps
+from PIL import Image, ImageChops, ImageDraw, ImageOps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,11 +20,15 @@ SHARP_ENOUGH = 0.75
 """Part of the pixels wanted that a photo may be decoded to where that is quicker."""
 
 SHADE = (8, 12, 24)
-SHADES = (0.0, 0.62, 0.86)
-"""How dark the photo is made far above the words, where they begin, and at the foot: white letters
-on a white photo have a contrast of 4.5 and more."""
+READABLE = 112
+"""Grey upon which white letters have a contrast of 5: more than the 4.5 of WCAG 2.2, 1.4.3, so that
+JPEG may blur a little."""
 
-FADING = 0.3  # of the head's height, from no shade to where words begin
+GLITTER = 0.01  # part of what is behind the words that may be brighter
+FADING = (0.7, 0.3)  # of the head's height, from all of the shade to none: rightwards, upwards
+
+_LINEAR = [round(255 * ((level / 255 + 0.055) / 1.055) ** 2.4) for level in range(256)]
+_LUMINANCE = (0.2126, 0.7152, 0.0722, 0)
 
 GROUNDS = {
     False: ((0x2F, 0x7B, 0xFF), (0x1B, 0x56, 0xE0), (0x1E, 0x52, 0xDC), (0x3A, 0x2C, 0xB4)),
@@ -43,6 +49,16 @@ class Words:
     gap: int
     top: int
 
+    @property
+    def height(self) -> int:
+        """Pixels that they take, with what is between them."""
+        return sum(block.height for block in self.blocks) + self.gap * max(0, len(self.blocks) - 1)
+
+    @property
+    def width(self) -> int:
+        """Pixels of the longest line; 0 where there is none."""
+        return max((block.width for block in self.blocks), default=0)
+
     def rows(self) -> Iterator[tuple[str, float, Fitted]]:
         """Give each line with the height of its middle and the block that it is of."""
         top = self.top
@@ -55,25 +71,28 @@ class Words:
 def ending(blocks: Sequence[Fitted | None], gap: int, foot: int) -> Words:
     """Set the blocks that there are so that they end at `foot`."""
     there = tuple(block for block in blocks if block)
-    return Words(there, gap, foot - _height(there, gap))
+    words = Words(there, gap, 0)
+    return replace(words, top=foot - words.height)
 
 
-def about(blocks: Sequence[Fitted | None], gap: int, middle: int) -> Words:
-    """Set the blocks that there are as far above as below a height."""
-    there = tuple(block for block in blocks if block)
-    return Words(there, gap, middle - _height(there, gap) // 2)
+def head(
+    photo: bytes | None, size: tuple[int, int], corner: tuple[int, int], *, dark: bool
+) -> Image.Image:
+    """Paint the ground for words at the lower left; `photo` as `photo.prepared` made it.
 
-
-def _height(blocks: Sequence[Fitted], gap: int) -> int:
-    return sum(block.height for block in blocks) + gap * max(0, len(blocks) - 1)
-
-
-def head(photo: bytes | None, size: tuple[int, int], begin: int, *, dark: bool) -> Image.Image:
-    """Paint the ground for words that begin at `begin`; `photo` as `photo.prepared` made it."""
+    `corner` is the upper right one of their lines.
+    """
     if photo is None:
         return _ground(size, dark)
-    shaded = cover(photo, size).copy()
-    shaded.paste(SHADE, (0, 0, *size), _shade(size, begin))
+    shown = cover(photo, size)
+    level = _needed(shown.crop((0, corner[1], corner[0], size[1])))
+    if not level:
+        return shown
+    shaded = shown.copy()
+    across, up = (int(part * size[1]) for part in FADING)
+    left, top = min(size[0], corner[0] + across), max(0, corner[1] - up)
+    levels = _shade((left, size[1] - top), (corner[0], corner[1] - top), (across, up), level)
+    shaded.paste(SHADE, (0, top, left, size[1]), levels)
     return shaded
 
 
@@ -87,20 +106,31 @@ def cover(photo: bytes, size: tuple[int, int]) -> Image.Image:
         return ImageOps.fit(image.convert("RGB"), size, Image.Resampling.BILINEAR)
 
 
-def _shade(size: tuple[int, int], begin: int) -> Image.Image:
-    """Give how dark each row becomes."""
-    width, height = size
-    fading = max(1, int(FADING * height))
-    away, here, foot = SHADES
-    levels = bytearray()
-    for row in range(height):
-        if row < begin:
-            share = max(0.0, 1 - (begin - row) / fading)
-            level = away + (here - away) * share
-        else:
-            level = here + (foot - here) * (row - begin) / max(1, height - begin)
-        levels.append(round(255 * level))
-    return Image.frombytes("L", (1, height), bytes(levels)).resize((width, height))
+def _needed(behind: Image.Image) -> float:
+    """Give how much shade makes white letters readable upon a part of a photo."""
+    bright = behind.point(_LINEAR * 3).convert("L", _LUMINANCE).histogram()
+    left, level = GLITTER * behind.width * behind.height, 255
+    while level and (left := left - bright[level]) >= 0:
+        level -= 1
+    grey = bisect_left(_LINEAR, level)
+    return max(0.0, (grey - READABLE) / (grey - SHADE[1]))
+
+
+def _shade(
+    size: tuple[int, int], corner: tuple[int, int], fading: tuple[int, int], level: float
+) -> Image.Image:
+    """Give how dark each pixel becomes: as said below and left of a corner, fading beyond it."""
+    columns = bytes(_faded(255, column - corner[0], fading[0]) for column in range(size[0]))
+    rows = bytes(_faded(255 * level, corner[1] - row, fading[1]) for row in range(size[1]))
+    return ImageChops.multiply(
+        Image.frombytes("L", (size[0], 1), columns).resize(size, Image.Resampling.NEAREST),
+        Image.frombytes("L", (1, size[1]), rows).resize(size, Image.Resampling.NEAREST),
+    )
+
+
+def _faded(level: float, beyond: int, reach: int) -> int:
+    """Give what is left of a level so many pixels beyond an edge, without a visible one."""
+    return round(level * (1 + cos(pi * min(1.0, max(0.0, beyond / reach)))) / 2)
 
 
 @lru_cache(maxsize=4)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
+from bot.chat.store.listings import DELETED
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -19,7 +21,8 @@ LOOSE = (
 
 LET_GO = (
     "UPDATE images SET kept = 0 WHERE id = :id AND NOT EXISTS (SELECT 1 FROM listings"
-    " WHERE listings.seller_id = images.seller_id AND wish LIKE '%' || images.id || '%')"
+    " WHERE listings.seller_id = images.seller_id AND listings.state <> :deleted"
+    " AND wish LIKE '%' || images.id || '%')"
 )
 DROP = f"DELETE FROM images WHERE id = :id AND {LOOSE}"  # noqa: S608 - our own words
 SWEEP = f"DELETE FROM images WHERE created_at < :before AND {LOOSE}"  # noqa: S608 - our own words
@@ -60,7 +63,7 @@ def keep_image(tx: Transaction, image_id: str, seller_id: int) -> bool:
 
 def let_go(tx: Transaction, image_id: str) -> None:
     """Note that a request has this picture no more; another one that was made from it may."""
-    tx.execute(LET_GO, id=image_id)
+    tx.execute(LET_GO, id=image_id, deleted=DELETED)
 
 
 def drop_loose(tx: Transaction, image_ids: Iterable[str | None]) -> None:

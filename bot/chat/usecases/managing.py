@@ -25,9 +25,8 @@ def form_of(turn: Turn, listing: Listing, field: str) -> Outcome:
     draft_id = store.short_id(6)
     return conversation.edit_form(
         draft_id,
-        listing.id,
-        field,
         edits.asked_about(listing, field),
+        field,
         turn.seller,
         current=turn.draft,
     )

@@ -44,7 +44,11 @@ DAYS = {
     "day after tomorrow": 2, "overmorrow": 2, "ubermorgen": 2, "uebermorgen": 2,
     "pasado manana": 2, "apres-demain": 2, "apres demain": 2, "dopodomani": 2,
     "depois de amanha": 2,
+    "yesterday": -1, "gestern": -1, "ayer": -1, "hier": -1, "ieri": -1, "ontem": -1,
+    "day before yesterday": -2, "vorgestern": -2, "anteayer": -2, "avant-hier": -2,
+    "avant hier": -2, "altro ieri": -2, "l'altro ieri": -2, "anteontem": -2,
 }  # fmt: skip
+"""Days from today; what is over is read as well, so that it can be said to be over."""
 
 MORNING, AFTERNOON, EVENING = "morning", "afternoon", "evening"
 PARTS = {

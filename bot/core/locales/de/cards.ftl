@@ -18,6 +18,7 @@ stamp-soldOut = AUSVERKAUFT
 stamp-expired = ABGELAUFEN
 stamp-stopped = GESTOPPT
 stamp-completed = BEZAHLT
+stamp-deleted = GELÖSCHT
 
 ## As others see it
 

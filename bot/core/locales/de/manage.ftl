@@ -13,7 +13,7 @@ button-edit-end = Ende
 button-edit-units = Weniger Stück
 button-edit-postertext = Plakattext
 button-edit-not = Preis, Empfänger, Art …
-button-duplicate = 📑 Mit Änderungen kopieren
+button-duplicate = 📑 Duplizieren
 edit-not =
     <b>Was sich an „{ $name }“ nicht ändern lässt</b>
     Art, Preis, Währungen, Empfänger, Beginn und was die Zahlenden gefragt werden. Der Link ist schon in der Welt: Wer ihn öffnet, muss finden, was ihm versprochen wurde. Deshalb lässt der Zahlungsdienst das niemanden ändern.

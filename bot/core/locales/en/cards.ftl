@@ -18,6 +18,7 @@ stamp-soldOut = SOLD OUT
 stamp-expired = EXPIRED
 stamp-stopped = STOPPED
 stamp-completed = PAID
+stamp-deleted = DELETED
 
 ## As others see it
 

@@ -13,7 +13,7 @@ button-edit-end = End
 button-edit-units = Take units out
 button-edit-postertext = Poster text
 button-edit-not = Price, receivers, kind…
-button-duplicate = 📑 Duplicate with changes
+button-duplicate = 📑 Duplicate
 edit-not =
     <b>What can't be changed of “{ $name }”</b>
     Its kind, price, currencies, receivers, start and what payers are asked for. The link is out in the world: whoever opens it must find what they were promised, so the payment service lets nobody change these.
