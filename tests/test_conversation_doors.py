@@ -53,7 +53,7 @@ def edit(field: str, wish: Wish = FULL, talk: Talk | None = None) -> Talk:
 EDITS = [
     ("name", "Tea", "Tea"), ("description", "Hot", "Hot"), ("units", "3", 3),
     ("redirect", "myapp://paid", "myapp://paid"), ("email", "ben@example.org", "ben@example.org"),
-    ("end", "in 3 h", NOW + 3 * HOUR), ("postertext", "Open\ndaily", "Open daily"),
+    ("end", "in 3 h", NOW + 3 * HOUR), ("postertext", "Open\n daily", "Open\ndaily"),
 ]  # fmt: skip
 
 
