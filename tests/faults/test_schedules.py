@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.faults.playing import Outcome
 
-MOST = 120
+MOST = 80
 """Schedules in a build."""
 
 ONE = os.environ.get("FAULT_SEED")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.monkeys.playing import Outcome
 
-HOURS, ACTS = 2, 600
+HOURS, ACTS = 2, 900
 """Hours in a build, one with polling and one with webhooks, and what is done in each."""
 
 ONE = os.environ.get("MONKEY_SEED")
