@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from bot.core import money, signing, smtp
+from bot.core import links, money, signing, smtp
 from bot.core.addresses import AllowList
 from bot.core.db import sqlite_path
 from bot.core.errors import BotError, ConfigError
@@ -119,6 +119,7 @@ class Settings(BaseSettings):
     smtp_url: Annotated[SecretStr, _checked(_smtp_url)] | None = None
     smtp_from: Annotated[str, _checked(smtp.parse_sender)] | None = None
     rail: Literal["sandbox"] = "sandbox"
+    redirect_schemes: Annotated[Names, _checked(links.check_schemes)] = ()
     reservation_seconds: Annotated[int, Field(ge=1, le=86_400)] = 900
     api_rate: RateSetting = Rate(1200, 60)
     payer_rate: RateSetting = Rate(60, 60)

@@ -11,9 +11,11 @@ from PIL import Image
 
 from bot.core.links import check_redirect
 from bot.core.rates import Rate
+from bot.service.app import create_app
+from bot.service.deps import Service
 from bot.service.model import links
 from bot.service.page import view
-from tests.serving import DROP, URL, Shop, opened, token_of
+from tests.serving import DROP, URL, Shop, client, opened, token_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -238,13 +240,25 @@ async def test_a_body_that_is_no_form_is_refused_with_a_page(shop: Shop) -> None
     ],
 )
 async def test_paid_leads_to_the_redirect_with_the_transaction(
-    shop: Shop, url: str, target: str
+    tmp_path: Path, url: str, target: str
 ) -> None:
-    made = await shop.create(redirectUrl=url)
-    answer = await shop.pay(made["id"])
-    (row,) = await shop.rows("payments")
+    async with opened(tmp_path, apps=frozenset({"shop", "tg"})) as shop:
+        made = await shop.create(redirectUrl=url)
+        answer = await shop.pay(made["id"])
+        (row,) = await shop.rows("payments")
     assert answer.status_code == 303
     assert answer.headers["location"] == target.format(row["id"])
+
+
+async def test_an_app_that_was_taken_off_the_list_is_not_opened_any_more(tmp_path: Path) -> None:
+    """What was stored while REDIRECT_SCHEMES named it leads to the receipt."""
+    async with opened(tmp_path, apps=frozenset({"shop"})) as shop:
+        made = await shop.create(redirectUrl="shop://paid")
+        assert (await shop.pay(made["id"])).headers["location"].startswith("shop://paid?")
+        without = create_app(Service(db=shop.db, now=shop.clock, public_url=URL))
+        async with client(without) as anyone:
+            answer = await anyone.post(f"/pay/{made['id']}", data={"token": "u" * 32})
+    assert f"/pay/{made['id']}/receipt/" in answer.headers["location"]
 
 
 @pytest.mark.parametrize(

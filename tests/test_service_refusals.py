@@ -190,6 +190,36 @@ async def test_the_operator_may_allow_private_addresses(tmp_path: Path) -> None:
         assert made["notifications"]["webhook"]["webhookUrl"] == hook["webhookUrl"]
 
 
+OPENED = ("ms-msdt:/id", "SEARCH-MS:query=a", "shell:startup", "myapp://paid", "tg://resolve")
+RUN = ("javascript:alert(1)", "data:text/html,a", "file:///etc/passwd")
+
+
+@pytest.mark.parametrize("url", [*OPENED, *RUN])
+async def test_payers_are_led_over_the_web_and_to_no_program_that_was_not_named(
+    shop: Shop, url: str
+) -> None:
+    """At create and at edit; nothing is made or changed."""
+    made = await shop.create(redirectUrl="https://t.example/")
+    refused = await shop.seller.post(ALL, json=NEW | {"redirectUrl": url})
+    assert (code(refused), fields(refused)) == ((400, "invalidBody"), ["redirectUrl"])
+    refused = await shop.edit(made["id"], {"redirectUrl": url})
+    assert (code(refused), fields(refused)) == ((400, "invalidBody"), ["redirectUrl"])
+    assert await shop.get(made["id"]) == made
+    assert len(await shop.rows("payment_requests")) == 1
+
+
+async def test_an_app_that_the_operator_named_is_taken_in_any_case(tmp_path: Path) -> None:
+    """What runs something is refused even then: the settings let nobody name it either."""
+    async with opened(
+        tmp_path, apps=frozenset({"myapp", *(url.partition(":")[0] for url in RUN)})
+    ) as shop:
+        made = await shop.create(redirectUrl="MyApp://paid")
+        assert (await shop.edit(made["id"], {"redirectUrl": "myapp://x"})).status_code == 200
+        for url in (*RUN, "myapp2://paid"):
+            refused = await shop.seller.post(ALL, json=NEW | {"redirectUrl": url})
+            assert (code(refused), fields(refused)) == ((400, "invalidBody"), ["redirectUrl"])
+
+
 async def test_the_bots_own_application_alone_may_name_its_receiver(tmp_path: Path) -> None:
     async with opened(tmp_path) as shop:
         own = shop.db.run(lambda tx: apps.ensure_embedded_app(tx, shop.vault, 0))

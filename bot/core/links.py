@@ -27,8 +27,29 @@ def check_picture(url: str) -> str:
 
 
 def check_redirect(url: str) -> str:
-    """Give the URL; ValueError unless it is http, https or an application's own scheme."""
+    """Return the URL; ValueError unless it is http, https or an application's own scheme.
+
+    Which applications are allowed is the operator's decision: see `check_app`.
+    """
     return _check(url, None)
+
+
+def check_app(url: str, apps: frozenset[str]) -> None:
+    """Raise ValueError unless the URL is of the web or of one of these applications' schemes."""
+    scheme = url.partition(":")[0].lower()
+    if scheme not in WEB | (apps - NEVER):
+        raise ValueError(f"may not be an address of {scheme}: here")
+
+
+def check_schemes(names: tuple[str, ...]) -> frozenset[str]:
+    """Return the schemes of REDIRECT_SCHEMES; ValueError for what is none or runs something."""
+    schemes = frozenset(name.lower() for name in names)
+    for scheme in sorted(schemes):
+        if not _SCHEME.fullmatch(scheme):
+            raise ValueError(f"{scheme!r} is no scheme: write its name alone, such as myapp")
+        if scheme in NEVER:
+            raise ValueError(f"{scheme} opens no application: take it out")
+    return schemes
 
 
 def _check(url: str, schemes: frozenset[str] | None) -> str:

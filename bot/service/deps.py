@@ -23,7 +23,8 @@ class Service:
     """Everything that the API and the pay page need.
 
     `now` gives UTC epoch ms, `public_url` has no slash at its end, `reservation` is in ms;
-    a rate of None is no limit, `mails` says whether e-mail can be sent.
+    a rate of None is no limit, `mails` says whether e-mail can be sent. `apps` are the schemes of
+    applications that payers may be led to.
     """
 
     db: Database
@@ -34,6 +35,7 @@ class Service:
     rail: Rail = field(default_factory=SandboxRail)
     exchange: Exchange = field(default_factory=SandboxExchange)
     mails: bool = False
+    apps: frozenset[str] = frozenset()
     reservation: int = 900_000
     api_rate: Rate | None = None
     payer_rate: Rate | None = None
@@ -41,7 +43,7 @@ class Service:
     @property
     def policy(self) -> Policy:
         """Give what callers are allowed."""
-        return Policy(self.allow, self.exchange, self.embedded_app_id, self.mails)
+        return Policy(self.allow, self.exchange, self.embedded_app_id, self.mails, self.apps)
 
     @property
     def till(self) -> Till:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.core import audit, lanes
+from bot.core import audit, lanes, links
 from bot.core.addresses import AllowList
 from bot.service.app import create_app
 from bot.service.deps import Service
@@ -60,6 +60,7 @@ class ServiceSide:
             embedded_app_id=self.own.app_id,
             allow=allow,
             mails=settings.smtp_url is not None,
+            apps=links.check_schemes(settings.redirect_schemes),
             reservation=settings.reservation_seconds * 1000,
             api_rate=settings.api_rate,
             payer_rate=settings.payer_rate,

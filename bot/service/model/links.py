@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from bot.core.links import WEB, authority, split
+from bot.core.links import WEB, authority, check_app, split
 
 _KEPT = "%:/?#[]@!$&'()*+,;=-._~"
 
@@ -15,6 +15,15 @@ def with_transaction(url: str, transaction_id: str) -> str:
     path, _, query = address.partition("?")
     query = "&".join(filter(None, (query, f"transactionId={transaction_id}")))
     return ascii_url(f"{path}?{query}{mark}{fragment}")
+
+
+def leads(url: str, apps: frozenset[str]) -> bool:
+    """Return whether payers may be led there: over the web, or to one of these schemes' apps."""
+    try:
+        check_app(url, apps)
+    except ValueError:
+        return False
+    return True
 
 
 def source(url: str) -> str:

@@ -76,7 +76,7 @@ async def pay(request: Request) -> Response:
     if standing.fresh and standing.payment:
         made = standing.payment
         log.info("money arrived", request=request_id, payment=made.id, settlement="paid")
-    return RedirectResponse(_next(found, request_id, standing), 303, render.HEADERS)
+    return RedirectResponse(_next(service, found, request_id, standing), 303, render.HEADERS)
 
 
 def _manner(service: Service, form: dict[str, str]) -> Manner:
@@ -147,13 +147,18 @@ async def picture(request: Request) -> Response:
     return Response(drawn, headers=headers, media_type="image/png")
 
 
-def _next(found: PaymentRequest | None, request_id: str, standing: Standing) -> str:
-    """Where the payer goes on: away once paid, to their checkout while the money is awaited."""
+def _next(
+    service: Service, found: PaymentRequest | None, request_id: str, standing: Standing
+) -> str:
+    """Return where the payer goes on: away once paid, to their checkout while money is awaited.
+
+    The operator may have taken an application's scheme off the list since the request was made.
+    """
     payment = standing.payment
     if payment is None or payment.oversold:
         return f"/pay/{request_id}/checkout/{standing.checkout_id}"
     url = found and found.terms.redirect_url
-    if url:
+    if url and links.leads(url, service.apps):
         return links.with_transaction(url, payment.id)
     return f"/pay/{request_id}/receipt/{payment.id}"
 
@@ -175,7 +180,7 @@ async def checkout(request: Request) -> Response:
     at.waiting.hit(checkout_id)
     payment = await payments.read_of_checkout(service.db, checkout_id)
     if payment and not payment.oversold:
-        target = _next(found, found.id, Standing(checkout_id, payment))
+        target = _next(service, found, found.id, Standing(checkout_id, payment))
         return RedirectResponse(target, 303, render.HEADERS)
     who = reader(request)
     values = view.checkout(who, found, held, payment, now)

@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.core import links
 from bot.core.addresses import AllowList, check_url
 from bot.core.errors import (
     EmailUnavailable,
@@ -35,6 +36,7 @@ KEY_LIFETIME = 24 * 60 * 60 * 1000
 """How long an Idempotency-Key is remembered, in ms."""
 
 PRICE_FIELD = "denominationCurrencyCode"
+REDIRECT_FIELD = "redirectUrl"
 WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 
 
@@ -42,13 +44,15 @@ WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 class Policy:
     """What the operator allows; only `embedded_app_id` may name the internal host.
 
-    `mails` says whether e-mail can be sent, `exchange` what prices are in other currencies.
+    `mails` says whether e-mail can be sent, `exchange` what prices are in other currencies, `apps`
+    which applications' schemes payers may be led to.
     """
 
     allow: AllowList
     exchange: Exchange
     embedded_app_id: str | None = None
     mails: bool = False
+    apps: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,9 @@ def create(tx: Transaction, caller: Caller, creation: Creation, key: Key | None)
 
     Raises InvalidBody, EmailUnavailable and IdempotencyMismatch.
     """
-    _check(caller, creation.terms.webhook and creation.terms.webhook.url, creation.terms.email)
-    _check_price(caller.policy.exchange, creation.terms)
+    terms = creation.terms
+    _check(caller, terms.webhook and terms.webhook.url, terms.email, terms.redirect_url)
+    _check_price(caller.policy.exchange, terms)
     request = changes.create(creation, new_id(), caller.app_id, caller.now)
     if key and (earlier := _earlier(tx, caller, key, request.id)):
         return earlier
@@ -110,7 +115,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
 
     Raises NotFound, InvalidBody, EmailUnavailable, NotLimited and NotEnoughUnits.
     """
-    _check(caller, edited.webhook_url, edited.email)
+    _check(caller, edited.webhook_url, edited.email, edited.redirect_url)
     request = _own(tx, caller, request_id)
     checkouts.return_lapsed(tx, request_id, caller.now)
     if not store.write_edit(tx, request, changes.edit(request, edited), edited.decrease):
@@ -134,10 +139,12 @@ def _own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:
     return request
 
 
-def _check(caller: Caller, url: object, email: object) -> None:
-    """Refuse a webhook address that is forbidden, and e-mail where it can't be sent."""
-    if isinstance(url, str):
-        _check_webhook(caller, url)
+def _check(caller: Caller, webhook: object, email: object, redirect: object) -> None:
+    """Refuse addresses that are forbidden, and e-mail where it can't be sent."""
+    if isinstance(webhook, str):
+        _check_webhook(caller, webhook)
+    if isinstance(redirect, str):
+        _check_redirect(caller, redirect)
     if isinstance(email, str) and not caller.policy.mails:
         raise EmailUnavailable(info=[FieldProblem("notifications.email", "is not available")])
 
@@ -161,6 +168,13 @@ def _check_webhook(caller: Caller, url: str) -> None:
     if host == INTERNAL_HOST and caller.app_id != caller.policy.embedded_app_id:
         message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
         raise _wrong(WEBHOOK_FIELD, message)
+
+
+def _check_redirect(caller: Caller, url: str) -> None:
+    try:
+        links.check_app(url, caller.policy.apps)
+    except ValueError as error:
+        raise _wrong(REDIRECT_FIELD, str(error)) from None
 
 
 def _wrong(field: str, message: str) -> InvalidBody:

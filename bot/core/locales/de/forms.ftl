@@ -55,7 +55,7 @@ ask-asks =
     Sie werden vor der Zahlung danach gefragt, und du liest es bei jeder Zahlung. Tippe auf das, was du brauchst.
 ask-redirect =
     <b>Wohin geht es nach der Zahlung?</b>
-    Schreib eine ganze Adresse, zum Beispiel <code>https://example.org/danke</code>, oder die deiner eigenen App wie <code>meineapp://bezahlt</code>.
+    Schreib eine ganze Adresse, zum Beispiel <code>https://example.org/danke</code>.
 ask-email =
     <b>Wer bekommt bei jeder Zahlung eine E-Mail?</b>
     Schreib eine Adresse, zum Beispiel <code>anna@example.org</code>. Ich sage es dir auf jeden Fall auch hier.
@@ -134,7 +134,7 @@ problem-receivers-whole = ⚠ Die Prozentsätze ergeben { $percent }. Es müssen
 problem-receivers-sum = ⚠ Diese Beträge ergeben { $amount }, der Preis ist aber { $price }. Schreib sie noch einmal oder ändere den Preis.
 problem-receivers-rest = ⚠ Die Beträge lassen vom Preis nichts für den Rest übrig. Schreib kleinere.
 problem-receivers-decimals = ⚠ { $currency } lässt sich nicht so fein teilen. Schreib die Beträge noch einmal.
-problem-redirect = ⚠ Dorthin kann ich niemanden schicken. Schreib eine ganze Adresse ohne Leerzeichen, zum Beispiel <code>https://example.org/danke</code> oder <code>meineapp://bezahlt</code>.
+problem-redirect = ⚠ Dorthin kann ich niemanden schicken. Schreib eine ganze Adresse ohne Leerzeichen, zum Beispiel <code>https://example.org/danke</code>.
 problem-redirect-long = ⚠ Diese Adresse hat { $length } Zeichen, möglich sind { $most }. Bitte nimm eine kürzere.
 problem-email = ⚠ Das ist keine E-Mail-Adresse. Schreib eine wie <code>anna@example.org</code>.
 email-unavailable = Er verschickt keine E-Mails.

@@ -55,7 +55,7 @@ ask-asks =
     They are asked before they pay, and you read it with each payment. Press what you need.
 ask-redirect =
     <b>Where do payers go after paying?</b>
-    Write a whole address, for example <code>https://example.org/thanks</code>, or one of your own app such as <code>myapp://paid</code>.
+    Write a whole address, for example <code>https://example.org/thanks</code>.
 ask-email =
     <b>Who gets an e-mail about each payment?</b>
     Write an address, for example <code>anna@example.org</code>. I tell you here in any case.
@@ -130,7 +130,7 @@ problem-receivers-whole = ⚠ The percentages come to { $percent }. They must ma
 problem-receivers-sum = ⚠ These amounts come to { $amount }, but the price is { $price }. Write them anew, or change the price.
 problem-receivers-rest = ⚠ The amounts leave nothing of the price for the rest. Write smaller ones.
 problem-receivers-decimals = ⚠ { $currency } can't be divided so finely. Write the amounts anew.
-problem-redirect = ⚠ I can't send anybody there. Write a whole address without spaces, for example <code>https://example.org/thanks</code> or <code>myapp://paid</code>.
+problem-redirect = ⚠ I can't send anybody there. Write a whole address without spaces, for example <code>https://example.org/thanks</code>.
 problem-redirect-long = ⚠ That address has { $length } characters; { $most } are possible. Please use a shorter one.
 problem-email = ⚠ That is no e-mail address. Write one such as <code>anna@example.org</code>.
 email-unavailable = It sends no e-mail.
