@@ -74,9 +74,10 @@ export class Attachments {
   async send() {
     const kind = byId("attachment-file").checked ? "document" : "photo";
     const caption = byId("attachment-caption").value.trim();
+    const { draft } = this.composer;
     try {
       await postFile(kind, { ...this.app.place(), caption }, this.file);
-      this.composer.clear();
+      this.composer.put(draft, "");
     } catch (error) {
       toast(error.message);
     }

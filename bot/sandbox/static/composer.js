@@ -12,6 +12,7 @@ export class Composer {
   constructor(app) {
     this.app = app;
     this.drafts = new Map();
+    this.shown = null; // whose draft stands in the field
     this.marked = -1;
     this.text = byId("text");
     this.box = byId("suggestions");
@@ -40,7 +41,8 @@ export class Composer {
     byId("menu").hidden = !chat.commands.length;
     this.replyKeyboard(chat.keyboard);
     const text = this.drafts.get(this.draft) || "";
-    if (this.text.value === text) return;
+    if (this.shown === this.draft && this.text.value === text) return;
+    this.shown = this.draft;
     this.text.value = text;
     this.changed();
   }
@@ -59,12 +61,21 @@ export class Composer {
   }
 
   async send(text) {
+    const { draft } = this;
     try {
       await post("send", { ...this.app.place(), text });
     } catch (error) {
-      this.text.value ||= text;
+      if (!this.drafts.get(draft)) this.put(draft, text);
       toast(error.message);
     }
+  }
+
+  // Write a draft, also one that is not open any more.
+  put(draft, text) {
+    this.drafts.set(draft, text);
+    if (draft !== this.draft || this.text.value === text) return;
+    this.text.value = text;
+    this.changed();
   }
 
   changed() {

@@ -20,6 +20,8 @@ class App {
     this.chats = new Map();
     this.people = [];
     this.chat = null;
+    this.user = null; // whose chats are shown, and who acts
+    this.chosen = null; // who is to be played: another one only until their chats are there
     this.epoch = 0;
     this.below = 0; // messages that came while somebody read further up
     document.documentElement.classList.toggle("embedded", embedded);
@@ -56,8 +58,42 @@ class App {
     }
   }
 
-  async load(user) {
-    const state = await get("state", user ? { user } : {});
+  // Play another person. Until their chats are shown nobody acts, or it would be the one before.
+  async play(user) {
+    this.chosen = Number(user);
+    this.hold(true);
+    try {
+      await this.load();
+    } catch (error) {
+      toast(error.message);
+    }
+  }
+
+  hold(held) {
+    for (const id of ["new-person", "new-group", "text"]) byId(id).disabled = held;
+    for (const id of ["chat-pane", "side-entries"]) byId(id).inert = held;
+  }
+
+  // Ask for the chats of the person who is chosen; resolves once the newest answer is shown.
+  load() {
+    const asked = get("state", this.chosen ? { user: this.chosen } : {});
+    this.asked = asked;
+    this.loaded = this.arrived(asked);
+    return this.loaded;
+  }
+
+  async arrived(asked) {
+    let state, failure;
+    try { state = await asked; } catch (error) { failure = error; }
+    if (asked !== this.asked) return this.loaded;
+    if (state) this.show(state);
+    this.chosen = this.user;
+    this.crowd.showViewers();
+    this.hold(this.chat === null);
+    if (failure) throw failure;
+  }
+
+  show(state) {
     const first = this.chat === null;
     if (this.user !== state.user_id) this.typing.forget();
     this.seq = state.seq;
@@ -65,7 +101,6 @@ class App {
     this.bot = state.bot;
     this.people = state.people;
     this.chats = new Map(state.chats.map((chat) => [chat.id, withMessages(chat)]));
-    this.crowd.showViewers();
     const open = this.chats.get(this.chat?.id) || this.privateChat();
     this.open(open.id, { reveal: first && !embedded, focus: false });
     this.side.show();
@@ -86,7 +121,7 @@ class App {
         if (answer.closed) throw new Error("the sandbox has stopped");
         this.online(true);
         const changed = answer.reset || answer.events.some((one) => ["chat", "profile", "people"].includes(one.type));
-        if (changed) { await this.load(this.user); return; }
+        if (changed) { await this.load(); return; }
         this.seq = answer.seq;
         answer.events.forEach((one) => this.take(one));
       } catch {
@@ -157,6 +192,12 @@ class App {
     this.showList();
     if (!same || this.stuck) this.toEnd();
     if (reveal && focus) this.focusChat();
+  }
+
+  // Open a chat that this person has just made, unless another one is played by now.
+  async visit(id, user) {
+    await this.load();
+    if (user === this.user) this.open(id);
   }
 
   focusChat() {
@@ -257,9 +298,10 @@ class App {
     }
     if (!button.callback_data) { toast("This kind of button is not part of the sandbox"); return; }
     node.setAttribute("aria-busy", "true");
+    const { user } = this;
     const result = await this.act("press", { ...this.place(), message_id: message.message_id, row, column });
     node.removeAttribute("aria-busy");
-    this.answer(result?.answer);
+    if (user === this.user) this.answer(result?.answer);
   }
 
   answer(answer) {
@@ -289,4 +331,4 @@ function withMessages(chat) {
 }
 
 const app = new App();
-app.load(new URLSearchParams(location.search).get("user") || "").catch((error) => toast(error.message));
+app.play(new URLSearchParams(location.search).get("user"));

@@ -6,7 +6,7 @@ export class People {
   constructor(app) {
     this.app = app;
     dress({ "new-person": "person", "new-group": "group", more: "more" });
-    byId("viewer").addEventListener("change", (event) => app.load(event.target.value));
+    byId("viewer").addEventListener("change", (event) => app.play(event.target.value));
     byId("new-person").addEventListener("click", () => this.askPerson());
     byId("new-group").addEventListener("click", () => this.askGroup());
     byId("more").addEventListener("click", () => this.showInfo());
@@ -25,15 +25,15 @@ export class People {
   }
 
   async addPerson() {
+    const { user } = this.app;
     const added = await this.app.act("people", {
       first_name: byId("person-first").value,
       last_name: byId("person-last").value.trim(),
       language_code: byId("person-language").value || null,
     });
     if (!added) return;
-    const dialog = await this.app.act("dialog", { user_id: this.app.user, with: added.user_id });
-    await this.app.load(this.app.user);
-    if (dialog) this.app.open(dialog.chat_id);
+    const dialog = await this.app.act("dialog", { user_id: user, with: added.user_id });
+    if (dialog) await this.app.visit(dialog.chat_id, user);
     toast(`${byId("person-first").value.trim()} can be played from now on`);
   }
 
@@ -47,12 +47,11 @@ export class People {
 
   async addGroup() {
     const members = [...byId("group-members").querySelectorAll("input:checked")].map((box) => Number(box.value));
+    const { user } = this.app;
     const made = await this.app.act("groups", {
-      user_id: this.app.user, title: byId("group-name").value, members, with_bot: byId("group-bot").checked,
+      user_id: user, title: byId("group-name").value, members, with_bot: byId("group-bot").checked,
     });
-    if (!made) return;
-    await this.app.load(this.app.user);
-    this.app.open(made.chat_id);
+    if (made) await this.app.visit(made.chat_id, user);
   }
 
   showInfo() {
@@ -80,10 +79,9 @@ export class People {
     const button = element("button", { type: "button", className: "inline-link" }, name);
     button.addEventListener("click", async () => {
       byId("info").close();
-      const dialog = await this.app.act("dialog", { user_id: this.app.user, with: found.id });
-      if (!dialog) return;
-      await this.app.load(this.app.user);
-      this.app.open(dialog.chat_id);
+      const { user } = this.app;
+      const dialog = await this.app.act("dialog", { user_id: user, with: found.id });
+      if (dialog) await this.app.visit(dialog.chat_id, user);
     });
     return button;
   }
