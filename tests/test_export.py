@@ -155,10 +155,59 @@ def test_in_a_spreadsheet_nothing_is_computed(paid: str) -> None:
     assert (line["email"], line["phoneNumber"]) == ("'=cmd@mail.example", "'+442079460958")
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1"])
+SEPARATORS = (",", ";", "\t", "|")
+SIGNS = "=+-@\t\r\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b"
+BLANK = ' \xa0\u3000\u200b\ufeff"'
+"""What spreadsheets drop before a formula."""
+
+
+def cells(text: str) -> list[str]:
+    """Every cell that any spreadsheet could make of a CSV file, without what it drops before it."""
+    made: list[list[str]] = []
+    for lines in ([*io.StringIO(text, newline="")], text.splitlines(keepends=True)):
+        for at in SEPARATORS:
+            made += csv.reader(lines, delimiter=at)
+            made += csv.reader(lines, delimiter=at, quoting=csv.QUOTE_NONE)
+    return [cell.lstrip(BLANK) for row in made for cell in row]
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@a", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20a"]
+)
 def test_each_sign_that_begins_a_formula_is_defused(text: str) -> None:
     _, line = csv.reader(io.StringIO(Csv(for_people=False).line({"name": text}), newline=""))
     assert line == [f"'{text}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Tea;=HYPERLINK(1)", "Tea;'=HYPERLINK(1)"),
+        ("Tea; =1", "Tea; '=1"),
+        ('Tea;"=1"', 'Tea;"\'=1"'),
+        ("Tea\n@a", "Tea\n'@a"),
+        ("\t=1", "'\t'=1"),
+        ("\u3000\uff1d1", "\u3000'\uff1d1"),
+        ("Coffee - large = 5+1 @ home", "Coffee - large = 5+1 @ home"),
+    ],
+)
+def test_a_formula_behind_any_separator_is_defused(text: str, written: str) -> None:
+    """And nothing else is touched."""
+    _, line = csv.reader(io.StringIO(Csv(for_people=False).line({"name": text}), newline=""))
+    assert line == [written]
+
+
+def test_no_cell_begins_a_formula_wherever_a_spreadsheet_splits() -> None:
+    """Texts drawn from all that could be in the way; amounts stay numbers."""
+    dice = random.Random(7)
+    parts = [*SIGNS, *BLANK, *SEPARATORS, "\n", "\r\n", "'", "a", "1", "=HYPERLINK(1)"]
+    table, amount = Csv(for_people=True), Decimal("12.50")
+    for _ in range(3_000):
+        text, other = ("".join(dice.choices(parts, k=dice.randrange(9))) for _ in range(2))
+        receivers = [{"destination": other, "amount": amount}, {"destination": text, "amount": 1}]
+        line = table.line({"name": text, "to": receivers, "amount": amount, "data": {other: text}})
+        assert not [cell for cell in cells(line) if cell.startswith(tuple(SIGNS))]
+        assert ",12.50," in line
 
 
 def test_csv_is_as_its_standard_says() -> None:

@@ -14,8 +14,19 @@ from bot.core import exact
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet compute a cell that begins with it (owasp.org, CSV injection)."""
+FORMULA = re.compile(
+    r"""
+    ((?: ^ | [,;|\t\r\n] )            # where a spreadsheet may begin a cell: it splits as it likes
+    (?: [^\S\t\r\n] | ["\x00-\x08\x0e-\x1b\x7f\xad\u200b-\u200f\u2060-\u2064\ufeff] )* )
+    (?= [-=+@\t\r\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b] )  # full-width and small too
+    """,
+    re.VERBOSE,
+)
+"""The beginning of a cell that a spreadsheet would compute (owasp.org, CSV injection).
+
+Which separator a spreadsheet splits at depends on its language: where that is a semicolon, the
+quotes around a cell with commas protect nothing inside it. Blanks and quotes before it are dropped.
+"""
 
 NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
 
@@ -69,9 +80,12 @@ def _cell(value: object) -> str:
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, list):
-        return "; ".join(" ".join(map(_cell, one.values())) for one in value)
-    text = exact.dumps(value) if isinstance(value, dict) else str(value)
-    return f"'{text}" if text.startswith(FORMULA) else text
+        return _defused("; ".join(" ".join(map(_cell, one.values())) for one in value))
+    return _defused(exact.dumps(value) if isinstance(value, dict) else str(value))
+
+
+def _defused(text: str) -> str:
+    return FORMULA.sub(r"\1'", text)
 
 
 def _escaped(char: str) -> str:
