@@ -304,22 +304,6 @@ async def test_every_page_is_guarded(shop: Shop) -> None:
         assert ("script-src" in policy(answer)) is ("<script" in answer.text)
 
 
-async def test_the_receipt_is_for_who_has_its_transaction(shop: Shop) -> None:
-    """Not that of another request; it outlives the request."""
-    made, other = await shop.create(**ASKED), await shop.create()
-    path = (await shop.pay(made["id"], **GIVEN)).headers["location"]
-    payment_id = path.rpartition("/")[2]
-    assert path == f"/pay/{made['id']}/receipt/{payment_id}"
-    receipt = await shop.anyone.get(path)
-    assert receipt.status_code == 200
-    for text in ("Coffee", "$5.00", payment_id, "me@a.example", "January 15, 2027", "Test money"):
-        assert text in receipt.text
-    wrong = await shop.anyone.get(f"/pay/{other['id']}/receipt/{payment_id}")
-    assert wrong.status_code == 404
-    await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
-    assert (await shop.anyone.get(path)).status_code == 200
-
-
 async def test_the_qr_code_is_that_of_the_pay_page(shop: Shop, tmp_path: Path) -> None:
     made = await shop.create()
     png = await shop.anyone.get(f"/qr/{made['id']}.png")

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 MAX_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
 
+HIDDEN = "•••"
+SHORT_ZONES = ("+1", "+7")
+"""Country codes of one digit (ITU-T E.164); of all others two are shown."""
+
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _ADDRESS = re.compile(
     rf"[a-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})+", re.IGNORECASE
@@ -44,6 +48,18 @@ def name(data: Mapping[PayerField, str]) -> str | None:
     """Give what tells one payer from another, None for a payer who said nothing."""
     known = (data.get("paymail"), data.get("email"), data.get("phoneNumber"))
     return next((value.lower() for value in known if value), None)
+
+
+def masked(field: PayerField, value: str) -> str:
+    """Return what a page that others may open shows of what a payer said about themselves.
+
+    `m•••@example.org`, `+49 ••• ••89`: enough for the payer to know it again.
+    """
+    if field == "phoneNumber":
+        zone = value[: 2 if value.startswith(SHORT_ZONES) else 3] if value.startswith("+") else ""
+        return f"{zone} {HIDDEN} {HIDDEN[:2]}{value[-2:]}".strip()
+    mailbox, _, domain = value.rpartition("@")
+    return f"{mailbox[: len(mailbox) > 1]}{HIDDEN}@{domain}"
 
 
 def _address(text: str) -> str | None:

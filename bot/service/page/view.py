@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core import money, texts
 from bot.service.model import links
+from bot.service.model import payer as payers
 from bot.service.model.checkout import CheckoutState
 from bot.service.model.request import RESERVED, UNPRICED, Kind, Status
 
@@ -279,14 +280,17 @@ def _refresh(state: CheckoutState, open_for: int, lapsed_for: int) -> int | None
 
 
 def receipt(who: Reader, name: str, payment: Payment) -> dict[str, Any]:
-    """Give what the receipt shows."""
+    """Return what the receipt shows; its address travels, so the payer's data is masked."""
     return {
         "name": name,
         "paid": _rated(who, payment.currency, payment.paid, "page-receipt-exchanged"),
         "oversold": payment.oversold,
         "amount": money_text(payment.amount, payment.currency, who.tag),
         "when": who.t("page-receipt-at", at=moment(payment.completed_at)),
-        "payer": [(f"page-{field}", value) for field, value in payment.user_data.items()],
+        "payer": [
+            (f"page-{field}", payers.masked(field, value))
+            for field, value in payment.user_data.items()
+        ],
         "transaction_id": payment.id,
     }
 
