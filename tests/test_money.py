@@ -38,7 +38,7 @@ EXPONENTS = {
     0: "JPY KRW CLP SAT",
     2: "USD EUR",
     3: "KWD BHD TND",
-    4: "CLF",
+    4: "CLF XAG XAU",
     5: "MNEE",
     8: "BSV BTC",
 }
@@ -53,7 +53,7 @@ def test_exponent_is_that_of_the_currency(decimals: int, codes: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["usd", "ZZZ", "", "XXX", "XTS", "XAU", "DEM", "US", "$", "EUR ", "CNH"]
+    "code", ["usd", "ZZZ", "", "XXX", "XTS", "XPT", "DEM", "US", "$", "EUR ", "cnh"]
 )
 def test_unknown_currencies_are_refused(code: str) -> None:
     """Only codes in use, in upper case, are valid on the wire."""

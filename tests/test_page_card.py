@@ -44,7 +44,7 @@ def drawn(**shown: Any) -> Image.Image:
 
 
 async def test_a_shared_link_says_what_it_is_for(shop: Shop) -> None:
-    made = await shop.create(product={"name": 'Tea & "cake"', "description": "For two"})
+    made = await shop.create(product={"name": 'Tea & "cake"', "description": "For\ntwo"})
     url = f"{URL}/pay/{made['id']}"
     assert await told(shop, made["id"]) == {
         "og:type": "website",

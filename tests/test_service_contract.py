@@ -124,7 +124,7 @@ async def test_the_bounds_of_bodies_are_told(shop: Shop) -> None:
     create, edit = shapes["CreateBody"], shapes["EditBody"]
     assert create["additionalProperties"] is False
     assert create["required"] == ["product", "receivers", "expirationType"]
-    assert create["properties"]["receivers"]["maxItems"] == 100
+    assert create["properties"]["receivers"]["maxItems"] == 1000
     assert create["properties"]["totalUnits"]["anyOf"][0] == {
         "type": "integer",
         "minimum": 1,
@@ -151,6 +151,13 @@ HOOK_WITH_KEY = {"webhook": {"webhookUrl": "https://h.example/w", "customParamet
         ({"expirationInSeconds": 60, "expiresAt": None}, True),
         ({"instrumentCurrencyCode": None}, False),
         ({"instrumentCurrencyCode": None, "currencyCode": "USD"}, True),
+        ({"instrumentCurrencyCode": "BSV", "currency": "USD"}, True),
+        ({"instrumentCurrencyCode": None, "currency": "USD"}, False),
+        ({"paymentMethods": ["onChain"]}, True),
+        ({"paymentMethods": []}, False),
+        ({"paymentMethods": ["onChain", "card"]}, False),
+        ({"product": {"name": "x", "description": "a\r\nb"}}, True),
+        ({"product": {"name": "x", "description": "a\x0bb"}}, False),
         ({"notifications": HOOK_WITH_KEY}, False),
         ({"notifications": {"email": "nobody"}}, False),
     ],

@@ -300,3 +300,14 @@ async def test_the_script_makes_what_it_says(tmp_path: Path) -> None:
         assert any(row["deleted_at"] for row in every)
         assert [one.payments_count for one in listed[Status.ACTIVE] if one.payments_count] == [10]
         assert len(await db.query("SELECT id FROM payments")) == 10
+
+
+async def test_pending_is_another_word_for_scheduled(shop: Shop) -> None:
+    """HandCash Cloud calls so what has not begun."""
+    made = await shop.create(enabledAt="2027-01-15T10:00:00Z")
+    await shop.create()
+    for word in ("pending", "scheduled"):
+        listed = (await shop.seller.get(ALL, params={"status": word})).json()["items"]
+        assert [(one["id"], one["status"]) for one in listed] == [(made["id"], "scheduled")]
+    refused = await shop.seller.get(ALL, params={"status": "Pending"})
+    assert (refused.status_code, refused.json()["info"][0]["field"]) == (400, "status")

@@ -58,6 +58,17 @@ async def test_the_page_shows_product_price_and_what_is_left(shop: Shop) -> None
     assert "alice" not in answer.text
 
 
+async def test_the_page_keeps_the_line_breaks_of_descriptions(shop: Shop) -> None:
+    product = {"name": "x", "description": "one\r\ntwo", "longDescription": "three\n\nfour"}
+    answer = await page(shop, (await shop.create(product=product))["id"])
+    assert '<p class="description" dir="auto">one\r\ntwo</p>' in answer.text
+    assert '<p dir="auto">three\n\nfour</p>' in answer.text
+    sheet = re.search(r'href="([^"]+\.css[^"]*)"', answer.text)
+    assert sheet
+    styles = (await shop.anyone.get(sheet[1])).text
+    assert re.search(r"\.description,\s*details p\s*\{\s*white-space:\s*pre-line", styles)
+
+
 async def test_looking_changes_nothing(shop: Shop) -> None:
     made = await shop.create(**DROP)
     for _ in range(5):

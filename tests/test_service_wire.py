@@ -85,19 +85,50 @@ def test_every_field_of_create_is_read() -> None:
     assert creation.enabled_at == NOW
 
 
-def test_both_spellings_of_the_currencies_are_the_same() -> None:
+def test_every_spelling_of_the_currencies_is_the_same() -> None:
     other = {name: value for name, value in NEW.items() if name != "instrumentCurrencyCode"}
-    spelled = exact.dumps(other | {"currencyCode": "BSV", "denominatedIn": "USD"})
-    terms = reading.read_create(spelled, NOW).terms
-    assert (terms.instrument, terms.denomination) == ("BSV", "USD")
+    for denomination in ("denominationCurrencyCode", "denominatedIn", "currency"):
+        for instrument in ("instrumentCurrencyCode", "currencyCode"):
+            spelled = exact.dumps(other | {instrument: "BSV", denomination: "USD"})
+            terms = reading.read_create(spelled, NOW).terms
+            assert (terms.instrument, terms.denomination) == ("BSV", "USD")
+    assert refused(exact.dumps(other)) == {"instrumentCurrencyCode": "is required"}
+    assert refused(exact.dumps(other | {"currency": "USD"})) == {
+        "instrumentCurrencyCode": "is required"
+    }
+    assert reading.read_create(body(currencyCode="USD"), NOW).terms.instrument == "USD"
+
+
+def test_spellings_that_differ_are_refused_by_the_later_ones_name() -> None:
     assert refused(body(currencyCode="EUR")) == {
         "currencyCode": "differs from instrumentCurrencyCode"
     }
     assert refused(body(denominationCurrencyCode="EUR", denominatedIn="USD")) == {
         "denominatedIn": "differs from denominationCurrencyCode"
     }
-    assert refused(exact.dumps(other)) == {"instrumentCurrencyCode": "is required"}
-    assert reading.read_create(body(currencyCode="USD"), NOW).terms.instrument == "USD"
+    assert refused(body(denominatedIn="EUR", currency="USD")) == {
+        "currency": "differs from denominatedIn"
+    }
+    assert refused(body(denominationCurrencyCode="EUR", denominatedIn="EUR", currency="USD")) == {
+        "currency": "differs from denominationCurrencyCode"
+    }
+
+
+def test_payment_methods_may_name_the_default_of_others_and_nothing_else() -> None:
+    plain = reading.read_create(body(), NOW)
+    assert reading.read_create(body(paymentMethods=["onChain"]), NOW) == plain
+    assert reading.read_create(body(paymentMethods=None), NOW) == plain
+    assert refused(body(paymentMethods=["externalPaymentProcessor"])) == {
+        "paymentMethods.0": "must be onChain: 'externalPaymentProcessor' is no payment method"
+        " of this service"
+    }
+
+
+@pytest.mark.parametrize("text", ["one\ntwo", "one\r\n\r\ntwo\n"])
+def test_descriptions_keep_their_line_breaks(text: str) -> None:
+    product = {"name": "x", "description": text, "longDescription": text}
+    terms = reading.read_create(body(product=product), NOW).terms
+    assert (terms.product.description, terms.product.long_description) == (text, text)
 
 
 def test_null_for_an_optional_field_is_as_if_it_were_left_out() -> None:
@@ -125,6 +156,9 @@ RECEIVER = {"sendAmount": 5, "destination": "alice"}
         ({"product": {"name": 5}}, "product.name"),
         ({"product": {"name": "x", "description": "x" * 501}}, "product.description"),
         ({"product": {"name": "x", "longDescription": "a\x07"}}, "product.longDescription"),
+        ({"product": {"name": "x", "description": "a\tb"}}, "product.description"),
+        ({"product": {"name": "x", "description": "a\n\x00b"}}, "product.description"),
+        ({"product": {"name": "x", "description": "a\x85b"}}, "product.description"),
         ({"product": {"name": "x", "imageUrl": "javascript:x"}}, "product.imageUrl"),
         ({"product": {"name": "x", "imageUrl": "shop:x"}}, "product.imageUrl"),
         ({"product": {"name": "x", "imageUrl": "https://" + "x" * 2048}}, "product.imageUrl"),
@@ -132,8 +166,13 @@ RECEIVER = {"sendAmount": 5, "destination": "alice"}
         ({"instrumentCurrencyCode": "usd"}, "instrumentCurrencyCode"),
         ({"instrumentCurrencyCode": "XYZ"}, "instrumentCurrencyCode"),
         ({"denominatedIn": ""}, "denominatedIn"),
+        ({"currency": "usd"}, "currency"),
+        ({"paymentMethods": "onChain"}, "paymentMethods"),
+        ({"paymentMethods": []}, "paymentMethods"),
+        ({"paymentMethods": [5]}, "paymentMethods.0"),
+        ({"paymentMethods": ["onChain", "card"]}, "paymentMethods.1"),
         ({"receivers": []}, "receivers"),
-        ({"receivers": [RECEIVER] * 101}, "receivers"),
+        ({"receivers": [RECEIVER] * 1001}, "receivers"),
         ({"receivers": {"0": RECEIVER}}, "receivers"),
         ({"receivers": [RECEIVER | {"sendAmount": "5"}]}, "receivers.0.sendAmount"),
         ({"receivers": [RECEIVER | {"sendAmount": True}]}, "receivers.0.sendAmount"),

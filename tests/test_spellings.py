@@ -18,6 +18,7 @@ from bot.core.errors import MoneyError
 CODES = sorted(money.currencies())
 LANGUAGES = ("en", "de", "es", "pt", "fr", "ru", "ar", "hi")
 FUNDS = {"CHE", "CHW", "COU", "UYI", "USN"}  # units of account: nobody is paid in them
+BY_CODE = {"CNH", "GGP", "IMP", "JEP", "XAG", "XAU"}  # named by their codes alone
 
 
 @pytest.mark.parametrize(
@@ -38,11 +39,21 @@ def test_whole_names_are_known_in_every_language(name: str, code: str) -> None:
     assert code == money.normalise(name)
 
 
+@pytest.mark.parametrize(
+    "name", ["gold", "oro", "or", "Silber", "offshore yuan", "yuan (offshore)"]
+)
+def test_metals_and_the_like_are_named_by_their_codes_alone(name: str) -> None:
+    """`5 Gold` is no price in ounces."""
+    assert money.normalise("xau") == "XAU"
+    with pytest.raises(MoneyError):
+        money.normalise(name)
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_our_words_are_no_part_of_another_currencys_name(language: str) -> None:
     """A word is only ours for one currency if CLDR has it in the names of no other."""
     ours = {name: code for code, names in spellings.OWN.items() for name in names.split("|")}
-    for code in set(CODES) - FUNDS:
+    for code in set(CODES) - FUNDS - BY_CODE:
         for count in (1, 2, 5):
             name = get_currency_name(code, count, locale=language)
             for word in spellings.fold(name).split():

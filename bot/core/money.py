@@ -1,7 +1,7 @@
 """Money: exact amounts in minor units, read as people write them, shown as they read them.
 
 A currency is an upper-case code: ISO 4217 as Babel (CLDR) lists it in use today, with its
-decimals there, and the four of `data/currencies.json`. No float comes near an amount.
+decimals there, and those of `data/currencies.json`. No float comes near an amount.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RATE_DIGITS = 8
 MAX_TEXT = 64  # characters; a longer one is no amount
 
 _DATA = Path(__file__).parents[2] / "data" / "currencies.json"
-_NOT_ISO = frozenset({"CNH", "XXX"})  # in CLDR's tables: the offshore yuan, "no currency"
+_NOT_ISO = frozenset({"CNH", "XXX"})  # beside ISO in CLDR's tables: ours, "no currency"
 _NOWHERE = "ZZ"  # CLDR's region for metals, test codes and accounting units
 _NBSP = "\u00a0"
 # CLDR's currencySpacing, which Babel 2.18 leaves out: KWD 1.500, not KWD1.500.
@@ -96,6 +96,12 @@ def currencies() -> frozenset[str]:
     return frozenset(_table())
 
 
+@cache
+def _by_name() -> frozenset[str]:
+    """Return the currencies that people may name in words: `gold` beside a number is no price."""
+    return frozenset(code for code, currency in _table().items() if currency.iso)
+
+
 def exponent(currency: str) -> int:
     """How many decimals the currency has: 2 for USD, 0 for JPY, 8 for BSV.
 
@@ -127,7 +133,7 @@ def _spelling(name: str) -> spellings.Spelling:
     if words and all(word in table for word in words):
         meant = reduce(spellings.Spelling.beside, [table[word] for word in words])
     else:
-        meant = spellings.listed(folded, currencies())
+        meant = spellings.listed(folded, _by_name())
     if not meant.codes:
         message = f"{name[:MAX_TEXT]!r} names no currency: write its code, as in 5 USD"
         raise MoneyError("unknownCurrency", message)

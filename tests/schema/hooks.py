@@ -24,7 +24,7 @@ BEYOND = tuple(
         # A token that only an earlier answer gives.
         r"cursor: is none that this list gave",
         # Two fields compared, or one by what another says: decimals, sums and worth by currency.
-        r"(currencyCode|denominatedIn): differs from \w+",
+        r"(currencyCode|denominatedIn|currency): differs from \w+",
         r"[\w.]+: [A-Z]+ has \d decimals, the amount has more",
         r"receivers: An amount is at most 1000000000",
         r"receivers\.\d+\.sendAmount: comes to nothing in [A-Z]+",

@@ -24,7 +24,7 @@ from bot.core.errors import MoneyError
 from bot.core.money import MAX_AMOUNT, format_money, from_minor, read_amount, to_minor
 from bot.core.texts import t
 
-MAX_RECEIVERS = 100  # as the service has it
+MAX_RECEIVERS = 1000  # as the service has it
 WHOLE = 100  # per cent
 _PERCENT_DECIMALS = 4
 _RESTS = frozenset(

@@ -3,14 +3,16 @@
 import base64
 import binascii
 from collections.abc import Callable, Container
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from fastapi import Query
+from pydantic import BeforeValidator, WithJsonSchema
 from starlette.responses import Response
 
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.service.api import answering
 from bot.service.api.contract import NO_CURSOR
+from bot.service.model.request import Status
 from bot.service.store.requests import Place
 from bot.service.wire.writing import Json
 
@@ -24,6 +26,25 @@ MOMENTS = 2**63
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=MAX_PAGE, description="How many to a page.")]
 Cursor: TypeAlias = Annotated[
     str | None, Query(max_length=100, description="`nextCursor` of the page before.")
+]
+
+
+PENDING = "pending"
+"""What HandCash Cloud calls a request that is `scheduled`."""
+
+
+def _state(value: Any) -> Any:
+    return Status.SCHEDULED if value == PENDING else value
+
+
+InState: TypeAlias = Annotated[
+    Annotated[
+        Status,
+        BeforeValidator(_state),
+        WithJsonSchema({"type": "string", "enum": [*Status, PENDING]}),
+    ]
+    | None,
+    Query(description="Only requests in this state; `pending` means `scheduled`."),
 ]
 
 

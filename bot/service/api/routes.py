@@ -12,10 +12,10 @@ from bot.core.errors import NotFound
 from bot.service.api import answering, calls, paging
 from bot.service.api.calls import Calling, Serving
 from bot.service.api.contract import AUTHENTICATED, KEYED, body, failures
-from bot.service.api.paging import MAX_PAGE, Cursor, Limit
+from bot.service.api.paging import MAX_PAGE, Cursor, InState, Limit
 from bot.service.api.plain import PlainRoute
 from bot.service.deps import Service
-from bot.service.model.request import Payment, PaymentRequest, Status
+from bot.service.model.request import Payment, PaymentRequest
 from bot.service.store import payments as payment_store
 from bot.service.store import requests as request_store
 from bot.service.store import stages
@@ -75,7 +75,7 @@ async def list_(
         int | None, Query(ge=1, le=MAX_PAGE, description="How many to a page; without it, all.")
     ] = None,
     cursor: Cursor = None,
-    status: Annotated[Status | None, Query(description="Only requests in this state.")] = None,
+    status: InState = None,
 ) -> Response:
     """Give the application's requests, newest first."""
     after = paging.read_cursor(cursor)

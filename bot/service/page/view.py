@@ -134,12 +134,13 @@ def shared(who: Reader, request: PaymentRequest, url: str) -> list[tuple[str, st
     """Give what a chat shows of a link to the page at `url` (Open Graph)."""
     product = request.terms.product
     amount = money_text(request.terms.amount, request.terms.currency, who.tag)
+    about = " ".join((product.description or "").split())
     told = [
         ("og:type", "website"),
         ("og:site_name", who.t("page-site")),
         ("og:locale", who.t("page-locale")),
         ("og:title", product.name),
-        ("og:description", " · ".join(filter(None, (amount, product.description)))),
+        ("og:description", " · ".join(filter(None, (amount, about)))),
         ("og:url", url),
     ]
     if picture := _picture(request):

@@ -1,8 +1,8 @@
 """Bodies of create and edit, field by field (interface sections 2.1 and 4.3)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
@@ -26,11 +26,21 @@ from bot.service.wire.fields import (
     Whole,
 )
 
+ON_CHAIN = "onChain"
+"""How HandCash Cloud calls a payment in the instrument currency, which is its default."""
+
 
 def _distinct(values: list[PayerField]) -> list[PayerField]:
     if len(set(values)) < len(values):
         raise ValueError("names a field twice")
     return values
+
+
+def _method(value: Any) -> Any:
+    if value != ON_CHAIN:
+        named = str(value)[: fields.NAME]
+        raise ValueError(f"must be {ON_CHAIN}: {named!r} is no payment method of this service")
+    return value
 
 
 class Body(BaseModel):
@@ -120,6 +130,7 @@ class CreateBody(Body):
     denomination_currency_code: Currency | None = None
     currency_code: Currency | None = None
     denominated_in: Currency | None = None
+    currency: Currency | None = None
     receivers: Annotated[
         list[ReceiverBody],
         Field(
@@ -134,6 +145,13 @@ class CreateBody(Body):
             list[PayerField],
             AfterValidator(_distinct),
             Field(json_schema_extra={"uniqueItems": True}),
+        ]
+        | None
+    ) = None
+    payment_methods: (
+        Annotated[
+            list[Annotated[Literal["onChain"], BeforeValidator(_method)]],
+            Field(min_length=1),
         ]
         | None
     ) = None

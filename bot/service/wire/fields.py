@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Our bounds, where the interface shows none.
 NAME, TEXT, URL, DESTINATION, TAG = 100, 500, links.LONGEST_URL, 512, 100
-RECEIVERS, TAGS = 100, 20
+RECEIVERS, TAGS = 1000, 20
 TOTAL_UNITS, SECONDS = 1_000_000, 315_360_000
 CUSTOM_PARAMETERS = 8 * 1024  # bytes of JSON
 EMAIL = 254
@@ -24,6 +24,7 @@ EMAIL = 254
 MAX_INTEGER = 2**53 - 1  # RFC 7493: what every reader of JSON can hold
 
 _NO_CONTROLS: JsonDict = {"not": {"pattern": r"[\x00-\x1f\x7f-\x9f]"}}
+_NO_CONTROLS_IN_LINES: JsonDict = {"not": {"pattern": r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]"}}
 _VISIBLE: JsonDict = {"pattern": r"\S", **_NO_CONTROLS}
 _URI: JsonDict = {"format": "uri"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -38,6 +39,12 @@ def has_controls(text: str) -> bool:
 def _plain(text: str) -> str:
     if has_controls(text):
         raise ValueError("has control characters")
+    return text
+
+
+def _lines(text: str) -> str:
+    """Check a text that may have several lines: line feeds, also after carriage returns."""
+    _plain(text.replace("\r", "").replace("\n", ""))
     return text
 
 
@@ -132,8 +139,8 @@ Tag: TypeAlias = Annotated[
 Text: TypeAlias = Annotated[
     str,
     StringConstraints(max_length=TEXT),
-    AfterValidator(_plain),
-    Field(json_schema_extra=_NO_CONTROLS),
+    AfterValidator(_lines),
+    Field(json_schema_extra=_NO_CONTROLS_IN_LINES),
 ]
 PictureUrl: TypeAlias = Annotated[
     str,

@@ -99,7 +99,7 @@ def _conflict(field: str, message: str) -> InvalidBody:
 
 def _terms(body: CreateBody) -> Terms:
     instrument = _one_of(body, "instrument_currency_code", "currency_code")
-    denomination = _one_of(body, "denomination_currency_code", "denominated_in")
+    denomination = _one_of(body, "denomination_currency_code", "denominated_in", "currency")
     if instrument is None:
         raise _conflict("instrumentCurrencyCode", "is required")
     currency = denomination or instrument
@@ -127,13 +127,15 @@ def _terms(body: CreateBody) -> Terms:
     return terms
 
 
-def _one_of(body: CreateBody, name: str, other: str) -> str | None:
-    """Give the value of a field with two spellings."""
-    one, two = getattr(body, name), getattr(body, other)
-    if one and two and one != two:
-        fields = CreateBody.model_fields
-        raise _conflict(str(fields[other].alias), f"differs from {fields[name].alias}")
-    return str(one or two) if one or two else None
+def _one_of(body: CreateBody, *spellings: str) -> str | None:
+    """Return the value of a field that has several spellings. Raises InvalidBody if they differ."""
+    values = {name: getattr(body, name) for name in spellings}
+    given = [name for name, value in values.items() if value is not None]
+    for name in given[1:]:
+        if values[name] != values[given[0]]:
+            fields = CreateBody.model_fields
+            raise _conflict(str(fields[name].alias), f"differs from {fields[given[0]].alias}")
+    return str(values[given[0]]) if given else None
 
 
 def _price(amount: Decimal | None, currency: str) -> int | None:
