@@ -36,6 +36,9 @@ ROOT = Path(__file__).parent.parent
 PATIENCE = 20.0
 """Seconds that anything may take on a machine that is busy with something else."""
 
+OURS = (sys.executable, "-m", "bot")
+"""The command line of this tree's bot."""
+
 LINE_LIMIT = 2**20
 QUICK = {"TELEGRAM_RATE": "0", "TELEGRAM_CHAT_RATE": "0", "TELEGRAM_GROUP_RATE": "0"}
 """Telegram's limits lifted, as benches do: the sandbox's are lifted as well."""
@@ -187,15 +190,19 @@ def _kept(database: Path) -> set[str]:
 
 @asynccontextmanager
 async def process(
-    folder: Path, *command: str, unseen: Iterable[str] = (), **env: str
+    folder: Path,
+    *command: str,
+    program: str = "",
+    unseen: Iterable[str] = (),
+    **env: str,
 ) -> AsyncIterator[Process]:
-    """Run `python -m bot …` in `folder`; it is ended when the block is left.
+    """Run `python -m bot …`, or the `program` instead, in `folder`; end it when the block is left.
 
     `unseen` are further secrets, beside those among the settings, that it may not write.
     """
     settings = _settings(folder, env)
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot", *command),
+        *([program] if program else OURS), *command,
         cwd=folder, env=settings, limit=LINE_LIMIT, stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip

@@ -11,9 +11,10 @@ import httpx
 from bot.chat.updates import SECRET_HEADER, WEBHOOK_PATH
 from bot.core import signing
 from tests.certifying import certificate
+from tests.demoing import SELLER, buttons, offer_vase, say, sell_vase, shown
 from tests.fronts import foreign, relayed
 from tests.playing import decoded, labels, link_of, opened, pay, settled_seller, told
-from tests.stage import PATIENCE, Process, free_port, process, staged, until
+from tests.stage import PATIENCE, Process, free_port, process, staged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,40 +206,12 @@ async def test_the_demo_goes_on_where_it_was_with_the_same_database(tmp_path: Pa
         async with process(tmp_path, "demo", "--no-browser", PORT=port) as run:
             await run.ready()
             async with httpx.AsyncClient(base_url=f"{run.url}/chat/api/", trust_env=False) as http:
-                await http.post("start", json={"user_id": 1001})
                 if start == 0:
-                    await http.post("send", json={"user_id": 1001, "text": "/oneoff 9 EUR Vase"})
-                    await shown(http, "Where should the money go")
-                    await http.post("send", json={"user_id": 1001, "text": "$anna"})
-                    card = await shown(http, "One-off · €9.00")
-                    link = next(b["url"] for b in buttons(card) if "url" in b)
+                    link = await offer_vase(http)
                 else:
-                    await http.post("send", json={"user_id": 1001, "text": "/list"})
+                    await http.post("start", json={"user_id": SELLER})
+                    await say(http, "/list")
                     page = await shown(http, "Your requests")
                     assert buttons(page)[0]["text"] == "🟢 Vase · €9.00"
-                    assert (await pay(link)).status_code == 303
-                    alert = await shown(http, "received for Vase")
-                    assert alert["text"].endswith("✅ Paid: closed now.")
+                    await sell_vase(http, link)
             assert await run.stop() == 0
-
-
-async def shown(http: httpx.AsyncClient, words: str) -> Any:
-    """Wait for a message of the bot in the demo's chat."""
-    found: list[Any] = []
-
-    async def look() -> bool:
-        state = (await http.get("state", params={"user": 1001})).json()
-        chat = state["chats"][0]["messages"]
-        found[:] = [m for m in chat if not m["out"] and words in said_in(m)]
-        return bool(found)
-
-    await until(look)
-    return found[0]
-
-
-def buttons(message: dict[str, Any]) -> list[dict[str, Any]]:
-    return [button for row in message["reply_markup"]["inline_keyboard"] for button in row]
-
-
-def said_in(message: dict[str, Any]) -> str:
-    return str(message.get("text") or message.get("caption") or "")

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from sqlite_utils import Database as SqliteUtils
 
-from bot.core import schema
+from bot.core import private, schema
 from bot.core.errors import ConfigProblem, StorageError
 from bot.core.health import Health
 from bot.core.writer import Listener, Row, Transaction, Writer, told_apart
@@ -46,7 +46,7 @@ class Database:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        private.make_folder(Path(path).parent)
         self.health = Health("database not usable", "database usable again")
         self._writer = Writer(path, _connect(path), self.health)
         self.tally = self._writer.tally

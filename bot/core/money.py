@@ -1,7 +1,7 @@
 """Money: exact amounts in minor units, read as people write them, shown as they read them.
 
 A currency is an upper-case code: ISO 4217 as Babel (CLDR) lists it in use today, with its
-decimals there, and those of `data/currencies.json`. No float comes near an amount.
+decimals there, and those of `currencies.json` beside this file. No float comes near an amount.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_MINOR = 2**63 - 1  # BIGINT
 RATE_DIGITS = 8
 MAX_TEXT = 64  # characters; a longer one is no amount
 
-_DATA = Path(__file__).parents[2] / "data" / "currencies.json"
+_DATA = Path(__file__).with_name("currencies.json")
 _NOT_ISO = frozenset({"CNH", "XXX"})  # beside ISO in CLDR's tables: ours, "no currency"
 _NOWHERE = "ZZ"  # CLDR's region for metals, test codes and accounting units
 _NBSP = "\u00a0"

@@ -1,6 +1,7 @@
 """What one currency is worth in another: an exchange says, with its source and time.
 
-The sandbox's comes from `data/rates.json`: made-up figures, marked as such on every payment.
+The sandbox's come from `rates.json` beside this file: made-up figures, marked as such on every
+payment.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from bot.service.model.request import ExchangeRate
 DIGITS = 28
 """Significant digits of a crossed rate; far finer than the largest amount can tell."""
 
-_DATA = Path(__file__).parents[2] / "data" / "rates.json"
+_DATA = Path(__file__).with_name("rates.json")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

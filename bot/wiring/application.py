@@ -95,9 +95,7 @@ def key_path(settings: Settings) -> Path:
 def _key(settings: Settings) -> str:
     if settings.secret_key is not None:
         return settings.secret_key.get_secret_value()
-    path = key_path(settings)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return vault.read_key(path)
+    return vault.read_key(key_path(settings))
 
 
 class Application:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.core import audit, schema, snapshot
+from bot.core import audit, private, schema, snapshot
 from bot.core.db import open_database, sqlite_path
 from bot.core.errors import BotError, ConfigProblem
 from bot.core.vault import Vault
@@ -178,7 +178,7 @@ def _see_backup(source: Path, path: Path) -> None:
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private.make_folder(folder)
     except OSError as error:
         raise BotError(f"{folder}: can't be made: {error.strerror}") from error
 
