@@ -14,7 +14,7 @@ import structlog
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from bot.core import ops, readiness, writer
+from bot.core import ops, readiness, storage_check, writer
 from bot.core.errors import StorageError
 from bot.core.ops import (
     HIDDEN,
@@ -226,7 +226,7 @@ async def test_readyz_is_503_where_the_database_can_be_read_and_not_written(
     assert (await near.get("/readyz")).status_code == 200
     with locked(Path(desk.db.path)):
         assert (await near.get("/readyz")).status_code == 200
-        monkeypatch.setattr(ops, "PROVEN_SECONDS", 0.0)
+        monkeypatch.setattr(storage_check, "PROVEN_SECONDS", 0.0)
         assert (await near.get("/readyz")).status_code == 503
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.db import open_database
-from bot.core.ops import PROVEN_SECONDS
+from bot.core.storage_check import PROVEN_SECONDS
 from bot.core.writer import BUSY_TIMEOUT_SECONDS, MOVED
 from tests.breaking import (
     OPEN,

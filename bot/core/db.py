@@ -9,6 +9,7 @@ can slip between its reads and its writes. Statements take named parameters
 from __future__ import annotations
 
 import asyncio
+import secrets
 import sqlite3
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
@@ -69,9 +70,13 @@ class Database:
         self._writer.ask(work, Listener(loop, future, self._wake_all))
         return await future
 
-    async def probe(self) -> None:
-        """See whether something can be stored, by storing it. Raises StorageError where not."""
-        await self.transaction(_write)
+    async def probe(self, size: int) -> None:
+        """Store `size` bytes and sync them, in place of those stored before.
+
+        Raises StorageError where that can't be done.
+        """
+        filler = secrets.token_hex(size // 2)  # nothing that a file system could compress
+        await self.transaction(partial(_fill, filler=filler))
 
     async def insist(self, work: Callable[[Transaction], T]) -> T:
         """As `transaction`, but wait out a database that can't be used: for what came of a call.
@@ -224,6 +229,11 @@ def _connect(path: str) -> SqliteUtils:
         conn.close()
         raise
     return SqliteUtils(conn)
+
+
+def _fill(tx: Transaction, filler: str) -> None:
+    tx.execute("DELETE FROM probe")
+    tx.execute("INSERT INTO probe (number, filler) VALUES (1, :filler)", filler=filler)
 
 
 def _write(tx: Transaction) -> None:

@@ -18,9 +18,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from bot.core.errors import StorageError
 from bot.core.metrics import REQUESTS, Metrics
 from bot.core.readiness import NOT_READY, Readiness
+from bot.core.storage_check import StorageCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 HIDDEN = "[hidden]"
 TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
 """What looks like a bot token or a signing secret is hidden even where we don't know it."""
-
-PROVEN_SECONDS = 1.0
-"""How long something that was stored proves that more can be: who asks often costs nothing."""
 
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 LATER = {"Retry-After": "5", **HEADERS}
@@ -131,10 +128,9 @@ class Ops:
     deployment: str = ""
     readiness: Readiness = field(default_factory=Readiness)
     metrics: Metrics = field(init=False)
-    _probing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
-        self.readiness.needed["database"] = self._database
+        self.readiness.needed["database"] = StorageCheck(self.db)
         self.metrics = Metrics(self.db, self.now, (REQUESTS, *self.families))
 
     def router(self) -> APIRouter:
@@ -174,17 +170,6 @@ class Ops:
             return False
         peer = request.client.host if request.client else ""
         return _is_near(peer) and _is_near(_asked_for(request))
-
-    async def _database(self) -> str | None:
-        """Read and write: a disk that is full can still be read."""
-        try:
-            await self.db.query("SELECT 1 AS one")
-            async with self._probing:
-                if not self.db.health.worked_within(PROVEN_SECONDS):
-                    await self.db.probe()
-        except StorageError as error:
-            return str(error)
-        return None
 
 
 def _asked_for(request: Request) -> str:

@@ -33,7 +33,7 @@ OURS = {"migrations", "outbox", "payment_requests", "payments", "received_paymen
 MAGIC = b"SQLite format 3\0"
 """What every database begins with (sqlite.org/fileformat2.html)."""
 
-MADE_BY_A_START = {"migrations", "kept_secrets", "lanes", "apps", "audit"}
+MADE_BY_A_START = {"migrations", "kept_secrets", "lanes", "apps", "audit", "probe"}
 """Tables that hold something though nobody has used the database yet."""
 
 OTHERS = (

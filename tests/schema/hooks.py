@@ -34,6 +34,8 @@ BEYOND = tuple(
         r"notifications\.webhook\.customParameters: has control characters in a key",
         # RFC 3986 takes hosts that DNS does not.
         r"[\w.]+: (The webhook address )?has no valid host",
+        # What the operator allows.
+        r"redirectUrl: may not be an address of [a-z0-9.+-]+: here",
         # What the request was before an edit.
         r"notifications\.webhook\.webhookUrl: is required: there is none yet",
     )
