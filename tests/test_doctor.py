@@ -189,12 +189,17 @@ async def test_the_doctor_says_that_another_key_sealed_the_database(tmp_path: Pa
     assert "sealed with another key" in found[0].text
 
 
-async def test_the_doctor_tells_of_a_file_that_everybody_may_write(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o602, 0o666])
+async def test_the_doctor_names_files_that_others_may_read_or_write(
+    tmp_path: Path, mode: int
+) -> None:
+    """Payers' addresses lie in them, and in the files that SQLite keeps beside."""
     url = f"sqlite:///{tmp_path}/bot.db"
     await examined(url)
-    (tmp_path / "bot.db").chmod(0o666)
+    (tmp_path / "bot.db").chmod(mode)
     found = (await examined(url))[0]
-    assert found.text.endswith(f"chmod o-w {tmp_path}/bot.db")
+    files = " ".join(f"{tmp_path}/bot.db{ending}" for ending in ("", "-wal", "-shm"))
+    assert found.text == f"others on this machine may read or write it: chmod 600 {files}"
 
 
 async def test_the_doctor_tells_of_a_log_that_is_never_emptied(

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from contextlib import asynccontextmanager, closing
@@ -250,9 +251,22 @@ async def test_json_logs_are_one_object_a_line(tmp_path: Path) -> None:
 
 
 async def test_the_key_and_the_database_are_for_their_owner_only(tmp_path: Path) -> None:
+    """Also those that an earlier version left open to others, which the log then says."""
+    names = {"bot.db", "bot.db-shm", "bot.db-wal", "bot.key"}
     async with product(tmp_path) as (_, run):
-        assert run.database.with_suffix(".key").stat().st_mode & 0o777 == 0o600
+        assert modes(tmp_path) == dict.fromkeys(names, 0o600)
+        await run.kill()
+    for name in ("bot.db", "bot.key"):
+        (tmp_path / name).chmod(0o644)
+    async with product(tmp_path) as (_, run):
+        assert modes(tmp_path) == dict.fromkeys(names, 0o600)
         assert rows(run.database, "SELECT COUNT(*) FROM apps") == [(1,)]
+        closed = [line for line in run.err if "others on this machine could read a file" in line]
+        assert len(closed) == 2
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 
 async def test_nobody_waits_for_an_answer_until_the_commands_are_set(tmp_path: Path) -> None:

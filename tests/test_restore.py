@@ -126,13 +126,15 @@ def test_a_database_that_nobody_has_used_is_replaced() -> None:
 
 @pytest.mark.usefixtures("_kept")
 def test_what_is_replaced_is_kept_whole_under_another_name() -> None:
-    """With its newest data, that a crash had left in the -wal, and the key that opens it."""
+    """With its newest data, that a crash had left in the -wal, its key, and for its owner only."""
     crashed_before()
+    DATA.chmod(0o644)
     done = order("restore", "--replace", "kept.db")
     assert done.exit_code == 0, done.stderr
     (old,) = aside()
     assert f"set aside:    {old}\n" in done.stdout
     assert apps_of(DATA) == ["shop"]
+    assert stat.S_IMODE(old.stat().st_mode) == 0o600
     assert apps_of(old) == ["later", "shop", "unsaved"]
     assert old.with_suffix(".key").read_bytes() == DATA.with_suffix(".key").read_bytes()
     assert {path.suffix for path in Path("data").iterdir()} == {".db", ".key"}

@@ -48,6 +48,7 @@ class Database:
     def __init__(self, path: str) -> None:
         self.path = path
         private.make_folder(Path(path).parent)
+        private.make_file(path)
         self.health = Health("database not usable", "database usable again")
         self._writer = Writer(path, _connect(path), self.health)
         self.tally = self._writer.tally

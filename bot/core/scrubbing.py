@@ -7,14 +7,14 @@ import mmap
 import sqlite3
 import time
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.core import snapshot
+from bot.core import private, snapshot
 from bot.core.errors import BotError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from pathlib import Path
 
 QUICK = 128 * 1024 * 1024
 """Bytes that are written anew while payers wait, who are refused after five seconds (measured: 130
@@ -53,8 +53,8 @@ def traces(path: Path, values: Collection[str]) -> list[str]:
     to the file: reading it lets go of SQLite's locks.
     """
     found = set()
-    for ending in ("", *snapshot.BESIDE):
-        with suppress(FileNotFoundError), Path(f"{path}{ending}").open("rb") as file:
+    for one in private.database_files(path):
+        with suppress(FileNotFoundError), one.open("rb") as file:
             if not file.seek(0, 2):
                 continue
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:

@@ -19,13 +19,11 @@ from urllib.parse import quote
 
 from bot.core.db import sqlite_path
 from bot.core.errors import BotError
+from bot.core.private import BESIDE, close_to_others, database_files
 from bot.core.soundness import connect, flaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-BESIDE = ("-wal", "-shm", "-journal")
-"""Endings of the files that SQLite keeps beside a database."""
 
 OURS = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
 """Tables by which a database is known for one of ours."""
@@ -73,8 +71,8 @@ def scratch(target: Path) -> Iterator[Path]:
     try:
         yield Path(name)
     finally:
-        for ending in ("", *BESIDE):
-            Path(name + ending).unlink(missing_ok=True)
+        for one in database_files(name):
+            one.unlink(missing_ok=True)
 
 
 def leftovers(folder: Path, target: str) -> list[Path]:
@@ -202,6 +200,7 @@ def put_in_place(made: Path, target: Path, aside: Path) -> None:
         made.replace(target)
         undo.pop_all()
         _sync(target.parent)
+    close_to_others(database_files(aside))
 
 
 def settle(path: Path) -> None:

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from bot.chat.client import Client
 from bot.chat.receiver import Proof
-from bot.core import vault
+from bot.core import private, vault
 from bot.core.clocks import Jumps
 from bot.core.db import open_database, sqlite_path
 from bot.core.errors import BotError, StorageError
@@ -92,6 +92,13 @@ def key_path(settings: Settings) -> Path:
     return Path(sqlite_path(settings.database_url)).with_suffix(".key")
 
 
+def _close_files(settings: Settings) -> None:
+    """Close to others what an earlier version, or a copy by hand, left open to them."""
+    files = private.database_files(sqlite_path(settings.database_url))
+    for path in private.close_to_others([*files, key_path(settings)]):
+        log.warning("others on this machine could read a file: no longer", file=str(path))
+
+
 def _key(settings: Settings) -> str:
     if settings.secret_key is not None:
         return settings.secret_key.get_secret_value()
@@ -125,6 +132,7 @@ class Application:
         self._closers = list(closers)
         self._workers: list[Worker] = []
         self._working: dict[str, asyncio.Task[None]] = {}
+        _close_files(settings)
         self._db = open_database(settings.database_url, writing=True)
         self._vault = open_vault(settings, self._db)
         open_many_files()

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.core import private
 from bot.core.db import sqlite_path
 from bot.wiring.application import key_path
 from bot.wiring.doctor.finding import Finding, mend
@@ -20,8 +21,6 @@ LEAST_FREE = 100
 
 LEAST_FILES = 1024
 """File handles that a process should get: each payer's connection is one."""
-
-OTHERS = 0o077
 
 
 def look(settings: Settings) -> list[Finding]:
@@ -45,11 +44,7 @@ def _key(settings: Settings) -> list[Finding]:
     if settings.secret_key is not None:
         return []
     path = key_path(settings)
-    try:
-        mode = path.stat().st_mode & 0o777
-    except OSError:
-        return []  # without a database there is none yet
-    if not mode & OTHERS:
+    if not private.exposed([path]):
         return []
     text = f"others on this machine may read or write {path}: chmod 600 {path}"
     return [mend("SECRET_KEY", text)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.core import schema, soundness
+from bot.core import private, schema, soundness
 from bot.core.db import open_database
 from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.service.usecases.deliveries import MAILS
@@ -129,10 +129,9 @@ def _log(path: str) -> str | None:
 
 
 def _mode(path: str) -> str | None:
-    """What others may write, they may forge."""
-    if Path(path).stat().st_mode & 0o002:
-        return f"everybody on this machine may write it: chmod o-w {path}"
-    return None
+    """What others may read, payers told us; what others may write, they may forge."""
+    files = " ".join(map(str, private.exposed(private.database_files(path))))
+    return f"others on this machine may read or write it: chmod 600 {files}" if files else None
 
 
 def _waiting_mails(tx: Transaction) -> int:

@@ -1,0 +1,78 @@
+"""Files that hold payers' data are for their owner only, from the first moment."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core import private
+from bot.core.db import open_database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _careless() -> Iterator[None]:
+    """An operator whose umask hides nothing."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_database_is_never_open_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is private before SQLite first opens it, and so are the files beside it."""
+    path, seen, connect = tmp_path / "data" / "bot.db", set(), sqlite3.connect
+
+    def watched(*args: Any, **options: Any) -> Any:
+        seen.add(mode(path))
+        return connect(*args, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", watched)
+    with closing(open_database(f"sqlite:///{path}")):
+        found = {one.name: mode(one) for one in path.parent.iterdir()}
+    assert seen == {0o600}
+    assert found == dict.fromkeys(["bot.db", "bot.db-wal", "bot.db-shm"], 0o600)
+    assert mode(path.parent) == 0o700
+
+
+def test_the_target_of_a_link_is_private_too(tmp_path: Path) -> None:
+    (tmp_path / "bot.db").symlink_to(tmp_path / "elsewhere.db")
+    with closing(open_database(f"sqlite:///{tmp_path}/bot.db")):
+        assert mode(tmp_path / "elsewhere.db") == 0o600
+
+
+def test_a_database_that_is_there_keeps_its_bytes_and_its_mode(tmp_path: Path) -> None:
+    """Only a start closes it: commands beside a running bot change nothing."""
+    url, path = f"sqlite:///{tmp_path}/bot.db", tmp_path / "bot.db"
+    open_database(url).close()
+    path.chmod(0o644)
+    before = path.read_bytes()
+    open_database(url).close()
+    assert (path.read_bytes(), mode(path)) == (before, 0o644)
+
+
+@pytest.mark.parametrize(("given", "left"), [(0o666, 0o600), (0o440, 0o400), (0o700, 0o700)])
+def test_closing_takes_from_others_and_gives_the_owner_nothing(
+    tmp_path: Path, given: int, left: int
+) -> None:
+    path, missing = tmp_path / "bot.db", tmp_path / "bot.db-wal"
+    path.touch()
+    path.chmod(given)
+    exposed = [path] if given != left else []
+    assert private.exposed([path, missing]) == exposed
+    assert private.close_to_others([path, missing]) == exposed
+    assert private.exposed([path, missing]) == []
+    assert mode(path) == left
