@@ -59,6 +59,32 @@ ALERTS = [
 ]
 
 
+SHORT = replace(COFFEE, amount=400, price=(500, "USD"))
+NONE = replace(COFFEE, amount=0, named="-5 <USD>", price=(500, "USD"))
+ODD = replace(COFFEE, named="5.005 USD")
+AMOUNTS = [
+    ([SHORT], "says that $4.00 was paid; the price is $5.00."),
+    ([NONE], "says that -5 <USD> was paid; the price is $5.00."),
+    ([ODD], "names an amount that can't be right: 5.005 USD. I show the price instead"),
+    (
+        [COFFEE, SHORT, NONE],
+        "2 of them were not the price of $5.00.",
+    ),
+    ([COFFEE, ODD], "For 1 of them the payment service names an amount that can't be right."),
+]
+
+
+@pytest.mark.parametrize(("payments", "line"), AMOUNTS)
+def test_an_amount_that_is_not_the_price_is_told_with_it(
+    payments: list[Payment], line: str
+) -> None:
+    """Also once it has lain in the queue."""
+    kept = [told for one in payments for told in body(one, "en")["payments"]]
+    read = told_by(exact.loads(exact.dumps({"payments": kept})))
+    assert read == payments
+    assert line in check(alert(read, "en")).split("⚠️")[1]
+
+
 @pytest.mark.parametrize(("payment", "expected"), ALERTS)
 def test_an_alert_tells_amount_payer_and_what_is_left(payment: Payment, expected: str) -> None:
     reply = alert([payment], "en")

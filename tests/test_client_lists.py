@@ -123,26 +123,22 @@ async def test_our_own_services_payments_are_all_read(ours: Client, shop: Shop) 
         shop.clock.pass_(1)
     found = await payments(ours, made["id"])
     assert [one.transaction_id for one in found] == paid[::-1]
-    assert found[-1] == Paid(paid[0], 500, "USD", NOON, payer={"email": "0@a.example"})
+    assert found[-1] == Paid(paid[0], 5, "USD", NOON, payer={"email": "0@a.example"})
     assert (await ours.get(made["id"])).paid_count == PAGE + 1
 
 
 @pytest.mark.parametrize(
     ("fields", "read"),
     [
-        ({}, Paid("t1", None, "", None)),
-        ({"amount": 2.5, "currencyCode": "USD"}, Paid("t1", 250, "USD", None)),
-        ({"amount": 2.5, "currencyCode": "DUCATS"}, Paid("t1", None, "", None)),
-        ({"amount": 2.555, "currencyCode": "USD"}, Paid("t1", None, "", None)),
-        ({"amount": "2.5", "currencyCode": "USD"}, Paid("t1", None, "", None)),
-        ({"amount": 2.5, "currencyCode": {}}, Paid("t1", None, "", None)),
-        ({"amount": True, "currencyCode": "USD"}, Paid("t1", None, "", None)),
-        ({"completedAt": NOON_ISO}, Paid("t1", None, "", NOON)),
-        ({"completedAt": NOON // 1000}, Paid("t1", None, "", NOON)),
-        ({"completedAt": "yesterday"}, Paid("t1", None, "", None)),
-        ({"settlement": "oversold"}, Paid("t1", None, "", None, oversold=True)),
-        ({"settlement": "late", "userData": 5}, Paid("t1", None, "", None)),
-        ({"userData": {"email": "a"}}, Paid("t1", None, "", None, payer={"email": "a"})),
+        ({}, Paid("t1", None, None, None)),
+        ({"amount": 2, "currencyCode": "USD"}, Paid("t1", 2, "USD", None)),
+        ({"amount": "2.5", "currencyCode": {}}, Paid("t1", "2.5", {}, None)),
+        ({"completedAt": NOON_ISO}, Paid("t1", None, None, NOON)),
+        ({"completedAt": NOON // 1000}, Paid("t1", None, None, NOON)),
+        ({"completedAt": "yesterday"}, Paid("t1", None, None, None)),
+        ({"settlement": "oversold"}, Paid("t1", None, None, None, oversold=True)),
+        ({"settlement": "late", "userData": 5}, Paid("t1", None, None, None)),
+        ({"userData": {"email": "a"}}, Paid("t1", None, None, None, payer={"email": "a"})),
     ],
 )
 async def test_a_payment_is_read_as_far_as_it_can_be(

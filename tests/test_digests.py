@@ -43,6 +43,8 @@ LONGEST_HOLD = 7
 SEED = 20261121
 MARK = "Possibly repeated: I may have told you this already.\n"
 TOLD = re.compile(r"💰 \$([\d,.]+) received for Coffee(?:: (\d+) payments)?")
+OTHER = re.compile(r"\n⚠️ [^\n]* price (?:is|of) \$5\.00\.")
+"""The word that an amount is not the price: these are told apart by their amounts."""
 TOTAL = re.compile(r"\nTogether: \$([\d,.]+) from (\d+) payments$")
 
 
@@ -107,7 +109,9 @@ class Burst:
         return [TOTAL.sub("", text) for text in self.whole(seller)]
 
     def whole(self, seller: int) -> list[str]:
-        return [message.text for message in self.relay.world.chats[seller].from_bot()]
+        """What the seller was told, but for the word that an amount is not the price."""
+        said = self.relay.world.chats[seller].from_bot()
+        return [OTHER.sub("", message.text) for message in said]
 
     def check(self) -> None:
         """See that each seller was told of each payment, once, in order, with the total by then."""

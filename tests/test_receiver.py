@@ -200,12 +200,6 @@ async def test_a_body_that_is_no_json_object_is_refused(service: Service, body: 
         {"transactionId": "x" * 201},
         {"transactionId": "a\x00b"},
         {"transactionId": "a\ud800"},
-        {"amount": -1},
-        {"amount": 0},
-        {"amount": Decimal("2.501")},
-        {"amount": Decimal("1E+999999")},
-        {"amount": Decimal("1E-999999")},
-        {"amount": 1_000_000_001},
     ],
     ids=str,
 )
@@ -316,13 +310,69 @@ async def test_handcash_is_believed_by_the_applications_secret_in_the_body(
     assert "$2.50" in text
 
 
-async def test_an_amount_in_an_unknown_currency_is_told_as_the_price(
-    service: Service, relay: Relay
+ODD = "names an amount that can't be right"
+SAYS = "The payment service says that {} was paid; the price is $2.50."
+ODD_AMOUNTS: list[tuple[dict[str, Any], tuple[int, str], str | None]] = [
+    ({}, (250, "USD"), None),
+    ({"amount": None, "currencyCode": None}, (250, "USD"), None),
+    ({"amount": Decimal("2.5"), "currencyCode": None}, (250, "USD"), None),
+    ({"amount": "2.50"}, (250, "USD"), None),
+    ({"amount": 4}, (400, "USD"), SAYS.format("$4.00")),
+    ({"amount": "4"}, (400, "USD"), SAYS.format("$4.00")),
+    ({"amount": 3, "currencyCode": "EUR"}, (300, "EUR"), SAYS.format("€3.00")),
+    ({"amount": 0}, (0, "USD"), SAYS.format("0 USD")),
+    ({"amount": Decimal("-0.0"), "currencyCode": "DUR"}, (0, "USD"), SAYS.format("-0.0 DUR")),
+    ({"amount": -5}, (0, "USD"), SAYS.format("-5 USD")),
+    ({"amount": Decimal("2.501")}, (250, "USD"), ODD),
+    ({"amount": Decimal("1E+999999")}, (250, "USD"), ODD),
+    ({"amount": Decimal("1E-999999")}, (250, "USD"), ODD),
+    ({"amount": 1_000_000_001}, (250, "USD"), ODD),
+    ({"amount": 9**999}, (250, "USD"), ODD),
+    ({"amount": "a <b>lot</b>"}, (250, "USD"), "be right: a &lt;b&gt;lot&lt;/b&gt; USD."),
+    ({"amount": "\ud800"}, (250, "USD"), ODD),
+    ({"amount": "9" * 5000}, (250, "USD"), ODD),
+    ({"amount": True}, (250, "USD"), ODD),
+    ({"amount": [2.5]}, (250, "USD"), ODD),
+    ({"amount": {"value": 2}}, (250, "USD"), ODD),
+    ({"amount": 7, "currencyCode": "DUR"}, (250, "USD"), "be right: 7 DUR."),
+    ({"amount": 7, "currencyCode": ["USD"]}, (250, "USD"), ODD),
+]
+
+
+@pytest.mark.parametrize(("fields", "counts", "word"), ODD_AMOUNTS, ids=range(len(ODD_AMOUNTS)))
+async def test_a_payment_is_told_whatever_amount_its_server_names(
+    service: Service,
+    relay: Relay,
+    *,
+    fields: dict[str, Any],
+    counts: tuple[int, str],
+    word: str | None,
 ) -> None:
-    """Another server's name for money keeps no payment from its seller."""
-    assert await service.signs(PAID | {"amount": 7, "currencyCode": "DUR"}) == 200
+    """Another server's way to write money keeps no payment from its seller, nor spoils the sum."""
+    assert await service.signs(PAID | fields) == 200
     (row,) = relay.rows("received_payments")
-    assert (row["amount"], row["currency"]) == (250, "USD")
+    (sum_,) = relay.rows("takings")
+    assert (row["amount"], row["currency"]) == counts == (sum_["amount"], sum_["currency"])
+    (text,) = relay.texts
+    assert (word or "received for") in text
+    assert ("⚠️" in text) == (word is not None)
+
+
+async def test_odd_amounts_are_believed_no_sooner_than_others(
+    service: Service, handcash: Service
+) -> None:
+    for fields, _, _ in ODD_AMOUNTS:
+        body = exact.dumps(PAID | fields).encode()
+        assert await service.sends(body) == 401
+        assert await handcash.sends(body) == 401
+    assert service.nothing_happened()
+
+
+async def test_handcashs_proof_serves_odd_amounts_too(handcash: Service, relay: Relay) -> None:
+    body = HANDCASH | {"amount": 0, "currencyCode": "BSV"}
+    assert await handcash.sends(json.dumps(body).encode()) == 200
+    (text,) = relay.texts
+    assert SAYS.format("0 BSV") in text
 
 
 WRONG: list[Any] = [

@@ -89,6 +89,8 @@ BODIES = [
         "requestedUserData": [],
         "notifications": {},
     },
+    {**UPGRADE, "expirationType": "never", "paymentMethods": ["onChain"]},
+    {**UPGRADE, "expirationType": "never", "denominationCurrencyCode": "CNH"},
 ]
 # What its types call required of every request; `expiresAt` is there where there is an end.
 REQUIRED = {

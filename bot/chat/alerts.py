@@ -30,6 +30,7 @@ _PAYER_VALUE = 200
 _PAYER_LABEL = 40
 _PAYER_FIELDS = 10
 _MOST_BUTTONS = 8
+_NAMED = 80
 
 _KNOWN_FIELDS = ("paymail", "email", "phoneNumber")
 
@@ -41,7 +42,8 @@ class Payment:
     `payer` as the webhook brought it, values of any kind. `remaining_units` and `reserved_units`
     are those after it, `together` is what the request took with it in all, by currency, from
     `count` payments: none where an earlier version put it. `found`: no webhook told it, it was
-    found by looking. `repeated`: it may have been told before.
+    found by looking. `repeated`: it may have been told before. `price` is that of the request
+    where another amount came; `named` is what the server named where that can't be counted.
     """
 
     listing_id: str
@@ -58,6 +60,8 @@ class Payment:
     repeated: bool = False
     together: tuple[tuple[int, str], ...] = ()
     count: int = 0
+    named: str | None = None
+    price: tuple[int, str] | None = None
 
 
 def body(payment: Payment, language: str, *, silent: bool = False) -> dict[str, Any]:
@@ -83,7 +87,8 @@ def told_by(body: Mapping[str, Any]) -> list[Payment] | None:
 
 def _read(payment: Mapping[str, Any]) -> Payment:
     together = tuple((amount, currency) for amount, currency in payment.get("together", ()))
-    return Payment(**{**payment, "together": together})
+    price = tuple(payment["price"]) if payment.get("price") else None
+    return Payment(**{**payment, "together": together, "price": price})
 
 
 def gather(bodies: Iterable[Mapping[str, Any]]) -> tuple[int, dict[str, Any]] | None:
@@ -173,7 +178,7 @@ def _counted(head: str, group: Sequence[Payment], language: str) -> str:
 
 def _remarks(group: Sequence[Payment], language: str) -> list[str]:
     """Say what is out of the ordinary, and what is left after the last of them."""
-    lines = []
+    lines = _amounts(group, language)
     if found := sum(payment.found for payment in group):
         lines.append(t(language, "alert-found", found=found, count=len(group)))
     if oversold := [payment for payment in group if payment.oversold]:
@@ -181,6 +186,27 @@ def _remarks(group: Sequence[Payment], language: str) -> list[str]:
     if len(oversold) < len(group) and (left := _left_after(_newest(group), language)):
         lines.append(left)
     return lines
+
+
+def _amounts(group: Sequence[Payment], language: str) -> list[str]:
+    """Say which of a request's payments came with another amount than its price."""
+    others = [payment for payment in group if payment.price is not None]
+    odd = [payment for payment in group if payment.price is None and payment.named]
+    lines = []
+    for key, found in (("alert-other-amount", others), ("alert-odd-amount", odd)):
+        if found:
+            values = {"count": len(group), "other": len(found), **_compared(found[0], language)}
+            lines.append(t(language, key, **values))
+    return lines
+
+
+def _compared(payment: Payment, language: str) -> dict[str, str]:
+    """Give the amount that the server named, and the price."""
+    amount = _amount(payment.amount, payment.currency, language)
+    return {
+        "named": escaped(payment.named, _NAMED) if payment.named else amount,
+        "price": _amount(*payment.price, language) if payment.price else amount,
+    }
 
 
 def _together(payments: Sequence[Payment], listing_id: str, language: str) -> list[str]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from bot.core import errors, money
+from bot.core import errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,12 +62,12 @@ class Answer:
 class Paid:
     """A payment as the server lists it; `completed_at` in epoch ms.
 
-    `amount` in minor units of `currency`, None where nobody here can read it.
+    `amount` and `currency` as the server names them: `amounts.counted` reads them.
     """
 
     transaction_id: str
-    amount: int | None
-    currency: str
+    amount: Any
+    currency: Any
     completed_at: int | None
     oversold: bool = False
     payer: dict[str, Any] = field(default_factory=dict)
@@ -96,30 +96,17 @@ def request(data: Any) -> Answer:
 def payment(data: Any) -> Paid:
     """Read a payment. Raises BadAnswer."""
     try:
-        amount, currency = _amount(data.get("amount"), data.get("currencyCode"))
         payer = data.get("userData")
         return Paid(
             transaction_id=_text(data["transactionId"]),
-            amount=amount,
-            currency=currency,
+            amount=data.get("amount"),
+            currency=data.get("currencyCode"),
             completed_at=_any_time(data.get("completedAt")),
             oversold=data.get("settlement") == "oversold",
             payer=payer if isinstance(payer, dict) else {},
         )
     except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise errors.BadAnswer("the answer is no payment") from error
-
-
-def _amount(told: Any, currency: Any) -> tuple[int | None, str]:
-    """Another server may name currencies of its own."""
-    if isinstance(told, bool) or not isinstance(told, int | Decimal):
-        return None, ""
-    if not isinstance(currency, str):
-        return None, ""
-    try:
-        return money.to_minor(Decimal(told), currency), currency
-    except errors.MoneyError:
-        return None, ""
 
 
 def _text(value: Any) -> str:

@@ -123,6 +123,7 @@ def _unnamed(listing: Listing) -> Payment:
 def _alert(listing: Listing, payment: Payment, left: int | None) -> alerts.Payment:
     """Give a payment as its seller is to be told of it, with what it leaves."""
     wish = listing.wish
+    is_price = (payment.amount, payment.currency) == (wish.amount, wish.currency)
     return alerts.Payment(
         listing_id=listing.id,
         kind=wish.kind,
@@ -136,6 +137,8 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> alerts.Payme
         oversold=payment.oversold,
         found=payment.found,
         count=listing.paid_count,
+        named=payment.named,
+        price=None if is_price else (wish.amount, wish.currency),
     )
 
 

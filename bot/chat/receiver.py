@@ -11,21 +11,19 @@ from __future__ import annotations
 import hmac
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from bot.chat import store
+from bot.chat import amounts, store
 from bot.chat.store import Payment
-from bot.core import bodies, money, signing
+from bot.core import bodies, signing
 from bot.core.errors import (
     BadSignature,
     BodyTooLarge,
     InvalidBody,
-    MoneyError,
     NotFound,
     Refused,
     Unauthorized,
@@ -121,16 +119,17 @@ def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | 
     request_id = _id(data, "paymentRequestId")
     if listing.request_id is not None and request_id != listing.request_id:
         raise InvalidBody("paymentRequestId is not that of this address.")
-    amount, currency = _amount(data, listing)
+    amount = amounts.counted(data.get("amount"), data.get("currencyCode"), listing.wish)
     payer = data.get("userData")
     payment = Payment(
         request_id=request_id,
         transaction_id=_id(data, "transactionId"),
-        amount=amount,
-        currency=currency,
+        amount=amount.minor,
+        currency=amount.currency,
         payer=payer if isinstance(payer, dict) else {},
         oversold=data.get("oversold") is True,
         reserved_units=_units(data, "reservedUnits", listing) or 0,
+        named=amount.named,
     )
     return payment, _units(data, "remainingUnits", listing)
 
@@ -148,21 +147,3 @@ def _id(data: Mapping[str, Any], field: str) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_ID or not value.isprintable():
         raise InvalidBody(f"{field} is missing or no id.")
     return value
-
-
-def _amount(data: Mapping[str, Any], listing: Listing) -> tuple[int, str]:
-    """Give the amount told, or the price where none is told or its currency means nothing here.
-
-    A payment is never kept from its seller because another server names currencies of its own.
-    """
-    told, currency = data.get("amount"), data.get("currencyCode")
-    if isinstance(told, bool) or not isinstance(told, int | Decimal):
-        return listing.wish.amount, listing.wish.currency
-    if not isinstance(currency, str):
-        return listing.wish.amount, listing.wish.currency
-    try:
-        return money.to_minor(Decimal(told), currency), currency
-    except MoneyError as error:
-        if error.reason == "unknownCurrency":
-            return listing.wish.amount, listing.wish.currency
-        raise InvalidBody(f"amount: {error}") from error

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from bot.chat import store
+from bot.chat import amounts, store
 from bot.chat.creating import is_paid
 from bot.chat.sales import sold
 from bot.core.errors import (
@@ -262,17 +262,16 @@ class Reconciler:
 
 
 def _payment(paid: Paid, answer: Answer, listing: Listing) -> store.Payment:
-    """Give a payment as it is told; the price stands for an amount that can't be read."""
-    wish = listing.wish
-    read = paid.amount is not None
+    amount = amounts.counted(paid.amount, paid.currency, listing.wish)
     return store.Payment(
         request_id=answer.id,
         transaction_id=paid.transaction_id,
-        amount=wish.amount if paid.amount is None else paid.amount,
-        currency=paid.currency if read else wish.currency,
+        amount=amount.minor,
+        currency=amount.currency,
         payer=paid.payer,
         oversold=paid.oversold,
         found=True,
+        named=amount.named,
     )
 
 

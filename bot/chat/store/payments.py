@@ -27,7 +27,8 @@ class Payment:
     """A payment as it was told; `amount` in minor units of `currency`.
 
     `oversold`: it came when no unit was left, so that the seller owes it back. `reserved_units`
-    were being paid for by others. `found`: no webhook told it, it was found by looking.
+    were being paid for by others. `found`: no webhook told it, it was found by looking. `named`:
+    what its server named where that can't be counted.
     """
 
     request_id: str
@@ -38,6 +39,7 @@ class Payment:
     oversold: bool = False
     reserved_units: int = 0
     found: bool = False
+    named: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,6 +294,16 @@ alert-oversold =
         [one] ⚠️ <b>ÜBERVERKAUFT</b>: Als dieses Geld kam, war nichts mehr übrig. Du musst es zurückzahlen.
        *[other] ⚠️ <b>ÜBERVERKAUFT</b>: Bei { $oversold } davon war nichts mehr übrig. Dieses Geld musst du zurückzahlen.
     }
+alert-other-amount =
+    { $count ->
+        [one] ⚠️ Laut Zahlungsdienst wurden { $named } gezahlt; der Preis ist { $price }.
+       *[other] ⚠️ Laut Zahlungsdienst waren { $other } davon nicht der Preis von { $price }.
+    }
+alert-odd-amount =
+    { $count ->
+        [one] ⚠️ Der Zahlungsdienst nennt einen Betrag, der nicht stimmen kann: { $named }. Ich zeige stattdessen den Preis; bitte prüf die Zahlung dort nach.
+       *[other] ⚠️ Für { $other } davon nennt der Zahlungsdienst einen Betrag, der nicht stimmen kann. Ich habe stattdessen den Preis gezählt; bitte prüf sie dort nach.
+    }
 alert-found =
     { $count ->
         [one] 🔎 Nachträglich gefunden: Diese Zahlung wurde mir nicht gemeldet, deshalb erfährst du erst jetzt davon.

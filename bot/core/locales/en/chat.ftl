@@ -293,6 +293,16 @@ alert-oversold =
         [one] ⚠️ <b>OVERSOLD</b>: this money came when nothing was left for it. You owe it back to the payer.
        *[other] ⚠️ <b>OVERSOLD</b>: { $oversold } of them came when nothing was left. You owe that money back.
     }
+alert-other-amount =
+    { $count ->
+        [one] ⚠️ The payment service says that { $named } was paid; the price is { $price }.
+       *[other] ⚠️ By the payment service's word, { $other } of them were not the price of { $price }.
+    }
+alert-odd-amount =
+    { $count ->
+        [one] ⚠️ The payment service names an amount that can't be right: { $named }. I show the price instead; please check this payment there.
+       *[other] ⚠️ For { $other } of them the payment service names an amount that can't be right. I counted the price instead; please check them there.
+    }
 alert-found =
     { $count ->
         [one] 🔎 Found later: I was not notified of this payment, so I am telling you now.
