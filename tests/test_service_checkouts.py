@@ -200,6 +200,94 @@ async def test_one_form_posted_again_while_it_waits_gets_the_same_checkout(shop:
     assert len(await shop.rows("checkouts")) == 1
 
 
+async def cancelled(shop: Shop, answer: httpx.Response) -> httpx.Response:
+    """Press the button of the page that the payer was led to."""
+    where = answer.headers["location"]
+    done = await shop.anyone.post(where, data={"action": "cancel"})
+    assert (done.status_code, done.headers["location"]) == (303, where)
+    return await shop.anyone.get(where)
+
+
+async def test_a_payer_can_cancel_and_the_unit_is_free_at_once(shop: Shop) -> None:
+    """Once: it is one unit however often the button is pressed; the page says what happened."""
+    made = await shop.create(**ONE, **HOOK)
+    answer = await shop.pay(made["id"], "a" * 32, manner="never")
+    assert 'value="cancel"' in (await look(shop, answer)).text
+    for _ in range(3):
+        page = await cancelled(shop, answer)
+        assert "been charged" in page.text
+        assert 'value="cancel"' not in page.text
+        assert f'href="/pay/{made["id"]}"' in page.text
+        assert await units(shop) == (1, 0, 0, 0)
+    again = await shop.pay(made["id"], "a" * 32)
+    assert again.headers["location"] == answer.headers["location"]
+    assert (await shop.pay(made["id"], "b" * 32)).status_code == 303
+    assert (await units(shop), len(await told(shop))) == ((0, 0, 1, 0), 1)
+
+
+@pytest.mark.parametrize(("sold", "state"), [(False, "late"), (True, "oversold")])
+async def test_money_that_comes_after_a_cancel_counts_as_after_the_time(
+    shop: Shop, *, sold: bool, state: str
+) -> None:
+    made = await shop.create(**ONE, **HOOK)
+    answer = await shop.pay(made["id"], "a" * 32, manner="later")
+    await cancelled(shop, answer)
+    if sold:
+        assert (await shop.pay(made["id"], "b" * 32)).status_code == 303
+    shop.clock.pass_(DELAY / 1000)
+    assert await hear(shop) == 1
+    assert await units(shop) == (0, 0, 1, int(sold))
+    payments = await shop.db.query("SELECT state FROM payments ORDER BY completed_at")
+    assert payments[-1]["state"] == state
+
+
+@pytest.mark.parametrize("manner", ["atOnce", "later"])
+async def test_what_is_paid_can_not_be_cancelled(shop: Shop, manner: str) -> None:
+    made = await shop.create(**ONE)
+    await shop.pay(made["id"], manner=manner)
+    (checkout,) = await shop.rows("checkouts")
+    shop.clock.pass_(DELAY / 1000)
+    await hear(shop)
+    path = f"/pay/{made['id']}/checkout/{checkout['id']}"
+    answer = await shop.anyone.post(path, data={"action": "cancel"})
+    receipt = await shop.anyone.get(answer.headers["location"], follow_redirects=True)
+    assert "/receipt/" in receipt.url.path
+    assert await units(shop) == (0, 0, 1, 0)
+
+
+async def test_what_has_lapsed_can_not_be_cancelled(shop: Shop) -> None:
+    """Its unit may be another's by then."""
+    made = await shop.create(**ONE)
+    answer = await shop.pay(made["id"], "a" * 32, manner="never")
+    shop.clock.pass_(RESERVATION)
+    assert (await shop.pay(made["id"], "b" * 32, manner="never")).status_code == 303
+    page = await cancelled(shop, answer)
+    assert "The time to pay is over" in page.text
+    assert await units(shop) == (0, 1, 0, 0)
+
+
+async def test_a_checkout_is_cancelled_by_who_has_its_address_alone(shop: Shop) -> None:
+    """Under its own request, by a form that says so; a look at the page cancels nothing."""
+    made, other = await shop.create(**DROP), await shop.create()
+    path = (await shop.pay(made["id"], manner="never")).headers["location"]
+    checkout = path.rpartition("/")[2]
+    wrong = [f"/pay/{other['id']}/checkout/{checkout}", f"/pay/{made['id']}/checkout/{'0' * 24}"]
+    for address in wrong:
+        assert (await shop.anyone.post(address, data={"action": "cancel"})).status_code == 404
+    for form in ({"action": "pay"}, {"token": "t" * 32}):
+        assert (await shop.anyone.post(path, data=form)).status_code == 400
+    assert (await shop.anyone.post(path, json={"action": "cancel"})).status_code == 415
+    assert (await shop.anyone.get(f"{path}?action=cancel")).status_code == 200
+    assert [row["state"] for row in await shop.rows("checkouts")] == ["open"]
+
+
+async def test_a_cancelled_payer_is_led_on_when_the_money_was_faster(shop: Shop) -> None:
+    """So the page's policy names where its form may lead, or browsers would stop there."""
+    made = await shop.create(**ONE, redirectUrl="https://shop.example/thanks")
+    page = await look(shop, await shop.pay(made["id"], manner="later"))
+    assert "form-action 'self' https://shop.example;" in page.headers["content-security-policy"]
+
+
 async def test_more_money_for_one_checkout_is_owed_back(shop: Shop) -> None:
     """A payer who pays an invoice twice: the rail's second id is another payment, for no unit."""
     made = await shop.create(**DROP, **HOOK)

@@ -28,6 +28,7 @@ from bot.service.exchange import SandboxExchange
 from bot.service.model.changes import Creation, Edit
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Webhook
 from bot.service.rails import SETTLEMENTS, Manner, Notice, SandboxRail
+from bot.service.store import checkouts
 from bot.service.store import requests as store
 from bot.service.usecases import apps, paying, requests
 from bot.service.usecases.paying import Order, Standing, Till
@@ -54,7 +55,7 @@ class Twin:
     sold: int = 0
     oversold: int = 0
     decreased: int = 0
-    held: dict[str, int] = field(default_factory=dict)  # open checkouts: when they lapse
+    held: dict[str, int] = field(default_factory=dict)  # unpaid checkouts: until when they hold
     paid: set[str] = field(default_factory=set)  # external ids of money that came
 
     def reserved(self, now: int) -> int:
@@ -206,6 +207,15 @@ class Shop(RuleBasedStateMachine):
         assert standing.checkout_id == form.standing.checkout_id
         if form.standing.payment:
             assert standing.payment == form.standing.payment
+
+    @rule(form=forms)
+    def cancel(self, form: Form) -> None:
+        """The payer gives up: what is held is free at once, and anything else stays as it is."""
+        twin, checkout = self.known[form.twin_id], form.standing.checkout_id
+        done = self.db.run(lambda tx: checkouts.cancel(tx, form.twin_id, checkout, self.now))
+        assert done is (twin.held.get(checkout, 0) > self.now)
+        if done:
+            twin.held[checkout] = 0
 
     @rule(seconds=st.sampled_from([1, 6, 59, 60, 66, 130]))
     def wait(self, seconds: int) -> None:

@@ -33,7 +33,9 @@ TEXTS = messages(DEFAULT)
 STATUSES = ("active", "scheduled", "expired", "stopped", "completed", "soldOut")
 PAYER = get_args(PayerField)
 PAGE_STATES = (*(status for status in Status if status is not Status.ACTIVE), UNPRICED)
-AWAITED = (CheckoutState.OPEN, CheckoutState.LAPSED, CheckoutState.OVERSOLD)
+AWAITED = (
+    *(CheckoutState.OPEN, CheckoutState.LAPSED, CheckoutState.CANCELLED, CheckoutState.OVERSOLD),
+)
 REFUSALS = (
     *(errors.InvalidBody, errors.BodyTooLarge, errors.UnsupportedMediaType),
     *(errors.RateLimited, errors.MethodNotAllowed),

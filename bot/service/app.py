@@ -14,7 +14,7 @@ from bot.core.errors import Refused, StorageError
 from bot.service.api import answering, deliveries, docs, public, routes
 from bot.service.api.answering import Internal, Unavailable
 from bot.service.api.calls import Doors
-from bot.service.page import render
+from bot.service.page import checkout_routes, forms, render
 from bot.service.page import routes as pages
 from bot.service.page.live import Live
 from bot.service.page.sheets import Sheets
@@ -37,7 +37,15 @@ HTTP_REFUSALS: dict[int, type[Refused]] = {
 }
 
 
-ROUTERS = (routes.quick, pages.router, public.router, routes.router, deliveries.router, docs.router)
+ROUTERS = (
+    routes.quick,
+    pages.router,
+    checkout_routes.router,
+    public.router,
+    routes.router,
+    deliveries.router,
+    docs.router,
+)
 
 
 def create_app(service: Service) -> FastAPI:
@@ -64,7 +72,7 @@ def create_app(service: Service) -> FastAPI:
 def _answer(request: Request, refusal: Refused, allow: str | None = None) -> Response:
     if request.url.path.startswith(PAGES):
         looking = request.method == "GET"
-        return render.refused(pages.reader(request), refusal, allow, looking=looking)
+        return render.refused(forms.reader(request), refusal, allow, looking=looking)
     return answering.refused(refusal, allow)
 
 

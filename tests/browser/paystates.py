@@ -158,6 +158,12 @@ async def lapsed(scene: Scene) -> str:
     return where
 
 
+async def cancelled(scene: Scene) -> str:
+    where = await _paid(scene, await _path(scene, **ONE), "never")
+    await scene.shop.anyone.post(where, data={"action": "cancel"})
+    return where
+
+
 async def late(scene: Scene) -> str:
     where = await _paid(scene, await _path(scene, **ONE), "late")
     scene.shop.clock.pass_(RESERVATION + DELAY / 1000)
@@ -187,7 +193,7 @@ STATES: dict[str, Callable[[Scene], Awaitable[str]]] = {
     make.__name__: make
     for make in (
         *(donation, drop, exchanged, scheduled, expired, taken, reserved, sold_out, deleted),
-        *(unpriced, paid, waiting, lapsed, late, oversold, hurried),
+        *(unpriced, paid, waiting, lapsed, cancelled, late, oversold, hurried),
     )
 }
 """What brings about each state; they give the path at which it is seen."""

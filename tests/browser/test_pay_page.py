@@ -153,6 +153,29 @@ async def test_without_scripts_a_payer_who_waits_goes_on_by_itself(
             await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
 
 
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+async def test_a_payer_cancels_by_keyboard_and_goes_back_to_the_offer(
+    browser: Browser, shop: Shop, *, scripts: bool
+) -> None:
+    """Another can have the unit then; the page says that nothing was taken."""
+    made = await shop.create(expirationType="limit", totalUnits=1)
+    async with payer(browser, shop, java_script_enabled=scripts) as who:
+        page = await who.look(f"/pay/{made['id']}")
+        await page.locator("summary").click()
+        await page.get_by_label("How the test money arrives").select_option("never")
+        await page.get_by_role("button", name="Pay $5.00").click()
+        await expect(page.get_by_role("heading", name="Waiting for")).to_be_visible()
+        button = page.get_by_role("button", name="Cancel this payment")
+        await button.focus()
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="Cancelled")).to_be_visible()
+        await expect(page.get_by_text("You haven't been charged")).to_be_visible()
+        await expect(button).to_have_count(0)
+        await page.get_by_role("link", name="Back to the offer").click()
+        await expect(page.get_by_text("1 of 1 left")).to_be_visible()
+    assert [row["state"] for row in await shop.rows("checkouts")] == ["cancelled"]
+
+
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 async def test_the_first_view_is_light_and_asks_nobody_else(
     browser: Browser, shop: Shop, size: dict[str, int]

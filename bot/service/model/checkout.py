@@ -1,4 +1,4 @@
-"""A payer's attempt to pay: it holds a unit until it is paid or lapses."""
+"""A payer's attempt to pay: it holds a unit until it is paid, cancelled or lapses."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 
 class CheckoutState(StrEnum):
-    """Where an attempt stands; money that comes after `lapsed` makes it late or oversold."""
+    """Where an attempt stands; money that comes after it held its unit: `late` or `oversold`."""
 
     OPEN = "open"
     PAID = "paid"
     LAPSED = "lapsed"
+    CANCELLED = "cancelled"
     LATE = "late"
     OVERSOLD = "oversold"
 

@@ -101,9 +101,10 @@ def html(
     *,
     status: int = 200,
     test_money: bool = False,
+    target: str | None = None,
 ) -> HTMLResponse:
-    """Answer with another page of ours, in the reader's language."""
-    rules = policy(live=bool(values.get("live")))
+    """Answer with another page of ours; a form on it may lead on to `target`."""
+    rules = policy(target=target, live=bool(values.get("live")))
     return _answer(text(template, who, values, test_money=test_money), who, rules, status)
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from functools import lru_cache
-from urllib.parse import parse_qsl
 
 import structlog
 from fastapi import APIRouter, Request
@@ -11,17 +10,17 @@ from starlette.responses import RedirectResponse, Response
 
 from bot.core import qr
 from bot.core.errors import InvalidBody, NotFound, NotPayable
-from bot.service.api import bodies, calls
+from bot.service.api import calls
 from bot.service.api.plain import PlainRoute
 from bot.service.deps import Service
-from bot.service.model import links, payer
+from bot.service.model import payer
 from bot.service.model.request import PaymentRequest
-from bot.service.page import render, sheets, view
-from bot.service.page.view import Form, Reader
+from bot.service.page import forms, leading, render, sheets, view
+from bot.service.page.view import Form
 from bot.service.rails import Manner
-from bot.service.store import checkouts, payments, requests
+from bot.service.store import payments, requests
 from bot.service.usecases import paying
-from bot.service.usecases.paying import Order, Standing
+from bot.service.usecases.paying import Order
 from bot.service.wire import writing
 
 MAX_FIELDS = 20
@@ -34,28 +33,23 @@ log = structlog.get_logger()
 router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
 
-def reader(request: Request) -> Reader:
-    """Give who reads the answer."""
-    return view.reader(request.headers.get("accept-language", ""))
-
-
 @router.api_route("/pay/{id}", methods=["GET", "HEAD"])
 async def show(request: Request) -> Response:
     """Show the request in whatever state it is in; looking changes nothing."""
     service = calls.payer(request)
     now = service.now()
-    found = await requests.read(service.db, _id(request), now)
+    found = await requests.read(service.db, forms.request_id(request), now)
     if found is None:
         raise NotFound
-    who, kept = reader(request), request.app.state.sheets
+    who, kept = forms.reader(request), request.app.state.sheets
     return render.page(kept.text(who, found, now), who, found)
 
 
 @router.api_route("/pay/{id}", methods=["POST"])
 async def pay(request: Request) -> Response:
     """Take the payer's form: pay, or say what is wrong."""
-    service, request_id = calls.payer(request), _id(request)
-    form = _form(await bodies.read(request, "application/x-www-form-urlencoded"))
+    service, request_id = calls.payer(request), forms.request_id(request)
+    form = await forms.read(request)
     now = service.now()
     found = await requests.read(service.db, request_id, now)
     data, wrong = payer.check(found.terms.requested_user_data if found else (), form)
@@ -76,7 +70,9 @@ async def pay(request: Request) -> Response:
     if standing.fresh and standing.payment:
         made = standing.payment
         log.info("money arrived", request=request_id, payment=made.id, settlement="paid")
-    return RedirectResponse(_next(service, found, request_id, standing), 303, render.HEADERS)
+    return RedirectResponse(
+        leading.after(service, found, request_id, standing), 303, render.HEADERS
+    )
 
 
 def _manner(service: Service, form: dict[str, str]) -> Manner:
@@ -98,14 +94,6 @@ async def _refused(request: Request, service: Service, request_id: str, state: s
     return _page(request, service, found, now, status=409, form=Form({}, refused=state))
 
 
-def _form(text: str) -> dict[str, str]:
-    try:
-        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
-    except ValueError:
-        raise InvalidBody("The form has too many fields.") from None
-    return dict(pairs)
-
-
 def _page(
     request: Request,
     service: Service,
@@ -116,7 +104,7 @@ def _page(
     form: Form,
 ) -> Response:
     """Answer with the page as the payer left it, and what is to be said of that."""
-    who = reader(request)
+    who = forms.reader(request)
     return render.page(sheets.write(service, who, found, now, form), who, found, status)
 
 
@@ -124,8 +112,8 @@ def _page(
 async def watch(request: Request) -> Response:
     """Give the part of the page that changes, to a script that keeps it up to date."""
     calls.watcher(request)
-    at, who = calls.doors(request), reader(request)
-    text = await request.app.state.live.part(at.service, who, _id(request))
+    at, who = calls.doors(request), forms.reader(request)
+    text = await request.app.state.live.part(at.service, who, forms.request_id(request))
     if text is None:
         calls.payer(request)
         raise NotFound
@@ -138,62 +126,24 @@ async def picture(request: Request) -> Response:
     from bot.service.page.card import content, draw  # noqa: PLC0415 - few ask, letters take memory
 
     service = calls.payer(request)
-    found = await requests.read(service.db, _id(request), service.now())
+    found = await requests.read(service.db, forms.request_id(request), service.now())
     if found is None:
         raise NotFound
-    shown = content(reader(request), found, writing.pay_url(service.public_url, found.id))
+    shown = content(forms.reader(request), found, writing.pay_url(service.public_url, found.id))
     drawn = await asyncio.to_thread(draw, shown)
     headers = PICTURE | {"Vary": "Accept-Language"}
     return Response(drawn, headers=headers, media_type="image/png")
-
-
-def _next(
-    service: Service, found: PaymentRequest | None, request_id: str, standing: Standing
-) -> str:
-    """Return where the payer goes on: away once paid, to their checkout while money is awaited.
-
-    The operator may have taken an application's scheme off the list since the request was made.
-    """
-    payment = standing.payment
-    if payment is None or payment.oversold:
-        return f"/pay/{request_id}/checkout/{standing.checkout_id}"
-    url = found and found.terms.redirect_url
-    if url and links.leads(url, service.apps):
-        return links.with_transaction(url, payment.id)
-    return f"/pay/{request_id}/receipt/{payment.id}"
-
-
-@router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["GET", "HEAD"])
-async def checkout(request: Request) -> Response:
-    """Show how a payer's checkout stands, until its money is here and they go on.
-
-    Its page looks again by itself, so each checkout is counted apart: many who wait behind one
-    address don't lock each other out.
-    """
-    at, checkout_id = calls.doors(request), request.path_params["checkout_id"]
-    service, now = at.service, at.service.now()
-    held = await checkouts.read(service.db, _id(request), checkout_id)
-    found = await requests.read_ever(service.db, _id(request), now)
-    if held is None or found is None:
-        calls.payer(request)
-        raise NotFound
-    at.waiting.hit(checkout_id)
-    payment = await payments.read_of_checkout(service.db, checkout_id)
-    if payment and not payment.oversold:
-        target = _next(service, found, found.id, Standing(checkout_id, payment))
-        return RedirectResponse(target, 303, render.HEADERS)
-    who = reader(request)
-    values = view.checkout(who, found, held, payment, now)
-    return render.html("checkout.html", who, values, test_money=service.rail.test_money)
 
 
 @router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])
 async def receipt(request: Request) -> Response:
     """Show the receipt of a payment, also when its request is deleted since."""
     service = calls.payer(request)
-    who = reader(request)
-    payment = await payments.read(service.db, _id(request), request.path_params["transaction_id"])
-    name = await payments.read_product(service.db, _id(request))
+    who = forms.reader(request)
+    payment = await payments.read(
+        service.db, forms.request_id(request), request.path_params["transaction_id"]
+    )
+    name = await payments.read_product(service.db, forms.request_id(request))
     if payment is None or name is None:
         raise NotFound
     values = view.receipt(who, name, payment)
@@ -217,16 +167,10 @@ async def svg(request: Request) -> Response:
 
 async def _pay_url(request: Request) -> str:
     service = calls.payer(request)
-    found = await requests.read(service.db, _id(request), service.now())
+    found = await requests.read(service.db, forms.request_id(request), service.now())
     if found is None:
         raise NotFound
     return writing.pay_url(service.public_url, found.id)
-
-
-def _id(request: Request) -> str:
-    """Give the id of the payment request in the address."""
-    found: str = request.path_params["id"]
-    return found
 
 
 _png = lru_cache(maxsize=1024)(qr.png)

@@ -32,6 +32,9 @@ WATCHED, SLOWEST, IDLE = 3_000, 15_000, 30_000
 """Milliseconds after which an open page asks how its request stands: where units can run out; there
 while nothing changes; where only the seller's hand or the clock ends it."""
 
+GIVEN_UP = frozenset({CheckoutState.LAPSED, CheckoutState.CANCELLED})
+"""States of a checkout that holds nothing, though its money may come yet."""
+
 RIGHT_TO_LEFT = frozenset({"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
 """Languages whose scripts run so (CLDR)."""
 
@@ -268,7 +271,8 @@ def checkout(
         "watch": f"/pay/{held.request_id}/checkout/{held.id}",
         "now": now,
         "refresh": _refresh(state, now - held.created_at, now - held.lapses_at),
-        "again": f"/pay/{held.request_id}" if state is CheckoutState.LAPSED else None,
+        "again": f"/pay/{held.request_id}" if state in GIVEN_UP else None,
+        "cancel": state is CheckoutState.OPEN,
         "transaction_id": payment and payment.id,
     }
 
@@ -277,7 +281,7 @@ def _refresh(state: CheckoutState, open_for: int, lapsed_for: int) -> int | None
     """Seconds after which a checkout's page looks again: its money may come yet."""
     if state is CheckoutState.OPEN:
         return SOON if open_for < SOON_FOR else LATER
-    return LATE if state is CheckoutState.LAPSED and lapsed_for < LATE_FOR else None
+    return LATE if state in GIVEN_UP and lapsed_for < LATE_FOR else None
 
 
 def receipt(who: Reader, name: str, payment: Payment) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""SQL of checkouts: each reserves a unit until it is paid or lapses.
+"""SQL of checkouts: each reserves a unit until it is paid, cancelled or lapses.
 
 Units move between remaining, reserved and paid by guarded statements alone.
 """
@@ -42,9 +42,17 @@ TAKE_LATE = """
     UPDATE payment_requests
     SET remaining_units = remaining_units - 1, paid_count = paid_count + 1
     WHERE id = :id AND (remaining_units IS NULL OR remaining_units > 0)
-      AND EXISTS (SELECT 1 FROM checkouts WHERE id = :checkout AND state = 'lapsed')
+      AND EXISTS (SELECT 1 FROM checkouts WHERE id = :checkout AND state IN ('lapsed', 'cancelled'))
 """
-FINISH = "UPDATE checkouts SET state = :state WHERE id = :id AND state = 'lapsed'"
+FINISH = "UPDATE checkouts SET state = :state WHERE id = :id AND state IN ('lapsed', 'cancelled')"
+CANCEL = (
+    "UPDATE checkouts SET state = 'cancelled'"
+    " WHERE id = :id AND request_id = :request_id AND state = 'open' AND lapses_at > :now"
+)
+RETURN = (
+    "UPDATE payment_requests SET remaining_units = remaining_units + :units,"
+    " reserved_units = reserved_units - :units WHERE id = :id"
+)
 OVERSELL = "UPDATE payment_requests SET oversold_count = oversold_count + 1 WHERE id = :id"
 BY_ID = "SELECT * FROM checkouts WHERE id = :id"
 BY_FORM = "SELECT * FROM checkouts WHERE request_id = :request_id AND token = :token"
@@ -59,12 +67,15 @@ def return_lapsed(tx: Transaction, request_id: str, now: int) -> None:
         now=now,
     )
     if lapsed:
-        tx.execute(
-            "UPDATE payment_requests SET remaining_units = remaining_units + :lapsed,"
-            " reserved_units = reserved_units - :lapsed WHERE id = :id",
-            id=request_id,
-            lapsed=lapsed,
-        )
+        tx.execute(RETURN, id=request_id, units=lapsed)
+
+
+def cancel(tx: Transaction, request_id: str, checkout_id: str, now: int) -> bool:
+    """Give back the unit of a checkout that is open; False, and nothing done, for any other."""
+    if not tx.execute(CANCEL, id=checkout_id, request_id=request_id, now=now):
+        return False
+    tx.execute(RETURN, id=request_id, units=1)
+    return True
 
 
 def reserve(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:

@@ -84,10 +84,14 @@ page-checkout-open-free = Sobald { $amount } eingegangen sind, geht es hier von 
 page-checkout-lapsed = Die Zeit zum Bezahlen ist um
 page-checkout-lapsed-why = Bis { DATETIME($at, timeStyle: "medium") } UTC ist keine Zahlung eingegangen, deshalb gilt die Reservierung nicht mehr. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Sobald das Geld ankommt, steht es hier.
 page-checkout-lapsed-free = Bis { DATETIME($at, timeStyle: "medium") } UTC ist keine Zahlung eingegangen. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Sobald das Geld ankommt, steht es hier.
+page-checkout-cancelled = Abgebrochen
+page-checkout-cancelled-why = Es wurde nichts abgebucht, und das für Sie reservierte Stück ist wieder frei. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Sobald es ankommt, steht es hier.
+page-checkout-cancelled-free = Es wurde nichts abgebucht. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Sobald es ankommt, steht es hier.
 page-checkout-oversold = Bezahlt, aber nichts mehr übrig
 page-checkout-oversold-why = Als { $amount } eingingen, war nichts mehr übrig. Der Verkäufer weiß Bescheid und muss Ihnen das Geld zurückzahlen: Nennen Sie ihm dafür die Transaktion unten.
 page-checkout-oversold-free = Als { $amount } eingingen, war schon bezahlt. Der Verkäufer weiß Bescheid und muss Ihnen das Geld zurückzahlen: Nennen Sie ihm dafür die Transaktion unten.
 page-checkout-paid = In der Zahlungswährung
+page-cancel = Zahlung abbrechen
 page-again = Zurück zum Angebot
 page-retry = Noch einmal versuchen
 

@@ -83,10 +83,14 @@ page-checkout-open-free = This page goes on by itself as soon as your { $amount 
 page-checkout-lapsed = The time to pay is over
 page-checkout-lapsed-why = Your payment did not arrive before { DATETIME($at, timeStyle: "medium") } UTC, so what was kept for you can be had by others. If you have paid, don't pay again: this page tells when it arrives.
 page-checkout-lapsed-free = Your payment did not arrive before { DATETIME($at, timeStyle: "medium") } UTC. If you have paid, don't pay again: this page tells when it arrives.
+page-checkout-cancelled = Cancelled
+page-checkout-cancelled-why = You haven't been charged, and the one kept for you is free for others again. If you've already sent the money, don't pay again: this page shows it when it arrives.
+page-checkout-cancelled-free = You haven't been charged. If you've already sent the money, don't pay again: this page shows it when it arrives.
 page-checkout-oversold = Paid, but nothing was left
 page-checkout-oversold-why = Your { $amount } arrived when nothing was left for it. The seller was told and owes it back to you: give them the transaction below.
 page-checkout-oversold-free = Your { $amount } arrived after you had paid already. The seller was told and owes it back to you: give them the transaction below.
 page-checkout-paid = In the currency paid
+page-cancel = Cancel this payment
 page-again = Back to the offer
 page-retry = Try again
 

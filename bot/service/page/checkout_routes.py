@@ -1,0 +1,72 @@
+"""`/pay/{id}/checkout/{checkoutId}`: where a payer waits for their money to arrive, or cancels."""
+
+from functools import partial
+
+import structlog
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from bot.core.errors import InvalidBody, NotFound
+from bot.service.api import calls
+from bot.service.api.plain import PlainRoute
+from bot.service.deps import Service
+from bot.service.model.checkout import Checkout
+from bot.service.page import forms, leading, render, view
+from bot.service.store import checkouts, payments, requests
+from bot.service.usecases.paying import Standing
+
+CANCEL = "cancel"
+
+log = structlog.get_logger()
+router = APIRouter(include_in_schema=False, route_class=PlainRoute)
+
+
+@router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["GET", "HEAD"])
+async def show(request: Request) -> Response:
+    """Show how a payer's checkout stands, until its money is here and they go on."""
+    service, held = await _held(request)
+    now = service.now()
+    found = await requests.read_ever(service.db, held.request_id, now)
+    if found is None:
+        raise NotFound
+    payment = await payments.read_of_checkout(service.db, held.id)
+    if payment and not payment.oversold:
+        onward = leading.after(service, found, found.id, Standing(held.id, payment))
+        return RedirectResponse(onward, 303, render.HEADERS)
+    who = forms.reader(request)
+    values = view.checkout(who, found, held, payment, now)
+    money, target = service.rail.test_money, found.terms.redirect_url
+    return render.html("checkout.html", who, values, test_money=money, target=target)
+
+
+@router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["POST"])
+async def act(request: Request) -> Response:
+    """Cancel a checkout: its unit is free at once, and its page says what happened.
+
+    Whoever knows its unguessable address holds it. What is paid or lapsed stays so.
+    """
+    service, held = await _held(request)
+    form = await forms.read(request)
+    if form.get("action") != CANCEL:
+        raise InvalidBody("The form names nothing that can be done.")
+    cancel = partial(
+        checkouts.cancel, request_id=held.request_id, checkout_id=held.id, now=service.now()
+    )
+    if await service.db.transaction(cancel):
+        log.info("checkout cancelled", request=held.request_id)
+    return RedirectResponse(leading.checkout(held.request_id, held.id), 303, render.HEADERS)
+
+
+async def _held(request: Request) -> tuple[Service, Checkout]:
+    """Return the service and the checkout of the address. Raises NotFound and RateLimited.
+
+    Its page looks again by itself, so each checkout is counted apart: many who wait behind one
+    address don't lock each other out.
+    """
+    at, checkout_id = calls.doors(request), request.path_params["checkout_id"]
+    held = await checkouts.read(at.service.db, forms.request_id(request), checkout_id)
+    if held is None:
+        calls.payer(request)
+        raise NotFound
+    at.waiting.hit(checkout_id)
+    return at.service, held

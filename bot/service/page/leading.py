@@ -1,0 +1,33 @@
+"""Where a payer goes on after a form was posted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.service.model import links
+
+if TYPE_CHECKING:
+    from bot.service.deps import Service
+    from bot.service.model.request import PaymentRequest
+    from bot.service.usecases.paying import Standing
+
+
+def after(
+    service: Service, found: PaymentRequest | None, request_id: str, standing: Standing
+) -> str:
+    """Return where the payer goes on: away once paid, to their checkout while money is awaited.
+
+    The operator may have taken an application's scheme off the list since the request was made.
+    """
+    payment = standing.payment
+    if payment is None or payment.oversold:
+        return checkout(request_id, standing.checkout_id)
+    url = found and found.terms.redirect_url
+    if url and links.leads(url, service.apps):
+        return links.with_transaction(url, payment.id)
+    return f"/pay/{request_id}/receipt/{payment.id}"
+
+
+def checkout(request_id: str, checkout_id: str) -> str:
+    """Return the path of a payer's checkout."""
+    return f"/pay/{request_id}/checkout/{checkout_id}"
