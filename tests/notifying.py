@@ -62,11 +62,11 @@ async def working(shop: Shop, job: Job, *silent: Receiver) -> AsyncIterator[None
         await running
 
 
-async def inside(shop: Shop, **fields: Any) -> str:
+async def inside(shop: Shop, host: str = INTERNAL_HOST, **fields: Any) -> str:
     """Make a request whose webhook goes to the bot's own receiver; its id."""
     hook = {"webhookUrl": "https://h.example/w"}
     made = await shop.create(**fields, notifications={"webhook": hook})
-    url = f"http://{INTERNAL_HOST}/w"
+    url = f"http://{host}/w"
     shop.db.run(
         lambda tx: tx.execute(
             "UPDATE payment_requests SET webhook_url = :url WHERE id = :id", url=url, id=made["id"]

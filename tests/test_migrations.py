@@ -16,13 +16,13 @@ from bot.core.db import Database, open_database, sqlite_path
 from bot.core.vault import Vault
 from bot.service.app import create_app
 from bot.service.deps import Service
-from bot.service.model.delivery import DeliveryState
+from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.model.request import Payment, Quote, Receiver
 from bot.service.notify.webhooks import Webhooks
 from bot.service.store import payments
 from bot.service.usecases import apps, deliveries
 from bot.service.usecases.apps import Credentials
-from bot.service.usecases.deliveries import WEBHOOKS, lane_of
+from bot.service.usecases.deliveries import WEBHOOKS, lane_of, queue_of
 from tests.receiving import receiving
 from tests.serving import LOOPBACK, NOON, URL, Clock, client, headers_of
 
@@ -228,7 +228,7 @@ async def test_a_webhook_that_waits_is_delivered(db: Database) -> None:
 def test_a_webhook_that_was_under_way_comes_again(
     url: str, old: Credentials, url_then: str, lane: str
 ) -> None:
-    """In the lane where it would be today; the bot's own receiver had a lane a request already."""
+    """In the queue and the lane where it would be today."""
     del old
     with closing(Database(sqlite_path(url))) as then:
         then.run(
@@ -240,8 +240,9 @@ def test_a_webhook_that_was_under_way_comes_again(
             )
         )
     with closing(open_database(url)) as db:
-        db.run(lambda tx: outbox.recover(tx, WEBHOOKS, NOON + 300_000))
-        (message,) = db.run(lambda tx: outbox.claim(tx, WEBHOOKS, NOON + 300_000, 9))
+        queue = queue_of(Channel.WEBHOOK, url_then)
+        db.run(lambda tx: outbox.recover(tx, queue, NOON + 300_000))
+        (message,) = db.run(lambda tx: outbox.claim(tx, queue, NOON + 300_000, 9))
     assert message.lane == lane_of(url_then, REQUEST)
 
 

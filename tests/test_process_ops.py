@@ -142,7 +142,10 @@ async def test_every_queue_is_told_of_also_while_it_is_empty(run: Process) -> No
     """Or an alarm for one that grows would have nothing to begin with."""
     async with httpx.AsyncClient(trust_env=False) as http:
         text = (await http.get(f"{run.url}/metrics")).text
-    queues = ("answers", "calls", "messages", "photos", "settlements", "updates", "webhooks")
+    queues = (
+        *("answers", "calls", "messages", "photos", "settlements", "updates"),
+        *("webhooks", "own_webhooks"),
+    )
     for queue in queues:
         assert f'outbox_messages{{queue="{queue}",state="dead"}} 0.0' in text
         assert f'outbox_oldest_due_seconds{{queue="{queue}"}} ' in text

@@ -22,7 +22,8 @@ from bot.core import outbox, schema
 from bot.core.db import open_database
 from bot.core.lanes import ALERT
 from bot.core.vault import Vault
-from bot.service.usecases.deliveries import WEBHOOKS
+from bot.service.model.delivery import Channel
+from bot.service.usecases.deliveries import queue_of
 from bot.wiring.resuming import INWARD
 from tests.relaying import DROP, REQUEST_ID, Relay, answer
 from tests.serving import NOON, Clock
@@ -352,11 +353,12 @@ def test_a_payment_whose_webhook_was_still_to_come_is_told_once_and_in_doubt(cha
         "appId": "a", "requestId": REQUEST_ID, "transactionId": f"{1:024x}",
         "userData": {"email": "p@b.example"}, "amount": 250, "currency": "USD",
         "remainingUnits": 4, "reservedUnits": None, "completedAt": NOON, "oversold": False,
-        "url": f"{INWARD}{listing.token}", "customParameters": None,
+        "customParameters": None,
     }  # fmt: skip
-    for key, address in (("own", body["url"]), ("other", "https://h.example/w")):
+    for key, address in (("own", f"{INWARD}{listing.token}"), ("other", "https://h.example/w")):
         sent = body | {"url": address}
-        chat.db.run(partial(outbox.put, queue=WEBHOOKS, lane="lane", body=sent, now=NOON, key=key))
+        queue = queue_of(Channel.WEBHOOK, address)
+        chat.db.run(partial(outbox.put, queue=queue, lane="lane", body=sent, now=NOON, key=key))
     chat.db.close()
     put_back()
     told = rows(DATA, "SELECT transaction_id, amount, body FROM received_payments")
@@ -367,7 +369,7 @@ def test_a_payment_whose_webhook_was_still_to_come_is_told_once_and_in_doubt(cha
     ((doubt, alert),) = alerts
     assert doubt == 1
     assert json.loads(alert)["payments"][0]["remaining_units"] == 4
-    assert rows(DATA, "SELECT id FROM outbox WHERE queue = 'webhooks'") == [("own",), ("other",)]
+    assert rows(DATA, "SELECT id FROM outbox WHERE queue = 'own_webhooks'") == [("own",)]
 
 
 @pytest.mark.usefixtures("_kept")

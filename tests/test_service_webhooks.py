@@ -229,14 +229,9 @@ async def test_the_bots_receiver_is_found_where_it_listens_now(
     shop: Shop, receiver: Receiver
 ) -> None:
     """`bot.internal` is resolved when sending, so a changed port loses nothing."""
-    await owe(shop, "http://placeholder.example/w")
-    shop.db.run(
-        lambda tx: tx.execute(
-            "UPDATE outbox SET body = replace(body, 'placeholder.example', 'bot.internal')"
-        )
-    )
+    await shop.pay(await inside(shop))
     async with listening_inside(shop, receiver, shop.credentials.app_id) as bots:
-        assert (await attempt(shop, bots.job))["state"] == "done"
+        assert (await attempt(shop, bots.own_job))["state"] == "done"
     assert receiver.received[0].headers["host"] == "bot.internal"
 
 
@@ -253,15 +248,9 @@ async def test_no_other_application_gets_to_the_bots_receiver(
     shop: Shop, receiver: Receiver, embedded: str | None
 ) -> None:
     """Not even by an address that an earlier version took."""
-    await owe(shop, "http://placeholder.example/w")
-    shop.db.run(
-        lambda tx: tx.execute(
-            "UPDATE outbox SET body = replace(body, 'placeholder.example', :host)",
-            host="bot。internal",
-        )
-    )
+    await shop.pay(await inside(shop, "bot。internal"))
     async with listening_inside(shop, receiver, embedded) as bots:
-        assert (await attempt(shop, bots.job))["state"] == "waiting"
+        assert (await attempt(shop, bots.own_job))["state"] == "waiting"
     assert receiver.received == []
 
 

@@ -97,12 +97,11 @@ class Queue:
     """A queue's policy; times in milliseconds.
 
     `ordered`: a lane's head that must wait holds up its lane, as far as messages of its
-    priority go. `width`: messages of a lane under way at once, unless
-    `lane_width` knows another for it. Lanes of which `group` says the same have no more than
-    `group_width` under way together; those of which it says None are in no group.
-    Settled messages are dropped unless `keep` says that somebody looks at them. `gather` makes one
-    body of as many as it can of those that would have to wait, from the first on: how many, and
-    the body, or None.
+    priority go. `width`: messages of a lane under way at once. Lanes of which `group` says the
+    same have no more than `group_width` under way together; those of which it says None are in no
+    group. Settled messages are dropped unless `keep` says that somebody looks at them. `gather`
+    makes one body of as many as it can of those that would have to wait, from the first on: how
+    many, and the body, or None.
     """
 
     name: str
@@ -112,14 +111,9 @@ class Queue:
     keep: bool = False
     pace: Pace | None = None
     lane_pace: Callable[[str], Pace | None] = field(default=lambda _lane: None)
-    lane_width: Callable[[str], int | None] = field(default=lambda _lane: None)
     group: Callable[[str], str | None] | None = None
     group_width: int = 32
     gather: Gather | None = None
-
-    def room(self, lane: str) -> int:
-        """How many messages of this lane may be under way at once."""
-        return self.lane_width(lane) or self.width
 
 
 def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:
@@ -276,7 +270,7 @@ def reopen(tx: Transaction, queue: Queue, lane: str) -> int | None:
     """Write down anew when this lane may be claimed from, and how urgently; that time."""
     state = tx.query(STATE if queue.ordered else STATE_ANYHOW, queue=queue.name, lane=lane)[0]
     open_at = priority = None
-    due = _first_due(state) if state["busy"] < queue.room(lane) else None
+    due = _first_due(state) if state["busy"] < queue.width else None
     if due is not None:
         due_at, priority = due
         pace = queue.lane_pace(lane)

@@ -303,7 +303,7 @@ def _go_on(tx: Transaction, queue: Queue, names: set[str]) -> None:
 
 
 def _candidates(tx: Transaction, queue: Queue, lane: str, now: int) -> list[Row]:
-    free = queue.room(lane) - lanes.under_way(tx, queue, lane)
+    free = queue.width - lanes.under_way(tx, queue, lane)
     if not queue.ordered:
         return tx.query(DUE, queue=queue.name, lane=lane, now=now, free=free)
     due = [head["id"] for head in lanes.heads(tx, queue, lane) if head["due_at"] <= now]

@@ -139,7 +139,7 @@ class Application:
         switch_often()
         self._socket = listen(settings.host, settings.port)
         self._ops = self._make_ops()
-        self._service = self._serve()
+        self._service = self._serve(has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
         self._app.router.routes.extend(routes)
         self._app.router.routes.extend(self._ops.router().routes)
@@ -248,11 +248,12 @@ class Application:
         ended = [name for name, task in self._working.items() if task.done()]
         return f"ended: {', '.join(ended)}" if ended else None
 
-    def _serve(self) -> ServiceSide | None:
+    def _serve(self, *, has_receiver: bool) -> ServiceSide | None:
         """Put the embedded service together, unless another server takes its place."""
         if self._settings.payments_url:
             return None
-        side = ServiceSide(self._settings, self._db, self._vault, self._now, self._here)
+        receiver = self._here if has_receiver else None
+        side = ServiceSide(self._settings, self._db, self._vault, self._now, receiver)
         self._closers.extend(side.closers)
         for name, check in side.checks.items():
             self._ops.readiness.watch(name, check)

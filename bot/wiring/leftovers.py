@@ -24,6 +24,7 @@ REMEDIES = {
     "answers": "the log says more at these times; a button can be pressed again",
     "photos": "the log says more at these times; the seller can send the photo again",
     "webhooks": DELIVERIES,
+    "own_webhooks": DELIVERIES,
     "mails": DELIVERIES,
 }
 COUNTS = (

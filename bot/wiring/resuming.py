@@ -12,7 +12,7 @@ from bot.chat.ledger import Ledger
 from bot.chat.queues import make_queues
 from bot.chat.receiver import PATH
 from bot.core import exact
-from bot.service.usecases.deliveries import WEBHOOKS
+from bot.service.usecases.deliveries import OWN_WEBHOOKS
 from bot.service.usecases.requests import INTERNAL_HOST
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def resume(tx: Transaction, settings: Settings, now: int) -> int:
     """
     rates = (settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate)
     ledger = Ledger(tx, make_queues(*rates), now)
-    for row in tx.query(OWED, queue=WEBHOOKS.name):
+    for row in tx.query(OWED, queue=OWN_WEBHOOKS.name):
         body = exact.loads(row["body"])
         token = str(body["url"]).removeprefix(INWARD)
         listing = store.listing_by_token(tx, token) if token != body["url"] else None

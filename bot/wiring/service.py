@@ -36,7 +36,8 @@ class ServiceSide:
 
     `checks` ask the servers that it leans on.
 
-    `here` says where this process listens, for the bot's own webhooks.
+    `receiver` says where the bot's receiver of its own webhooks listens in this process; None where
+    it has none.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class ServiceSide:
         db: Database,
         keys: Vault,
         now: Callable[[], int],
-        here: Callable[[], tuple[str, int]],
+        receiver: Callable[[], tuple[str, int]] | None,
     ) -> None:
         self._db = db
         self._now = now
@@ -65,11 +66,10 @@ class ServiceSide:
             api_rate=settings.api_rate,
             payer_rate=settings.payer_rate,
         )
-        webhooks = Webhooks(
-            db, keys, now, allow, internal={INTERNAL_HOST: here}, embedded_app_id=self.own.app_id
-        )
+        internal = {INTERNAL_HOST: receiver} if receiver else None
+        webhooks = Webhooks(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)
         self.closers.append(webhooks.close)
-        self.jobs = [webhooks.job, Settler(db, service.rail, now).job, *self._mail(settings)]
+        self.jobs = [*webhooks.jobs, Settler(db, service.rail, now).job, *self._mail(settings)]
         self.app: FastAPI = create_app(service)
 
     async def sweep(self, moment: int) -> None:
@@ -83,7 +83,7 @@ class ServiceSide:
         if dropped:
             await self._db.transaction(partial(_note, dropped=dropped, now=moment))
         await self._db.transaction(partial(apps.forget_former, now=moment))
-        for queue in (*deliveries.QUEUES.values(), SETTLEMENTS):
+        for queue in (*deliveries.QUEUES, SETTLEMENTS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
         for app in await self._db.read(apps.every):
             await stages.update(self._db, app.id, self._now)

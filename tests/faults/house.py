@@ -41,7 +41,17 @@ if TYPE_CHECKING:
     from tests.faults.proxy import Point
 
 COMMIT = "commit"
-OWED = ("updates", "calls", "photos", "messages", "answers", "webhooks", "mails", "settlements")
+OWED = (
+    "updates",
+    "calls",
+    "photos",
+    "messages",
+    "answers",
+    "webhooks",
+    "own_webhooks",
+    "mails",
+    "settlements",
+)
 """The queues that are empty when nothing is owed to anybody."""
 
 

@@ -13,6 +13,7 @@ from bot.core.schema.audit import AUDIT
 from bot.core.schema.checkouts import CHECKOUTS
 from bot.core.schema.first import CHAT, FLOOR, SERVICE
 from bot.core.schema.lists import LISTS
+from bot.core.schema.own_webhooks import OWN_WEBHOOKS
 from bot.core.schema.probe import PROBE
 from bot.core.schema.requests import REQUESTS
 
@@ -32,4 +33,5 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     (*AUDIT, *LISTS),
     REQUESTS,
     PROBE,
+    OWN_WEBHOOKS,
 )

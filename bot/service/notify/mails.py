@@ -34,7 +34,7 @@ class Mails:
         self._now = now
         self._sender = sender
         self._public_url = public_url
-        self._book = Book(db, Channel.EMAIL, now)
+        self._book = Book(db, Channel.EMAIL, MAILS, now)
         self.job = Job(MAILS, self.handle, ROOM)
 
     async def handle(self, message: Message) -> None:

@@ -12,12 +12,12 @@ import structlog
 from bot.core import harmless, outbox
 from bot.service.model.delivery import Attempt
 from bot.service.store import deliveries
-from bot.service.usecases.deliveries import QUEUES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bot.core.db import Database, Transaction
+    from bot.core.lanes import Queue
     from bot.core.outbox import Message
     from bot.service.model.delivery import Channel
 
@@ -83,10 +83,11 @@ def next_attempt(made: int, now: int, retry_after: int, jitter: int) -> int | No
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """Where the attempts of one channel are written down together with what follows from them."""
+    """Where the attempts of one queue are written down together with what follows from them."""
 
     db: Database
     channel: Channel
+    queue: Queue
     now: Callable[[], int]
 
     async def settle(self, message: Message, outcome: Outcome, began: int, where: str) -> None:
@@ -127,7 +128,7 @@ class Book:
         The attempt is kept even so, for the other side has seen it.
         """
         deliveries.add_attempt(tx, message.id, attempt)
-        queue = QUEUES[self.channel]
+        queue = self.queue
         if outcome.delivered:
             came, ours = "delivered", outbox.done(tx, queue, message, now)
         elif due_at is None:

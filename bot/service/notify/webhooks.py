@@ -18,7 +18,7 @@ from bot.core.worker import Job
 from bot.service.model.delivery import Channel
 from bot.service.notify.outcomes import MOST_KEPT, Book, Outcome
 from bot.service.store import apps
-from bot.service.usecases.deliveries import WEBHOOKS
+from bot.service.usecases.deliveries import OWN_WEBHOOKS, WEBHOOKS
 from bot.service.wire import writing
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ HEADERS = {
 
 
 class Webhooks:
-    """Delivers the webhooks of the outbox; `job` is what a worker works.
+    """Delivers the webhooks of the outbox; `jobs` are what workers work.
 
-    `internal` says where the bot's own receiver listens, by host. Only webhooks of the application
-    `embedded_app_id` get there: they have a client of their own, and the connections of one are
-    never those of the other.
+    `internal` says where the bot's own receiver listens, by host; without it `own_job` is for other
+    processes. Only webhooks of the application `embedded_app_id` get there: they have a client of
+    their own, and the connections of one are never those of the other.
     """
 
     def __init__(
@@ -64,12 +64,15 @@ class Webhooks:
         self._db = db
         self._vault = vault
         self._now = now
-        self._book = Book(db, Channel.WEBHOOK, now)
+        self._book = Book(db, Channel.WEBHOOK, WEBHOOKS, now)
+        self._own_book = Book(db, Channel.WEBHOOK, OWN_WEBHOOKS, now)
         self._embedded_app_id = embedded_app_id
         verify = outgoing.context()
         self._outside = _client(allow, {}, verify)
         self._inside = _client(allow, internal or {}, verify)
         self.job = Job(WEBHOOKS, self.handle, ROOM)
+        self.own_job = Job(OWN_WEBHOOKS, self.handle_own, ROOM)
+        self.jobs = [self.job, self.own_job] if internal else [self.job]
 
     async def __aenter__(self) -> Self:
         return self
@@ -88,11 +91,18 @@ class Webhooks:
         await self._inside.aclose()
 
     async def handle(self, message: Message) -> None:
-        """Make one attempt and settle it."""
+        """Make one attempt at an endpoint of others and settle it."""
+        await self._deliver(message, self._book)
+
+    async def handle_own(self, message: Message) -> None:
+        """Make one attempt at the bot's own receiver and settle it."""
+        await self._deliver(message, self._own_book)
+
+    async def _deliver(self, message: Message, book: Book) -> None:
         began = self._now()
         outcome = await self._attempt(message)
         host = addresses.endpoint(message.body["url"]).host
-        await self._book.settle(message, outcome, began, host)
+        await book.settle(message, outcome, began, host)
 
     async def _attempt(self, message: Message) -> Outcome:
         sealed = await apps.read_webhook_secrets(self._db, message.body["appId"], self._now())

@@ -30,12 +30,14 @@ def lane_of(url: str, request_id: str) -> str:
     return str(endpoint)
 
 
-def _width(lane: str) -> int | None:
-    return 1 if lane.startswith(f"{INTERNAL_HOST}/") else None
+def queue_of(channel: Channel, address: str) -> Queue:
+    """Return the queue that deliveries to this URL or mail address wait in."""
+    if channel is Channel.EMAIL:
+        return MAILS
+    return OWN_WEBHOOKS if addresses.endpoint(address).host == INTERNAL_HOST else WEBHOOKS
 
 
 def _host(lane: str) -> str | None:
-    """Give the host of an endpoint; None for the bot's own receiver, which is no stranger."""
     return urlsplit(lane).hostname
 
 
@@ -45,28 +47,30 @@ WEBHOOKS = Queue(
     ordered=False,
     width=8,
     keep=True,
-    lane_width=_width,
     group=_host,
     group_width=16,
 )
 """A lane an endpoint, so that one that hangs holds up no other of its server either, and a bound
 for its host, so that many that hang don't take all the room; the lease outlasts a delivery.
+Endpoints have no lane a request: many requests of one that hangs would take all the room there is.
+"""
 
-The bot's own receiver has a lane a request, one at a time, so that the seller reads "3 left" after
-"4 left". One that waits for its next attempt is passed all the same. Endpoints of others have no
-such lanes: many requests of one that hangs would take all the room there is.
+OWN_WEBHOOKS = Queue("own_webhooks", lease=60_000, ordered=False, keep=True)
+"""Webhooks to the bot's own receiver, worked only by processes that have one: where none runs they
+wait, untried. A lane a request, one at a time, so that the seller reads "3 left" after "4 left".
+One that waits for its next attempt is passed all the same.
 """
 
 MAILS = Queue("mails", lease=60_000, ordered=False, keep=True)
 """A lane a recipient, one letter at a time; the lease outlasts a session with the mail server."""
 
-QUEUES = {Channel.WEBHOOK: WEBHOOKS, Channel.EMAIL: MAILS}
+QUEUES = (WEBHOOKS, OWN_WEBHOOKS, MAILS)
 
 SHOWN = 100
 """How many deliveries a list shows unless asked for more."""
 
 FORGOTTEN = 500
-"""How many of a channel are dropped in one transaction, for others wait for it."""
+"""How many of a queue are dropped in one transaction, for others wait for it."""
 
 
 def put(tx: Transaction, request: PaymentRequest, payment: Payment) -> None:
@@ -102,7 +106,7 @@ def _owe(tx: Transaction, channel: Channel, address: str, lane: str, body: dict[
     at = body["completedAt"]
     delivery_id = f"{channel.value}-{outbox.new_id(at)}"
     store.insert(tx, delivery_id, channel, address, body)
-    outbox.put(tx, QUEUES[channel], lane, body, at, key=delivery_id)
+    outbox.put(tx, queue_of(channel, address), lane, body, at, key=delivery_id)
 
 
 def _paid(payment: Payment) -> dict[str, Any]:
@@ -150,11 +154,12 @@ def forget(tx: Transaction, before: int) -> int:
 
     Some at a time, lest payments wait for it: call it again until it gives 0.
     """
-    return sum(store.forget(tx, queue.name, before, FORGOTTEN) for queue in QUEUES.values())
+    return sum(store.forget(tx, queue.name, before, FORGOTTEN) for queue in QUEUES)
 
 
 def _revive(tx: Transaction, delivery: Delivery, now: int, actor: str) -> None:
-    if outbox.revive(tx, QUEUES[delivery.channel], delivery.id, now):
+    queue = queue_of(delivery.channel, delivery.address)
+    if outbox.revive(tx, queue, delivery.id, now):
         details = {"request": delivery.request_id, "was": delivery.state.value}
         audit.record(tx, actor, "delivery.retried", delivery.id, now, details)
 
