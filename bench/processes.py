@@ -39,19 +39,24 @@ LOOK_AGAIN = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a process of ours runs, an empty folder at first, and the settings it has."""
+    """Where a process of ours runs, an empty folder at first, and the settings it has.
+
+    It writes its log to the file `log`, where there is one.
+    """
 
     folder: str
     settings: Mapping[str, str]
+    log: Path | None = None
 
     async def start(self, *arguments: str, **more: Any) -> Process:
         """Run Python there, with nobody's settings but these."""
         for name in _only_the_tests():
             (Path(self.folder) / f"{name}.py").write_text("raise ImportError")
         env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **self.settings}
-        return await asyncio.create_subprocess_exec(
-            sys.executable, *arguments, cwd=self.folder, env=env, **more
-        )
+        with self.log.open("ab") if self.log else nullcontext() as log:
+            return await asyncio.create_subprocess_exec(
+                sys.executable, *arguments, cwd=self.folder, env=env, stderr=log, **more
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,7 @@ async def product(
     token: str,
     settings: Mapping[str, str] = NO_LIMITS,
     home: str | None = None,
+    log: Path | None = None,
 ) -> AsyncIterator[Server]:
     """Run `python -m bot run` on the Bot API server at `telegram`.
 
@@ -101,7 +107,7 @@ async def product(
             "LOG_LEVEL": "warning",
             **settings,
         }
-        place = Place(folder, given)
+        place = Place(folder, given, log)
         async with serving(place, ["-m", "bot", "run"], port, "/readyz") as server:
             yield server
 
@@ -183,13 +189,18 @@ async def serving(
 
 @asynccontextmanager
 async def _running(process: Process) -> AsyncIterator[Process]:
-    """Ask the process to end when the block does, and see it end."""
+    """Ask the process to end when the block does, and see it end: by force if it takes too long."""
     try:
         yield process
     finally:
         if process.returncode is None:
             process.terminate()
-        await process.wait()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
 
 
 async def _answers(url: str, process: Process) -> None:
