@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-AGAIN_SECONDS = 0.5
+AGAIN_SECONDS = 0.05
 """After which a connection that was closed or refused is opened again."""
 
 DRIP_SECONDS = 2.0

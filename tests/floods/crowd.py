@@ -94,7 +94,7 @@ async def many_addresses(stage: Stage, seconds: float) -> Found:
 
 
 async def rush(stage: Stage, seconds: float, sources: Sequence[str]) -> Found:
-    """Let a browser at each address buy one unit of a new drop; what became of them."""
+    """Buy one unit of a new drop from each of these addresses."""
     drop = Drop(stage, await stage.telegram.ask("offer", words=DROP))
     await _buy(drop, sources, seconds)
     return Found(str(drop), _unsold(drop))

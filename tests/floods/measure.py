@@ -82,11 +82,12 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a flood did: how late alerts and /livez were, MiB, payers, alerts lost and doubled."""
+    """What a flood did: how late alerts were, how long payers and /livez took, MiB, and counts."""
 
     name: str
     calm: Spread
     flood: Spread
+    paying: Spread
     livez: Spread
     memory: tuple[float, float, float]
     served: int
@@ -126,6 +127,7 @@ async def _measured(scenario: Scenario, plan: Plan, stage: Stage) -> Result:
         scenario.name,
         _late(alerts, payers.made, calm),
         _late(alerts, payers.made, flooded),
+        Spread.of([payment.paid - payment.began for payment in flooded]),
         Spread.of(livez),
         (memory.before, memory.most, resident(pid)),
         served(flooded),
@@ -173,7 +175,7 @@ async def playing(scenario: Scenario, plan: Plan) -> AsyncIterator[Stage]:
 
 @contextmanager
 def _file_handles(limit: int | None) -> Iterator[None]:
-    """Let what is started during the block have so many file handles."""
+    """Limit the file handles of every process that is started during the block."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit is not None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

@@ -41,7 +41,7 @@ async def _invite_rooms(stage: Stage) -> None:
 
 
 async def told_of(stage: Stage, seconds: float, name: str, **given: object) -> Found:
-    """Have the people at Telegram flood for a while; what Telegram refused meanwhile."""
+    """Run a command of the Bot API server that floods, and count the calls meanwhile."""
     before = await stage.telegram.ask("counts")
     await stage.telegram.ask(name, **given)
     try:

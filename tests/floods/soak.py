@@ -53,7 +53,7 @@ class Soak:
     trouble: int = 0
 
     async def creates(self) -> None:
-        """Let somebody new make a request now and then."""
+        """Create a request by somebody new every `CREATE_EVERY` seconds."""
         while True:
             await asyncio.sleep(CREATE_EVERY)
             await self._try(lambda: self.stage.telegram.ask("offer", words=OFFER))

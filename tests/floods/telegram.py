@@ -48,41 +48,43 @@ class Town:
         self.floods: list[asyncio.Task[None]] = []
 
     async def open_shops(self, number: int) -> dict[int, str]:
-        """Let so many sellers each make a donation; the paths of their pay pages by chat."""
+        """Create a donation for each of so many sellers; return pay page paths by chat."""
         self.sellers = [self._join(f"Seller {n}") for n in range(number)]
         return {person.id: await self._offer(person, OFFER) for person in self.sellers}
 
     async def offer(self, words: str) -> str:
-        """Let one more person make a request in one line; the path of its pay page."""
+        """Create a request by one more person, in one line; return its pay page's path."""
         return await self._offer(self._join("Another seller"), words)
 
     async def guided(self, email: str | None = None) -> str:
-        """Let one more person make a request step by step, with a picture or an address for
-        letters; the path of its pay page."""
+        """Create a request by one more person, step by step; return its pay page's path.
+
+        It has a picture, or an e-mail address that is told of payments.
+        """
         person = self._join("A careful seller")
         await self._offer(person, OFFER)
         return await guided.request(Seller(person), email)
 
     async def invite(self, number: int, groups: int = 0) -> None:
-        """Let more people start the bot, and the first of them make groups with it."""
+        """Add people who have started the bot, and groups of the first of them with it."""
         self.crowd = [self._join(f"Guest {n}") for n in range(number)]
         for n in range(groups):
             self.crowd[0].new_group(f"Group {n}")
 
     async def chatty(self, every: float) -> None:
-        """Let everybody who was invited ask for help, each once in so many seconds."""
+        """Start sending /help from each of those people, once in so many seconds."""
         for place, person in enumerate(self.crowd):
             self._begin(self._say(person, None, every, place / len(self.crowd)))
 
     async def groups(self, every: float) -> None:
-        """Let one person ask for help in each of the groups, once in so many seconds."""
+        """Start sending /help to each of the groups, once in so many seconds."""
         person = self.crowd[0]
         rooms = [chat for chat in self.world.chats.values() if chat.is_group]
         for place, room in enumerate(rooms):
             self._begin(self._say(person, room, every, place / len(rooms)))
 
     async def inline(self, rate: float, accounts: int, answer_seconds: float) -> None:
-        """Let accounts search in turn, so many times a second; the bot's answers take time."""
+        """Start searching from accounts in turn; each answer of the bot takes time."""
         slow = Fault("delay", "answerInlineQuery", times=FOREVER, seconds=answer_seconds)
         self.world.faults.add(slow)
         everybody = [*self.sellers, *self.crowd][:accounts]
@@ -127,7 +129,7 @@ class Town:
         return people.join(self.world, name, started=True)
 
     async def _offer(self, person: Person, words: str) -> str:
-        """Have a request made: the first one asks where the money goes."""
+        """Create a request; the first one asks where the money goes."""
         before = len(_pictures(person))
         person.send(words)
         await self.world.wait_for(person.chat.from_bot, PATIENCE)

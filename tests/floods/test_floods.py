@@ -55,7 +55,7 @@ async def test_alerts_are_matched_in_the_order_of_each_chat() -> None:
 def test_the_verdict_names_what_falls_short(changes: dict[str, object], expected: str) -> None:
     calm = Spread(10, 20, 30)
     given = {
-        "name": "quiet", "calm": calm, "flood": calm, "livez": calm,
+        "name": "quiet", "calm": calm, "flood": calm, "paying": calm, "livez": calm,
         "memory": (100.0, 100.0, 100.0), "served": 10, "attempted": 10,
         "lost": 0, "doubled": 0, "found": Found("nothing"),
     }  # fmt: skip
