@@ -219,3 +219,29 @@ def test_a_backup_that_can_not_be_noted_is_one_all_the_same(
     assert made.stderr.startswith("The backup is whole; the audit log has no line of it: ")
     assert json.loads(made.stdout)["file"] == "kept.db"
     assert names() == {"data", "kept.db", "kept.key"}
+
+
+@pytest.mark.usefixtures("_used")
+def test_a_backup_that_could_not_be_restored_says_so_when_it_is_made() -> None:
+    """Somebody added a table to the live database: better known now than after the disaster."""
+    with closing(sqlite3.connect("data/bot.db")) as db:
+        db.execute("CREATE TABLE notes (text TEXT)")
+    done = order("backup", "kept.db")
+    assert (done.exit_code, Path("kept.db").exists()) == (0, True)
+    (told,) = done.stderr.splitlines()
+    assert told.endswith("something else than this program: table notes is not ours")
+
+
+@pytest.mark.usefixtures("_used")
+def test_what_a_killed_backup_left_is_tidied_by_a_later_one() -> None:
+    """Hidden copies would else fill the disk; one under way beside it is left alone."""
+    old, young, other = (
+        Path(f".kept.{name}") for name in ("db.abcdefgh", "key.ijklmnop", "db.qrstuvwx")
+    )
+    for path in (old, young, other):
+        path.touch()
+    other = other.rename(".other.db.qrstuvwx")
+    for path in (old, other):
+        os.utime(path, (1, 1))
+    assert order("backup", "kept.db").exit_code == 0
+    assert [path.exists() for path in (old, young, other)] == [False, True, True]

@@ -38,6 +38,8 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
     made = keeping.backup(config.load(), to, now())
     if made.trouble:
         shell.tell(f"The backup is whole; the audit log has no line of it: {made.trouble}")
+    if made.refusal:
+        shell.tell(f"The backup is whole, but restore will refuse it: {made.refusal}")
     key = str(made.key) if made.key else None
     if as_json:
         click.echo(shell.json_line({"file": str(made.path), "key": key, **_told(made.contents)}))
@@ -69,6 +71,8 @@ def restore(source: Path, replace: bool) -> None:  # noqa: FBT001 - click passes
     shell.print_fact("restored", done.path)
     _print(done.contents)
     shell.print_fact("may repeat", f"{done.doubtful} that waited to be sent")
+    if done.unreadable:
+        shell.print_fact("unreadable", f"{done.unreadable} that waited: doctor lists them")
     if done.aside:
         shell.print_fact("set aside", done.aside)
     shell.tell("Start the bot now; `doctor` says whether all is well.")

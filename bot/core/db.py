@@ -191,6 +191,14 @@ def open_database(url: str, *, writing: bool = False) -> Database:
     return database
 
 
+def in_memory(version: int) -> sqlite3.Connection:
+    """Return an empty database in memory with the schema of a version; the caller closes it."""
+    made = _connect(":memory:")
+    for number, steps in enumerate(schema.MIGRATIONS[:version], start=1):
+        _migrate(Transaction(made), number, steps)
+    return made.conn
+
+
 def sqlite_path(url: str) -> str:
     """Give the file of `sqlite:///relative` or `sqlite:////absolute`; else ConfigProblem."""
     parts = urlsplit(url)

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from bot.core import harmless, schema_check
 from bot.core.db import sqlite_path
 from bot.core.errors import BotError
 from bot.core.private import BESIDE, close_to_others, database_files
-from bot.core.soundness import connect, flaw
+from bot.core.soundness import connect, flaw, inconsistency
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 OURS = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
 """Tables by which a database is known for one of ours."""
@@ -83,10 +84,10 @@ def leftovers(folder: Path, target: str) -> list[Path]:
 
 
 def copy(source: Path, target: Path, *, live: bool = False) -> None:
-    """Copy a database as it is at this moment into the file `target`, and see that it is sound.
+    """Copy a database as it is at this moment into the file `target`.
 
     `live` where others may have it open or open it meanwhile. Raises BotError where `source` can't
-    be read or is damaged, or `target` can't hold it.
+    be read, or `target` can't hold it.
     """
     with _told_of(source), closing(_writing(source) if live else _reading(source)) as old:
         old.execute("SELECT 1 FROM sqlite_master").fetchone()  # a lock or a damage is said here
@@ -95,9 +96,30 @@ def copy(source: Path, target: Path, *, live: bool = False) -> None:
             new.execute("PRAGMA synchronous = OFF")  # `keep` brings it to the disk
             old.backup(new)
     with _told_of(source), closing(sqlite3.connect(target, isolation_level=None)) as new:
-        if found := flaw(new):
-            raise BotError(f"{source}: is damaged: {found}")
         unite(new)
+
+
+def check_sound(path: Path, source: Path) -> None:
+    """Raise BotError where a copy of `source` is damaged."""
+    _check(path, source, flaw)
+
+
+def check_foreign(path: Path, source: Path) -> None:
+    """Raise BotError where a copy of `source`, a file from outside, is not ours and consistent."""
+    check_schema(path, source)
+    _check(path, source, inconsistency)
+
+
+def check_schema(path: Path, source: Path) -> None:
+    """Raise BotError where a copy of `source` has not exactly the schema of its version."""
+    with _told_of(source):
+        schema_check.check(path, source)
+
+
+def _check(path: Path, source: Path, look: Callable[[sqlite3.Connection], str | None]) -> None:
+    with _told_of(source), closing(_reading(path)) as db:
+        if found := look(db):
+            raise BotError(f"{source}: is damaged: {harmless.line(found)}")
 
 
 def unite(connection: sqlite3.Connection) -> None:
@@ -272,7 +294,9 @@ def _told_of(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise BotError(f"{path}: {error}") from error
+        raise BotError(f"{path}: {harmless.line(str(error))}") from error
+    except UnicodeDecodeError as error:  # what SQLite says quotes a broken schema
+        raise BotError(f"{path}: is damaged: its schema is no text") from error
     except FileExistsError as error:
         raise BotError(f"{path}: is there already: give another name") from error
     except OSError as error:

@@ -45,7 +45,24 @@ def flaw(connection: sqlite3.Connection) -> str | None:
     return None if found == SOUND else str(found)
 
 
+def inconsistency(connection: sqlite3.Connection) -> str | None:
+    """Say what is first found wrong in a whole database: indexes and references are looked at too.
+
+    Takes several times as long as `flaw`.
+    """
+    ((found,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
+    if found != SOUND:
+        return str(found)
+    row = connection.execute("PRAGMA foreign_key_check").fetchone()
+    return None if row is None else f"{row[0]} names a row of {row[2]} that is missing"
+
+
 def connect(path: str | Path, how: str) -> sqlite3.Connection:
-    """Open a file that is there, `how` as sqlite.org/uri.html has it; nothing is begun unasked."""
+    """Open a file that is there, `how` as sqlite.org/uri.html has it; nothing is begun unasked.
+
+    What its schema says is not trusted (sqlite.org/security.html).
+    """
     address = f"file:{quote(str(path))}?{how}"
-    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=PATIENCE)
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=PATIENCE)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack, contextmanager
+import sqlite3
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from bot.core import audit, private, schema, snapshot
 from bot.core.db import open_database, sqlite_path
 from bot.core.errors import BotError, ConfigProblem
 from bot.core.vault import Vault
 from bot.service.usecases.apps import EMBEDDED
-from bot.wiring import resuming
+from bot.wiring import resuming, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from bot.config import Settings
     from bot.core.db import Transaction
     from bot.core.snapshot import Contents
+
+T = TypeVar("T")
 
 KEY = ".key"
 """Ending of the file beside a database that opens its secrets, where SECRET_KEY is not set."""
@@ -31,31 +34,37 @@ ASIDE = "{}-replaced-{}{}"
 
 STAMP = r"\d{8}T\d{6}Z"
 
+LONGEST_BACKUP = 24 * 3600 * 1000
+"""Milliseconds that no backup takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backup:
     """A backup as it was made; `key` is the file beside it, None where SECRET_KEY opens it.
 
-    `trouble` is why the audit log has no line of it.
+    `trouble` is why the audit log has no line of it, `refusal` why it can't be restored.
     """
 
     path: Path
     key: Path | None
     contents: Contents
     trouble: str | None = None
+    refusal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
     """A backup in its place; `aside` is the database that was there, None where there was none.
 
-    `doubtful`: how much is sent that may have been sent after the backup was made.
+    `doubtful`: how much is sent that may have been sent after the backup was made; `unreadable`:
+    how much that waited to be sent could not be read and is not sent.
     """
 
     path: Path
     aside: Path | None
     contents: Contents
     doubtful: int
+    unreadable: int
 
 
 def backup(settings: Settings, to: Path, moment: int) -> Backup:
@@ -71,14 +80,17 @@ def backup(settings: Settings, to: Path, moment: int) -> Backup:
     if taken := [one for one in (target, key) if one.exists()]:
         raise BotError(f"{taken[0]}: is there already, and no backup replaces another: rename TO")
     with snapshot.scratch(target) as made:
+        _tidy_copies(target, live, moment)
         snapshot.copy(live, made, live=True)
+        snapshot.check_sound(made, live)
         found = snapshot.contents(made)
+        refusal = _refusal(made, live)
         with _beside(_kept_key(settings, live), key) as kept:
             snapshot.keep(made, target)
     trouble = None
     if found.version == len(schema.MIGRATIONS):  # an older one stays as it is
         trouble = _note_backup(settings, found, target.name, moment)
-    return Backup(target, key if kept else None, found, trouble)
+    return Backup(target, key if kept else None, found, trouble, refusal)
 
 
 def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> Restored:
@@ -96,12 +108,14 @@ def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> 
     with ExitStack() as stack:
         made = stack.enter_context(snapshot.scratch(path))
         snapshot.copy(source, made)
-        found = _known(source, made)
+        snapshot.check_foreign(made, source)
+        found = snapshot.contents(made)
         chosen = _right_key(settings, made, source, path)
         own = _kept_key(settings, path) or chosen
         if settings.secret_key is not None:
             own = settings.secret_key.get_secret_value()
-        doubtful = _prepare(settings, made, moment, (chosen, own))
+        with _told_of(source):
+            doubtful, lost = _prepare(settings, made, moment, (chosen, own))
         _keep_out(stack, path)
         _tidy(path, made)
         aside = path.with_name(ASIDE.format(path.stem, _stamp(moment), path.suffix))
@@ -112,7 +126,7 @@ def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> 
             snapshot.put_in_place(made, path, aside)
     if not has_data:
         aside.unlink(missing_ok=True)
-    return Restored(path, aside if has_data else None, found, doubtful)
+    return Restored(path, aside if has_data else None, found, doubtful, lost)
 
 
 def _stamp(moment: int) -> str:
@@ -169,6 +183,15 @@ def _note_backup(settings: Settings, found: Contents, name: str, moment: int) ->
     return None
 
 
+def _refusal(made: Path, live: Path) -> str | None:
+    """Return why a restore of this copy would be refused: somebody changed the live database."""
+    try:
+        snapshot.check_schema(made, live)
+    except BotError as error:
+        return str(error)
+    return None
+
+
 def _see_backup(source: Path, path: Path) -> None:
     if not source.is_file():
         raise BotError(f"{source}: there is no such file")
@@ -198,6 +221,20 @@ def _keep_out(stack: ExitStack, path: Path) -> None:
         raise BotError(f"{path}: is in use: stop the bot, restore, then start it again")
 
 
+def _tidy_copies(target: Path, live: Path, moment: int) -> None:
+    """Take away what backups that were killed have left beside `target`.
+
+    Only what is older than any backup takes: another one may be under way there.
+    """
+    names = [re.escape(target.stem), rf"{re.escape(live.stem)}-{STAMP}"]
+    endings = [re.escape(ending) for ending in (target.suffix, KEY)]
+    ours = f"(?:{'|'.join(names)})(?:{'|'.join(endings)})"
+    for left in snapshot.leftovers(target.parent, ours):
+        with suppress(OSError):
+            if left.stat().st_mtime * 1000 < moment - LONGEST_BACKUP:
+                left.unlink()
+
+
 def _tidy(path: Path, made: Path) -> None:
     """Take away what a restore that was killed has left: copies, and second names of the file."""
     stem, suffix = re.escape(path.stem), re.escape(path.suffix)
@@ -211,21 +248,6 @@ def _tidy(path: Path, made: Path) -> None:
         if is_second and path.exists() and second.samefile(path):
             second.with_suffix(KEY).unlink(missing_ok=True)
             second.unlink()
-
-
-def _known(source: Path, made: Path) -> Contents:
-    """See that a backup is one that this program can work with."""
-    try:
-        found = snapshot.contents(made)
-    except BotError as error:
-        raise BotError(str(error).replace(str(made), str(source))) from error
-    known = len(schema.MIGRATIONS)
-    if found.version > known:
-        raise BotError(
-            f"{source}: was made by a newer version (schema {found.version}, this one knows"
-            f" {known}): update the program first"
-        )
-    return found
 
 
 def _right_key(settings: Settings, made: Path, source: Path, path: Path) -> str | None:
@@ -254,30 +276,43 @@ def _right_key(settings: Settings, made: Path, source: Path, path: Path) -> str 
 
 def _prepare(
     settings: Settings, made: Path, moment: int, keys: tuple[str | None, str | None]
-) -> int:
+) -> tuple[int, int]:
     """Bring a copy to the schema of today and let what was under way come again, in doubt.
 
-    Its secrets are sealed with the second of the `keys`. Gives how much is in doubt.
+    Its secrets are sealed with the second of the `keys`, which also proves that the first opens
+    each. Returns how much is in doubt, and how much could not be read.
     """
     (chosen, own), payments = keys, snapshot.contents(made).payments
 
-    def work(tx: Transaction) -> int:
-        if chosen and own and chosen != own:
+    def work(tx: Transaction) -> tuple[int, int]:
+        if chosen and own:
             resuming.reseal(tx, Vault(chosen), Vault(own))
+        lost = unreadable.set_aside(tx, moment)
         doubtful = resuming.resume(tx, settings, moment)
-        details = {"payments": payments, "doubtful": doubtful}
+        details = {"payments": payments, "doubtful": doubtful, "unreadable": lost}
         audit.record(tx, audit.operator(), "backup.restored", "database", moment, details)
-        return doubtful
+        return doubtful, lost
 
-    doubtful = _in_file(made, work)
+    done = _in_file(made, work)
     snapshot.settle(made)
-    return doubtful
+    return done
 
 
-def _in_file(path: Path, work: Callable[[Transaction], int | None]) -> int:
+@contextmanager
+def _told_of(source: Path) -> Iterator[None]:
+    """Refuse a backup whose rows are none that this program writes, however that shows."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise BotError(f"{source}: holds what this program never wrote: {error!r}") from error
+    except sqlite3.Error as error:
+        raise BotError(f"{source}: {error}") from error
+
+
+def _in_file(path: Path, work: Callable[[Transaction], T]) -> T:
     """Run `work` in a database, which is brought to the schema of today."""
     database = open_database(snapshot.url_of(path))
     try:
-        return database.run(work) or 0
+        return database.run(work)
     finally:
         database.close()

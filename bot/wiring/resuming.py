@@ -47,7 +47,7 @@ def reseal(tx: Transaction, old: Vault, new: Vault) -> None:
             tx.execute(
                 f"UPDATE {table} SET {column} = :sealed WHERE {key} = :id",  # noqa: S608 - as above
                 id=row["id"],
-                sealed=new.seal(old.open(row["sealed"])),
+                sealed=new.seal(old.open(str(row["sealed"]))),
             )
 
 

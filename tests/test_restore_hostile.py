@@ -1,0 +1,226 @@
+"""Backups that somebody changed: restore refuses them in one line, or takes what can be read."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from bot.cli import main
+from bot.core import outbox
+from bot.core.db import open_database
+from bot.service.usecases.deliveries import OWN_WEBHOOKS, WEBHOOKS
+from bot.wiring.resuming import INWARD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from click.testing import Result
+
+URL, DATA, KEPT = "sqlite:///data/bot.db", Path("data/bot.db"), Path("kept.db")
+STEAL = """
+    CREATE TRIGGER steal AFTER INSERT ON payment_requests BEGIN
+        UPDATE payment_requests SET receivers = '[["mallory",500]]' WHERE id = NEW.id;
+    END
+"""
+ENDLESS = (
+    "CREATE VIEW {0} AS WITH RECURSIVE n(number) AS"
+    " (SELECT 1 UNION ALL SELECT number + 1 FROM n) SELECT number FROM n"
+)
+REWRITE = "UPDATE sqlite_master SET sql = replace(sql, {0}) WHERE name = '{1}'"
+SHARED_PAGE = (
+    "UPDATE sqlite_master SET rootpage ="
+    " (SELECT rootpage FROM sqlite_master WHERE name = 'apps') WHERE name = 'audit'"
+)
+ORPHAN = (
+    "INSERT INTO checkouts (id, request_id, token, state, user_data, created_at, lapses_at)"
+    " VALUES ('c', 'nobody', 't', 'open', '{}', 1, 2)"
+)
+BODY = {
+    "appId": "a", "requestId": "r", "transactionId": "t", "url": f"{INWARD}token", "userData": {},
+    "currency": "USD", "amount": 250, "completedAt": 1, "remainingUnits": 4, "oversold": False,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a backup that nobody has changed, and its key."""
+    folder = tmp_path_factory.mktemp("sound")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        patched.setenv("DATABASE_URL", URL)
+        assert order("apps", "create", "shop").exit_code == 0
+        assert order("backup", "kept.db").exit_code == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _kept(sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That backup, on a machine with a database of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", URL)
+    for name in ("kept.db", "kept.key"):
+        shutil.copy(sound / name, name)
+    shutil.copytree(sound / "data", "data")
+
+
+def order(*command: str) -> Result:
+    return CliRunner().invoke(main, command)
+
+
+def change(*statements: str) -> None:
+    """Do to the backup what a stranger with a shell can do."""
+    with closing(sqlite3.connect(KEPT)) as db:
+        db.execute("PRAGMA writable_schema = ON")
+        for statement in statements:
+            db.execute(statement)
+        db.commit()
+
+
+def restored() -> Result:
+    """Restore; what is not foreseen would be an exception."""
+    done = order("restore", "--replace", "kept.db")
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+    return done
+
+
+def refused() -> str:
+    """The one line with which it is refused; nothing has changed, nothing is left."""
+    before = {path.name: path.read_bytes() for path in DATA.parent.iterdir()}
+    done = restored()
+    assert done.exit_code in (1, 2)
+    assert {path.name: path.read_bytes() for path in DATA.parent.iterdir()} == before
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def test_the_backup_that_nobody_changed_is_taken() -> None:
+    """Also after ANALYZE, whose figures any operator may have collected."""
+    change("ANALYZE")
+    assert restored().exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("statements", "told"),
+    [
+        ([STEAL], "trigger steal on payment_requests is not ours"),
+        (["CREATE VIEW extra AS SELECT 1"], "view extra is not ours"),
+        (["CREATE TABLE extra (id TEXT)"], "table extra is not ours"),
+        (["CREATE VIRTUAL TABLE extra USING fts5(text)"], "table extra is not ours"),
+        (["CREATE INDEX extra ON apps (name)"], "index extra on apps is not ours"),
+        (["ALTER TABLE apps ADD COLUMN extra TEXT"], "table apps differs"),
+        (["DROP TABLE audit"], "table audit is missing"),
+        (["DROP INDEX payments_newest"], "index payments_newest is missing"),
+        (["DROP TABLE kept_secrets", ENDLESS.format("kept_secrets")], "view kept_secrets"),
+        (["DROP TABLE audit", "CREATE TABLE audit (id TEXT)"], "table audit differs"),
+        ([REWRITE.format("'NOT NULL', ''", "payments")], "table payments differs"),
+        (["DELETE FROM sqlite_master WHERE name = 'payments_newest'"], "payments_newest"),
+        (["UPDATE sqlite_master SET sql = 'nonsense' WHERE name = 'audit'"], "malformed"),
+        (["UPDATE sqlite_master SET rootpage = 99999 WHERE name = 'audit'"], ""),
+        (
+            [SHARED_PAGE],
+            "is damaged",
+        ),
+        (["PRAGMA application_id = 7"], "application_id is 7"),
+        (["PRAGMA user_version = 7"], "user_version is 7"),
+        (["CREATE TABLE sqlite_stat1 AS SELECT 1 AS tbl"], ""),
+        (["DELETE FROM migrations"], "is no database of this program"),
+        (["DELETE FROM migrations WHERE number = 2"], "migrations are missing"),
+        (["INSERT INTO migrations (number) VALUES (-5)"], "migrations are missing"),
+        (["INSERT INTO migrations (number) VALUES (9999)"], "made by a newer version"),
+        (["DROP TABLE migrations"], "is no database of this program"),
+        (["DROP TABLE migrations", ENDLESS.format("migrations")], "is no database of this"),
+        (["UPDATE apps SET webhook_secret = 'open'"], "SECRET_KEY"),
+        (["UPDATE apps SET webhook_secret = 5"], "SECRET_KEY"),
+        (["UPDATE kept_secrets SET sealed = x'ff'"], "SECRET_KEY"),
+        (
+            [ORPHAN],
+            "names a row of payment_requests that is missing",
+        ),
+    ],
+)
+def test_a_backup_with_another_schema_or_inconsistent_rows_is_refused(
+    statements: list[str], told: str
+) -> None:
+    change(*statements)
+    assert told in refused()
+
+
+def test_another_encoding_is_refused() -> None:
+    """The order of texts, and so of pages, would be another one."""
+    with closing(sqlite3.connect(KEPT)) as db:
+        script = "\n".join(db.iterdump())
+    KEPT.unlink()
+    with closing(sqlite3.connect(KEPT)) as db:
+        db.execute("PRAGMA encoding = 'UTF-16le'")
+        db.executescript(script)
+    assert "encoding is UTF-16le" in refused()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda data: data[:0],
+        lambda data: data[:16],
+        lambda data: data[:-4096],
+        lambda data: data[: len(data) // 2],
+        lambda data: data[::-1],
+        lambda data: bytes(len(data)),
+    ],
+)
+def test_what_is_no_whole_database_is_refused(spoil: Callable[[bytes], bytes]) -> None:
+    KEPT.write_bytes(spoil(KEPT.read_bytes()))
+    assert "kept.db" in refused()
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_bytes_at_random_end_in_one_line(seed: int) -> None:
+    """What SQLite can't see may be taken, what it sees is refused: never a traceback."""
+    drawn, data = random.Random(seed), bytearray(KEPT.read_bytes())
+    for _ in range(drawn.choice([1, 10, 500])):
+        data[drawn.randrange(len(data))] = drawn.randrange(256)
+    KEPT.write_bytes(data)
+    done = restored()
+    assert done.exit_code in (0, 1, 2)
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("queue", [WEBHOOKS, OWN_WEBHOOKS])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "", "no JSON", "[]", "5", "null", "NaN", "{}", "[" * 100_000, '{"amount": NaN}',
+        json.dumps(BODY | {"amount": "250"}), json.dumps(BODY | {"amount": 10**30}),
+        json.dumps(BODY | {"userData": 5}), json.dumps(BODY | {"url": None}),
+        json.dumps(BODY | {"currency": "nothing"}), json.dumps(BODY | {"remainingUnits": "4"}),
+        b"\xff",
+    ],
+)  # fmt: skip
+def test_a_message_that_nobody_can_read_is_set_aside_and_the_others_go(
+    queue: Any, body: str | bytes
+) -> None:
+    """Its queue would else never go on; it is told at once and listed by the doctor."""
+    with closing(open_database("sqlite:///kept.db")) as db:
+        for key in ("broken", "sound"):
+            db.run(partial(outbox.put, queue=queue, lane="h", body=BODY, now=1, key=key))
+        db.run(
+            lambda tx: tx.execute("UPDATE outbox SET body = :body WHERE id = 'broken'", body=body)
+        )
+    done = restored()
+    assert (done.exit_code, "unreadable:   1 that waited" in done.stdout) == (0, True), done.stderr
+    assert "may repeat:   1 that waited" in done.stdout
+    with closing(sqlite3.connect(DATA)) as file:
+        found = file.execute("SELECT id, state, uncertain, note FROM outbox ORDER BY id").fetchall()
+    note = "its body could not be read"
+    assert found == [("broken", "dead", 0, note), ("sound", "waiting", 1, None)]
+    with closing(open_database(URL)) as db:
+        (claimed,) = db.run(lambda tx: outbox.claim(tx, queue, 10, 9))
+    assert claimed.id == "sound"
