@@ -96,6 +96,7 @@ ROOMS = {
     "chat.creating": Room(SLICE, "structlog"),
     "chat.client": Room("chat.answers core", "httpx structlog"),
     "chat.photos": Room(SLICE, "telegram structlog"),
+    "chat.downloads": Room("core", "telegram httpx"),
     "chat.gallery": Room(SLICE, "fastapi"),
     "chat.reconciling": Room(SLICE, "structlog"),
     "chat.refusals": Room("", "telegram httpx"),

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import errno
 import io
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 from PIL import Image
+from structlog.testing import capture_logs
 
+from bot.chat.downloads import Downloads
 from bot.chat.gallery import gallery
 from bot.chat.photos import BACKOFF, Photos
+from bot.chat.pictures import child
 from bot.chat.store import images
 from bot.core import exact
+from bot.core.bounded_child import BoundedChild, Budget
 from bot.core.errors import StorageError
+from bot.sandbox import api
 from bot.sandbox.faults import Fault
 from tests.queueing import work
 from tests.relaying import Relay, telegram_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from bot.core.db import Database
     from bot.sandbox.people import Person
@@ -36,7 +43,7 @@ class Studio:
     def __init__(self, relay: Relay, photos: Photos) -> None:
         self.relay = relay
         self.sam = relay.joins("Sam")
-        self._photos = photos
+        self.photos = photos
 
     async def begin(self) -> None:
         await self.relay.says(self.sam, "/new")
@@ -48,7 +55,7 @@ class Studio:
         await self.fetch()
 
     async def fetch(self) -> None:
-        await work(self.relay.db, self.relay.queues.photos, self._photos.take, self.relay.clock)
+        await work(self.relay.db, self.relay.queues.photos, self.photos.take, self.relay.clock)
 
     @property
     def draft(self) -> dict[str, str]:
@@ -64,7 +71,10 @@ class Studio:
 @pytest.fixture
 async def studio(relay: Relay) -> AsyncIterator[Studio]:
     async with telegram_of(relay.world) as bot:
-        yield Studio(relay, Photos(relay.db, bot, relay.queues, relay.clock))
+        root = bot.base_url.removesuffix(f"/bot{bot.token}")
+        downloads = Downloads(bot, root, relay.clock)
+        yield Studio(relay, Photos(relay.db, downloads, relay.queues, relay.clock))
+        await downloads.close()
 
 
 def photo(size: tuple[int, int] = (640, 480), colour: str = "teal") -> bytes:
@@ -171,13 +181,54 @@ async def test_a_photo_waits_for_a_file_handle_and_is_not_called_damaged(
     await studio.relay.take()
     studio.relay.hear()
 
-    def opened(*_args: object, **_more: object) -> None:
+    def start(*_args: object, **_more: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(Image, "open", opened)
-    with pytest.raises(StorageError, match="file handle"):
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with pytest.raises(StorageError, match="Too many open files"):
         await studio.fetch()
     assert (studio.kept, studio.relay.texts) == ([], [])
+
+
+async def test_a_picture_that_takes_too_much_memory_is_told(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seller reads what to do; nobody tries again."""
+    await studio.begin()
+    studio.relay.hear()
+    tight = Budget(memory=20_000_000, processor=5, seconds=20.0, answer=1_000_000)
+    monkeypatch.setattr(studio.photos, "_child", BoundedChild(child.MODULE, tight))
+    await studio.send(photo((3000, 3000)))
+    (told,) = studio.relay.texts
+    assert "save it as an ordinary JPEG" in told
+    assert (studio.kept, studio.relay.states(studio.relay.queues.photos)) == ([], [])
+
+
+@pytest.mark.parametrize("path", ["of the disk", None])
+async def test_a_file_path_on_our_disk_is_no_photo(
+    studio: Studio,
+    path: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a Bot API server names there is not published; a line in the log says why."""
+    secret = tmp_path / "secret.jpg"
+    secret.write_bytes(photo())
+    asked = {"file_id": "f", "file_unique_id": "u"} | ({"file_path": str(secret)} if path else {})
+
+    async def get_file(*_given: object) -> dict[str, str]:
+        return asked
+
+    monkeypatch.setitem(api.METHODS, "getFile", get_file)
+    await studio.begin()
+    studio.relay.hear()
+    with capture_logs() as logs:
+        await studio.send(photo())
+    (told,) = studio.relay.texts
+    assert "send it again" in told
+    assert studio.kept == []
+    assert [(line["event"], "exc_info" in line) for line in logs] == [("photo not fetched", False)]
+    assert "file_path" in logs[0]["reason"]
 
 
 async def test_pictures_that_nothing_has_are_swept_after_a_month(

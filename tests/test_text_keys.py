@@ -77,7 +77,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "payer-{}": [(field,) for field in PAYER],
     "photo-{}": [
         *(("unknownFormat",), ("tooLarge",), ("tooSmall",), ("tooLong",)),
-        *(("damaged",), ("unreachable",)),
+        *(("tooHeavy",), ("damaged",), ("unreachable",)),
     ],
     "problem-amount-{}": [("notPositive",), ("tooLarge",)],
     "problem-{}-empty": [(word,) for word in TYPED],

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 import structlog
 from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
 
+from bot.chat.downloads import TooManyBytes
+from bot.chat.pictures import child
 from bot.chat.refusals import told
 from bot.chat.usecases import photos
-from bot.core import handles, outbox
-from bot.core.errors import PictureError
+from bot.core import outbox
+from bot.core.bounded_child import BoundedChild
+from bot.core.errors import OverBudget, PeerError, PictureError, Refused, wait_asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from telegram import Bot
-
+    from bot.chat.downloads import Downloads
     from bot.chat.queues import Queues
     from bot.core.db import Database, Transaction
     from bot.core.outbox import Message
@@ -27,6 +29,9 @@ log = structlog.get_logger()
 
 LARGEST = 10_000_000
 """Bytes, as sendPhoto takes at most: nothing larger comes as a photo, or is taken as a file."""
+
+AT_ONCE = 2
+"""Photos in memory: one that is made small, which happens one at a time, and one that comes."""
 
 LONGEST = 40.0
 """Seconds for fetching one; less than its lease."""
@@ -37,52 +42,59 @@ BACKOFF = (1_000, 3_000, 10_000, 30_000)
 TOO_BIG = "file is too big"
 """Telegram's answer about a file of more than the 20 MB that bots may download."""
 
-FINAL = (BadRequest, Forbidden, InvalidToken)
+FINAL = (BadRequest, Forbidden, InvalidToken, Refused)
 """Refusals that another try won't change."""
 
-UNREACHABLE = "unreachable"
-"""Why there is no photo, beside the reasons of PictureError."""
+UNREACHABLE, TOO_LARGE, TOO_HEAVY = "unreachable", "tooLarge", "tooHeavy"
+"""Why there is no photo, beside the reasons that PictureError has of itself."""
 
 
 class Photos:
     """Fetches photos and lets their forms go on."""
 
-    def __init__(self, db: Database, bot: Bot, queues: Queues, now: Callable[[], int]) -> None:
+    def __init__(
+        self, db: Database, downloads: Downloads, queues: Queues, now: Callable[[], int]
+    ) -> None:
         self._db = db
-        self._bot = bot
+        self._downloads = downloads
+        self._child = BoundedChild(child.MODULE, child.BUDGET)
         self._queues = queues
         self._now = now
 
     async def take(self, message: Message) -> None:
         """Fetch one photo and settle what follows; raises StorageError."""
+        photo: bytes | str
         try:
             async with asyncio.timeout(LONGEST):
                 data = await self._fetch(message.body["file"])
-            # In a thread: a large one takes a second, and everybody else would wait for it.
-            with handles.needed():
-                photo: bytes | str = await asyncio.to_thread(_prepared, data)
+            photo = child.read(await self._child.run(data))
         except PictureError as error:
             photo = error.reason
-        except (TelegramError, TimeoutError) as error:
-            reason = told(error) if isinstance(error, TelegramError) else "no answer in time"
-            log.warning("photo not fetched", chat=message.lane, reason=reason)
+        except OverBudget as error:
+            log.warning("photo refused", chat=message.lane, reason=str(error))
+            photo = TOO_HEAVY
+        except (TelegramError, PeerError, Refused, TimeoutError) as error:
+            log.warning("photo not fetched", chat=message.lane, reason=_reason(error))
             if (wait := _wait(error, message.attempts)) is not None:
                 await self._db.insist(partial(self._again, message=message, wait=wait))
                 return
             photo = UNREACHABLE
         await self._db.insist(partial(self._arrived, message=message, photo=photo))
 
-    async def _fetch(self, file_id: str) -> bytes:
-        """Give a file's bytes. Raises TelegramError, and PictureError for what is too large."""
+    def give_up(self, tx: Transaction, message: Message) -> None:
+        """Ask the seller for another photo in the place of one that was buried."""
+        photos.arrive(tx, self._queues, message, TOO_HEAVY, self._now())
+
+    async def _fetch(self, file_id: str) -> bytearray:
+        """Return a file's bytes; raises PictureError for too many, else what a download does."""
         try:
-            file = await self._bot.get_file(file_id)
+            return await self._downloads.fetch(file_id, LARGEST)
+        except TooManyBytes as error:
+            raise PictureError(TOO_LARGE, error.message) from None
         except BadRequest as error:
             if TOO_BIG in error.message.lower():
-                raise PictureError("tooLarge", error.message) from None
+                raise PictureError(TOO_LARGE, error.message) from None
             raise
-        if (file.file_size or 0) > LARGEST:
-            raise PictureError("tooLarge", f"{file.file_size} bytes")
-        return bytes(await file.download_as_bytearray())
 
     def _again(self, tx: Transaction, message: Message, wait: int) -> None:
         note = "Telegram did not hand out the photo"
@@ -93,20 +105,21 @@ class Photos:
             photos.arrive(tx, self._queues, message, photo, self._now())
 
 
-def _prepared(data: bytes) -> bytes:
-    """Check a photo and make it what is served; raises PictureError."""
-    from bot.chat.pictures.photo import prepared  # noqa: PLC0415 - costs memory, seldom used
-
-    return prepared(data)
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return told(error) if isinstance(error, TelegramError) else str(error)
 
 
 def _wait(error: Exception, attempts: int) -> int | None:
-    """Give the milliseconds until the next try, None where there is to be none."""
+    """Return the milliseconds until the next try, None where there is to be none."""
     if attempts > len(BACKOFF) or isinstance(error, FINAL):
         return None
-    wait = BACKOFF[attempts - 1]
+    return max(BACKOFF[attempts - 1], int(_asked_for(error) * 1000))
+
+
+def _asked_for(error: Exception) -> float:
     if not isinstance(error, RetryAfter):
-        return wait
+        return wait_asked_for(error)
     asked = error.retry_after
-    seconds = asked if isinstance(asked, int) else asked.total_seconds()
-    return max(wait, int(seconds * 1000))
+    return asked if isinstance(asked, int) else asked.total_seconds()

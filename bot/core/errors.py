@@ -3,6 +3,7 @@
 BotError
 ├── MoneyError             an amount or a currency that can't be taken
 ├── PictureError           a photo that can't be taken
+├── OverBudget             work on a stranger's bytes that takes too much memory or time
 ├── BadSignature           a webhook that doesn't prove where it comes from
 ├── Unreadable             an update that nobody can make sense of
 ├── ConfigProblem          one thing wrong with one setting
@@ -62,12 +63,16 @@ class PictureError(BotError):
     """A photo that can't be taken.
 
     `reason` is one of unknownFormat, tooLarge (bytes or pixels), tooSmall, tooLong (one side beside
-    the other) and damaged.
+    the other), tooHeavy (memory or time) and damaged.
     """
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class OverBudget(BotError):
+    """Work on a stranger's bytes that takes more memory or time than it may; says how much."""
 
 
 class BadSignature(BotError):

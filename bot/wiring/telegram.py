@@ -17,9 +17,11 @@ from bot.chat.calls import Calls
 from bot.chat.clockwork import Clockwork
 from bot.chat.conversation import zones
 from bot.chat.creating import SETTLING
+from bot.chat.downloads import Downloads
 from bot.chat.gallery import PATH as IMAGES_PATH
 from bot.chat.gallery import gallery
 from bot.chat.inline import Inline
+from bot.chat.photos import AT_ONCE as PHOTOS_AT_ONCE
 from bot.chat.photos import Photos
 from bot.chat.queues import FAILED_FOR, SEEN_FOR, make_queues
 from bot.chat.receiver import PATH as RECEIVER_PATH
@@ -55,9 +57,6 @@ CONNECTIONS = 8
 """Few on purpose: the client's pool costs more than it gives beyond."""
 
 READ_SECONDS = 20.0
-
-PHOTOS_AT_ONCE = 2
-"""Sellers' photos that are made small at a time: each takes tens of megabytes meanwhile."""
 
 
 class TelegramSide:
@@ -103,7 +102,8 @@ class TelegramSide:
         self._intake = Intake(db, self._queues.updates, bot_id, now, inline.answer)
         self._poller = Poller(settings.telegram_api_url, token, self._intake)
         sender = Sender(db, self._bot, self._queues, now)
-        photos = Photos(db, self._bot, self._queues, now)
+        self._downloads = Downloads(self._bot, settings.telegram_api_url, now)
+        photos = Photos(db, self._downloads, self._queues, now)
         calls = Calls(
             db, client, self._queues, now,
             receiver=f"{receiver}{RECEIVER_PATH}",
@@ -203,6 +203,7 @@ class TelegramSide:
     async def close(self) -> None:
         """Close the connections."""
         await self._poller.close()
+        await self._downloads.close()
         await self._client.close()
         await self._bot.shutdown()
 
