@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from bot.core.smtp import SmtpServer
 from bot.sandbox.mailbox import HOST, MailServer
-from bot.service.mail import compose
+from bot.service.composing import Origin, Target, compose
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -118,8 +118,15 @@ class Office:
 
 def letter(sender: str = SENDER, url: str = PAY, **changes: Any) -> EmailMessage:
     """The letter of a payment as it arrives: written, sent over the wire, read."""
-    message = compose({**BODY, **changes}, "mail-7", sender, url)
-    return parsed(message.as_bytes(policy=email.policy.SMTP))
+    return parsed(as_written(sender, url, **changes).as_bytes(policy=email.policy.SMTP))
+
+
+def as_written(
+    sender: str = SENDER, url: str = PAY, letter_id: str = "mail-7", **changes: Any
+) -> EmailMessage:
+    """The letter of a payment as it is handed to the mail server."""
+    body = {**BODY, **changes}
+    return compose([body], Target(letter_id, body["address"], "stop-7"), Origin(sender, url))
 
 
 def parsed(content: bytes) -> EmailMessage:

@@ -80,7 +80,10 @@ def owe() -> None:
     """Write a webhook to a rude address, which no check lets in, without the sale behind it."""
     order("apps", "list")
     with closing(sqlite3.connect("some/bot.db")) as db, db:
-        db.execute("INSERT INTO deliveries VALUES ('w', 'a', 'r', 't', 'webhook', ?, 1)", [RUDE])
+        db.execute(
+            "INSERT INTO deliveries VALUES ('w', 'a', 'r', 't', 'webhook', ?, 1, NULL, NULL)",
+            [RUDE],
+        )
         db.execute(
             "INSERT INTO outbox (id, queue, lane, priority, body, state, due_at, created_at)"
             " VALUES ('w', 'webhooks', 'h', 0, '{}', 'waiting', 1, 1)"

@@ -16,7 +16,8 @@ from bot import config
 from bot.chat.queues import make_queues
 from bot.core import outbox, writer
 from bot.core.db import open_database
-from bot.service.usecases.deliveries import MAILS, WEBHOOKS
+from bot.service.usecases.deliveries import WEBHOOKS
+from bot.service.usecases.letters import MAILS
 from bot.wiring.doctor import examine, machine, storage
 from tests.breaking import locked
 from tests.mailing import BODY, SENDER, office

@@ -116,7 +116,7 @@ def test_with_yes_it_erases_searches_and_notes_how_much(path: Path) -> None:
     done = order("anna@hand.example", "--yes", "--json")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout) == {
-        "payments": 1, "checkouts": 1, "told": 0, "messages": 0,
+        "payments": 1, "checkouts": 1, "told": 0, "messages": 0, "recipients": 0,
         "searched": 3, "values": 3, "left": 0, "compacted": True, "holders": [],
     }  # fmt: skip
     assert left(path) == 1

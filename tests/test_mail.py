@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from bot.core.errors import MailRefused
 from bot.core.headers import literal
-from bot.service.mail import _line, compose
-from tests.mailing import BODY, PAY, SENDER, letter
+from bot.service.composing import _line
+from tests.mailing import BODY, PAY, SENDER, as_written, letter
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -46,11 +46,12 @@ HOSTILE = [
     "é" * 100,
     ".\r\n.\r\nQUIT",
 ]
+STOP = "Stop these e-mails: https://pay.example.org/email/stop/stop-7"
 
 
 HEADERS = [
     *("Subject", "From", "To", "Date", "Message-ID", "Auto-Submitted"),
-    *("MIME-Version", "Content-Type"),
+    *("List-Unsubscribe", "List-Unsubscribe-Post", "MIME-Version", "Content-Type"),
 ]
 ENCODED = st.builds(
     "=?{}?{}?{}?=".format,
@@ -101,6 +102,8 @@ def test_the_letter_of_a_payment() -> None:
     assert message["date"] == "Mon, 21 Sep 2026 14:13:20 +0000"
     assert message["message-id"] == "<mail-7@pay.example.org>"
     assert message["auto-submitted"] == "auto-generated"
+    assert message["list-unsubscribe"] == f"<{PAY}/email/stop/stop-7>"
+    assert message["list-unsubscribe-post"] == "List-Unsubscribe=One-Click"
     assert message.get_content_type() == "multipart/alternative"
     assert [part.get_content_type() for part in message.iter_parts()] == ["text/plain", "text/html"]
     assert text(message).splitlines() == [
@@ -117,6 +120,7 @@ def test_the_letter_of_a_payment() -> None:
         "",
         "-- ",
         WHY,
+        STOP,
     ]
 
 
@@ -125,7 +129,8 @@ def test_text_and_html_say_the_same() -> None:
     told = text(message).replace(": ", " ").split()
     shown = Page(html(message)).words
     assert {"7", "0.05", "a1b2c3"} <= {*told}
-    assert {*told} - {*shown} == {"--", f"{PAY}/pay/{BODY['requestId']}/receipt/a1b2c3"}
+    links = {f"{PAY}/pay/{BODY['requestId']}/receipt/a1b2c3", f"{PAY}/email/stop/stop-7"}
+    assert {*told} - {*shown} == {"--", *links}
 
 
 @pytest.mark.parametrize(
@@ -201,7 +206,7 @@ def test_a_name_cannot_break_the_letter(name: str) -> None:
 
 def written(sender: str = SENDER, **changes: Any) -> tuple[list[str], dict[str, str]]:
     """The headers as a server gets them: their names in order, and what stands in each line."""
-    raw = compose({**BODY, **changes}, "mail-7", sender, PAY).as_bytes(policy=SMTP)
+    raw = as_written(sender, **changes).as_bytes(policy=SMTP)
     lines = raw.partition(b"\r\n\r\n")[0].decode("ascii").replace("\r\n ", " ").split("\r\n")
     assert not re.search(r"[\r\n\0]", "".join(lines))
     told = dict(line.split(": ", 1) for line in lines)
@@ -274,13 +279,14 @@ def test_any_name_comes_through_the_headers(name: str) -> None:
 
 def test_the_letter_is_seven_bits_and_in_short_lines() -> None:
     """Every server takes that as it is (RFC 5321 section 4.5.3.1.6)."""
-    raw = compose({**BODY, "product": "日本" * 50}, "mail-7", SENDER, PAY).as_bytes(policy=SMTP)
+    raw = as_written(product="日本" * 50).as_bytes(policy=SMTP)
     assert raw.isascii()
     assert max(map(len, raw.split(b"\r\n"))) <= 100
 
 
 def test_the_page_loads_nothing_and_runs_nothing() -> None:
     page = Page(html(letter(oversold=True)))
-    assert page.addresses == [f"{PAY}/pay/{BODY['requestId']}/receipt/a1b2c3"]
+    receipt, stop = f"{PAY}/pay/{BODY['requestId']}/receipt/a1b2c3", f"{PAY}/email/stop/stop-7"
+    assert page.addresses == [receipt, stop]
     assert not {"script", "img", "link", "iframe", "form"} & set(page.tags)
     assert "url(" not in html(letter())

@@ -6,6 +6,7 @@ import asyncio
 import ssl
 from dataclasses import replace
 from email.message import EmailMessage
+from typing import Any
 
 import pytest
 import uvloop
@@ -13,8 +14,8 @@ import uvloop
 from bot.core import outgoing
 from bot.core.errors import MailRefused
 from bot.core.smtp import SmtpServer
-from bot.service.mail import MOST_TOLD, Mailer, compose
-from tests.mailing import BODY, SENDER, Office, Seals, office, scripted, seals
+from bot.service.mail import MOST_TOLD, Mailer
+from tests.mailing import SENDER, Office, Seals, as_written, office, scripted, seals
 
 LOGIN = ("shop@example.org", "open/sesame")
 GREETING, HELLO = "220 mail.test", "250 mail.test"
@@ -25,8 +26,8 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> Seals:
     return seals(tmp_path_factory.mktemp("seals"))
 
 
-def letter(**changes: object) -> EmailMessage:
-    return compose({**BODY, **changes}, "mail-1", SENDER, "https://pay.example.org")
+def letter(**changes: Any) -> EmailMessage:
+    return as_written(letter_id="mail-1", **changes)
 
 
 async def refusal(server: SmtpServer, **options: object) -> MailRefused:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aiosmtplib
 import pytest
@@ -14,9 +14,9 @@ from bot.core.errors import MailRefused
 from bot.sandbox.mail import KEPT, Mails
 from bot.sandbox.mailbox import MOST_BYTES, Mailbox
 from bot.sandbox.world import World
-from bot.service.mail import Mailer, compose, parse_server
+from bot.service.mail import Mailer, parse_server
 from bot.wiring.demo import DEMO_SENDER, prepare
-from tests.mailing import BODY, SENDER
+from tests.mailing import SENDER, as_written
 from tests.telegraph import START, Clock
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ async def mailbox(world: World) -> AsyncIterator[Mailbox]:
     await it.close()
 
 
-def letter(**changes: object) -> EmailMessage:
-    return compose({**BODY, **changes}, "mail-1", SENDER, "https://pay.example.org")
+def letter(**changes: Any) -> EmailMessage:
+    return as_written(letter_id="mail-1", **changes)
 
 
 async def handed_in(mailbox: Mailbox, content: bytes) -> tuple[int, str]:

@@ -14,7 +14,8 @@ from bot.service.model.request import Payment, Quote, Settlement
 from bot.service.store import deliveries as store
 from bot.service.store import requests
 from bot.service.usecases import deliveries
-from bot.service.usecases.deliveries import MAILS, WEBHOOKS
+from bot.service.usecases.deliveries import WEBHOOKS
+from bot.service.usecases.letters import MAILS
 from tests.notifying import attempt, owe
 from tests.receiving import Receiver, answer
 from tests.serving import DROP, HOOK, LOOPBACK, NOON, Shop, opened
@@ -119,6 +120,7 @@ async def test_a_letter_carries_what_there_is_to_write(shop: Shop) -> None:
         "userData": {"email": "payer@b.example"},
         "completedAt": NOON + 1,
         "oversold": False,
+        "recipientId": (await shop.rows("recipients"))[0]["id"],
     }
 
 

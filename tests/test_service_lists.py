@@ -45,6 +45,7 @@ BESIDE = {
     "checkouts_open",
     "sqlite_autoindex_takings_1",
     "sqlite_autoindex_payment_requests_1",
+    "sqlite_autoindex_recipients_1",
     "sqlite_autoindex_outbox_1",
     "received_payments_listing",
 }

@@ -15,7 +15,7 @@ from bot.service.mail import Mailer
 from bot.service.notify.mails import ROOM, Mails
 from bot.service.notify.outcomes import SCHEDULE
 from bot.service.usecases import deliveries
-from bot.service.usecases.deliveries import MAILS
+from bot.service.usecases.letters import MAILS
 from tests.mailing import SENDER, Office, office, scripted
 from tests.notifying import attempt, working
 from tests.serving import ALL, DROP, NEW, NOON, URL, Shop, opened

@@ -7,8 +7,7 @@ import pytest
 from bot.core.domains import ascii_host
 from bot.core.errors import ConfigProblem, MailRefused
 from bot.core.smtp import SmtpServer, ascii_address, parse_sender, parse_server, passwords
-from bot.service.mail import compose
-from tests.mailing import BODY, PAY, SENDER, letter
+from tests.mailing import as_written, letter
 
 
 @pytest.mark.parametrize(
@@ -21,7 +20,7 @@ from tests.mailing import BODY, PAY, SENDER, letter
 )  # fmt: skip
 def test_what_is_no_address_is_refused_for_good(address: str) -> None:
     with pytest.raises(MailRefused) as caught:
-        compose({**BODY, "address": address}, "mail-7", SENDER, PAY)
+        as_written(address=address)
     assert (caught.value.final, caught.value.code) == (True, None)
 
 

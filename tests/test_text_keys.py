@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from bot.chat.cards import STAMPED
+from bot.chat.cards import EMAIL_STATES, STAMPED
 from bot.chat.conversation import KINDS
 from bot.chat.conversation.answers import COMMANDS
 from bot.chat.conversation.draft import OPTIONS, STEPS
@@ -52,6 +52,8 @@ MANAGED = (
 )
 """What a card's buttons do with its request."""
 
+CONSENTS = ("confirm", "done", "lapsed", "stop", "stopped", "all-stopped", "unknown")
+
 COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "ask-{}": [
         (step,)
@@ -61,6 +63,10 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "ask-amount-{}": [(kind,) for kind in KINDS],
     "button-{}": [(word,) for word in (*KINDS, *HOURS, *FILES, *MANAGED, "previous", "next")],
     "button-edit-{}": [(field,) for field in FIELDS],
+    "card-email-{}": [(state,) for state in sorted(EMAIL_STATES)],
+    "consent-{}": [(name,) for name in CONSENTS],
+    "consent-{}-why": [(name,) for name in CONSENTS],
+    "consent-button-{}": [("confirm",), ("seller",), ("everybody",)],
     "cleared-{}": [(field,) for field in FIELDS - {"name", "units"}],
     "command-{}": [(name,) for name in COMMANDS],
     "kind-{}": [(kind,) for kind in KINDS],

@@ -29,7 +29,8 @@ class Answer:
     """A payment request as the server tells it (interface, section 2.2); times in epoch ms.
 
     `reserved_units` are being paid for, `paid_count` is how often money came and `status` how it
-    stands, where the server tells.
+    stands, where the server tells; so do `email_state`, how the address stands that is told of
+    payments, and `email_confirmed_at`.
     """
 
     id: str
@@ -43,6 +44,8 @@ class Answer:
     reserved_units: int = 0
     paid_count: int | None = None
     status: str | None = None
+    email_state: str | None = None
+    email_confirmed_at: int | None = None
 
     def with_left(self, remaining_units: int, reserved_units: int) -> Answer:
         """Give the same request with this many units left, and this many being paid for."""
@@ -88,9 +91,18 @@ def request(data: Any) -> Answer:
             reserved_units=_whole(data.get("reservedUnits")) or 0,
             paid_count=_whole(data.get("paymentsCount")),
             status=status if isinstance(status := data.get("status"), str) else None,
+            **_email(data.get("notifications")),
         )
     except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise errors.BadAnswer("the answer is no payment request") from error
+
+
+def _email(told: Any) -> dict[str, Any]:
+    """Read how the address stands that is told of payments; {} where the server does not say."""
+    state = told.get("emailState") if isinstance(told, dict) else None
+    if not isinstance(state, str):
+        return {}
+    return {"email_state": state, "email_confirmed_at": _any_time(told.get("emailConfirmedAt"))}
 
 
 def payment(data: Any) -> Paid:

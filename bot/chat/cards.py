@@ -31,6 +31,7 @@ _LINE_NAME = 24  # on a button of the list
 _LONGEST_LINK = 500  # as text: a longer one leaves no room in a caption; the button has it
 _ARTICLE_LINE = 120
 _MOMENT = 80
+_EMAIL = 64
 _CURRENCIES = 6  # of one total: a request is seldom paid in two
 _LEAST_DESCRIPTION = 16  # less of it says nothing
 
@@ -39,6 +40,9 @@ FOLLOWED = "r_"
 
 STAMPED = frozenset(["soldOut", "expired", "stopped", "completed", "deleted"])
 """States that are stamped over the picture's code."""
+
+EMAIL_STATES = frozenset(["unconfirmed", "confirmed", "ended"])
+"""How an address stands that somebody has to confirm."""
 
 _CAN_STOP = frozenset(["active", "scheduled"])
 _CAN_RESUME = frozenset(["stopped", "expired"])
@@ -53,7 +57,8 @@ class Card:
     one-off that is paid), soldOut or deleted. `reserved_units` are being paid right now. `url` is
     empty until the server has answered. `starts_at` and `ends_at` in epoch ms, of a start that is
     to come and an end that was set. `zone` is its seller's, `taken` what came in: minor units and
-    currency. `image` is the id of its picture.
+    currency. `image` is the id of its picture. `email_state` is how the address stands that is
+    told of payments: unconfirmed, confirmed or ended, None where nobody has to confirm it.
     """
 
     listing_id: str
@@ -73,6 +78,9 @@ class Card:
     zone: str | None = None
     taken: tuple[tuple[int, str], ...] = ()
     image: str | None = None
+    email: str | None = None
+    email_state: str | None = None
+    email_confirmed_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +237,18 @@ def _state(card: Card, language: str) -> str:
     """Say how the request stands, and what it took."""
     being_paid = card.reserved_units if card.status == "active" else 0
     reserved = t(language, "card-reserved", reserved=being_paid) if being_paid else None
-    parts = (_status(card, language), reserved, _taken(card, language), _when(card, language))
+    told = _email(card, language)
+    parts = (_status(card, language), reserved, _taken(card, language), _when(card, language), told)
     return "\n".join(filter(None, parts))
+
+
+def _email(card: Card, language: str) -> str | None:
+    """Return how the address stands that is told of payments."""
+    if card.email is None or card.email_state not in EMAIL_STATES:
+        return None
+    email, at = escaped(card.email, _EMAIL), card.email_confirmed_at
+    moment = "" if at is None else _moment(at, card.zone, language) or ""
+    return t(language, f"card-email-{card.email_state}", email=email, moment=moment)
 
 
 def _taken(card: Card, language: str) -> str | None:

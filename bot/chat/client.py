@@ -64,9 +64,15 @@ BY_CODE: dict[str, type[errors.Refused]] = {
 
 
 class Client:
-    """One application's calls; the credentials go to `base_url` and nowhere else."""
+    """One application's calls; the credentials go to `base_url` and nowhere else.
 
-    def __init__(self, base_url: str, app_id: str, app_secret: str) -> None:
+    `owners`: that server is ours, and is told which seller a request is made for.
+    """
+
+    def __init__(
+        self, base_url: str, app_id: str, app_secret: str, *, owners: bool = False
+    ) -> None:
+        self._owners = owners
         self._http = httpx.AsyncClient(
             base_url=base_url,
             headers={"App-Id": app_id, "App-Secret": app_secret, "Accept": "application/json"},
@@ -77,9 +83,12 @@ class Client:
             limits=httpx.Limits(max_connections=8),
         )
 
-    async def create(self, body: Mapping[str, Any], key: str) -> Answer:
-        """Create a request (4.1); the same `key` again gives the same request."""
-        return answers.request(await self._call("POST", PATH, body, {"Idempotency-Key": key}))
+    async def create(self, body: Mapping[str, Any], key: str, owner: str = "") -> Answer:
+        """Create a request (4.1) for a seller; the same `key` again gives the same request."""
+        headers = {"Idempotency-Key": key}
+        if owner and self._owners:
+            headers["Owner-Ref"] = owner
+        return answers.request(await self._call("POST", PATH, body, headers))
 
     async def get(self, request_id: str) -> Answer:
         """Give one request as it is now; NotFound where it is gone."""

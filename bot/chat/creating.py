@@ -126,7 +126,9 @@ class Attempt:
             if not settled:
                 return None
         self._sent = True
-        return await self._client.create(body, self._listing.id)
+        return await self._client.create(
+            body, self._listing.id, owner=f"seller-{self._listing.seller_id}"
+        )
 
     def progress_after(self, error: Exception, now: int) -> Progress:
         """Give what is known after this error: whether the request may have been made."""

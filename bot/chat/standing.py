@@ -41,6 +41,9 @@ def card_of(
         zone=zone,
         taken=tuple(taken),
         image=wish.image,
+        email=wish.email,
+        email_state=answer.email_state if answer else None,
+        email_confirmed_at=answer.email_confirmed_at if answer else None,
     )  # fmt: skip
 
 

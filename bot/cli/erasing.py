@@ -46,6 +46,8 @@ def erase(
     which stands for all that its payer gave with it. --before takes a date or an age such as 90d.
     Given together, they narrow each other; without WHO everybody is meant.
 
+    An address that is told of payments by e-mail is told no more; that it wants none stays known.
+
     What waits to be sent is sent without it. The bot may run meanwhile. At the end the database
     file is written anew, so that nothing is left in its bytes, and they are searched for it. Exits
     with 1 where something is left, and says what to do.
@@ -77,6 +79,8 @@ def _announce(found: Found) -> None:
         f"Payer data of {found.payments} payments, {found.checkouts} checkouts and {found.told}"
         " payments told in the chat."
     )
+    if found.recipients:
+        shell.tell(f"Named {found.recipients} times to be told of payments by e-mail.")
 
 
 def _report(found: Found, done: Erased, left: Bytes, *, as_json: bool) -> None:
@@ -85,6 +89,7 @@ def _report(found: Found, done: Erased, left: Bytes, *, as_json: bool) -> None:
         "checkouts": found.checkouts,
         "told": found.told,
         "messages": done.messages,
+        "recipients": found.recipients,
     }
     if as_json:
         seen = {"searched": left.traced, "values": left.of, "left": left.left}

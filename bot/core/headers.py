@@ -60,6 +60,19 @@ class _Mailbox(UniqueAddressHeader, BaseHeader):  # type: ignore[misc]  # typesh
         return f"{self.name}: {text}{policy.linesep}"
 
 
+class _Link(UniqueUnstructuredHeader, BaseHeader):  # type: ignore[misc]  # typeshed: max_count
+    """A link, which stays on one line: not every mail program puts a folded one together."""
+
+    @classmethod
+    def parse(cls, value: str, kwds: dict[str, Any]) -> None:
+        """Take the text as it is."""
+        kwds |= {"decoded": _one_line(value), "parse_tree": None}
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header as it is sent."""
+        return f"{self.name}: {self}{policy.linesep}"
+
+
 def _charset(text: str) -> str | None:
     """Give the charset to encode the text by; None where it can't be mistaken for encoded words."""
     return None if text.isascii() and "=?" not in text else "utf-8"
@@ -78,4 +91,5 @@ def literal() -> EmailPolicy[EmailMessage]:
     registry.map_to_type("subject", _Subject)
     registry.map_to_type("from", _Mailbox)
     registry.map_to_type("to", _Mailbox)
+    registry.map_to_type("list-unsubscribe", _Link)
     return default.clone(header_factory=registry)

@@ -181,6 +181,11 @@ def bury(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -
     return _settle(tx, queue, message, "dead", now=now, note=note)
 
 
+def end(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
+    """Settle a message that nobody wants any more; it is kept like one that arrived."""
+    return _settle(tx, queue, message, "ended", now=now, note=note)
+
+
 def split(
     tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Mapping[str, Any]], now: int
 ) -> bool:

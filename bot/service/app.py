@@ -14,7 +14,7 @@ from bot.core.errors import Refused, StorageError
 from bot.service.api import answering, deliveries, docs, public, routes
 from bot.service.api.answering import Internal, Unavailable
 from bot.service.api.calls import Doors
-from bot.service.page import checkout_routes, forms, render
+from bot.service.page import checkout_routes, consent, forms, render
 from bot.service.page import routes as pages
 from bot.service.page.live import Live
 from bot.service.page.sheets import Sheets
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bot.service.deps import Service
 
-PAGES = "/pay/"
+PAGES = ("/pay/", "/email/")
 """Where people look, so that even errors are pages."""
 
 HTTP_REFUSALS: dict[int, type[Refused]] = {
@@ -41,6 +41,7 @@ ROUTERS = (
     routes.quick,
     pages.router,
     checkout_routes.router,
+    consent.router,
     public.router,
     routes.router,
     deliveries.router,

@@ -1,37 +1,29 @@
-"""E-mail out: a payment as a letter, and the letter handed to the operator's mail server."""
+"""E-mail out: letters handed to the operator's mail server."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import re
 import socket
 import ssl
-import unicodedata
-from contextlib import asynccontextmanager, contextmanager, suppress
-from datetime import UTC, datetime
+from contextlib import asynccontextmanager, suppress
 from email import policy
-from email.errors import MessageError
-from email.message import EmailMessage
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import quote, urlsplit
+from typing import TYPE_CHECKING, cast
 
 import aiosmtplib
 import httpx
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from bot.core import harmless, headers, money, smtp
+from bot.core import harmless, smtp
 from bot.core.errors import MailRefused
 from bot.core.smtp import SmtpServer, parse_server
-from bot.core.texts import DEFAULT, t
+from bot.service.composing import written
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator
+    from email.message import EmailMessage
 
-__all__ = ["Mailer", "SmtpServer", "compose", "parse_server"]
+__all__ = ["Mailer", "SmtpServer", "parse_server"]
 
 TIMEOUT = 15.0  # seconds for name, connection, TLS, login and message together
 PARTING = 2.0  # seconds for the server's goodbye, which changes nothing any more
@@ -55,10 +47,6 @@ STEPS: dict[type[SMTPException], str] = {
     aiosmtplib.SMTPDataError: "the message",
 }
 SEVEN_BIT = policy.SMTP.clone(cte_type="7bit")
-TEMPLATES = Path(__file__).with_name("templates")
-PAYER = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
-_REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Marks with which a name could turn the words around it (Unicode TR 9)."""
 
 
 class Mailer:
@@ -87,7 +75,7 @@ class Mailer:
         the same Message-ID.
         """
         (sender,), (recipient,) = message["From"].addresses, message["To"].addresses
-        with _writing():
+        with written():
             content = message.as_bytes(policy=SEVEN_BIT)
         async with self._session() as client:
             await client.mail(sender.addr_spec)
@@ -247,115 +235,3 @@ def _spellings(server: SmtpServer) -> list[str]:
         return []
     sent = (f"\0{server.user}\0{server.password}", server.password)
     return [*(base64.b64encode(each.encode()).decode() for each in sent), server.password]
-
-
-@contextmanager
-def _writing() -> Iterator[None]:
-    """Refuse for good what can't be written; what is in the way may be private, and is not told."""
-    try:
-        yield
-    except (ValueError, MessageError) as error:
-        told = f"the e-mail can't be written ({type(error).__name__})"
-        raise MailRefused(told, final=True) from error
-
-
-@_writing()
-def compose(
-    body: Mapping[str, Any], delivery_id: str, sender: str, public_url: str
-) -> EmailMessage:
-    """Write the letter of a payment, as it is owed since; the same each time.
-
-    Raises MailRefused where its address is none, or something else in it can't be written.
-    """
-    address, from_ = smtp.ascii_address(body["address"]), smtp.parse_sender(sender)
-    if address is None:
-        raise MailRefused("notifications.email is no e-mail address", final=True)
-    words = _words(body, public_url)
-    letter = EmailMessage(headers.literal())
-    letter["Subject"] = words["subject"]
-    letter["From"], letter["To"] = from_, address
-    letter["Date"] = _moment(body)
-    letter["Message-ID"] = f"<{delivery_id}@{_origin(public_url) or from_.domain}>"
-    letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers to it
-    plain, html = (
-        _templates().get_template(name).render(words) for name in ("mail.txt", "mail.html")
-    )
-    letter.set_content(plain, cte="quoted-printable")
-    letter.add_alternative(html, subtype="html", cte="quoted-printable")
-    return letter
-
-
-def _words(body: Mapping[str, Any], public_url: str) -> dict[str, Any]:
-    """Give every text of the letter."""
-    amount = money.format_money(body["amount"], body["currency"], DEFAULT)
-    given = {"amount": amount.replace("\u00a0", " "), "name": _line(body["product"])}
-    oversold = bool(body.get("oversold"))
-    payment = f"{body['requestId']}/receipt/{body['transactionId']}"
-    return {
-        "lang": DEFAULT,
-        "subject": t(
-            DEFAULT, "mail-subject-oversold" if oversold else "mail-subject",
-            amount=given["amount"], name=given["name"],
-        ),
-        "heading": t(DEFAULT, "mail-heading", amount=amount),
-        "warning": t(DEFAULT, "mail-oversold") if oversold else None,
-        "rows": _rows(body, given["name"]),
-        "receipt": t(DEFAULT, "mail-receipt"),
-        "link": f"{public_url}/pay/{quote(payment)}",
-        "why": t(DEFAULT, "mail-why"),
-    }  # fmt: skip
-
-
-def _rows(body: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
-    """Give what there is to know, by label."""
-    paid = body.get("paidCurrency")
-    told = body.get("userData") or {}
-    rows = [
-        ("mail-product", name),
-        ("mail-paid-in", paid and money.format_money(body["paidAmount"], paid, DEFAULT)),
-        ("mail-left", _left(body)),
-        ("mail-when", t(DEFAULT, "mail-at", at=_moment(body))),
-        *((key, _line(str(told.get(field) or ""))) for field, key in PAYER.items()),
-        ("mail-transaction", body["transactionId"]),
-        ("mail-request", body["requestId"]),
-    ]
-    return [(t(DEFAULT, key), value) for key, value in rows if value]
-
-
-def _left(body: Mapping[str, Any]) -> str | None:
-    """Give what there is left to buy: nothing is sold out while others may still let theirs go."""
-    left, reserved = body.get("remainingUnits"), body.get("reservedUnits")
-    if left is None:
-        return None
-    if reserved:
-        return t(DEFAULT, "mail-left-reserved", left=left, reserved=reserved)
-    return t(DEFAULT, "mail-left-units", left=left)
-
-
-def _line(text: str) -> str:
-    """Give what a person typed as one line that turns nothing around it."""
-    kinds = ((char, unicodedata.category(char)) for char in _REORDERING.sub("", text))
-    shown = "".join(" " if kind in ("Cc", "Cs", "Zl", "Zp") else char for char, kind in kinds)
-    return " ".join(shown.split())
-
-
-def _moment(body: Mapping[str, Any]) -> datetime:
-    return datetime.fromtimestamp(body["completedAt"] // 1000, UTC)
-
-
-def _origin(public_url: str) -> str | None:
-    """Give our name in the world, where PUBLIC_URL has one that is nobody else's."""
-    domain = smtp.ascii_domain(urlsplit(public_url).hostname or "")
-    return domain if domain and "." in domain else None
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )

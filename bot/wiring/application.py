@@ -274,7 +274,8 @@ class Application:
             proof = Proof(app_secret, own.webhook_secret)
         side = TelegramSide(
             settings, self._db, self._vault, self._now,
-            client=Client(base, app_id, app_secret), proof=proof, receiver=receiver,
+            client=Client(base, app_id, app_secret, owners=self._service is not None),
+            proof=proof, receiver=receiver,
             steady=self._steady,
         )  # fmt: skip
         for router in side.routers():

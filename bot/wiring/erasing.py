@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.chat import erasing as chat
@@ -36,11 +37,12 @@ class Found:
     checkouts: int
     told: int
     values: frozenset[str]
+    recipients: int = 0
 
     @property
     def nothing(self) -> bool:
         """Whether there is nothing to erase."""
-        return not (self.payments or self.checkouts or self.told)
+        return not (self.payments or self.checkouts or self.told or self.recipients)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,14 @@ async def survey(db: Database, scope: Scope) -> Found:
             if place.change(row) is not None:
                 numbers[place.table] += 1
                 values.update(erasure.texts(_data(row)))
+    recipients = await db.read(lambda tx: service.recipients(tx, scope))
+    values.update(row["address"] for row in recipients)
     return Found(
         payments=numbers["payments"],
         checkouts=numbers["checkouts"],
         told=numbers["received_payments"],
         values=frozenset(values),
+        recipients=len(recipients),
     )
 
 
@@ -104,6 +109,8 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     """
     for place in _places(scope):
         await erasure.erase(db, place)
+    for it in await db.read(lambda tx: service.recipients(tx, scope)):
+        await db.transaction(partial(service.forget_recipient, it=it, now=now))
     keys = {erasure.key(value) for value in found.values}
     values = {*found.values, *(scope.people - keys)}
     keys |= scope.people
@@ -113,6 +120,7 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     listing = await db.read(lambda tx: chat.listing_of(tx, request_id or ""))
     messages = await erasure.erase(db, chat.messages(scope, listing, Gone.of(wanted)))
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.told}
+    details |= {"recipients": found.recipients} if found.recipients else {}
     subject = request_id or "payers"
     await db.transaction(
         lambda tx: audit.record(tx, audit.operator(), "payers.erased", subject, now, details)

@@ -15,6 +15,7 @@ from bot.core.schema.first import CHAT, FLOOR, SERVICE
 from bot.core.schema.lists import LISTS
 from bot.core.schema.own_webhooks import OWN_WEBHOOKS
 from bot.core.schema.probe import PROBE
+from bot.core.schema.recipients import RECIPIENTS
 from bot.core.schema.requests import REQUESTS
 
 if TYPE_CHECKING:
@@ -34,4 +35,5 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     REQUESTS,
     PROBE,
     OWN_WEBHOOKS,
+    RECIPIENTS,
 )

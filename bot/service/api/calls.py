@@ -1,6 +1,7 @@
 """Who calls, and with what: what the routes share."""
 
 import hashlib
+import re
 from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Request
@@ -15,6 +16,11 @@ from bot.service.store.apps import App
 from bot.service.usecases import apps
 from bot.service.usecases.requests import Caller, Key
 from bot.service.wire import exact_json
+
+OWNER = "Owner-Ref"
+"""Header by which an application tells its sellers apart: whose the request is that it makes."""
+
+OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 WATCHERS = 20
 """Times `PAYER_RATE` that the scripts of open pages may look from one address: many share one."""
@@ -77,7 +83,17 @@ async def caller(request: Request) -> Caller:
         at.strangers.hit(_address(request))
         raise
     at.api.hit(app.id)
-    return Caller(app.id, at.service.now(), at.service.policy)
+    now, policy = at.service.now(), at.service.policy
+    return Caller(app.id, now, policy, _owner(request), confirms=bool(app.confirms))
+
+
+def _owner(request: Request) -> str:
+    """Return whom of its sellers the application calls for; '' where it does not say."""
+    owner = request.headers.get(OWNER, "")
+    if owner and not OWNERS.fullmatch(owner):
+        problem = FieldProblem(OWNER, "must have 1 to 64 of A-Z, a-z, 0-9, _ and -")
+        raise InvalidBody(f"{problem.field}: {problem.message}", [problem])
+    return owner
 
 
 async def _authenticated(request: Request, service: Service) -> App:

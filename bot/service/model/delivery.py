@@ -14,12 +14,17 @@ class Channel(StrEnum):
 
 
 class DeliveryState(StrEnum):
-    """How a delivery stands: to be tried, being tried, taken, given up."""
+    """How a delivery stands: to be tried, being tried, taken, given up.
+
+    `JOINED`: waiting to go in another's letter; `ENDED`: the recipient wants none.
+    """
 
     WAITING = "waiting"
     SENDING = "sending"
     DELIVERED = "delivered"
     DEAD = "dead"
+    JOINED = "joined"
+    ENDED = "ended"
 
 
 @dataclass(frozen=True, slots=True)

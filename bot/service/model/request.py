@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from bot.service.model.recipient import Notice
+
 PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
 
 
@@ -110,7 +112,11 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
-    """A request as it is stored; times in UTC epoch ms, `units` None where any number may pay."""
+    """A request as it is stored; times in UTC epoch ms, `units` None where any number may pay.
+
+    `owner` is whose it is of its application's sellers, `notice` how the address stands that is
+    told of its payments.
+    """
 
     id: str
     app_id: str
@@ -121,6 +127,8 @@ class PaymentRequest:
     oversold_count: int = 0
     enabled_at: int | None = None
     expires_at: int | None = None
+    owner: str = ""
+    notice: Notice | None = None
 
     @property
     def payments_count(self) -> int:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.core.errors import MailRefused
 from bot.core.worker import Job
-from bot.service import mail
+from bot.service import composing
+from bot.service.composing import Origin, Target
 from bot.service.model.delivery import Channel
 from bot.service.notify.outcomes import Book, Outcome
-from bot.service.usecases.deliveries import MAILS
+from bot.service.usecases import letters
+from bot.service.usecases.letters import MAILS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from email.message import EmailMessage
 
     from bot.core.db import Database
     from bot.core.outbox import Message
     from bot.service.mail import Mailer
+    from bot.service.usecases.letters import Letter
 
 ROOM = 4  # letters under way at once: mail servers count connections
 
@@ -30,24 +35,36 @@ class Mails:
     def __init__(
         self, db: Database, mailer: Mailer, now: Callable[[], int], *, sender: str, public_url: str
     ) -> None:
+        self._db = db
         self._mailer = mailer
         self._now = now
-        self._sender = sender
-        self._public_url = public_url
+        self._origin = Origin(sender, public_url)
         self._book = Book(db, Channel.EMAIL, MAILS, now)
         self.job = Job(MAILS, self.handle, ROOM)
 
     async def handle(self, message: Message) -> None:
-        """Make one attempt and settle it; of the address, the log has the domain alone."""
+        """Make one attempt and settle it, unless the letter has to wait or nobody wants it.
+
+        Of the address, the log has the domain alone.
+        """
         began = self._now()
-        outcome = await self._attempt(message)
+        letter = await self._db.transaction(partial(letters.admit, message=message, now=began))
+        if letter is None:
+            return
+        outcome = await self._attempt(message, letter)
         domain = message.body["address"].rpartition("@")[2]
         await self._book.settle(message, outcome, began, domain)
 
-    async def _attempt(self, message: Message) -> Outcome:
+    async def _attempt(self, message: Message, letter: Letter) -> Outcome:
         try:
-            letter = mail.compose(message.body, message.id, self._sender, self._public_url)
-            code, text = await self._mailer.send(letter)
+            code, text = await self._mailer.send(self._written(message, letter))
         except MailRefused as error:
             return Outcome(error.code, error.answer.encode(), error.told, error.final)
         return Outcome(code, text.encode())
+
+    def _written(self, message: Message, letter: Letter) -> EmailMessage:
+        it = letter.recipient
+        target = Target(message.id, message.body["address"], it.stop_token)
+        if letter.bodies:
+            return composing.compose(letter.bodies, target, self._origin)
+        return composing.question(it.token or "", message.body["at"], target, self._origin)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.core import harmless, outbox
-from bot.service.model.delivery import Attempt
+from bot.service.model.delivery import Attempt, Channel
 from bot.service.store import deliveries
+from bot.service.usecases import letters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from bot.core.db import Database, Transaction
     from bot.core.lanes import Queue
     from bot.core.outbox import Message
-    from bot.service.model.delivery import Channel
 
 log = structlog.get_logger()
 
@@ -135,6 +135,8 @@ class Book:
             came, ours = "dead", outbox.bury(tx, queue, message, now, outcome.note)
         else:
             came, ours = "failed", outbox.retry(tx, queue, message, due_at, outcome.note)
+        if self.channel is Channel.EMAIL:
+            letters.settled(tx, message.id, now)
         tx.count("delivery_attempts", self.channel.value, came if ours else "late")
         return ours
 

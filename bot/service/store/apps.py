@@ -17,7 +17,8 @@ SECRETS = "SELECT webhook_secret, former_webhook_secret, former_until FROM apps 
 class App:
     """An application; its own secret is kept as a hash, those of its webhooks sealed.
 
-    The former one signs beside the new one until `former_until`, in UTC epoch ms.
+    The former one signs beside the new one until `former_until`, in UTC epoch ms. `confirms`:
+    the holders of e-mail addresses that it names confirm them.
     """
 
     id: str
@@ -28,6 +29,7 @@ class App:
     revoked_at: int | None = None
     former_webhook_secret: str | None = None
     former_until: int | None = None
+    confirms: int = 0
 
 
 def insert(tx: Transaction, app: App) -> None:
@@ -41,6 +43,12 @@ def insert(tx: Transaction, app: App) -> None:
         webhook_secret=app.webhook_secret,
         created_at=app.created_at,
     )
+
+
+def distrust(tx: Transaction, app_id: str) -> bool:
+    """Let the holders of addresses that it names confirm them from now on; False where they do."""
+    sql = "UPDATE apps SET confirms = 1 WHERE id = :id AND confirms = 0"
+    return tx.execute(sql, id=app_id) == 1
 
 
 async def read_live(db: Database, app_id: str) -> App | None:

@@ -18,6 +18,8 @@ STATES = {
     "leased": DeliveryState.SENDING,
     "done": DeliveryState.DELIVERED,
     "dead": DeliveryState.DEAD,
+    "joined": DeliveryState.JOINED,
+    "ended": DeliveryState.ENDED,
 }
 """States of the outbox, as they are told."""
 
@@ -38,8 +40,10 @@ LOOKED_AT = 5000
 """Deliveries that a call in search of a state looks at: more would keep others waiting."""
 
 INSERT = """
-    INSERT INTO deliveries (id, app_id, request_id, payment_id, channel, address, created_at)
-    VALUES (:id, :app_id, :request_id, :payment_id, :channel, :address, :created_at)
+    INSERT INTO deliveries
+    (id, app_id, request_id, payment_id, channel, address, created_at, recipient_id)
+    VALUES
+    (:id, :app_id, :request_id, :payment_id, :channel, :address, :created_at, :recipient_id)
 """
 # Nothing where the delivery is gone: an attempt that ended late is no reason to fail.
 ADD_ATTEMPT = """
@@ -105,6 +109,7 @@ def insert(
         channel=channel.value,
         address=address,
         created_at=body["completedAt"],
+        recipient_id=body.get("recipientId"),
     )
 
 

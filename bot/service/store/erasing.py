@@ -18,6 +18,26 @@ OWED = (
     "SELECT o.id, o.body, o.note FROM deliveries d JOIN outbox o ON o.id = d.id"
     " WHERE d.payment_id = :payment"
 )
+FORGET_RECIPIENT = (
+    "DELETE FROM outbox WHERE queue = 'mails' AND id LIKE 'ask-%' AND body LIKE :asks",
+    (
+        "UPDATE outbox SET state = 'ended', settled_at = :now, lease = NULL"
+        " WHERE state IN ('waiting', 'joined', 'leased')"
+        " AND id IN (SELECT id FROM deliveries WHERE recipient_id = :id)"
+    ),
+    (
+        "UPDATE outbox SET body = '{}', note = NULL, lane = :id"
+        " WHERE id IN (SELECT id FROM deliveries WHERE recipient_id = :id)"
+    ),
+    (
+        "UPDATE delivery_attempts SET answer = NULL, trouble = NULL"
+        " WHERE delivery_id IN (SELECT id FROM deliveries WHERE recipient_id = :id)"
+    ),
+    "UPDATE deliveries SET address = '' WHERE recipient_id = :id",
+    "UPDATE payment_requests SET email = NULL, recipient_id = NULL WHERE recipient_id = :id",
+    "DELETE FROM lanes WHERE queue = 'mails' AND lane = :address",
+    "DELETE FROM recipients WHERE id = :id",
+)
 ATTEMPTS = (
     "SELECT a.delivery_id, a.number, a.trouble FROM delivery_attempts a"
     " JOIN deliveries d ON d.id = a.delivery_id WHERE d.payment_id = :payment"
@@ -52,6 +72,29 @@ def checkouts(scope: Scope) -> Place:
     columns = ("request_id", "user_data", "created_at")
     named, given = narrowed("user_data", scope.people)
     return Place("checkouts", ("id",), columns, change, f"{HOLDS} AND {named}", given=given)
+
+
+def recipients(tx: Transaction, scope: Scope) -> list[Row]:
+    """Return those of the scope's people who are named to be told of payments by e-mail.
+
+    None where it is narrowed to payments: those addresses are of no payment.
+    """
+    if scope.before is not None or scope.request_id is not None:
+        return []
+    named = (
+        tx.query("SELECT id, address FROM recipients WHERE LOWER(address) = :who", who=who)
+        for who in scope.people
+    )
+    return [row for rows in named for row in rows]
+
+
+def forget_recipient(tx: Transaction, it: Row, now: int) -> None:
+    """Erase an address that is told of payments, wherever the service has it; nothing goes there.
+
+    That its mailbox wants no letters stays known by a digest, which names nobody.
+    """
+    for statement in FORGET_RECIPIENT:
+        tx.execute(statement, id=it["id"], address=it["address"], asks=f"%{it['id']}%", now=now)
 
 
 def is_request(tx: Transaction, request_id: str) -> bool:

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.service.model.recipient import Notice, RecipientState
 from bot.service.model.request import (
     Kind,
     PaymentRequest,
@@ -49,6 +50,8 @@ COLUMNS = (
     "remaining_units",
     "enabled_at",
     "expires_at",
+    "owner",
+    "recipient_id",
 )
 
 # What an edit may write; `amount`, `receivers` and the currencies are fixed at creation.
@@ -61,6 +64,7 @@ EDITABLE = (
     "long_description",
     "name",
     "price_before_discount",
+    "recipient_id",
     "redirect_url",
     "webhook_url",
 )
@@ -74,7 +78,8 @@ INSERT = (
 EVERY = (
     "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"
     " WHERE c.request_id = r.id AND c.state = 'open' AND c.lapses_at <= :now)"
-    " ELSE 0 END AS lapsed FROM payment_requests r WHERE"
+    " ELSE 0 END AS lapsed, n.state AS notice_state, n.confirmed_at AS notice_at"
+    " FROM payment_requests r LEFT JOIN recipients n ON n.id = r.recipient_id WHERE"
 )
 EVER = f"{EVERY} r.id = :id"
 SELECT = f"{EVERY} r.deleted_at IS NULL"
@@ -207,7 +212,17 @@ def read_row(row: Row) -> PaymentRequest:
         oversold_count=row["oversold_count"],
         enabled_at=row["enabled_at"],
         expires_at=row["expires_at"],
+        owner=row["owner"],
+        notice=_notice(row),
     )
+
+
+def _notice(row: Row) -> Notice | None:
+    """Return how the address stands that is told; what is read for a payment does not say it."""
+    if row["recipient_id"] is None:
+        return None
+    state = RecipientState(row.get("notice_state") or RecipientState.TRUSTED)
+    return Notice(row["recipient_id"], state, row.get("notice_at"))
 
 
 def _terms(row: Row) -> Terms:
@@ -262,6 +277,8 @@ def _row(request: PaymentRequest) -> dict[str, Any]:
         "remaining_units": request.units.remaining if request.units else None,
         "enabled_at": request.enabled_at,
         "expires_at": request.expires_at,
+        "owner": request.owner,
+        "recipient_id": request.notice.id if request.notice else None,
     }
 
 

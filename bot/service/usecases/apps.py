@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bot.core import audit, signing, vault
 from bot.core.errors import NotFound, Refused, Unauthorized
 from bot.service.store import apps as store
+from bot.service.store import recipients
 from bot.service.store.apps import App
 from bot.service.usecases.requests import new_id
 
@@ -97,7 +98,10 @@ def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
         audit.record(tx, audit.SYSTEM, "app.created", made.app_id, now, {"name": "bot"})
         return json.dumps([made.app_id, made.app_secret, made.webhook_secret])
 
-    return Credentials(*json.loads(vault.keep(tx, keys, EMBEDDED, make)))
+    own = Credentials(*json.loads(vault.keep(tx, keys, EMBEDDED, make)))
+    if store.distrust(tx, own.app_id):  # anybody may be a seller there, and name any address
+        recipients.doubt(tx, own.app_id)
+    return own
 
 
 async def authenticate(db: Database, app_id: str, app_secret: str) -> App:

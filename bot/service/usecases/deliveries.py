@@ -9,8 +9,13 @@ from bot.core import addresses, audit, outbox
 from bot.core.errors import NotFound
 from bot.core.lanes import Queue
 from bot.service.model.delivery import Channel
+from bot.service.model.recipient import RecipientState
 from bot.service.model.request import Kind
 from bot.service.store import deliveries as store
+from bot.service.store import letters
+from bot.service.store import recipients as recipient_store
+from bot.service.usecases import recipients
+from bot.service.usecases.letters import MAILS
 from bot.service.usecases.requests import INTERNAL_HOST
 
 if TYPE_CHECKING:
@@ -61,10 +66,10 @@ wait, untried. A lane a request, one at a time, so that the seller reads "3 left
 One that waits for its next attempt is passed all the same.
 """
 
-MAILS = Queue("mails", lease=60_000, ordered=False, keep=True)
-"""A lane a recipient, one letter at a time; the lease outlasts a session with the mail server."""
-
 QUEUES = (WEBHOOKS, OWN_WEBHOOKS, MAILS)
+
+ADDRESSES = {Channel.WEBHOOK: "url", Channel.EMAIL: "address"}
+"""Under which name the outbox keeps where it goes."""
 
 SHOWN = 100
 """How many deliveries a list shows unless asked for more."""
@@ -96,17 +101,34 @@ def put(tx: Transaction, request: PaymentRequest, payment: Payment) -> None:
     if webhook:
         sent = {"url": webhook.url, "customParameters": webhook.custom_parameters}
         lane = lane_of(webhook.url, request.id)
-        _owe(tx, Channel.WEBHOOK, webhook.url, lane, body | sent)
+        _owe(tx, Channel.WEBHOOK, lane, body | sent)
     if email:
         sent = {"address": email, "product": request.terms.product.name, **_paid(payment)}
-        _owe(tx, Channel.EMAIL, email, email.lower(), body | sent)
+        _owe_letter(tx, request, body | sent)
 
 
-def _owe(tx: Transaction, channel: Channel, address: str, lane: str, body: dict[str, Any]) -> None:
-    at = body["completedAt"]
+def _owe_letter(tx: Transaction, request: PaymentRequest, body: dict[str, Any]) -> None:
+    """Owe an e-mail; while nobody has confirmed the address, it waits until the link is over."""
+    it = recipient_store.find(tx, request.notice.id) if request.notice else None
+    if it is None:
+        return  # erased
+    at, due_at = body["completedAt"], None
+    if it.state is RecipientState.ASKED:
+        if not it.asks:
+            recipients.ask(tx, it, body["address"], request.id, at)
+        due_at = max(at, it.lapses_at())
+    body |= {"recipientId": it.id}
+    _owe(tx, Channel.EMAIL, it.address, body, due_at)
+
+
+def _owe(
+    tx: Transaction, channel: Channel, lane: str, body: dict[str, Any], due_at: int | None = None
+) -> None:
+    at, address = body["completedAt"], body[ADDRESSES[channel]]
     delivery_id = f"{channel.value}-{outbox.new_id(at)}"
     store.insert(tx, delivery_id, channel, address, body)
-    outbox.put(tx, queue_of(channel, address), lane, body, at, key=delivery_id)
+    queue = queue_of(channel, address)
+    outbox.put(tx, queue, lane, body, at, key=delivery_id, due_at=due_at)
 
 
 def _paid(payment: Payment) -> dict[str, Any]:
@@ -160,6 +182,7 @@ def forget(tx: Transaction, before: int) -> int:
 def _revive(tx: Transaction, delivery: Delivery, now: int, actor: str) -> None:
     queue = queue_of(delivery.channel, delivery.address)
     if outbox.revive(tx, queue, delivery.id, now):
+        letters.part(tx, delivery.id)
         details = {"request": delivery.request_id, "was": delivery.state.value}
         audit.record(tx, actor, "delivery.retried", delivery.id, now, details)
 

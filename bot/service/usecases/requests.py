@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.core import links
@@ -21,7 +21,8 @@ from bot.core.errors import (
 from bot.service.model import changes, quote
 from bot.service.store import apps, checkouts
 from bot.service.store import requests as store
-from bot.service.usecases import history
+from bot.service.usecases import history, recipients
+from bot.service.usecases.recipients import Naming
 
 if TYPE_CHECKING:
     from bot.core.db import Transaction
@@ -57,11 +58,17 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Application that calls, the time of its call in epoch ms, what it may do."""
+    """Application that calls, the time of its call in epoch ms, what it may do.
+
+    `owner` is for whom of its sellers, `confirms` whether the holders of addresses that it names
+    confirm them.
+    """
 
     app_id: str
     now: int
     policy: Policy
+    owner: str = ""
+    confirms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,7 @@ def create(tx: Transaction, caller: Caller, creation: Creation, key: Key | None)
     request = changes.create(creation, new_id(), caller.app_id, caller.now)
     if key and (earlier := _earlier(tx, caller, key, request.id)):
         return earlier
+    request = _notified(tx, caller, replace(request, owner=caller.owner))
     store.insert(tx, request)
     history.made(tx, request)
     return request
@@ -118,7 +126,10 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     _check(caller, edited.webhook_url, edited.email, edited.redirect_url)
     request = _own(tx, caller, request_id)
     checkouts.return_lapsed(tx, request_id, caller.now)
-    if not store.write_edit(tx, request, changes.edit(request, edited), edited.decrease):
+    changed = changes.edit(request, edited)
+    if edited.email is not changes.KEEP:
+        changed = _notified(tx, caller, changed)
+    if not store.write_edit(tx, request, changed, edited.decrease):
         raise NotEnoughUnits
     after = _own(tx, caller, request_id)
     history.edited(tx, request, after, caller.now)
@@ -130,6 +141,15 @@ def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
     request = _own(tx, caller, request_id)
     store.delete(tx, caller.app_id, request_id, caller.now)
     history.deleted(tx, request, caller.now)
+
+
+def _notified(tx: Transaction, caller: Caller, request: PaymentRequest) -> PaymentRequest:
+    """Return a request with the recipient at the address that it names now."""
+    email = request.terms.email
+    if email is None:
+        return replace(request, notice=None)
+    who = Naming(request.app_id, request.owner, caller.confirms)
+    return replace(request, notice=recipients.name(tx, who, email, request.id, caller.now))
 
 
 def _own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:

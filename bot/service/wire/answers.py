@@ -63,10 +63,16 @@ class WebhookAnswer(Answer):
 
 
 class NotificationsAnswer(Answer):
-    """Who is told of payments."""
+    """Who is told of payments.
+
+    `emailState`: the address awaits its holder's confirmation and gets nothing yet, was confirmed
+    at `emailConfirmedAt`, or wants no more; not there where nobody has to confirm it.
+    """
 
     webhook: WebhookAnswer | None = None
     email: str | None = None
+    email_state: Literal["unconfirmed", "confirmed", "ended"] | None = None
+    email_confirmed_at: Time | None = None
 
 
 class PaymentAmount(Answer):

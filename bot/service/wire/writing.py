@@ -133,7 +133,7 @@ def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | Non
     return _shown(public_url, it, now) | given(
         currencyCode=terms.instrument,
         receivers=_receivers(terms.receivers, terms.currency),
-        notifications=given(webhook=_webhook(terms.webhook), email=terms.email),
+        notifications=_notifications(it),
         customParameters=_parameters(parameters),
         createdAt=iso(it.created_at),
         expiresAt=end,
@@ -167,6 +167,17 @@ def _product(product: Product) -> Json:
         description=product.description,
         longDescription=product.long_description,
         imageUrl=product.image_url,
+    )
+
+
+def _notifications(it: PaymentRequest) -> Json:
+    notice = it.notice if it.terms.email else None
+    at = notice.confirmed_at if notice else None
+    return given(
+        webhook=_webhook(it.terms.webhook),
+        email=it.terms.email,
+        emailState=notice and notice.shown,
+        emailConfirmedAt=None if at is None else iso(at),
     )
 
 

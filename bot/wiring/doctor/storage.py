@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bot.core import private, schema, soundness
 from bot.core.db import open_database
 from bot.core.errors import BotError, ConfigProblem, StorageError
-from bot.service.usecases.deliveries import MAILS
+from bot.service.usecases.letters import MAILS
 from bot.wiring.application import deployment, open_vault
 from bot.wiring.doctor.finding import Finding, mend, well
 from bot.wiring.leftovers import read as left

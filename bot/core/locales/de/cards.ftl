@@ -11,6 +11,9 @@ card-taken =
     }
 card-starts = Öffnet { $moment }
 card-ends = Endet { $moment }
+card-email-unconfirmed = ✉ { $email } ist noch nicht bestätigt: Öffne den Link in der E-Mail, die dorthin ging. Zahlungen bis dahin kommen in einer Zusammenfassung.
+card-email-confirmed = ✉ Zahlungen werden auch an { $email } gemeldet (bestätigt { $moment })
+card-email-ended = ✉ { $email } möchte keine E-Mails mehr.
 
 ## A word or two, in capitals, across the code of the picture
 

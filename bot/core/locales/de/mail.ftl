@@ -1,4 +1,4 @@
-# The e-mail that tells of a payment.
+# The e-mails that tell of payments, and the one that asks for a confirmation.
 
 mail-subject = { $amount } für { $name }
 mail-subject-oversold = { $amount } für { $name }: bitte zurückzahlen
@@ -30,3 +30,25 @@ mail-transaction = Transaktion
 mail-request = Zahlungslink
 mail-receipt = Beleg öffnen
 mail-why = Diese E-Mail wurde verschickt, weil im Zahlungslink diese Adresse für Nachrichten über Zahlungen angegeben ist.
+mail-stop = Diese E-Mails abbestellen
+
+# Several payments in one letter.
+
+mail-many-subject = { $count } Zahlungen eingegangen
+mail-many-heading = { $count } Zahlungen eingegangen
+mail-many = { $rest ->
+    [0] Zusammen: { $total }.
+   *[other] Zusammen: { $total }. Unten stehen die neuesten Zahlungen; es gibt noch { $rest } weitere.
+}
+mail-many-oversold = { $count ->
+    [one] Eine Zahlung kam, als nichts mehr übrig war. Das Geld steht dem Zahler zu: Bitte zahlen Sie es zurück.
+   *[other] { $count } Zahlungen kamen, als nichts mehr übrig war. Das Geld steht den Zahlern zu: Bitte zahlen Sie es zurück.
+}
+
+# Sent to an address before anything else is. No word of it is the seller's.
+
+mail-ask-subject = Bestätigen Sie Ihre E-Mail-Adresse bei { $host }
+mail-ask-heading = Ist das Ihre Adresse?
+mail-ask = Jemand, der über { $host } verkauft, möchte an diese Adresse über Zahlungen benachrichtigt werden. Wenn Sie das sind, bestätigen Sie sie innerhalb von 7 Tagen. Wenn nicht, ignorieren Sie diese E-Mail einfach: Es kommt keine weitere.
+mail-ask-confirm = Adresse bestätigen
+mail-ask-why = Diese E-Mail wurde gesendet, weil jemand diese Adresse eingegeben hat.

@@ -1,4 +1,4 @@
-# The e-mail that tells of a payment.
+# The e-mails that tell of payments, and the one that asks for a confirmation.
 
 mail-subject = { $amount } for { $name }
 mail-subject-oversold = { $amount } for { $name }: to be paid back
@@ -30,3 +30,25 @@ mail-transaction = Transaction
 mail-request = Payment request
 mail-receipt = Open the receipt
 mail-why = This e-mail was sent because the payment request names this address to be told of payments.
+mail-stop = Stop these e-mails
+
+# Several payments in one letter.
+
+mail-many-subject = { $count } payments received
+mail-many-heading = { $count } payments received
+mail-many = { $rest ->
+    [0] Together: { $total }.
+   *[other] Together: { $total }. The newest payments are listed below; there are { $rest } more.
+}
+mail-many-oversold = { $count ->
+    [one] One payment came when no unit was left. The money is owed back to the payer: please pay it back.
+   *[other] { $count } payments came when no unit was left. The money is owed back to the payers: please pay it back.
+}
+
+# Sent to an address before anything else is. No word of it is the seller's.
+
+mail-ask-subject = Confirm your e-mail address at { $host }
+mail-ask-heading = Is this your address?
+mail-ask = Someone who sells at { $host } wants to be told of payments at this address. If that is you, confirm it within 7 days. If not, ignore this e-mail: nothing more will come.
+mail-ask-confirm = Confirm this address
+mail-ask-why = This e-mail was sent because somebody entered this address.

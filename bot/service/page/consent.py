@@ -1,0 +1,121 @@
+"""`/email/…`: where the links of letters lead, so that their readers decide what they get.
+
+Opening a link changes nothing, for mail scanners open every link: its button does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+from fastapi import APIRouter, Request
+
+from bot.core.errors import UnsupportedMediaType
+from bot.service.api import bodies, calls
+from bot.service.api.plain import PlainRoute
+from bot.service.model import payer
+from bot.service.model.recipient import CONFIRM, STOP, Recipient, RecipientState
+from bot.service.page import render, view
+from bot.service.store import recipients as store
+from bot.service.usecases import recipients
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from bot.service.deps import Service
+
+router = APIRouter(include_in_schema=False, route_class=PlainRoute)
+
+EVERYBODY = "everybody"
+"""What the button says that ends the letters of everybody here."""
+
+
+@router.api_route(f"{CONFIRM}{{token}}", methods=["GET", "HEAD"])
+async def ask(request: Request) -> Response:
+    """Show the address and a button that confirms it."""
+    service = calls.payer(request)
+    it = await store.of_token(service.db, "token", request.path_params["token"])
+    return _confirming(request, service, it, service.now())
+
+
+@router.api_route(f"{CONFIRM}{{token}}", methods=["POST"])
+async def confirm(request: Request) -> Response:
+    """Confirm the address; a link does so once."""
+    service, token = calls.payer(request), request.path_params["token"]
+    now = service.now()
+    confirmed = await service.db.transaction(lambda tx: recipients.confirm(tx, token, now))
+    it = confirmed or await store.of_token(service.db, "token", token)
+    return _confirming(request, service, it, now)
+
+
+@router.api_route(f"{STOP}{{token}}", methods=["GET", "HEAD"])
+async def offer(request: Request) -> Response:
+    """Show the buttons that end letters."""
+    service = calls.payer(request)
+    it = await store.of_token(service.db, "stop_token", request.path_params["token"])
+    return _stopping(request, service, it)
+
+
+@router.api_route(f"{STOP}{{token}}", methods=["POST"])
+async def stop(request: Request) -> Response:
+    """End a seller's letters, or everybody's; mail programs post here too (RFC 8058)."""
+    service, token = calls.payer(request), request.path_params["token"]
+    everybody, now = await _asked(request) == EVERYBODY, service.now()
+    it = await service.db.transaction(
+        lambda tx: recipients.end(tx, token, now, everybody=everybody)
+    )
+    if it is None:
+        return _page(request, service, None, "unknown", status=404)
+    return _page(request, service, it, "all-stopped" if everybody else "stopped")
+
+
+async def _asked(request: Request) -> str:
+    """Return which button was pressed; mail programs press none and choose their own form."""
+    try:
+        text = await bodies.read(request, "application/x-www-form-urlencoded")
+    except UnsupportedMediaType:
+        return ""
+    return parse_qs(text, max_num_fields=10).get("scope", [""])[0]
+
+
+def _confirming(request: Request, service: Service, it: Recipient | None, now: int) -> Response:
+    """Answer with how an address stands whose link was followed."""
+    if it is None:
+        return _page(request, service, it, "unknown", status=404)
+    if it.may_be_confirmed(now):
+        return _page(request, service, it, "confirm", buttons=("confirm",))
+    if it.state is RecipientState.ASKED:
+        return _page(request, service, it, "lapsed", status=410)
+    return _page(request, service, it, "stopped" if it.state is RecipientState.ENDED else "done")
+
+
+def _stopping(request: Request, service: Service, it: Recipient | None) -> Response:
+    if it is None:
+        return _page(request, service, it, "unknown", status=404)
+    ended = it.state is RecipientState.ENDED
+    buttons = (EVERYBODY,) if ended else ("seller", EVERYBODY)
+    return _page(request, service, it, "stopped" if ended else "stop", buttons=buttons)
+
+
+def _page(
+    request: Request,
+    service: Service,
+    it: Recipient | None,
+    name: str,
+    *,
+    buttons: tuple[str, ...] = (),
+    status: int = 200,
+) -> Response:
+    who = view.reader(request.headers.get("accept-language", ""))
+    said = {
+        "address": payer.masked("email", it.address) if it else "",
+        "host": urlsplit(service.public_url).netloc,
+    }
+    values = {
+        "title": who.t(f"consent-{name}"),
+        "why": who.t(f"consent-{name}-why", **said),
+        "buttons": [
+            (value, who.t(f"consent-button-{value}", host=said["host"])) for value in buttons
+        ],
+    }
+    return render.html("consent.html", who, values, status=status)

@@ -1,0 +1,170 @@
+"""SQL of recipients, of who wants no letters, and of the bounds of letters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.service.model.recipient import Recipient, RecipientState
+
+if TYPE_CHECKING:
+    from bot.core.db import Database, Row, Transaction
+
+INSERT = """
+    INSERT INTO recipients (id, app_id, owner, address, mailbox, state, stop_token, created_at)
+    VALUES (:id, :app_id, :owner, :address, :mailbox, :state, :stop_token, :created_at)
+"""
+CONFIRM = """
+    UPDATE recipients SET state = 'confirmed', confirmed_at = :now
+    WHERE token = :token AND state = 'unconfirmed' AND asked_at > :after
+    RETURNING *
+"""
+IN_FORCE = """
+    SELECT 1 AS one FROM unsubscribed WHERE mailbox = :mailbox
+    AND ((app_id = :app_id AND owner = :owner) OR (app_id = '' AND owner = ''))
+"""
+
+
+def find(tx: Transaction, recipient_id: str) -> Recipient | None:
+    """Return a recipient."""
+    return _read(tx.one("SELECT * FROM recipients WHERE id = :id", id=recipient_id))
+
+
+def named(tx: Transaction, app_id: str, owner: str, address: str) -> Recipient | None:
+    """Return the recipient that an application's seller has at an address, by its key."""
+    return _read(
+        tx.one(
+            "SELECT * FROM recipients"
+            " WHERE app_id = :app_id AND owner = :owner AND address = :address",
+            app_id=app_id,
+            owner=owner,
+            address=address,
+        )
+    )
+
+
+async def of_token(db: Database, column: str, token: str) -> Recipient | None:
+    """Return the recipient of a link: `column` is `token` or `stop_token`."""
+    return _read(await db.one(f"SELECT * FROM recipients WHERE {column} = :token", token=token))  # noqa: S608 - our own names
+
+
+def of_stop_token(tx: Transaction, token: str) -> Recipient | None:
+    """Return the recipient whose letters a link ends."""
+    return _read(tx.one("SELECT * FROM recipients WHERE stop_token = :token", token=token))
+
+
+def insert(tx: Transaction, it: Recipient) -> None:
+    """Store a new recipient."""
+    tx.execute(
+        INSERT,
+        id=it.id,
+        app_id=it.app_id,
+        owner=it.owner,
+        address=it.address,
+        mailbox=it.mailbox,
+        state=it.state.value,
+        stop_token=it.stop_token,
+        created_at=it.created_at,
+    )
+
+
+def count_asks(tx: Transaction, it: Recipient) -> int:
+    """Return how often its seller had its mailbox asked, in whichever spelling."""
+    row = tx.one(
+        "SELECT COALESCE(SUM(asks), 0) AS n FROM recipients"
+        " WHERE mailbox = :mailbox AND app_id = :app_id AND owner = :owner",
+        mailbox=it.mailbox,
+        app_id=it.app_id,
+        owner=it.owner,
+    )
+    return int(row["n"]) if row else 0
+
+
+def count_open(tx: Transaction, app_id: str, owner: str, after: int) -> int:
+    """Return how many addresses of a seller await their confirmation, asked after `after`."""
+    row = tx.one(
+        "SELECT COUNT(*) AS n FROM recipients WHERE app_id = :app_id AND owner = :owner"
+        " AND state = 'unconfirmed' AND asked_at > :after",
+        app_id=app_id,
+        owner=owner,
+        after=after,
+    )
+    return int(row["n"]) if row else 0
+
+
+def ask(tx: Transaction, recipient_id: str, token: str, now: int) -> None:
+    """Write down that a link with this token is to be sent; the link before it works no more."""
+    tx.execute(
+        "UPDATE recipients SET token = :token, asks = asks + 1, asked_at = :now WHERE id = :id",
+        token=token,
+        now=now,
+        id=recipient_id,
+    )
+
+
+def asked(tx: Transaction, recipient_id: str, now: int) -> None:
+    """Write down that the link goes now: its time begins."""
+    tx.execute("UPDATE recipients SET asked_at = :now WHERE id = :id", now=now, id=recipient_id)
+
+
+def confirm(tx: Transaction, token: str, now: int, after: int) -> Recipient | None:
+    """Confirm the address of a link that was sent after `after`; None where it works no more."""
+    return _read(tx.one(CONFIRM, token=token, now=now, after=after))
+
+
+def doubt(tx: Transaction, app_id: str) -> None:
+    """Ask the holders of all addresses of an application whose word is no longer enough."""
+    tx.execute(
+        "UPDATE recipients SET state = 'unconfirmed' WHERE app_id = :app_id AND state = 'trusted'",
+        app_id=app_id,
+    )
+
+
+def end(tx: Transaction, mailbox: str, app_id: str, owner: str, now: int) -> None:
+    """End the letters of a seller to a mailbox; '' for both: everybody's."""
+    everybody = "" if app_id == owner == "" else " AND app_id = :app_id AND owner = :owner"
+    tx.execute(
+        "INSERT INTO unsubscribed (app_id, owner, mailbox, at)"
+        " VALUES (:app_id, :owner, :mailbox, :now) ON CONFLICT DO NOTHING",
+        app_id=app_id,
+        owner=owner,
+        mailbox=mailbox,
+        now=now,
+    )
+    tx.execute(
+        "UPDATE recipients SET state = 'ended', ended_at = :now"  # noqa: S608 - our own words
+        f" WHERE mailbox = :mailbox AND state <> 'ended'{everybody}",
+        app_id=app_id,
+        owner=owner,
+        mailbox=mailbox,
+        now=now,
+    )
+
+
+def wants_none(tx: Transaction, mailbox: str, app_id: str, owner: str) -> bool:
+    """Whether a mailbox wants no letters of this seller."""
+    return tx.one(IN_FORCE, mailbox=mailbox, app_id=app_id, owner=owner) is not None
+
+
+def arrival(tx: Transaction, name: str) -> int:
+    """Return the theoretical arrival time of a bound."""
+    row = tx.one("SELECT arrival_at FROM letter_paces WHERE name = :name", name=name)
+    return int(row["arrival_at"]) if row else 0
+
+
+def write_arrival(tx: Transaction, name: str, at: int) -> None:
+    """Store the theoretical arrival time of a bound."""
+    tx.execute(
+        "INSERT INTO letter_paces (name, arrival_at) VALUES (:name, :at)"
+        " ON CONFLICT (name) DO UPDATE SET arrival_at = excluded.arrival_at",
+        name=name,
+        at=at,
+    )
+
+
+def sweep_paces(tx: Transaction, now: int) -> int:
+    """Drop the bounds that hold nobody back any more; how many."""
+    return tx.execute("DELETE FROM letter_paces WHERE arrival_at <= :now", now=now)
+
+
+def _read(row: Row | None) -> Recipient | None:
+    return Recipient(**{**row, "state": RecipientState(row["state"])}) if row else None

@@ -1,0 +1,150 @@
+"""Letters out: who may get one now, and which payments it tells.
+
+A bound that is used up delays letters and joins what waits into one of them; it loses none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.core import outbox
+from bot.core.lanes import Pace, Queue
+from bot.service.model.recipient import DAY, RecipientState
+from bot.service.store import letters as store
+from bot.service.store import recipients
+
+if TYPE_CHECKING:
+    from bot.core.db import Transaction
+    from bot.core.outbox import Message
+    from bot.service.model.recipient import Recipient
+
+MAILS = Queue("mails", lease=60_000, ordered=False, keep=True)
+"""A lane a recipient, one letter at a time; the lease outlasts a session with the mail server."""
+
+MINUTE = 60 * 1000
+
+TO_MAILBOX = Pace(30 * MINUTE, burst=12)
+"""Letters to one mailbox, of all sellers together: 14 in its busiest hour, 60 in its busiest day.
+
+Twelve sales are told one by one, more of them by a summary each half an hour.
+"""
+
+FROM_SELLER = Pace(2 * MINUTE, burst=60)
+"""Letters of one seller to all mailboxes: what the operator's mail server is asked to carry."""
+
+ASK_MAILBOX = Pace(DAY, burst=3)
+"""Letters that ask a mailbox to confirm itself, however many sellers name it."""
+
+ASK_SELLER = Pace(4 * 60 * MINUTE, burst=5)
+"""Letters that ask, for one seller: naming strangers brings at most eleven a day."""
+
+ENDED = "the recipient wants no e-mails"
+LAPSED = "nobody confirmed the address in time"
+FORGOTTEN = "the address was erased"
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What is to be sent: the payments of `bodies`, or with none of them the question."""
+
+    recipient: Recipient
+    bodies: tuple[dict[str, Any], ...] = ()
+
+
+def admit(tx: Transaction, message: Message, now: int) -> Letter | None:
+    """Return the letter that a message is sent in; None where it has to wait, or is settled.
+
+    A letter that was begun stays as it is, however often it is tried.
+    """
+    it = recipients.find(tx, message.body.get("recipientId", ""))
+    why = _hindrance(it, now)
+    if it is None or why is not None:
+        _end(tx, message, why or FORGOTTEN, now)
+        return None
+    if "ask" in message.body:
+        return _question(tx, message, it, now)
+    at = _not_before(tx, message, it, now)
+    if at is not None:
+        outbox.release(tx, MAILS, message, at)
+        store.postpone(tx, it.id, at)
+        return None
+    return Letter(it, tuple(store.bodies(tx, message.id)))
+
+
+def settled(tx: Transaction, leader: str, now: int) -> None:
+    """Settle the other payments of a letter once their leader is."""
+    row = tx.one("SELECT state, note FROM outbox WHERE id = :id", id=leader)
+    if row and row["state"] in ("done", "dead", "ended"):
+        store.follow(tx, leader, row["state"], row["note"] or f"in one letter with {leader}", now)
+
+
+def _hindrance(it: Recipient | None, now: int) -> str | None:
+    """Return why nothing is to go to a recipient any more; None where something may."""
+    if it is None:
+        return FORGOTTEN
+    if it.state is RecipientState.ASKED and now >= it.lapses_at():
+        return LAPSED
+    return ENDED if it.state is RecipientState.ENDED else None
+
+
+def _not_before(tx: Transaction, message: Message, it: Recipient, now: int) -> int | None:
+    """Begin the letter of a payment; where that can't be now, return when to look again."""
+    if it.state is RecipientState.ASKED:
+        return it.lapses_at()
+    if store.leader_of(tx, message.id) is not None:
+        return None
+    bounds = _bounds(it)
+    at = _take(tx, bounds, now)
+    if at is not None:
+        return at
+    store.lead(tx, message.id)
+    if _next(tx, bounds, now) > now:
+        store.join(tx, message.id, it.id)
+    return None
+
+
+def _question(tx: Transaction, message: Message, it: Recipient, now: int) -> Letter | None:
+    """Return the letter that asks; where it was tried before, its bounds have been counted."""
+    if it.state is not RecipientState.ASKED:
+        outbox.end(tx, MAILS, message, now, it.state.value)
+        return None
+    if message.attempts == 1:
+        at = _take(tx, _bounds(it, asks=True), now)
+        if at is not None:
+            outbox.release(tx, MAILS, message, at)
+            return None
+        recipients.asked(tx, it.id, now)
+    return Letter(it)
+
+
+def _bounds(it: Recipient, *, asks: bool = False) -> list[tuple[str, Pace]]:
+    seller = f"{it.app_id}/{it.owner}"
+    if asks:
+        return [(f"ask {it.mailbox}", ASK_MAILBOX), (f"ask-for {seller}", ASK_SELLER)]
+    return [(f"to {it.mailbox}", TO_MAILBOX), (f"from {seller}", FROM_SELLER)]
+
+
+def _next(tx: Transaction, bounds: list[tuple[str, Pace]], now: int) -> int:
+    """Return when all bounds let a letter go."""
+    return max(
+        pace.next_at(pace.sensible(recipients.arrival(tx, name), now)) for name, pace in bounds
+    )
+
+
+def _take(tx: Transaction, bounds: list[tuple[str, Pace]], now: int) -> int | None:
+    """Count a letter in each bound; where one is used up, return when it is not, and count none."""
+    at = _next(tx, bounds, now)
+    if at > now:
+        return at
+    for name, pace in bounds:
+        arrival_at = pace.sensible(recipients.arrival(tx, name), now)
+        recipients.write_arrival(tx, name, pace.arrival(arrival_at, now))
+    return None
+
+
+def _end(tx: Transaction, message: Message, why: str, now: int) -> None:
+    """Settle what never is to be sent, with whatever else waits for its recipient."""
+    store.join(tx, message.id, message.body.get("recipientId", ""))
+    outbox.end(tx, MAILS, message, now, why)
+    settled(tx, message.id, now)

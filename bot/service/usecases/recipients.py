@@ -1,0 +1,128 @@
+"""Who is told of payments by e-mail: named by sellers, confirmed and ended by themselves."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.core import lanes, mailboxes, outbox
+from bot.core.errors import FieldProblem, InvalidBody
+from bot.service.model.recipient import (
+    MOST_ASKS,
+    MOST_OPEN,
+    VALID,
+    Notice,
+    Recipient,
+    RecipientState,
+)
+from bot.service.store import letters
+from bot.service.store import recipients as store
+from bot.service.usecases.letters import MAILS
+
+if TYPE_CHECKING:
+    from bot.core.db import Transaction
+
+FIELD = "notifications.email"
+TOO_MANY = (
+    f"can't be taken: {MOST_OPEN} of your addresses already wait to be confirmed."
+    " Confirm one of them first"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """Who names an address: an application for its seller `owner`, '' for itself.
+
+    `confirms`: the holder has to confirm it.
+    """
+
+    app_id: str
+    owner: str
+    confirms: bool
+
+
+def name(tx: Transaction, who: Naming, address: str, request_id: str, now: int) -> Notice:
+    """Return the recipient at an address, who is asked first where `who` can't be trusted with it.
+
+    Naming it again asks again once the link is over, a bounded number of times. Raises InvalidBody
+    where too many of the seller's addresses wait already.
+    """
+    found = store.named(tx, who.app_id, who.owner, mailboxes.key(address))
+    if found is None:
+        found = _new(tx, who, address, now)
+        open_asks = store.count_open(tx, who.app_id, who.owner, now - VALID)
+        if found.state is RecipientState.ASKED and open_asks >= MOST_OPEN:
+            raise InvalidBody(f"{FIELD} {TOO_MANY}.", [FieldProblem(FIELD, TOO_MANY)])
+        store.insert(tx, found)
+    ask(tx, found, address, request_id, now)
+    return Notice(found.id, found.state, found.confirmed_at)
+
+
+def ask(tx: Transaction, it: Recipient, address: str, request_id: str, now: int) -> None:
+    """Send a link that confirms the address, unless one is valid or too many were sent."""
+    if it.state is not RecipientState.ASKED or (it.asks and it.may_be_confirmed(now)):
+        return
+    if store.count_asks(tx, it) >= MOST_ASKS:
+        return
+    store.ask(tx, it.id, secrets.token_urlsafe(24), now)
+    body = {
+        "ask": True,
+        "recipientId": it.id,
+        "appId": it.app_id,
+        "requestId": request_id,
+        "address": address,
+        "at": now,
+    }
+    outbox.put(tx, MAILS, it.address, body, now, key=f"ask-{outbox.new_id(now)}")
+
+
+def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:
+    """Confirm the address of a link; None where it works no more.
+
+    What was paid meanwhile goes at once, in one letter.
+    """
+    it = store.confirm(tx, token, now, now - VALID)
+    leader = letters.first_waiting(tx, it.id) if it else None
+    if it is None or leader is None:
+        return it
+    letters.lead(tx, leader)
+    letters.join(tx, leader, it.id)
+    letters.hasten(tx, leader, it.id, now)
+    lanes.reopen(tx, MAILS, it.address)
+    tx.wake(MAILS.name)
+    return it
+
+
+def end(tx: Transaction, token: str, now: int, *, everybody: bool = False) -> Recipient | None:
+    """End the letters of a seller to who holds the link, or those of everybody here.
+
+    None where there is no such link.
+    """
+    it = store.of_stop_token(tx, token)
+    if it is not None:
+        app_id, owner = ("", "") if everybody else (it.app_id, it.owner)
+        store.end(tx, it.mailbox, app_id, owner, now)
+    return it
+
+
+def sweep(tx: Transaction, now: int) -> None:
+    """Drop the bounds that hold nobody back any more."""
+    store.sweep_paces(tx, now)
+
+
+def _new(tx: Transaction, who: Naming, address: str, now: int) -> Recipient:
+    mailbox = mailboxes.digest(address)
+    state = RecipientState.ASKED if who.confirms else RecipientState.TRUSTED
+    if store.wants_none(tx, mailbox, who.app_id, who.owner):
+        state = RecipientState.ENDED
+    return Recipient(
+        id=secrets.token_hex(12),
+        app_id=who.app_id,
+        owner=who.owner,
+        address=mailboxes.key(address),
+        mailbox=mailbox,
+        state=state,
+        stop_token=secrets.token_urlsafe(24),
+        created_at=now,
+    )

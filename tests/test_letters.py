@@ -1,0 +1,181 @@
+"""Letters are bounded by mailbox and seller, joined rather than lost, ended by their readers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.db import open_database
+from bot.service.notify.mails import Mails
+from bot.service.usecases import deliveries
+from bot.service.usecases.letters import ENDED, FROM_SELLER, TO_MAILBOX
+from tests.consenting import VICTIM, Post, link, plain, posted
+from tests.serving import URL
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+HALF_HOUR = TO_MAILBOX.interval / 1000
+
+
+@pytest.fixture
+async def post(tmp_path: Path) -> AsyncIterator[Post]:
+    """A shop whose application the operator made."""
+    async with posted(tmp_path, strangers=False) as it:
+        yield it
+
+
+async def test_200_payments_in_an_hour_are_a_few_letters_and_none_is_lost(post: Post) -> None:
+    made = await post.sells(VICTIM)
+    for _ in range(200):
+        await post.pay(made)
+        await post.work(18)
+    await post.work(HALF_HOUR)
+    assert len(post.letters) <= TO_MAILBOX.burst + 3
+    told = sum(plain(letter).count("Coffee") for letter in post.letters)
+    assert told == sum(min(count(letter), 50) for letter in post.letters)
+    assert sum(map(count, post.letters)) == 200
+    assert {state for state, _ in await post.states()} == {"done"}
+
+
+def count(letter: object) -> int:
+    """How many payments a letter tells, by its subject."""
+    word = str(letter["Subject"]).partition(" ")[0]  # type: ignore[index]
+    return int(word) if word.isdigit() else 1
+
+
+async def test_a_day_of_payments_stays_within_the_bound(post: Post) -> None:
+    made = await post.sells(VICTIM)
+    for _ in range(24 * 6):
+        await post.pay(made)
+        await post.work(600)
+    assert len(post.letters) <= 60
+
+
+async def test_the_bound_of_a_mailbox_is_that_of_all_sellers_and_spellings(post: Post) -> None:
+    for number in range(20):
+        made = await post.sells(f"Victim+{number}@mail.example", f"seller{number}")
+        await post.pay(made, 2)
+    assert await post.work() == TO_MAILBOX.burst
+
+
+async def test_a_seller_is_bounded_over_all_mailboxes(post: Post) -> None:
+    for number in range(FROM_SELLER.burst + 10):
+        await post.pay(await post.sells(f"v{number}@mail.example", "busy"))
+    assert await post.work() == FROM_SELLER.burst
+    await post.pay(await post.sells("calm@mail.example", "calm"))
+    assert await post.work() == 1
+    assert await post.work(FROM_SELLER.interval / 1000 * 10) == 10
+
+
+async def test_a_restart_allows_no_new_burst_and_loses_nothing(post: Post, tmp_path: Path) -> None:
+    made = await post.sells(VICTIM)
+    await post.pay(made, 30)
+    assert await post.work() == TO_MAILBOX.burst
+    again = open_database(f"sqlite:///{tmp_path}/bot.db")
+    try:
+        await post.pay(made, 5)
+        post.shop.db, post.mails = again, Mails(
+            again, post.mails._mailer, post.shop.clock, sender="a@b.example", public_url=URL
+        )  # fmt: skip
+        assert await post.work() == 0
+        assert await post.work(HALF_HOUR) == 1
+        assert sum(map(count, post.letters)) == 35
+    finally:
+        again.close()
+
+
+async def test_a_summary_whose_answer_was_lost_is_the_same_again(post: Post) -> None:
+    """What was paid since waits for the next one."""
+    made = await post.sells(VICTIM)
+    await post.pay(made, 20)
+    await post.work()
+    await post.pay(made, 7)
+    post.office.answers["DATA"] = "451 4.3.0 later"
+    await post.work(HALF_HOUR)
+    states = [state for state, _ in await post.states()]
+    assert (states.count("joined"), states.count("waiting")) == (6, 1)
+    await post.pay(made, 2)
+    post.office.answers.clear()
+    assert await post.work(6) == 1
+    assert post.letters[-1]["Subject"] == "7 payments received"
+    assert await post.work(HALF_HOUR) == 1
+    assert post.letters[-1]["Subject"] == "2 payments received"
+
+
+async def test_sending_a_delivery_again_is_bounded_too(post: Post) -> None:
+    """An application may ask for it as often as it likes."""
+    await post.pay(await post.sells(VICTIM))
+    await post.work()
+    (one,) = (await post.shop.seller.get("/v3/deliveries")).json()["items"]
+    for _ in range(30):
+        answer = await post.shop.seller.post(f"/v3/deliveries/{one['id']}/retry")
+        assert answer.status_code == 200
+        await post.work()
+    assert len(post.letters) == TO_MAILBOX.burst
+
+
+async def test_sending_the_first_of_a_summary_again_strands_no_other(post: Post) -> None:
+    made = await post.sells(VICTIM)
+    await post.pay(made, 20)
+    await post.work()
+    await post.pay(made, 3)
+    post.office.answers["DATA"] = "451 4.3.0 later"
+    await post.work(HALF_HOUR)
+    rows = await post.shop.db.query("SELECT id FROM outbox WHERE state = 'waiting'")
+    post.office.answers.clear()
+    post.shop.db.run(lambda tx: deliveries.retry(tx, rows[0]["id"], post.shop.clock()))
+    assert await post.work() == 1
+    assert {state for state, _ in await post.states()} == {"done"}
+
+
+async def test_every_letter_can_be_ended_by_one_click(post: Post) -> None:
+    """As mail programs do it (RFC 8058), in whichever form they post."""
+    made = await post.sells(VICTIM)
+    await post.pay(made)
+    await post.work()
+    (letter,) = post.letters
+    assert letter["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    path = link(letter, "stop")
+    assert letter["List-Unsubscribe"] == f"<{URL}{path}>"
+    looked = await post.shop.anyone.get(path)
+    assert (looked.status_code, looked.headers["cache-control"]) == (200, "no-store")
+    await post.pay(made)
+    assert await post.work() == 1
+    files = {"List-Unsubscribe": (None, "One-Click")}
+    assert (await post.shop.anyone.post(path, files=files)).status_code == 200
+    await post.pay(made, 2)
+    assert await post.work() == 0
+    assert [one for one in await post.states() if one[0] != "done"] == [("ended", ENDED)] * 2
+
+
+async def test_letters_are_ended_for_a_seller_or_for_everybody(post: Post) -> None:
+    """In every spelling of the mailbox, and for those who come later."""
+    anna, bob = await post.sells(VICTIM, "anna"), await post.sells(VICTIM, "bob")
+    await post.pay(anna)
+    await post.work()
+    path = link(post.letters[0], "stop")
+    assert (await post.shop.anyone.post(path, data={"scope": "seller"})).status_code == 200
+    await post.pay(anna)
+    await post.pay(await post.sells("Victim+new@mail.example", "anna"))
+    assert await post.work() == 0
+    await post.pay(bob)
+    assert await post.work() == 1
+    ended = await post.shop.anyone.post(path, data={"scope": "everybody"})
+    assert "from pay.test" in ended.text
+    await post.pay(bob)
+    await post.pay(await post.sells(VICTIM, "carol"))
+    assert await post.work() == 0
+    assert (await post.shop.anyone.post("/email/stop/guessed")).status_code == 404
+
+
+async def test_whoever_is_asked_may_end_the_asking(tmp_path: Path) -> None:
+    async with posted(tmp_path) as post:
+        await post.sells(VICTIM, "mallory")
+        await post.work()
+        await post.shop.anyone.post(link(post.letters[0], "stop"), data={"scope": "everybody"})
+        for number in range(5):
+            await post.pay(await post.sells(VICTIM, f"mallory{number}"))
+        assert await post.work() == 0
