@@ -119,6 +119,7 @@ class Settings(BaseSettings):
     smtp_url: Annotated[SecretStr, _checked(_smtp_url)] | None = None
     smtp_from: Annotated[str, _checked(smtp.parse_sender)] | None = None
     rail: Literal["sandbox"] = "sandbox"
+    payer_holds: Annotated[int, Field(ge=0, le=1_000_000)] = 5
     redirect_schemes: Annotated[Names, _checked(links.check_schemes)] = ()
     reservation_seconds: Annotated[int, Field(ge=1, le=86_400)] = 900
     api_rate: RateSetting = Rate(1200, 60)

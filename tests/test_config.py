@@ -70,6 +70,7 @@ BAD: list[tuple[dict[str, str], list[str]]] = [
     ({"LOG_FORMAT": "xml"}, ["LOG_FORMAT: "]),
     ({"INSTRUMENT_CURRENCY": "ABC"}, ["INSTRUMENT_CURRENCY: "]),
     ({"RAIL": "gold"}, ["RAIL: "]),
+    ({"PAYER_HOLDS": "-1"}, ["PAYER_HOLDS: "]),
     ({"REDIRECT_SCHEMES": "myapp,javascript"}, ["REDIRECT_SCHEMES: javascript opens no app"]),
     ({"REDIRECT_SCHEMES": "DATA"}, ["REDIRECT_SCHEMES: data opens no application"]),
     ({"REDIRECT_SCHEMES": "file"}, ["REDIRECT_SCHEMES: file opens no application"]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.rates import Rate
-from bot.service.api.calls import WATCHERS
+from bot.service.api.calls import CROWD
 from bot.service.deps import Service
 from bot.service.page import live
 from bot.service.page.live import FRESH
@@ -161,7 +161,7 @@ async def test_watching_uses_up_nothing_of_the_payers_calls(tmp_path: Path) -> N
     """It has a measure of its own, large enough for many behind one address."""
     async with opened(tmp_path, payer_rate=Rate(3, 60)) as shop:
         made = await shop.create(**DROP)
-        for _ in range(3 * WATCHERS):
+        for _ in range(3 * CROWD):
             assert (await look(shop, made["id"])).status_code == 200
         over = await look(shop, made["id"])
         assert over.status_code == 429

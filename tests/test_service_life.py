@@ -22,10 +22,11 @@ from hypothesis.stateful import (
 
 from bot.core import outbox
 from bot.core.db import Database, open_database
-from bot.core.errors import NotEnoughUnits, NotFound, NotLimited, NotPayable
+from bot.core.errors import NotEnoughUnits, NotFound, NotLimited, NotPayable, TooManyHolds
 from bot.core.vault import Vault
 from bot.service.exchange import SandboxExchange
 from bot.service.model.changes import Creation, Edit
+from bot.service.model.holds import NOBODY, Holder
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Webhook
 from bot.service.rails import SETTLEMENTS, Manner, Notice, SandboxRail
 from bot.service.store import checkouts
@@ -36,7 +37,9 @@ from bot.service.usecases.requests import Caller, Policy
 from tests.serving import LOOPBACK, NOON
 
 RESERVATION = 60_000
-TILL = Till(SandboxRail(), SandboxExchange(), RESERVATION)
+CAP = 1
+TILL = Till(SandboxRail(), SandboxExchange(), RESERVATION, CAP)
+NETWORKS, PAYERS = ("venue", "venue", "home"), (None, "ann", "ben", "eve")
 POLICY = Policy(LOOPBACK, SandboxExchange(), mails=True)
 SECOND = 1000
 
@@ -56,7 +59,29 @@ class Twin:
     oversold: int = 0
     decreased: int = 0
     held: dict[str, int] = field(default_factory=dict)  # unpaid checkouts: until when they hold
+    holders: dict[str, Holder] = field(default_factory=dict)  # of checkouts, open or not
     paid: set[str] = field(default_factory=set)  # external ids of money that came
+
+    def open_of(self, network: str | None, now: int) -> dict[str, Holder]:
+        """Open checkouts of a network, with who holds them."""
+        held = {key: self.holders[key] for key, until in self.held.items() if until > now}
+        return {key: holder for key, holder in held.items() if holder.network == network}
+
+    def holds(self, holder: Holder, now: int) -> str | None:
+        """The open checkout that this very payer holds."""
+        mine = self.open_of(holder.network, now).items()
+        return next((key for key, other in mine if other == holder), None)
+
+    def is_capped(self, holder: Holder, now: int) -> bool:
+        if holder.network is None:
+            return False
+        there = self.open_of(holder.network, now).values()
+        if holder.payer is None and sum(one.payer is None for one in there) >= CAP:
+            return True
+        if self.total is None:
+            return False
+        unsold = self.total - self.sold - self.decreased
+        return len(there) >= max(CAP, unsold // 2)
 
     def reserved(self, now: int) -> int:
         return sum(lapses_at > now for lapses_at in self.held.values())
@@ -116,7 +141,7 @@ class Shop(RuleBasedStateMachine):
     @rule(
         target=twins,
         kind=st.sampled_from([Kind.LIMIT, Kind.LIMIT, Kind.ONCE, Kind.NEVER]),
-        total=st.integers(1, 4),
+        total=st.integers(1, 6),
         hook=st.booleans(),
         mail=st.booleans(),
         begins=st.sampled_from([None, None, -5, 0, 90]),
@@ -183,15 +208,29 @@ class Shop(RuleBasedStateMachine):
             return NotLimited
         return NotEnoughUnits if count > (twin.remaining(self.now) or 0) else None
 
-    @rule(target=forms, twin=twins, manner=st.sampled_from(Manner))
-    def pay(self, twin: Twin, manner: Manner) -> object:
-        order = Order(twin.id, self.token(), {"email": "p@example.org"}, manner)
+    @rule(
+        target=forms,
+        twin=twins,
+        manner=st.sampled_from(Manner),
+        holder=st.builds(Holder, st.sampled_from(NETWORKS), st.sampled_from(PAYERS)),
+    )
+    def pay(self, twin: Twin, manner: Manner, holder: Holder = NOBODY) -> object:
+        order = Order(twin.id, self.token(), {"email": "p@example.org"}, manner, holder)
+        if holder.payer and (held := twin.holds(holder, self.now)):
+            standing = self.db.run(lambda tx: paying.pay(tx, TILL, order, self.now))
+            assert standing == Standing(held, None)
+            return multiple()
         if not twin.enabled(self.now):
             with pytest.raises(NotFound if twin.deleted else NotPayable):
                 self.db.run(lambda tx: paying.pay(tx, TILL, order, self.now))
             return multiple()
+        if twin.is_capped(holder, self.now):
+            with pytest.raises(TooManyHolds):
+                self.db.run(lambda tx: paying.pay(tx, TILL, order, self.now))
+            return multiple()
         standing = self.db.run(lambda tx: paying.pay(tx, TILL, order, self.now))
         twin.held[standing.checkout_id] = self.now + RESERVATION
+        twin.holders[standing.checkout_id] = holder
         if manner in {Manner.AT_ONCE, Manner.TWICE}:
             assert standing.payment is not None
             self._arrived(twin, Notice(standing.checkout_id, f"sandbox-{standing.checkout_id}"))

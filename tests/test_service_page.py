@@ -376,10 +376,10 @@ def test_accept_language_is_read_by_rank(header: str, tag: str) -> None:
 
 
 async def test_a_payer_who_comes_too_often_is_told_to_wait(tmp_path: Path) -> None:
-    """Pages, pictures and public answers count together; the seller's calls don't."""
+    """Forms, pictures and public answers count together; the seller's calls don't."""
     async with opened(tmp_path, payer_rate=Rate(3, 60)) as shop:
         made = await shop.create()
-        assert (await page(shop, made["id"])).status_code == 200
+        assert (await page(shop, f"{made['id']}/receipt/x")).status_code == 404
         assert (await shop.anyone.get(f"/qr/{made['id']}.png")).status_code == 200
         public = f"/v3/paymentRequests/public/{made['id']}"
         assert (await shop.anyone.get(public)).status_code == 200

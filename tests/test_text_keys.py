@@ -38,7 +38,7 @@ AWAITED = (
 )
 REFUSALS = (
     *(errors.InvalidBody, errors.BodyTooLarge, errors.UnsupportedMediaType),
-    *(errors.RateLimited, errors.MethodNotAllowed),
+    *(errors.RateLimited, errors.TooManyHolds, errors.MethodNotAllowed),
 )
 REFUSED = (*(refusal.code for refusal in REFUSALS), "internal", "unavailable")
 

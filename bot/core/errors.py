@@ -223,6 +223,13 @@ class RateLimited(Refused):
         self.retry_after = retry_after
 
 
+class TooManyHolds(RateLimited):
+    """Too many checkouts of a request are open from one network; the first of them may lapse."""
+
+    code = "tooManyHolds"
+    default = "Too many payments are open from this network: finish or cancel one."
+
+
 class PeerError(BotError):
     """The other server did not do what was asked."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,8 @@ class Service:
 
     `now` gives UTC epoch ms, `public_url` has no slash at its end, `reservation` is in ms;
     a rate of None is no limit, `mails` says whether e-mail can be sent. `apps` are the schemes of
-    applications that payers may be led to.
+    applications that payers may be led to. `holds` is PAYER_HOLDS, 0 for no cap; `payer_key` signs
+    the cookies of payers, replicas share it.
     """
 
     db: Database
@@ -36,6 +38,8 @@ class Service:
     exchange: Exchange = field(default_factory=SandboxExchange)
     mails: bool = False
     apps: frozenset[str] = frozenset()
+    holds: int = 0
+    payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     reservation: int = 900_000
     api_rate: Rate | None = None
     payer_rate: Rate | None = None
@@ -48,4 +52,4 @@ class Service:
     @property
     def till(self) -> Till:
         """Give how payments are taken."""
-        return Till(self.rail, self.exchange, self.reservation)
+        return Till(self.rail, self.exchange, self.reservation, self.holds)

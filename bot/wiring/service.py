@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from bot.core import audit, lanes, links
+from bot.core import audit, lanes, links, vault
 from bot.core.addresses import AllowList
 from bot.service.app import create_app
 from bot.service.deps import Service
 from bot.service.notify.webhooks import Webhooks
 from bot.service.rails import SETTLEMENTS
 from bot.service.settling import Settler
-from bot.service.store import stages
+from bot.service.store import checkouts, stages
 from bot.service.usecases import apps, deliveries, recipients
 from bot.service.usecases.requests import INTERNAL_HOST
 
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
 
 DELIVERIES_KEPT = 30 * 24 * 3600 * 1000
 """Milliseconds that settled deliveries can be looked at."""
+
+
+CHECKOUTS_KEPT = 30 * 24 * 3600 * 1000
+"""Milliseconds that a rail may take to tell of money for a checkout that was given up."""
+
+FORGOTTEN = 500
+"""Checkouts dropped in one transaction, lest payments wait for it."""
 
 
 class ServiceSide:
@@ -53,6 +61,7 @@ class ServiceSide:
         self.closers: list[Callable[[], Awaitable[None]]] = []
         self.checks: dict[str, Check] = {}
         self.own = db.run(lambda tx: apps.ensure_embedded_app(tx, keys, now()))
+        payer_key = db.run(lambda tx: vault.keep(tx, keys, "payers", lambda: token_hex(32)))
         allow = AllowList.parse(settings.webhook_allow)
         service = Service(
             db=db,
@@ -62,6 +71,8 @@ class ServiceSide:
             allow=allow,
             mails=settings.smtp_url is not None,
             apps=links.check_schemes(settings.redirect_schemes),
+            holds=settings.payer_holds,
+            payer_key=payer_key.encode(),
             reservation=settings.reservation_seconds * 1000,
             api_rate=settings.api_rate,
             payer_rate=settings.payer_rate,
@@ -77,6 +88,9 @@ class ServiceSide:
 
         The states of requests are written down, so that who asks for those of one finds them so.
         """
+        forget = partial(checkouts.forget, before=moment - CHECKOUTS_KEPT, most=FORGOTTEN)
+        while await self._db.transaction(forget):
+            pass
         before, dropped = moment - DELIVERIES_KEPT, 0
         while more := await self._db.transaction(partial(deliveries.forget, before=before)):
             dropped += more

@@ -12,6 +12,7 @@ from playwright.async_api import ViewportSize, async_playwright, expect
 
 from bot.core.db import open_database
 from bot.core.vault import Vault
+from bot.service.api.payers import COOKIE, PATH
 from bot.service.app import create_app
 from bot.service.deps import Service
 from bot.service.usecases import apps
@@ -94,7 +95,7 @@ async def browsing() -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def payer(browser: Browser, shop: Shop, **look: Any) -> AsyncIterator[Payer]:
-    """A browser's profile that looks like `look`; it complains of nothing and keeps no cookie."""
+    """A browser's profile that looks like `look`; it complains of nothing, keeps one cookie."""
     url = str(shop.anyone.base_url).rstrip("/")
     context = await browser.new_context(base_url=url, **({"viewport": PHONE} | look))
     context.set_default_timeout(SLOW)
@@ -103,7 +104,9 @@ async def payer(browser: Browser, shop: Shop, **look: Any) -> AsyncIterator[Paye
     who.watch()
     try:
         yield who
-        assert await context.cookies() == []
+        kept = await context.cookies()
+        assert {(one["name"], one["path"]) for one in kept} <= {(COOKIE, PATH)}
+        assert all(one["httpOnly"] and one["sameSite"] == "Lax" for one in kept)
     finally:
         await context.close()
     assert who.problems == []

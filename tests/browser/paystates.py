@@ -183,9 +183,9 @@ async def oversold(scene: Scene) -> str:
 
 async def hurried(scene: Scene) -> str:
     """Somebody who came more often than `PAYER_RATE` allows; the service has to be given one."""
-    path = await _path(scene)
-    while (await scene.shop.anyone.get(path)).status_code != 429:
-        pass
+    path, anyone = await _path(scene), scene.shop.anyone
+    while (await anyone.get(path)).status_code != 429:
+        anyone.cookies.clear()
     return path
 
 

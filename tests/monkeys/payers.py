@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import re
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING
 
 import httpx
@@ -33,7 +34,10 @@ class Payers:
     marks: Mapping[int, Mark]
     http: httpx.AsyncClient = field(
         default_factory=lambda: httpx.AsyncClient(
-            trust_env=False, timeout=SECONDS, verify=outgoing.context()
+            trust_env=False,
+            timeout=SECONDS,
+            verify=outgoing.context(),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
     )
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
@@ -72,7 +76,8 @@ class Payers:
         (manner,) = self.chance.choices(list(MANNERS), list(MANNERS.values()))
         await asyncio.sleep(self.chance.uniform(0, 3))
         sent = {"token": known["token"], "manner": manner, **form}
-        answer = await self.http.post(link, data=sent)
+        browser = {"Cookie": page.headers.get("set-cookie", "").partition(";")[0]}
+        answer = await self.http.post(link, data=sent, headers=browser)
         if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
             self.house.trouble.append(f"the pay page answered {answer.status_code}")
         self.house.note(f"{address} pays {manner}: {answer.status_code}")

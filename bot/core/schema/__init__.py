@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bot.core.schema.audit import AUDIT
 from bot.core.schema.checkouts import CHECKOUTS
 from bot.core.schema.first import CHAT, FLOOR, SERVICE
+from bot.core.schema.holds import HOLDS
 from bot.core.schema.lists import LISTS
 from bot.core.schema.own_webhooks import OWN_WEBHOOKS
 from bot.core.schema.probe import PROBE
@@ -36,4 +37,5 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     PROBE,
     OWN_WEBHOOKS,
     RECIPIENTS,
+    HOLDS,
 )

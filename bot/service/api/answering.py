@@ -26,6 +26,7 @@ STATUS: dict[type[Refused], int] = {
     errors.BodyTooLarge: 413,
     errors.UnsupportedMediaType: 415,
     errors.RateLimited: 429,
+    errors.TooManyHolds: 429,
 }
 
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}

@@ -5,13 +5,16 @@ import re
 from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Request
+from starlette.responses import Response
 
 from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
 from bot.core.rates import Rate
 from bot.service.api import bodies
 from bot.service.api.contract import IDEMPOTENCY_KEY, MAX_KEY
 from bot.service.api.limits import Limiter, payer_key
+from bot.service.api.payers import COOKIE, PayerCookies
 from bot.service.deps import Service
+from bot.service.model.holds import Holder
 from bot.service.store.apps import App
 from bot.service.usecases import apps
 from bot.service.usecases.requests import Caller, Key
@@ -22,8 +25,9 @@ OWNER = "Owner-Ref"
 
 OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
-WATCHERS = 20
-"""Times `PAYER_RATE` that the scripts of open pages may look from one address: many share one."""
+CROWD = 20
+"""Times `PAYER_RATE` that one address may call for many: the scripts of open pages, looks at pay
+pages, and browsers that are known by their cookie and have a count of their own beside it."""
 
 
 class Doors:
@@ -34,12 +38,16 @@ class Doors:
         self.api = Limiter(service.api_rate)
         self.payers = Limiter(service.payer_rate)
         self.waiting = Limiter(service.payer_rate)
-        self.watching = Limiter(_watching(service.payer_rate))
+        self.watching = Limiter(_crowd(service.payer_rate))
+        self.crowds = Limiter(_crowd(service.payer_rate))
+        self.cookies = PayerCookies(
+            service.payer_key, service.reservation, secure=service.public_url.startswith("https:")
+        )
         self.strangers = Limiter(service.api_rate)
 
 
-def _watching(rate: Rate | None) -> Rate | None:
-    return rate and Rate(rate.count * WATCHERS, rate.seconds)
+def _crowd(rate: Rate | None) -> Rate | None:
+    return rate and Rate(rate.count * CROWD, rate.seconds)
 
 
 def doors(request: Request) -> Doors:
@@ -54,10 +62,47 @@ async def service(request: Request) -> Service:
 
 
 def payer(request: Request) -> Service:
-    """Give the service to a payer, whose address is counted; RateLimited beyond `PAYER_RATE`."""
-    at = doors(request)
-    at.payers.hit(_address(request))
+    """Return the service to a payer, who is counted by cookie or else by address.
+
+    Raises RateLimited beyond `PAYER_RATE`, and where an address calls for too large a crowd.
+    """
+    at, address, known = doors(request), _address(request), _known(request)
+    if known:
+        at.crowds.hit(address)
+    at.payers.hit(known or address)
     return at.service
+
+
+def viewer(request: Request) -> Service:
+    """Return the service to who looks at a pay page, which brings the cookie to who has none.
+
+    So whoever has none counts for the crowd behind their address alone: 200 guests of one Wi-Fi
+    look for the first time at once. Raises RateLimited.
+    """
+    at, known = doors(request), _known(request)
+    at.crowds.hit(_address(request))
+    if known:
+        at.payers.hit(known)
+    return at.service
+
+
+def remember(request: Request, answer: Response) -> None:
+    """Make the payer known from now on, or known for longer."""
+    at = doors(request)
+    cookie = at.cookies.header(_address(request), at.service.now(), _known(request))
+    answer.headers.append("Set-Cookie", cookie)
+
+
+def holder(request: Request, request_id: str) -> Holder:
+    """Return who would hold a checkout of a payment request."""
+    network = doors(request).cookies.network(request_id, _address(request))
+    return Holder(network, _known(request))
+
+
+def _known(request: Request) -> str | None:
+    """Return the payer's id where their cookie is sound and was made for their address."""
+    cookie, at = request.cookies.get(COOKIE), doors(request)
+    return cookie and at.cookies.payer(cookie, _address(request), at.service.now())
 
 
 def watcher(request: Request) -> None:

@@ -141,7 +141,7 @@ def refused(
     seconds = int(answering.headers(refusal)["Retry-After"]) if passing else 0
     values = {
         "title": who.t(key),
-        "why": who.t(f"{key}-why", seconds=seconds),
+        "why": who.t(f"{key}-why", seconds=seconds, minutes=-(-seconds // 60)),
         "refresh": seconds if looking else 0,
         "live": looking and passing,
     }

@@ -35,14 +35,21 @@ router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
 @router.api_route("/pay/{id}", methods=["GET", "HEAD"])
 async def show(request: Request) -> Response:
-    """Show the request in whatever state it is in; looking changes nothing."""
-    service = calls.payer(request)
+    """Show the request in whatever state it is in; looking changes nothing.
+
+    Who could pay it now is known by a cookie from here on.
+    """
+    service = calls.viewer(request)
     now = service.now()
     found = await requests.read(service.db, forms.request_id(request), now)
     if found is None:
+        calls.payer(request)
         raise NotFound
     who, kept = forms.reader(request), request.app.state.sheets
-    return render.page(kept.text(who, found, now), who, found)
+    answer = render.page(kept.text(who, found, now), who, found)
+    if found.is_enabled(now):
+        calls.remember(request, answer)
+    return answer
 
 
 @router.api_route("/pay/{id}", methods=["POST"])
@@ -59,7 +66,8 @@ async def pay(request: Request) -> Response:
         return _page(
             request, service, found, now, status=status, form=Form(form, wrong, stale=not wrong)
         )
-    order = Order(request_id, token, data, _manner(service, form))
+    holder = calls.holder(request, request_id)
+    order = Order(request_id, token, data, _manner(service, form), holder)
     try:
         # Timed when it commits, so that payments and their webhooks sort by time as they came.
         standing = await service.db.transaction(

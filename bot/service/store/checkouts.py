@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from bot.service.model import quote
 from bot.service.model.checkout import Checkout, CheckoutState
+from bot.service.model.holds import Held
 from bot.service.model.request import Settlement
 from bot.service.store.requests import read_row
 
 if TYPE_CHECKING:
     from bot.core.db import Database, Row, Transaction
+    from bot.service.model.holds import Holder
     from bot.service.model.request import PaymentRequest
 
 # Reserves a unit where the request can be paid at this very moment.
@@ -28,10 +30,20 @@ RESERVE = """
     RETURNING *, 0 AS lapsed
 """
 INSERT = """
-    INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at)
-    VALUES (:id, :request_id, :token, 'open', :user_data, :quote, :created_at, :lapses_at)
+    INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
+      network, payer)
+    VALUES (:id, :request_id, :token, 'open', :user_data, :quote, :created_at, :lapses_at,
+      :network, :payer)
 """
-PAY = "UPDATE checkouts SET state = 'paid' WHERE id = :id AND state = 'open' AND lapses_at > :now"
+# Who held it is nobody's business once it is open no more.
+PAY = (
+    "UPDATE checkouts SET state = 'paid', network = NULL, payer = NULL"
+    " WHERE id = :id AND state = 'open' AND lapses_at > :now"
+)
+LAPSE = (
+    "UPDATE checkouts SET state = 'lapsed', network = NULL, payer = NULL"
+    " WHERE request_id = :id AND state = 'open' AND lapses_at <= :now"
+)
 TAKE_RESERVED = """
     UPDATE payment_requests
     SET reserved_units = reserved_units - 1, paid_count = paid_count + 1
@@ -46,7 +58,7 @@ TAKE_LATE = """
 """
 FINISH = "UPDATE checkouts SET state = :state WHERE id = :id AND state IN ('lapsed', 'cancelled')"
 CANCEL = (
-    "UPDATE checkouts SET state = 'cancelled'"
+    "UPDATE checkouts SET state = 'cancelled', network = NULL, payer = NULL"
     " WHERE id = :id AND request_id = :request_id AND state = 'open' AND lapses_at > :now"
 )
 RETURN = (
@@ -56,16 +68,26 @@ RETURN = (
 OVERSELL = "UPDATE payment_requests SET oversold_count = oversold_count + 1 WHERE id = :id"
 BY_ID = "SELECT * FROM checkouts WHERE id = :id"
 BY_FORM = "SELECT * FROM checkouts WHERE request_id = :request_id AND token = :token"
+OPEN_BY = (
+    "FROM checkouts WHERE request_id = :request_id AND network = :network"
+    " AND state = 'open' AND lapses_at > :now"
+)
+BY_PAYER = f"SELECT * {OPEN_BY} AND payer = :payer"
+HELD = f"SELECT COUNT(*) AS total, COUNT(payer) AS known, MIN(lapses_at) AS until {OPEN_BY}"
+OVERDUE = (
+    "SELECT DISTINCT request_id FROM checkouts"
+    " WHERE state = 'open' AND lapses_at <= :before LIMIT :most"
+)
+FORGET = (
+    "DELETE FROM checkouts WHERE id IN (SELECT id FROM checkouts"
+    " WHERE state IN ('lapsed', 'cancelled') AND lapses_at <= :before"
+    " ORDER BY lapses_at LIMIT :most)"
+)
 
 
 def return_lapsed(tx: Transaction, request_id: str, now: int) -> None:
     """Give back the units of reservations that have lapsed."""
-    lapsed = tx.execute(
-        "UPDATE checkouts SET state = 'lapsed'"
-        " WHERE request_id = :id AND state = 'open' AND lapses_at <= :now",
-        id=request_id,
-        now=now,
-    )
+    lapsed = tx.execute(LAPSE, id=request_id, now=now)
     if lapsed:
         tx.execute(RETURN, id=request_id, units=lapsed)
 
@@ -85,7 +107,7 @@ def reserve(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None
     return read_row(row) if row else None
 
 
-def insert(tx: Transaction, checkout: Checkout) -> None:
+def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
     """Write who holds the unit just reserved."""
     tx.execute(
         INSERT,
@@ -96,6 +118,8 @@ def insert(tx: Transaction, checkout: Checkout) -> None:
         quote=quote.write(checkout.quote),
         created_at=checkout.created_at,
         lapses_at=checkout.lapses_at,
+        network=holder.network,
+        payer=holder.payer,
     )
 
 
@@ -128,6 +152,29 @@ def of_form(tx: Transaction, request_id: str, token: str) -> Checkout | None:
     """Give the checkout that a form with this token opened."""
     row = tx.one(BY_FORM, request_id=request_id, token=token)
     return _checkout(row) if row else None
+
+
+def of_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -> Checkout | None:
+    """Return the checkout that a payer with a cookie holds; None where none is open."""
+    if holder.payer is None:
+        return None
+    row = tx.one(
+        BY_PAYER, request_id=request_id, network=holder.network, payer=holder.payer, now=now
+    )
+    return _checkout(row) if row else None
+
+
+def held(tx: Transaction, request_id: str, network: str, now: int) -> tuple[Held, int]:
+    """Return what a network holds of a request, and when the first of it lapses."""
+    (row,) = tx.query(HELD, request_id=request_id, network=network, now=now)
+    return Held(row["total"], row["total"] - row["known"]), row["until"] or now
+
+
+def forget(tx: Transaction, before: int, most: int) -> int:
+    """Drop up to `most` checkouts that lapsed or were cancelled by then and unpaid; how many."""
+    for row in tx.query(OVERDUE, before=before, most=most):
+        return_lapsed(tx, row["request_id"], before)
+    return tx.execute(FORGET, before=before, most=most)
 
 
 async def read(db: Database, request_id: str, checkout_id: str) -> Checkout | None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core.errors import MoneyError, NotFound, NotPayable
+from bot.core.errors import MoneyError, NotFound, NotPayable, TooManyHolds
 from bot.service.model import quote
 from bot.service.model.checkout import Checkout
+from bot.service.model.holds import NOBODY, Holder, may_hold
 from bot.service.model.request import UNPRICED, Payment, Settlement
 from bot.service.rails import Attempt, Manner
 from bot.service.store import checkouts, payments, requests
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Till:
-    """How payments are taken; a checkout holds its unit for `reservation` ms."""
+    """How payments are taken; a checkout holds its unit for `reservation` ms.
+
+    `holds` is PAYER_HOLDS, 0 for no cap.
+    """
 
     rail: Rail
     exchange: Exchange
     reservation: int
+    holds: int = 0
 
     def quote(self, request: PaymentRequest) -> Quote:
         """Give what a payer pays now; NotPayable where nothing tells the rate."""
@@ -50,6 +55,7 @@ class Order:
     token: str
     user_data: dict[PayerField, str]
     manner: Manner = Manner.AT_ONCE
+    holder: Holder = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +70,20 @@ class Standing:
 def pay(tx: Transaction, till: Till, order: Order, now: int) -> Standing:
     """Open a checkout and take its money where it is here at once.
 
-    A form that was posted before stands where it stood. Raises NotFound, and NotPayable with the
-    state that stands in the way.
+    A form that was posted before stands where it stood, and so does a payer who holds an open
+    checkout of the request. Raises NotFound, NotPayable with the state that stands in the way, and
+    TooManyHolds.
     """
     earlier = checkouts.of_form(tx, order.request_id, order.token)
     if earlier:
         return Standing(earlier.id, payments.first_of_checkout(tx, earlier.id))
+    held = checkouts.of_holder(tx, order.request_id, order.holder, now)
+    if held:
+        return Standing(held.id, None)
     request = checkouts.reserve(tx, order.request_id, now)
     if request is None:
         raise _refusal(tx, order.request_id, now)
+    _check_holds(tx, till, request, order, now)
     checkout = _open(tx, till, request, order, now)
     notice = till.rail.begin(tx, Attempt(checkout.id, now, checkout.lapses_at, order.manner))
     if notice is None:
@@ -104,6 +115,22 @@ def take(tx: Transaction, rail: str, notice: Notice, now: int) -> Payment | None
     return _book(tx, request, checkout, source, (taken, now))
 
 
+def _check_holds(
+    tx: Transaction, till: Till, request: PaymentRequest, order: Order, now: int
+) -> None:
+    """Raise TooManyHolds, which undoes the reservation, where the payer's network holds enough.
+
+    Counted after the guarded statement: until this commits nobody else gets past that one.
+    """
+    if not till.holds or order.holder.network is None:
+        return
+    held, until = checkouts.held(tx, request.id, order.holder.network, now)
+    units = request.units
+    unsold = units.remaining + units.reserved if units else None
+    if not may_hold(order.holder, held, unsold, till.holds):
+        raise TooManyHolds(max(1, (until - now + 999) // 1000))
+
+
 def _open(tx: Transaction, till: Till, request: PaymentRequest, order: Order, now: int) -> Checkout:
     checkout = Checkout(
         id=new_id(),
@@ -114,7 +141,7 @@ def _open(tx: Transaction, till: Till, request: PaymentRequest, order: Order, no
         created_at=now,
         lapses_at=now + till.reservation,
     )
-    checkouts.insert(tx, checkout)
+    checkouts.insert(tx, checkout, order.holder)
     return checkout
 
 

@@ -111,5 +111,11 @@ page-rateLimited-why =
         [one] Das war viel auf einmal. Bitte in einer Sekunde noch einmal versuchen.
        *[other] Das war viel auf einmal. Bitte in { NUMBER($seconds) } Sekunden noch einmal versuchen.
     }
+page-tooManyHolds = Zu viele offene Zahlungen
+page-tooManyHolds-why =
+    { $minutes ->
+        [one] Aus Ihrem Netzwerk sind zu viele Zahlungen offen. Es wurde nichts abgebucht. Schließen Sie eine davon ab oder brechen Sie sie ab, oder versuchen Sie es in einer Minute noch einmal.
+       *[other] Aus Ihrem Netzwerk sind zu viele Zahlungen offen. Es wurde nichts abgebucht. Schließen Sie eine davon ab oder brechen Sie sie ab, oder versuchen Sie es in { NUMBER($minutes) } Minuten noch einmal.
+    }
 page-methodNotAllowed-why = Bitte den Link noch einmal öffnen.
 page-internal-why = Der Fehler liegt bei uns und ist notiert. Bevor Sie noch einmal bezahlen, fragen Sie bitte den Verkäufer, ob die Zahlung angekommen ist.

@@ -110,5 +110,11 @@ page-rateLimited-why =
         [one] That was a lot at once. Please try again in a second.
        *[other] That was a lot at once. Please try again in { NUMBER($seconds) } seconds.
     }
+page-tooManyHolds = Too many open payments
+page-tooManyHolds-why =
+    { $minutes ->
+        [one] Too many payments are open from your network. You haven't been charged. Finish or cancel one of them, or try again in a minute.
+       *[other] Too many payments are open from your network. You haven't been charged. Finish or cancel one of them, or try again in { NUMBER($minutes) } minutes.
+    }
 page-methodNotAllowed-why = Please open the link again.
 page-internal-why = It is our fault, and we have noted it. Before you pay again, please ask the seller whether your payment arrived.
