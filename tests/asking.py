@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.calls import Calls
 from bot.chat.client import Client
-from bot.chat.creating import request_body
+from bot.chat.create_body import request_body
 from bot.chat.edits import Addresses
-from bot.core import outbox
+from bot.core import exact, outbox
 from bot.core.lanes import next_open
+from bot.core.money import from_minor
 from bot.core.texts import t
-from tests.handcash import handcash
+from tests.handcash import SILENT, handcash
 from tests.peer import told
 from tests.queueing import bodies, work
 from tests.relaying import REQUEST_ID, URL
@@ -20,6 +22,7 @@ from tests.relaying import REQUEST_ID, URL
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from bot.chat.conversation import Wish
     from bot.chat.store import Listing
     from bot.core.db import Transaction
     from bot.core.outbox import Message
@@ -29,17 +32,32 @@ if TYPE_CHECKING:
 
 RECEIVER = "http://bot.internal/webhooks/payments"
 IMAGES = "https://bot.example.org/images"
-MADE = told(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3})
+
+
+def made(wish: Wish, instrument: str | None = None) -> bytes:
+    """The server's answer to a create of this."""
+    shown = {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3}
+    return told(200, exact.dumps(shown | priced(wish, instrument)).encode())
+
+
+def priced(wish: Wish, instrument: str | None = None) -> dict[str, Any]:
+    """What a server says of a wish's price."""
+    amount = from_minor(wish.amount, wish.currency)
+    paid_in = instrument or wish.currency
+    told_as = {"currencyCode": paid_in, "amount": amount, "denominatedIn": wish.currency}
+    return {"paymentAmount": told_as}
+
+
 PLACE = {"place": {"message_id": 5, "picture": True}}
 
 
 def listed(*listings: Listing) -> bytes:
     """The server's list with the requests of these listings in it."""
+    shown = {"id": REQUEST_ID, "paymentRequestUrl": URL}
     items = [
-        {"id": REQUEST_ID, "paymentRequestUrl": URL, "customParameters": {"listing": one.id}}
-        for one in listings
+        shown | priced(one.wish) | {"customParameters": {"listing": one.id}} for one in listings
     ]
-    return told(200, {"items": items})
+    return told(200, exact.dumps({"items": items}).encode())
 
 
 class Calling:
@@ -123,7 +141,7 @@ class Cloud(Calling):
     """The calls at work on HandCash's dialect."""
 
     def __init__(self, relay: Relay, client: Client, server: HandCash) -> None:
-        super().__init__(relay, client, instrument="BSV")
+        super().__init__(relay, client, instrument="BSV", server=server.url)
         self.server = server
 
     async def create(self, listing: Listing, *troubles: Trouble) -> None:
@@ -131,6 +149,20 @@ class Cloud(Calling):
         self.server.fail("POST", *troubles)
         self.put("create", listing)
         await self.due()
+
+    async def die_at(self, method: str) -> None:
+        """End while the next call of this method is answered, and start again."""
+        self.server.fail(method, SILENT)
+        before = self.server.asked(method)
+        queue = self.relay.queues.calls
+        for message in self.claim():
+            work = asyncio.create_task(self.calls.perform(message))
+            await self.server.until(lambda: self.server.asked(method) > before)
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+        self.server.release()
+        now = self.relay.clock()
+        self.relay.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
 
     async def pass_(self, seconds: float) -> None:
         """Let time pass, and each call be made when it is due."""

@@ -91,6 +91,7 @@ class Made:
     created_at: float
     expires_at: float | None
     remaining: int | None
+    price_in: str = ""
     paid: list[str] = field(default_factory=list)
 
     @property
@@ -130,6 +131,13 @@ class HandCash:
     calls: list[Asked] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
+    understands: str = "denominationCurrencyCode"
+    """The only field that it takes for what prices are in; it ignores the others."""
+    refused: frozenset[str] = frozenset()
+    """Fields of create that it refuses instead."""
+    tells_prices: bool = True
+    blank: bool = False
+    """Whether it writes "" for an end that there is none of, instead of leaving it out."""
     _troubles: dict[str, deque[Trouble]] = field(default_factory=lambda: defaultdict(deque))
     _down: Trouble | None = None
     _gate: asyncio.Event = field(default_factory=asyncio.Event)
@@ -312,6 +320,8 @@ class HandCash:
 
     def _create(self, body: dict[str, Any]) -> Made:
         check(body)
+        for name in sorted(self.refused & body.keys()):
+            raise Refusal(400, f'"{name}" is not allowed')
         units = body["totalUnits"] if body["expirationType"] == "limit" else None
         seconds = body.get("expirationInSeconds")
         now = self.now()
@@ -322,6 +332,7 @@ class HandCash:
             now,
             None if seconds is None else now + seconds,
             units,
+            str(body.get(self.understands, body["instrumentCurrencyCode"])),
         )
         self.made[made.id] = made
         return made
@@ -363,12 +374,24 @@ class HandCash:
             "requestedUserData": body.get("requestedUserData", []),
             "createdAt": iso(made.created_at) if made.number % 2 else int(made.created_at),
         }
+        if self.tells_prices:
+            shown["paymentAmount"] = _price(made)
+        if self.blank:
+            shown |= {"expiresAt": "", "enabledAt": ""}
         if made.remaining is not None:
             shown |= {"totalUnits": body["totalUnits"], "remainingUnits": made.remaining}
         if made.expires_at is not None:
             end = made.expires_at
             shown["expiresAt"] = int(end) if listed else iso(end)
         return shown
+
+
+def _price(made: Made) -> dict[str, Any]:
+    return {
+        "currencyCode": made.body["instrumentCurrencyCode"],
+        "amount": sum(one["sendAmount"] for one in made.body["receivers"]),
+        "denominatedIn": made.price_in,
+    }
 
 
 @asynccontextmanager

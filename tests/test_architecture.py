@@ -86,7 +86,7 @@ ROOMS = {
     "chat.conversation.zones": Room("chat.conversation core.texts", "babel", pure=True),
     "chat.conversation.moments": Room("chat.conversation core.texts", "babel", pure=True),
     "chat.amounts": Room("chat.conversation core.errors core.money", pure=True),
-    "chat.answers": Room("core.errors"),
+    "chat.answers": Room("chat.amounts core.errors"),
     "chat.store": Room("chat.conversation chat.answers core"),
     "chat.sales": Room("chat.answers chat.store", pure=True),
     "chat.standing": Room("chat.answers chat.cards chat.store core", pure=True),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat import store
+from bot.chat.answers import Price
 from bot.chat.calls import PATIENCE
 from bot.chat.client import Client
 from bot.chat.conversation import Wish
@@ -18,7 +19,7 @@ from bot.chat.store import posts
 from bot.chat.troubles import BACKOFF, LONGEST_RETRY_AFTER
 from bot.core import exact
 from bot.core.texts import t
-from tests.asking import MADE, PLACE, RECEIVER, Asking, listed
+from tests.asking import PLACE, RECEIVER, Asking, listed, made
 from tests.peer import CUT, listening_peer, told
 from tests.relaying import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, answer
 
@@ -46,7 +47,7 @@ async def test_create_sends_the_wish_as_the_interface_has_it(
     asking: Asking, relay: Relay, sam: Person
 ) -> None:
     listing = relay.listed(sam, STICKERS)
-    await asking.ask("create", listing, MADE)
+    await asking.ask("create", listing, made(STICKERS))
     (call,) = asking.peer.calls
     assert call.headers["idempotency-key"] == listing.id
     assert exact.loads(call.body) == {
@@ -70,7 +71,7 @@ async def test_create_sends_the_wish_as_the_interface_has_it(
 async def test_only_a_drop_has_units_and_no_description_is_none(
     asking: Asking, relay: Relay, sam: Person, wish: Wish, expiration: str
 ) -> None:
-    await asking.ask("create", relay.listed(sam, wish), MADE)
+    await asking.ask("create", relay.listed(sam, wish), made(wish))
     body = exact.loads(asking.peer.calls[0].body)
     assert body["expirationType"] == expiration
     assert "totalUnits" not in body
@@ -82,7 +83,7 @@ async def test_another_instrument_makes_the_price_a_denomination(
     asking: Asking, relay: Relay, sam: Person
 ) -> None:
     asking.calls = asking.made(asking.client, instrument="BSV")
-    await asking.ask("create", relay.listed(sam), MADE)
+    await asking.ask("create", relay.listed(sam), made(COFFEE, "BSV"))
     body = exact.loads(asking.peer.calls[0].body)
     assert (body["instrumentCurrencyCode"], body["denominationCurrencyCode"]) == ("BSV", "USD")
 
@@ -102,7 +103,7 @@ async def test_amounts_are_asked_for_exactly(
     asking: Asking, relay: Relay, sam: Person, *, minor: int, currency: str, amount: str
 ) -> None:
     wish = Wish("donation", "Coffee", None, minor, currency, None, "$anna")
-    await asking.ask("create", relay.listed(sam, wish), MADE)
+    await asking.ask("create", relay.listed(sam, wish), made(wish))
     (receiver,) = exact.loads(asking.peer.calls[0].body)["receivers"]
     assert receiver["sendAmount"] == Decimal(amount)
 
@@ -111,12 +112,12 @@ async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
     asking: Asking, relay: Relay, sam: Person
 ) -> None:
     listing = relay.listed(sam, STICKERS)
-    await asking.ask("create", listing, MADE)
+    await asking.ask("create", listing, made(STICKERS))
     kept = relay.listing(listing.id)
     assert (kept.state, kept.request_id, kept.answer) == (
         store.LIVE,
         REQUEST_ID,
-        answer(remaining_units=3),
+        answer(remaining_units=3, price=Price("2.50", "USD", "USD")),
     )
     (card,) = relay.said
     drawn = (card["method"], card["draw"], card["listing"])
@@ -154,8 +155,8 @@ async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
     asking.put("create", listing)
     await asking.work(CUT)
     relay.clock.pass_(60)
-    made = await asking.work(listed(), MADE)
-    assert made == [("GET", "paymentRequests"), ("POST", "paymentRequests")]
+    asked = await asking.work(listed(), made(COFFEE))
+    assert asked == [("GET", "paymentRequests"), ("POST", "paymentRequests")]
     keys = {call.headers["idempotency-key"] for call in asking.peer.calls if call.method == "POST"}
     assert keys == {listing.id}
 
@@ -192,7 +193,7 @@ async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_t
         assert asking.waits == wait
         assert relay.texts == [t("en", f"service-{words}", name="Coffee")]
         relay.clock.pass_(wait / 1000)
-    await asking.work(listed(), MADE)
+    await asking.work(listed(), made(COFFEE))
     assert (asking.waits in {None, TIDYING}, asking.state(listing)) == (True, store.LIVE)
     assert [body["method"] for body in relay.said] == ["sendMessage", "sendPhoto"]
 
@@ -281,7 +282,7 @@ async def test_a_change_is_made_and_shown_in_place(
     asking: Asking, relay: Relay, sam: Person, *, call: str, state: str, asked: list[str]
 ) -> None:
     listing = relay.listed(sam, COFFEE, answer())
-    await asking.ask(call, listing, *[MADE] * len(asked), **PLACE)
+    await asking.ask(call, listing, *[made(COFFEE)] * len(asked), **PLACE)
     assert [one.method for one in asking.peer.calls] == asked
     assert asking.state(listing) == state
     (shown,) = relay.said
@@ -357,7 +358,7 @@ async def test_one_listing_that_waits_holds_up_no_other(
 ) -> None:
     waits, goes = relay.listed(sam), relay.listed(sam, STICKERS)
     await asking.ask("create", waits, CUT)
-    await asking.ask("create", goes, MADE)
+    await asking.ask("create", goes, made(STICKERS))
     assert (asking.state(waits), asking.state(goes)) == (store.CREATING, store.LIVE)
 
 

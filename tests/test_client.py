@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.answers import Answer
+from bot.chat.answers import Answer, Price
 from bot.chat.client import LONGEST_EXPIRATION, Client
 from bot.core import errors, exact
 from bot.core.errors import BotError, FieldProblem
@@ -135,6 +135,8 @@ def _far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ("told_at", "read_at"),
     [
         (None, None),
+        ("", None),
+        (" ", None),
         ("2027-01-15T08:00:00Z", NOON),
         ("2027-01-15T08:00:00.000Z", NOON),
         ("2027-01-15T09:00:00+01:00", NOON),
@@ -150,6 +152,42 @@ async def test_times_are_read_as_text_and_as_seconds(
 ) -> None:
     """In UTC where no zone is told, wherever this machine stands."""
     assert (await created(client, peer, expiresAt=told_at)).expires_at == read_at
+
+
+SHARES: list[dict[str, Any]] = [{"sendAmount": 2}, {"sendAmount": "0.50"}]
+PRICES: list[tuple[dict[str, Any], Price | None]] = [
+    ({}, None),
+    ({"paymentAmount": None}, None),
+    ({"paymentAmount": {"amount": 5}}, None),
+    ({"paymentAmount": {"amount": 5, "currencyCode": "USD"}}, Price("5", "USD")),
+    (
+        {"paymentAmount": {"amount": "5.00", "currencyCode": "bsv", "denominatedIn": "usd"}},
+        Price("5.00", "USD", "BSV"),
+    ),
+    (
+        {"currencyCode": "MNEE", "paymentAmount": {"amount": 5, "denominatedIn": "USD"}},
+        Price("5", "USD", "MNEE"),
+    ),
+    ({"paymentAmount": {"amount": True, "denominatedIn": "USD"}}, None),
+    ({"paymentAmount": {"amount": "much", "denominatedIn": "USD"}}, None),
+    ({"paymentAmount": {"amount": 5, "denominatedIn": "x" * 17}}, None),
+    ({"receivers": SHARES}, None),
+    ({"receivers": [one | {"currencyCode": "USD"} for one in SHARES]}, Price("2.50", "USD")),
+    ({"receivers": [SHARES[0] | {"currencyCode": "USD"}, SHARES[1]]}, None),
+    ({"receivers": [{"currencyCode": "USD"}]}, None),
+    ({"receivers": []}, None),
+    ({"receivers": ["$anna"]}, None),
+    ({"receivers": 5}, None),
+]
+
+
+@pytest.mark.parametrize(("fields", "price"), PRICES, ids=range(len(PRICES)))
+async def test_a_price_is_read_wherever_the_server_tells_it(
+    client: Client, peer: Peer, fields: dict[str, Any], price: Price | None
+) -> None:
+    answer = await created(client, peer, **fields)
+    assert answer.price == price
+    assert Answer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat import store
 from bot.chat.conversation import Share, Wish
-from bot.chat.creating import request_body
+from bot.chat.create_body import request_body
 from bot.chat.edits import Addresses
 from bot.service.wire.bodies import CreateBody
 

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from bot.chat import reconciling, store
 from bot.chat.client import Client
-from bot.chat.creating import request_body
+from bot.chat.create_body import request_body
 from bot.chat.edits import Addresses
 from bot.chat.receiver import PATH, Proof, Receiver
 from bot.chat.reconciling import BACKOFF, FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler

@@ -42,20 +42,20 @@ def counted(told: Any, currency: Any, wish: Wish) -> Amount:
     if told is None:
         return Amount(wish.amount, wish.currency)
     named = _named(told, currency)
-    number = _number(told)
-    if number is not None and number <= 0:
+    amount = number(told)
+    if amount is not None and amount <= 0:
         return Amount(0, wish.currency, named)
     code = wish.currency if currency is None else currency
-    if number is None or not isinstance(code, str):
+    if amount is None or not isinstance(code, str):
         return Amount(wish.amount, wish.currency, named)
     try:
-        return Amount(money.to_minor(number, code), code)
+        return Amount(money.to_minor(amount, code), code)
     except MoneyError:
         return Amount(wish.amount, wish.currency, named)
 
 
-def _number(told: Any) -> Decimal | None:
-    """Read a number; some servers write it as a string."""
+def number(told: Any) -> Decimal | None:
+    """Return a number as servers write it, also as a string; None for anything else."""
     if isinstance(told, str) and _NUMBER.fullmatch(told):
         return Decimal(told)
     return None if isinstance(told, bool) or not isinstance(told, int | Decimal) else Decimal(told)

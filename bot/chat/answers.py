@@ -6,11 +6,12 @@ interface leaves that open.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.amounts import number
 from bot.core import errors
 
 if TYPE_CHECKING:
@@ -20,17 +21,31 @@ LONGEST_LISTING = 64
 """Characters; ours have ten, and what is longer is another tool's."""
 LONGEST_TEXT = 2048
 """Characters of an id or a link; a longer one fits no QR code and no button."""
+LONGEST_CODE = 16
+"""Characters of a currency's code."""
 MOST_UNITS = 10**12
 """Far more than any request has; what lies beyond can't even be written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a payer of a request gives, as its server tells it: `amount` is a decimal number.
+
+    `instrument` is the currency in which it is paid, None where that is not told.
+    """
+
+    amount: str
+    currency: str
+    instrument: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A payment request as the server tells it (interface, section 2.2); times in epoch ms.
 
-    `reserved_units` are being paid for, `paid_count` is how often money came and `status` how it
-    stands, where the server tells; so do `email_state`, how the address stands that is told of
-    payments, and `email_confirmed_at`.
+    `reserved_units` are being paid for, `paid_count` is how often money came, `status` how it
+    stands and `price` what it costs, where the server tells; so do `email_state`, how the address
+    stands that is told of payments, and `email_confirmed_at`.
     """
 
     id: str
@@ -46,6 +61,7 @@ class Answer:
     status: str | None = None
     email_state: str | None = None
     email_confirmed_at: int | None = None
+    price: Price | None = None
 
     def with_left(self, remaining_units: int, reserved_units: int) -> Answer:
         """Give the same request with this many units left, and this many being paid for."""
@@ -53,12 +69,14 @@ class Answer:
 
     def to_json(self) -> dict[str, Any]:
         """Give what `from_json` reads."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        told = {name: getattr(self, name) for name in self.__slots__}
+        return told | {"price": self.price and asdict(self.price)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
         """Read what `to_json` gave."""
-        return cls(**data)
+        price = data.get("price")
+        return cls(**{**data, "price": price and Price(**price)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +110,7 @@ def request(data: Any) -> Answer:
             paid_count=_whole(data.get("paymentsCount")),
             status=status if isinstance(status := data.get("status"), str) else None,
             **_email(data.get("notifications")),
+            price=_price(data),
         )
     except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise errors.BadAnswer("the answer is no payment request") from error
@@ -127,15 +146,44 @@ def _text(value: Any) -> str:
     return value
 
 
+def _price(data: Mapping[str, Any]) -> Price | None:
+    """Read what a request costs: its payment amount, else what its receivers get together."""
+    instrument, told = _code(data.get("currencyCode")), data.get("paymentAmount")
+    if isinstance(told, dict) and (amount := number(told.get("amount"))) is not None:
+        paid_in, currency = _code(told.get("currencyCode")), _code(told.get("denominatedIn"))
+        if currency:
+            return Price(str(amount), currency, instrument or paid_in)
+        if paid_in:
+            return Price(str(amount), paid_in, instrument)
+    return _price_of_shares(data.get("receivers"), instrument)
+
+
+def _price_of_shares(receivers: Any, instrument: str | None) -> Price | None:
+    """Add up what receivers get, where each says how much in one and the same currency."""
+    if not isinstance(receivers, list) or not all(isinstance(one, dict) for one in receivers):
+        return None
+    amounts = [number(one.get("sendAmount")) for one in receivers]
+    codes = {_code(one.get("currencyCode")) for one in receivers}
+    known = [amount for amount in amounts if amount is not None]
+    code = codes.pop() if len(codes) == 1 else None
+    if code is None or len(known) < len(amounts):
+        return None
+    return Price(str(sum(known, Decimal())), code, instrument)
+
+
+def _code(value: Any) -> str | None:
+    return value.upper() if isinstance(value, str) and 0 < len(value) <= LONGEST_CODE else None
+
+
 def _whole(value: Any) -> int | None:
     """A number of units; None also for one that nobody can mean."""
-    number = Decimal(-1 if value is None else value)
-    return int(number) if 0 <= number <= MOST_UNITS else None
+    units = Decimal(-1 if value is None else value)
+    return int(units) if 0 <= units <= MOST_UNITS else None
 
 
 def _time(value: Any) -> int | None:
-    """Epoch ms of an ISO 8601 text or of Unix seconds (the interface shows both)."""
-    if value is None:
+    """Epoch ms of an ISO 8601 text or of Unix seconds (the interface shows both); blank is none."""
+    if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, int | Decimal):
         return int(value * 1000)

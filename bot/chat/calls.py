@@ -12,32 +12,39 @@ from typing import TYPE_CHECKING
 
 from bot.chat import conversation, history, store
 from bot.chat.changing import STATES, Outcome, change, end_after, look
+from bot.chat.create_body import request_body
 from bot.chat.creating import (
     SETTLING,
     TIDYING,
     Attempt,
+    NoDialect,
+    Order,
+    OtherPrice,
     Progress,
     problem_of,
-    request_body,
     tidy,
 )
 from bot.chat.desk import Desk, delete, listing_of, nothing
+from bot.chat.dialects import DIALECTS, Dialect, paid_in, spellings
 from bot.chat.editing import Editing
 from bot.chat.edits import Addresses
 from bot.chat.replies import escaped
 from bot.chat.troubles import in_time, note, trouble, wait
 from bot.core.errors import (
     EmailUnavailable,
+    FieldProblem,
     InvalidBody,
     NotFound,
     PeerError,
     Refused,
     Unauthorized,
 )
+from bot.core.money import format_money
 from bot.core.texts import t
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from bot.chat.answers import Answer
     from bot.chat.client import Client
@@ -55,6 +62,7 @@ class Calls:
 
     `receiver` is the address below which listings' webhooks arrive, `images` the one below which
     sellers' pictures are. `settling` is 0 for a server that is known to take an Idempotency-Key.
+    `server` is the address of another server, whose dialect is found out; None for our own.
     """
 
     def __init__(
@@ -68,6 +76,7 @@ class Calls:
         images: str,
         instrument: str | None = None,
         settling: int = SETTLING,
+        server: str | None = None,
     ) -> None:
         self._db = db
         self._client = client
@@ -77,6 +86,7 @@ class Calls:
         self._now = now
         self._instrument = instrument
         self._settling = settling
+        self._server = server
 
     async def perform(self, message: Message) -> None:
         """Make one call and settle what follows from its outcome; raises StorageError."""
@@ -101,17 +111,24 @@ class Calls:
     async def _create(self, message: Message, listing: Listing) -> None:
         now = self._now()
         progress = Progress.of(message, now)
-        paid = await self._db.read(lambda tx: store.paid_requests(tx, listing.id))
-        attempt = Attempt(self._client, listing, progress, paid)
+        order = await self._db.read(lambda tx: self._order(tx, listing))
+        attempt = Attempt(self._client, order, progress)
         settled = progress.unsettled(now, self._settling) == 0
-        body = request_body(listing, self._addresses, self._instrument, now)
+
+        def write(dialect: Dialect) -> Mapping[str, Any]:
+            return request_body(listing, self._addresses, self._instrument, now, dialect)
+
         try:
-            made = await in_time(attempt.run(body, settled=settled))
-        except (PeerError, Refused) as error:
+            made = await in_time(attempt.run(write, settled=settled))
+        except NoDialect:
+            await self._desk.settle(message, self._misunderstood, progress, attempt)
+        except (OtherPrice, PeerError, Refused) as error:
             note(message, error)
             progress = attempt.progress_after(error, self._now())
             end: Callable[..., None] = self._postponed
-            if attempt.is_final(error):
+            if attempt.is_misspelled(error):
+                end = self._respelled
+            elif attempt.is_final(error):
                 end = self._refused
             await self._desk.settle(message, end, progress, error)
         else:
@@ -119,6 +136,16 @@ class Calls:
                 await self._desk.settle(message, self._postponed, progress, None)
             else:
                 await self._desk.settle(message, self._made, made, attempt)
+
+    def _order(self, tx: Transaction, listing: Listing) -> Order:
+        """Give what is to be made, in the dialects that its server may speak."""
+        instrument = paid_in(listing.wish, self._instrument)
+        if self._server is None:
+            dialects: tuple[Dialect, ...] = DIALECTS[:1]
+        else:
+            known = store.dialect(tx, self._server)
+            dialects = spellings(known, listing.wish, instrument)
+        return Order(listing, instrument, dialects, store.paid_requests(tx, listing.id))
 
     async def _tidy(self, message: Message, listing: Listing) -> None:
         paid = await self._db.read(lambda tx: store.paid_requests(tx, listing.id))
@@ -165,6 +192,47 @@ class Calls:
         if attempt.leaves_more and self._settling:
             self._tidy_later(tx, message)
         self._desk.show(tx, message)
+        self._learn(tx, message, made, attempt)
+
+    def _learn(self, tx: Transaction, message: Message, made: Answer, attempt: Attempt) -> None:
+        """Remember how the server is understood; the seller hears once that it tells no prices."""
+        listing = listing_of(tx, message)
+        if attempt.is_unchecked(made):
+            if store.warn_unchecked(tx, self._server or "", listing.seller_id):
+                self._desk.tell(tx, message, "service-price-untold")
+        elif self._server is not None and attempt.spoken is not None:
+            is_first = attempt.spoken is DIALECTS[0]
+            name = None if is_first else attempt.spoken.name
+            is_denominated = listing.wish.currency != paid_in(listing.wish, self._instrument)
+            if is_denominated and store.dialect(tx, self._server) != name:
+                store.remember_dialect(tx, self._server, name)
+
+    def _respelled(
+        self, tx: Transaction, message: Message, progress: Progress, _error: Exception
+    ) -> None:
+        """Go on at once with the next dialect; what the last one made is deleted first."""
+        self._again(tx, message, progress, 0)
+
+    def _misunderstood(
+        self, tx: Transaction, message: Message, progress: Progress, attempt: Attempt
+    ) -> None:
+        """End a create that every dialect failed; the first one's failure is what is said."""
+        listing, failure = listing_of(tx, message), progress.failure
+        if failure is not None and failure.price is None:
+            field, words = failure.refusal
+            error = InvalidBody(words, [FieldProblem(field, words)])
+            self._refused(tx, message, progress, error)
+            return
+        store.set_state(tx, listing.id, store.FAILED)
+        if progress.lost:
+            self._tidy_later(tx, message)
+        self._desk.tell(
+            tx, message, "service-other-price",
+            name=escaped(listing.wish.name),
+            told=escaped(failure.price if failure else ""),
+            price=escaped(_price(listing, message.body["language"])),
+            left="yes" if attempt.is_left else "no",
+        )  # fmt: skip
 
     def _refused(
         self, tx: Transaction, message: Message, progress: Progress, error: Refused
@@ -268,3 +336,8 @@ class Calls:
         else:
             name = escaped(listing_of(tx, message).wish.name)
             self._desk.tell(tx, message, "service-gone", name=name)
+
+
+def _price(listing: Listing, language: str) -> str:
+    """Write what the seller wished for."""
+    return format_money(listing.wish.amount, listing.wish.currency, language)

@@ -3,22 +3,24 @@
 The listing's id travels in the request's custom parameters. When an answer was
 lost, the server's list is asked for it, and nothing is created anew before the
 list has not had it for a while: the server may still be at work. Where it made
-two after all, one stays.
+two after all, one stays. What has another price than its seller's is deleted, and
+made anew in the next dialect: what failed is committed before anything is deleted,
+so that whoever goes on after a crash knows which requests may go.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from bot.chat.changing import seconds
-from bot.core import money
+from bot.chat.dialects import DIALECTS, Check, Failure, check, is_about_spelling
 from bot.core.errors import (
+    BotError,
     FieldProblem,
+    InvalidBody,
     MethodNotAllowed,
     NotFound,
     NotReached,
@@ -29,12 +31,11 @@ from bot.core.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from bot.chat.answers import Answer
     from bot.chat.client import Client
-    from bot.chat.conversation import Share
-    from bot.chat.edits import Addresses
+    from bot.chat.dialects import Dialect
     from bot.chat.store import Listing
     from bot.core.outbox import Message
 
@@ -52,16 +53,15 @@ ELSEWHERE = (NotFound, MethodNotAllowed)
 NAMED = re.compile(r'"([\w.\[\]]+)"')
 """A field as refusals quote it whose words are all that is told."""
 
-EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
-"""The interface's expirationType of each kind (section 1)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:
     """What is known of the tries so far; times in epoch ms.
 
     `lost` creates were sent whose outcome nobody told us, the last at `lost_at`.
-    `told`: what the seller has heard, by key, so that they hear nothing twice.
+    `told`: what the seller has heard, by key, so that they hear nothing twice. `failed` are the
+    names of the dialects that led to no request of this price, `failure` what came of the first
+    of them, and `doomed` the ids of the requests of another price.
     """
 
     since: int
@@ -69,15 +69,16 @@ class Progress:
     lost: int = 0
     lost_at: int | None = None
     told: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    failure: Failure | None = None
+    doomed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, message: Message, now: int) -> Progress:
         """Read what the message carries; a try that was cut short may have sent its create."""
         known = message.body.get("progress")
-        if known is None:
-            progress = cls(message.created_at)
-        else:
-            progress = cls(**{**known, "told": tuple(known["told"])}).set_right(now)
+        progress = cls.from_json(known) if known else cls(message.created_at)
+        progress = progress.set_right(now)
         cut_short = message.uncertain or message.attempts > 1
         return progress.after_loss(now) if cut_short else progress
 
@@ -90,9 +91,27 @@ class Progress:
         """Add a create of which nobody knows what became."""
         return replace(self, lost=self.lost + 1, lost_at=now)
 
+    def after_failure(self, dialect: str, failure: Failure, made: Collection[str] = ()) -> Progress:
+        """Add a dialect that led to no request of this price, and those that it `made` instead."""
+        return replace(
+            self,
+            failed=(*self.failed, dialect),
+            failure=self.failure or failure,
+            doomed=(*self.doomed, *made),
+            lost_at=None,
+        )
+
     def to_json(self) -> dict[str, Any]:
-        """Give what `of` reads."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        """Give what `from_json` reads."""
+        known = {name: getattr(self, name) for name in self.__slots__}
+        return known | {"failure": self.failure and self.failure.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Progress:
+        """Read what `to_json` gave, also in a version that knew less."""
+        lists = {name: tuple(data.get(name, ())) for name in ("told", "failed", "doomed")}
+        failure = data.get("failure")
+        return cls(**{**data, **lists, "failure": failure and Failure.from_json(failure)})
 
     def unsettled(self, now: int, settling: int) -> int:
         """How many ms the server may still be at work on a create whose answer was lost."""
@@ -101,37 +120,85 @@ class Progress:
         return settling - min(now - self.lost_at, settling)
 
 
-class Attempt:
-    """One try to create a listing's request, after those in `progress`.
+class OtherPrice(BotError):
+    """The server made `requests` of another price than was wished for."""
+
+    def __init__(self, requests: Sequence[Answer]) -> None:
+        super().__init__(f"the server made it for {_told(requests[0]) or 'an untold price'}")
+        self.requests = tuple(requests)
+
+
+class NoDialect(BotError):
+    """No spelling leads to the price that was wished for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A request that is to be made, paid in `instrument`; `dialects` are tried in their order.
 
     `paid` are the ids of requests whose payments were told.
     """
 
-    def __init__(
-        self, client: Client, listing: Listing, progress: Progress, paid: Collection[str]
-    ) -> None:
+    listing: Listing
+    instrument: str
+    dialects: tuple[Dialect, ...]
+    paid: Collection[str] = ()
+
+
+class Attempt:
+    """One try to create a listing's request, after those in `progress`."""
+
+    def __init__(self, client: Client, order: Order, progress: Progress) -> None:
         self._client = client
-        self._listing = listing
+        self._order = order
         self._progress = progress
-        self._paid = paid
         self._sent = False
         self._found = 0
         self._untidy = False
+        self._checks: dict[str, Check] = {}
+        self.is_left = False
+        self.spoken: Dialect | None = None
 
-    async def run(self, body: Mapping[str, Any], *, settled: bool) -> Answer | None:
-        """Find the request or make it; None where it is too early to say that it isn't there."""
+    async def run(
+        self, write: Callable[[Dialect], Mapping[str, Any]], *, settled: bool
+    ) -> Answer | None:
+        """Find the request or make it; None where it is too early to say that it isn't there.
+
+        Raises OtherPrice, NoDialect, PeerError and Refused.
+        """
+        await self._delete_doomed()
         if self._progress.tries or self._progress.lost_at is not None:
-            if found := await self._client.find(self._listing.id, self._listing.created_at):
-                return await self._keep(found)
+            if kept := await self._find():
+                return kept
             if not settled:
                 return None
+        dialect = self._dialect
+        if dialect is None:
+            raise NoDialect
         self._sent = True
-        return await self._client.create(
-            body, self._listing.id, owner=f"seller-{self._listing.seller_id}"
-        )
+        owner = f"seller-{self._order.listing.seller_id}"
+        made = await self._client.create(write(dialect), self._key(dialect), owner=owner)
+        if await self._is_other(made):
+            raise OtherPrice([made])
+        self.spoken = dialect
+        return made
+
+    def is_unchecked(self, made: Answer) -> bool:
+        """Whether the server doesn't tell what this request costs."""
+        return self._checks.get(made.id) is Check.UNTOLD
 
     def progress_after(self, error: Exception, now: int) -> Progress:
-        """Give what is known after this error: whether the request may have been made."""
+        """Give what is known after this error: what failed, whether the request may be there."""
+        dialect = self._dialect
+        if isinstance(error, OtherPrice) and dialect:
+            made = [one.id for one in error.requests]
+            return self._progress.after_failure(
+                dialect.name, Failure(_told(error.requests[0])), made
+            )
+        if self.is_misspelled(error) and dialect and isinstance(error, Refused):
+            problem = problem_of(error)
+            failure = Failure(refusal=(problem.field, problem.message))
+            return self._progress.after_failure(dialect.name, failure)
         unsure = self._sent and not isinstance(error, NotReached | Throttled | Refused)
         return self._progress.after_loss(now) if unsure else self._progress
 
@@ -139,6 +206,15 @@ class Attempt:
     def leaves_more(self) -> bool:
         """Whether there is or may yet be more at the server than the request that was made."""
         return self._untidy or self._progress.lost > self._found
+
+    def is_misspelled(self, error: Exception) -> bool:
+        """Whether another spelling may help against this error."""
+        if isinstance(error, OtherPrice):
+            return True
+        several = len(self._order.dialects) > 1
+        if not several or not self._sent or not isinstance(error, InvalidBody):
+            return False
+        return is_about_spelling(problem_of(error))
 
     def is_final(self, error: Exception) -> bool:
         """Whether trying again is of no use.
@@ -149,15 +225,85 @@ class Attempt:
             return self._progress.lost_at is None
         return self._sent and isinstance(error, Refused) and not isinstance(error, ELSEWHERE)
 
-    async def _keep(self, found: Sequence[Answer]) -> Answer:
-        self._found = len(found)
-        kept = next((one for one in found if is_paid(one, self._paid)), found[0])
+    @property
+    def _dialect(self) -> Dialect | None:
+        """The first that has not failed."""
+        left = (one for one in self._order.dialects if one.name not in self._progress.failed)
+        return next(left, None)
+
+    def _key(self, dialect: Dialect) -> str:
+        """Each dialect makes another body, and a server may hold a key against its body."""
+        listing_id = self._order.listing.id
+        return listing_id if dialect is DIALECTS[0] else f"{listing_id}-{dialect.name}"
+
+    async def _delete_doomed(self) -> None:
+        """Delete the requests of another price. Raises NoDialect where the server won't."""
+        for request_id in self._progress.doomed:
+            if request_id in self._order.paid:
+                continue
+            try:
+                await self._client.delete(request_id)
+            except Refused as error:
+                self.is_left = True
+                log.error("not deleted", request=request_id, reason=str(error))  # noqa: TRY400 - foreseen
+                raise NoDialect from error
+
+    async def _find(self) -> Answer | None:
+        """Give the request that the server's list has for the listing; what stands beside it goes.
+
+        Raises OtherPrice where the create that was lost made one of another price.
+        """
+        listing = self._order.listing
+        listed = await self._client.find(listing.id, listing.created_at)
+        found = [one for one in listed if one.id not in self._progress.doomed]
+        others = [one for one in found if await self._is_other(one)]
+        right = [one for one in found if one not in others]
+        if others and not right:
+            raise OtherPrice(others)
+        return await self._keep(right, others) if right else None
+
+    async def _is_other(self, answer: Answer) -> bool:
+        """Whether a request has another price than was wished for; one that was paid stays.
+
+        After a dialect that failed, a price that isn't told is none that can be believed.
+        """
+        if answer.id in self._order.paid or answer.paid_count:
+            return False
+        checked = self._checks[answer.id] = await self._checked(answer)
+        return checked is Check.WRONG or (checked is Check.UNTOLD and bool(self._progress.failed))
+
+    async def _checked(self, answer: Answer) -> Check:
+        """Compare the price, by what is read back where the answer doesn't tell it."""
+        wish, instrument = self._order.listing.wish, self._order.instrument
+        if (told := check(answer, wish, instrument)) is not Check.UNTOLD:
+            return told
         try:
-            await _remove(self._client, self._listing.id, found, {kept.id, *self._paid})
+            return check(await self._client.get(answer.id), wish, instrument)
+        except Refused:
+            return Check.UNTOLD
+        except PeerError:
+            if self._progress.failed:
+                raise
+            return Check.UNTOLD
+
+    async def _keep(self, right: Sequence[Answer], others: Sequence[Answer]) -> Answer:
+        order, client = self._order, self._client
+        self._found = len(right) + len(others)
+        kept = next((one for one in right if is_paid(one, order.paid)), right[0])
+        try:
+            for other in others:
+                await client.delete(other.id)
+            await _remove(client, order.listing.id, right, {kept.id, *order.paid})
         except (PeerError, Refused) as error:
             self._untidy = True
-            log.warning("made twice", listing=self._listing.id, reason=str(error))
+            log.warning("made twice", listing=order.listing.id, reason=str(error))
         return kept
+
+
+def _told(answer: Answer) -> str | None:
+    """Write the price that a server tells, in its own words."""
+    price = answer.price
+    return None if price is None else f"{price.amount} {price.currency}"
 
 
 async def tidy(client: Client, listing: Listing, paid: Collection[str]) -> None:
@@ -189,59 +335,6 @@ def is_paid(answer: Answer, paid: Collection[str] = ()) -> bool:
         answer.total_units != answer.remaining_units
     )
     return bool(answer.id in paid or answer.paid_count or sold or not answer.is_enabled)
-
-
-def request_body(
-    listing: Listing, addresses: Addresses, instrument: str | None, now: int
-) -> dict[str, Any]:
-    """Give the body of create (interface, section 2.1) as at `now` (epoch ms).
-
-    `instrument` is the operator's, for a wish that names none. What is not wished for is left out.
-    """
-    wish = listing.wish
-    paid_in = wish.instrument or instrument or wish.currency
-    starts = wish.starts_at if (wish.starts_at or 0) > now else None
-    webhook = {
-        "webhookUrl": f"{addresses.receiver}/{listing.token}",
-        "customParameters": {"listing": listing.id},
-    }
-    product = {
-        "name": wish.name,
-        "description": wish.description,
-        "imageUrl": wish.image and f"{addresses.images}/{wish.image}",
-    }
-    body = {
-        "product": _given(product),
-        "instrumentCurrencyCode": paid_in,
-        "denominationCurrencyCode": wish.currency if paid_in != wish.currency else None,
-        "receivers": [_receiver(share, wish.currency) for share in wish.shares],
-        "notifications": _given({"webhook": webhook, "email": wish.email}),
-        "expirationType": EXPIRATION[wish.kind],
-        "totalUnits": wish.units,
-        "requestedUserData": list(wish.asks),
-        "redirectUrl": wish.redirect_url,
-        "enabledAt": None if starts is None else _iso(starts),
-        "expirationInSeconds": None if wish.ends_at is None else seconds(wish.ends_at, now),
-    }
-    return _given(body)
-
-
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is not wished for."""
-    return {name: value for name, value in fields.items() if value not in (None, "", [])}
-
-
-def _receiver(share: Share, currency: str) -> dict[str, Any]:
-    return {
-        "sendAmount": money.from_minor(share.amount, currency),
-        "destination": share.destination,
-    }
-
-
-def _iso(at: int) -> str:
-    """Write a time in epoch ms as ISO 8601 in UTC."""
-    moment = datetime.fromtimestamp(at // 1000, UTC) + timedelta(milliseconds=at % 1000)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def problem_of(error: Refused) -> FieldProblem:

@@ -110,6 +110,7 @@ class TelegramSide:
             images=f"{settings.url}{IMAGES_PATH}",
             instrument=settings.instrument_currency,
             settling=SETTLING if settings.payments_url else 0,
+            server=settings.payments_url,
         )  # fmt: skip
         self.jobs = [
             Job(self._queues.updates, chat.take),

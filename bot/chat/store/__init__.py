@@ -1,5 +1,6 @@
 """SQL of the chat, a file for each of its concepts."""
 
+from bot.chat.store.dialects import dialect, remember_dialect, warn_unchecked
 from bot.chat.store.listings import (
     ALERTS,
     CREATING,
@@ -87,6 +88,7 @@ __all__ = [
     "count_oversold",
     "count_told",
     "days",
+    "dialect",
     "draft",
     "explain_payment",
     "greet",
@@ -101,6 +103,7 @@ __all__ = [
     "paid_requests",
     "pending_names",
     "read_listing",
+    "remember_dialect",
     "save_destination",
     "save_draft",
     "save_price",
@@ -120,4 +123,5 @@ __all__ = [
     "taken",
     "undoubt_payments",
     "unnamed",
+    "warn_unchecked",
 ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.schema.audit import AUDIT
 from bot.core.schema.checkouts import CHECKOUTS
+from bot.core.schema.dialects import DIALECTS
 from bot.core.schema.first import CHAT, FLOOR, SERVICE
 from bot.core.schema.holds import HOLDS
 from bot.core.schema.lists import LISTS
@@ -38,4 +39,5 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     OWN_WEBHOOKS,
     RECIPIENTS,
     HOLDS,
+    DIALECTS,
 )

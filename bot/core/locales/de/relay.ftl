@@ -17,6 +17,12 @@ service-not-done = Der Zahlungsdienst ist gerade nicht erreichbar oder hat zu vi
 service-unchanged = Der Zahlungsdienst hat nicht rechtzeitig geantwortet. Auf meine Nachfrage hin stand <b>{ $name }</b> so da, wie du es jetzt siehst. Wenn du etwas anderes wolltest, tippe in einer Minute auf „Aktualisieren“ und versuch es noch einmal.
 service-no-news = Der Zahlungsdienst antwortet nicht, deshalb siehst du <b>{ $name }</b> auf dem letzten Stand, den ich kenne. Bitte tippe in einer Minute noch einmal auf „Aktualisieren“.
 service-silent = Der Zahlungsdienst antwortet nicht, deshalb kann ich nicht sagen, ob das ausgeführt wurde. Tippe in einer Minute auf „Aktualisieren“ und wiederhole es, falls nötig.
+service-other-price =
+    <b>{ $name }</b> wurde nicht angelegt: Der Zahlungsdienst würde { $told } statt { $price } verlangen. { $left ->
+        [yes] Löschen konnte ich es dort nicht, aber niemand hat den Link.
+       *[no] Dort habe ich es gelöscht; den Link hatte niemand.
+    } Bitte setz den Preis in einer Währung fest, in der der Zahlungsdienst abrechnet, oder frag den Betreiber dieses Bots.
+service-price-untold = Der Zahlungsdienst sagt mir nicht, was er verlangt. Deshalb konnte ich deinen Preis nicht prüfen. Bitte öffne die Zahlungsseite und sieh nach, bevor du den Link teilst. Das sage ich nur dieses eine Mal.
 service-given-up = Der Zahlungsdienst hat fast einen ganzen Tag lang nicht geantwortet, deshalb versuche ich nicht länger, <b>{ $name }</b> zu erstellen. Bitte erstelle es mit /new noch einmal.
 service-stale = Der Zahlungsdienst antwortet nicht: So stand es um <b>{ $name }</b>, als ich zuletzt von ihm gehört habe.
 service-refused = Der Zahlungsdienst hat das abgelehnt: { $words }

@@ -17,6 +17,12 @@ service-not-done = The payment service can't be reached or has too much to do ju
 service-unchanged = The payment service did not answer in time. When I asked again, <b>{ $name }</b> stood as its card shows now. If that is not what you wanted, press Refresh in a minute and try again.
 service-no-news = The payment service is not answering, so the card of <b>{ $name }</b> shows what I heard last. Please try Refresh again in a minute.
 service-silent = The payment service is not answering, so I can't say whether this was done. Look again with Refresh in a minute, then repeat it if need be.
+service-other-price =
+    <b>{ $name }</b> wasn't made: the payment service would charge { $told } instead of { $price }. { $left ->
+        [yes] I couldn't delete it there, but nobody has its link.
+       *[no] I deleted it there; nobody had its link.
+    } Please set the price in a currency that the service charges, or ask the operator of this bot to look into it.
+service-price-untold = The payment service doesn't tell me what it charges, so I couldn't check your price. Please open the payment page and check it before you share the link. I won't mention this again.
 service-given-up = The payment service did not answer for most of a day, so I stopped trying to make <b>{ $name }</b>. Please make it again with /new.
 service-stale = The payment service is not answering: this is how <b>{ $name }</b> stood when I last heard.
 service-refused = The payment service refused this: { $words }

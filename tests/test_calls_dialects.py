@@ -1,0 +1,234 @@
+"""A request has its seller's price or is none: spellings tried in turn, whatever is cut short."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat import store
+from bot.chat.creating import SETTLING, TIDYING
+from bot.core.texts import t
+from tests.handcash import BROKEN, FAILING, HTML, LOST, Trouble, busy
+from tests.relaying import COFFEE, STICKERS
+
+if TYPE_CHECKING:
+    from bot.chat.store import Listing
+    from bot.sandbox.people import Person
+    from tests.asking import Cloud
+    from tests.relaying import Relay
+
+TYPED, CORRECTED, SAMPLE = "denominationCurrencyCode", "currency", "denominatedIn"
+FINE = Trouble(works=True)
+LONG = (SETTLING + TIDYING) / 1000 * 2
+OTHER = t(
+    "en", "service-other-price", name="Coffee", told="5.00 BSV", price="$5.00", left="no"
+)  # fmt: skip
+
+
+@pytest.fixture
+def sam(relay: Relay) -> Person:
+    return relay.joins("Sam")
+
+
+@pytest.fixture
+def listing(relay: Relay, sam: Person) -> Listing:
+    return relay.listed(sam)
+
+
+def known(relay: Relay, cloud: Cloud) -> str | None:
+    return relay.db.run(lambda tx: store.dialect(tx, cloud.server.url))
+
+
+def is_sold_as_wished(cloud: Cloud, listing: Listing) -> bool:
+    """Whether the server has one request, of the seller's price, and the seller has its link."""
+    only = cloud.server.only
+    price = (sum(one["sendAmount"] for one in only.body["receivers"]), only.price_in)
+    shown = (cloud.state(listing), cloud.shown(listing))
+    return (price, shown) == ((5, "USD"), (store.LIVE, only.id))
+
+
+async def test_a_server_that_ignores_one_spelling_is_asked_in_another(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    """What it made for 5 BSV is deleted first; the seller sees only the card of 5 USD."""
+    cloud.server.understands = CORRECTED
+    await cloud.create(listing)
+    assert is_sold_as_wished(cloud, listing)
+    assert [call.method for call in cloud.server.calls] == ["POST", "DELETE", "GET", "POST"]
+    assert len(cloud.server.deleted) == 1
+    assert [body["method"] for body in relay.said] == ["sendPhoto"]
+
+
+async def test_the_spelling_that_worked_is_the_first_from_then_on_also_after_a_restart(
+    cloud: Cloud, relay: Relay, sam: Person, listing: Listing
+) -> None:
+    cloud.server.understands = CORRECTED
+    await cloud.create(listing)
+    assert known(relay, cloud) == "corrected"
+    cloud.calls = cloud.made(cloud.client, instrument="BSV", server=cloud.server.url)
+    await cloud.create(second := relay.listed(sam, STICKERS))
+    assert (cloud.state(second), cloud.server.asked("POST")) == (store.LIVE, 3)
+
+
+async def test_a_server_that_changes_its_spelling_is_followed_and_the_first_is_not_kept(
+    cloud: Cloud, relay: Relay, sam: Person, listing: Listing
+) -> None:
+    cloud.server.understands = CORRECTED
+    await cloud.create(listing)
+    cloud.server.understands = TYPED
+    await cloud.create(second := relay.listed(sam, STICKERS))
+    assert (cloud.state(second), known(relay, cloud)) == (store.LIVE, None)
+
+
+async def test_each_server_has_a_spelling_of_its_own(cloud: Cloud, relay: Relay) -> None:
+    relay.db.run(lambda tx: store.remember_dialect(tx, "https://other.example", "corrected"))
+    assert known(relay, cloud) is None
+
+
+@pytest.mark.parametrize(
+    ("understands", "refused"),
+    [(TYPED, CORRECTED), (CORRECTED, TYPED), (TYPED, SAMPLE)],
+)
+async def test_a_server_that_refuses_a_spelling_gets_the_other(
+    cloud: Cloud, listing: Listing, understands: str, refused: str
+) -> None:
+    cloud.server.understands, cloud.server.refused = understands, frozenset({refused})
+    await cloud.create(listing)
+    assert is_sold_as_wished(cloud, listing)
+    assert cloud.server.deleted == {}
+
+
+async def test_where_no_spelling_helps_nothing_stays_and_the_seller_is_told(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    cloud.server.understands = "nothing"
+    await cloud.create(listing)
+    assert (cloud.state(listing), cloud.server.made) == (store.FAILED, {})
+    assert len(cloud.server.deleted) == 2
+    assert relay.texts == [OTHER]
+    await cloud.pass_(LONG)
+    assert (len(relay.said), cloud.waiting, known(relay, cloud)) == (1, [], None)
+
+
+async def test_what_the_server_won_t_delete_is_said_to_be_there(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    cloud.server.understands = "nothing"
+    cloud.server.fail("DELETE", *[Trouble(REFUSES)] * 3)
+    await cloud.create(listing)
+    assert cloud.state(listing) == store.FAILED
+    (text,) = relay.texts
+    assert "I couldn't delete it there, but nobody has its link." in text
+
+
+async def test_a_price_that_is_refused_for_itself_is_asked_for_anew(
+    cloud: Cloud, relay: Relay, sam: Person
+) -> None:
+    """The first refusal is said, not that of a spelling which the server never had."""
+    dong = replace(COFFEE, amount=5, currency="VND")
+    await cloud.create(listing := relay.listed(sam, dong))
+    assert (cloud.state(listing), cloud.server.made) == (store.FAILED, {})
+    assert "denominationCurrencyCode&quot; must be one of" in relay.texts[0]
+    assert "instrumentCurrencyCode" not in "".join(relay.texts)
+
+
+async def test_a_refusal_of_something_else_is_final_at_once(
+    cloud: Cloud, relay: Relay, sam: Person
+) -> None:
+    await cloud.create(listing := relay.listed(sam, replace(COFFEE, name="x" * 26)))
+    assert (cloud.state(listing), cloud.server.asked("POST")) == (store.FAILED, 1)
+
+
+async def test_a_price_that_is_never_told_is_said_once_to_each_seller(
+    cloud: Cloud, relay: Relay, sam: Person, listing: Listing
+) -> None:
+    cloud.server.tells_prices = False
+    untold = t("en", "service-price-untold")
+    await cloud.create(listing)
+    assert is_sold_as_wished(cloud, listing)
+    assert relay.texts.count(untold) == 1
+    await cloud.create(relay.listed(sam, STICKERS))
+    assert relay.texts.count(untold) == 1
+    await cloud.create(relay.listed(relay.joins("Ann")))
+    assert relay.texts.count(untold) == 2
+
+
+async def test_a_spelling_that_is_tried_after_another_counts_only_where_the_price_is_told(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    """Refused in one, ignored in the next: without a price told nobody knows what it costs."""
+    cloud.server.refused, cloud.server.tells_prices = frozenset({TYPED}), False
+    await cloud.create(listing)
+    assert (cloud.state(listing), cloud.server.made) == (store.FAILED, {})
+    assert f"{TYPED}&quot; is not allowed" in relay.texts[0]
+
+
+async def test_a_blank_end_is_no_end(cloud: Cloud, relay: Relay, listing: Listing) -> None:
+    cloud.server.blank = True
+    await cloud.create(listing)
+    assert is_sold_as_wished(cloud, listing)
+    cloud.put("refresh", listing, place={"message_id": 5, "picture": True})
+    await cloud.due()
+    kept = relay.listing(listing.id).answer
+    assert kept is not None
+    assert (kept.expires_at, kept.enabled_at) == (None, None)
+
+
+async def test_what_is_already_paid_is_never_deleted_for_its_price(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    """Money came for it: the seller has it, whatever it costs."""
+    cloud.server.understands = CORRECTED
+    cloud.put("create", listing)
+    await cloud.die_at("POST")
+    made = cloud.server.only
+    payment = store.Payment(made.id, "t1", 500, "USD", {})
+    relay.db.run(lambda tx: store.add_payment(tx, listing.id, payment, relay.clock()))
+    await cloud.pass_(LONG)
+    assert (cloud.server.only.id, cloud.shown(listing)) == (made.id, made.id)
+
+
+CUTS = [LOST, BROKEN, FAILING, HTML, busy(5)]
+
+
+@pytest.mark.parametrize("trouble", CUTS, ids=range(len(CUTS)))
+@pytest.mark.parametrize(
+    ("method", "before"), [("POST", 0), ("POST", 1), ("DELETE", 0), ("GET", 0), ("GET", 1)]
+)
+async def test_one_request_of_the_sellers_price_is_left_whichever_answer_is_lost(
+    cloud: Cloud, listing: Listing, *, method: str, before: int, trouble: Trouble
+) -> None:
+    cloud.server.understands = CORRECTED
+    cloud.server.fail(method, *[FINE] * before, trouble)
+    await cloud.create(listing)
+    await cloud.pass_(LONG)
+    assert is_sold_as_wished(cloud, listing)
+    assert cloud.waiting == []
+
+
+@pytest.mark.parametrize("understands", [CORRECTED, "nothing"])
+@pytest.mark.parametrize("steps", ["POST", "POST - DELETE", "- DELETE", "- POST"])
+async def test_one_request_of_the_sellers_price_is_left_wherever_we_die(
+    cloud: Cloud, relay: Relay, listing: Listing, steps: str, understands: str
+) -> None:
+    """Between a create and its comparison too: what it made is found, and goes."""
+    cloud.server.understands = understands
+    cloud.put("create", listing)
+    for method in steps.split():
+        if method != "-":
+            await cloud.die_at(method)
+            cloud.relay.clock.pass_(1)
+        else:
+            await cloud.calls.perform(cloud.claim()[0])
+    await cloud.pass_(LONG)
+    if understands == CORRECTED:
+        assert is_sold_as_wished(cloud, listing)
+    else:
+        assert (cloud.state(listing), cloud.server.made) == (store.FAILED, {})
+        assert relay.texts[-1] == OTHER
+    assert cloud.waiting == []
+
+
+REFUSES: Any = b"HTTP/1.1 403 X\r\nContent-Length: 0\r\n\r\n"
