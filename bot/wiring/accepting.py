@@ -13,9 +13,14 @@ import socket
 from typing import TYPE_CHECKING
 
 from bot.core.health import Health
+from bot.wiring.crowd import MOST
+from bot.wiring.protocol import Inlet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from bot.wiring.crowd import Crowd
+    from bot.wiring.protocol import BoundedProtocol
 
 AT_ONCE = 64
 """Connections taken before everybody else has a turn."""
@@ -34,16 +39,23 @@ GONE = (BlockingIOError, InterruptedError, ConnectionAbortedError)
 
 
 class Acceptor:
-    """Takes the connections of a listening socket and gives each a protocol; begins at once."""
+    """Takes the connections of a listening socket and gives each a protocol; begins at once.
+
+    Where there is no room for one more, others of the `crowd` are closed; None for our own.
+    """
 
     def __init__(
-        self, listener: socket.socket, protocol: Callable[[], asyncio.BaseProtocol]
+        self,
+        listener: socket.socket,
+        protocol: Callable[[], BoundedProtocol],
+        crowd: Crowd | None = None,
     ) -> None:
         listener.settimeout(0)
         # Connections take it over; an answer in two pieces would else wait for an acknowledgement.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._listener = listener
         self._protocol = protocol
+        self._crowd = crowd
         self._loop = asyncio.get_running_loop()
         self._health = Health("connections wait", "connections are taken again")
         self._resuming: asyncio.TimerHandle | None = None
@@ -75,23 +87,33 @@ class Acceptor:
             except GONE:
                 return
             except OSError as error:
-                if error.errno in SHORT:
+                if error.errno in SHORT and not self._makes_room():
                     self._pause(error.strerror or "no file handle")
                 return
             task = self._loop.create_task(self._begin(connection))
             self._beginning.add(task)
             task.add_done_callback(self._beginning.discard)
-            if _is_short(connection.fileno()):
-                self._pause("few file handles are left")
-                return
+            if self._is_full() or _is_short(connection.fileno()):
+                if not self._makes_room():
+                    self._pause("few file handles are left")
+                return  # what was closed is gone only after this turn of the loop
             self._health.worked()
+
+    def _is_full(self) -> bool:
+        return self._crowd is not None and len(self._crowd) >= MOST
+
+    def _makes_room(self) -> bool:
+        return self._crowd is not None and self._crowd.make_room()
 
     async def _begin(self, connection: socket.socket) -> None:
         connection.settimeout(0)
         try:
-            await self._loop.connect_accepted_socket(self._protocol, connection)
+            await self._loop.connect_accepted_socket(self._make_inlet, connection)
         except OSError:
             connection.close()
+
+    def _make_inlet(self) -> Inlet:
+        return Inlet(self._protocol())
 
 
 def _is_short(handle: int) -> bool:

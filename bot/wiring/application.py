@@ -27,7 +27,6 @@ from bot.wiring import figures
 from bot.wiring.process import (
     WebServer,
     listen,
-    loopback,
     open_many_files,
     settle_memory,
     stop_signals,
@@ -138,6 +137,7 @@ class Application:
         open_many_files()
         switch_often()
         self._socket = listen(settings.host, settings.port)
+        self._own_socket = listen("127.0.0.1", 0)
         self._ops = self._make_ops()
         self._service = self._serve(has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
@@ -171,7 +171,7 @@ class Application:
         proxies = self._settings.forwarded_allow_ips
         # Around everything: a bug is answered outside of whatever an application adds to itself.
         counted = CountRequests(self._app, self._db.tally)
-        server = WebServer(counted, proxies, SERVER_PATIENCE, refused)
+        server = WebServer(counted, proxies, SERVER_PATIENCE, refused, self._own_socket)
         serving = asyncio.create_task(server.serve(sockets=[self._socket]))
         try:
             if self._service is not None:
@@ -287,8 +287,9 @@ class Application:
         return side
 
     def _here(self) -> tuple[str, int]:
-        """Where this process reaches itself."""
-        return loopback(self._settings.host), self._socket.getsockname()[1]
+        """Return where this process reaches itself, with no stranger before it."""
+        host, port = self._own_socket.getsockname()
+        return host, port
 
     async def _watch_clock(self, jumps: Jumps) -> None:
         """Tell the operator when the clock was set, once for all who follow it."""

@@ -19,7 +19,9 @@ import uvicorn
 
 from bot.core.errors import ConfigError
 from bot.wiring.accepting import Acceptor
+from bot.wiring.crowd import Crowd
 from bot.wiring.protocol import BoundedProtocol
+from bot.wiring.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +46,8 @@ OF_THE_PORT = (errno.EADDRINUSE, errno.EACCES)
 class WebServer(uvicorn.Server):
     """uvicorn without its own signal handlers, which would end the process by the signal.
 
-    `refused` hears the status of each request that is refused before anybody could read it.
+    `refused` hears the status of each request that is refused before anybody could read it. What
+    comes in at `own` are our own calls, which wait for no stranger's connection or request.
     """
 
     def __init__(
@@ -53,11 +56,15 @@ class WebServer(uvicorn.Server):
         proxies: tuple[str, ...],
         patience: float,
         refused: Callable[[int], None] | None = None,
+        own: socket.socket | None = None,
     ) -> None:
+        self._app = app
         self._refused = refused
+        self._own = own
+        self._crowd = Crowd()
         super().__init__(
             uvicorn.Config(
-                app,
+                Turns(app),
                 lifespan="off",
                 log_config=None,
                 server_header=False,
@@ -73,10 +80,20 @@ class WebServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen in our own way, which knows what to do without file handles."""
         await super().startup([])
-        self.servers = [
-            Acceptor(one, self._connection)  # type: ignore[misc]  # all that uvicorn asks of it
-            for one in sockets or ()
-        ]
+        acceptors = [Acceptor(one, self._stranger, self._crowd) for one in sockets or ()]
+        if self._own is not None:
+            acceptors.append(Acceptor(self._own, self._ourselves))
+        self.servers = acceptors  # type: ignore[assignment]  # all that uvicorn asks of them
+
+    def _stranger(self) -> BoundedProtocol:
+        made = self._connection()
+        made.crowd = self._crowd
+        return made
+
+    def _ourselves(self) -> BoundedProtocol:
+        made = self._connection()
+        made.app = self._app
+        return made
 
     def _connection(self) -> BoundedProtocol:
         made = BoundedProtocol(
@@ -92,6 +109,8 @@ class WebServer(uvicorn.Server):
         try:
             await super().shutdown(sockets)
         finally:
+            if self._own is not None:
+                self._own.close()
             logger.removeFilter(_as_information)
 
     @contextlib.contextmanager

@@ -1,25 +1,31 @@
-"""A client's connection, bounded: how long a head may take and be, how long an answer may wait.
+"""A client's connection, bounded in time and memory.
 
-Of all this uvicorn (0.54, `protocols/http/httptools_impl.py`) bounds only the wait for the first
-byte of a further request. A connection that never says anything stays, so does one whose head
-trickles; llhttp takes a head of any length; a client that reads no more is waited for without
-end; and what is left of a refused body is read to its last byte, or waited for.
+uvicorn (0.54, `protocols/http/httptools_impl.py`) bounds only the wait for the first byte of a
+further request. A connection that never sends anything stays, so does one whose head trickles;
+llhttp takes a head of any length; every request of a pipeline becomes objects at once, 256 KiB of
+them at a time, and each answer reads more; a client that doesn't read is waited for without end;
+and the rest of a refused body is read to its last byte.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from typing import TYPE_CHECKING, Any
 
 import httptools
 import structlog
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from bot.core import exact
+from bot.service.api.limits import payer_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from bot.wiring.crowd import Crowd
 
 log = structlog.get_logger()
 
@@ -34,7 +40,17 @@ MALFORMED = ("invalidRequest", "This is no HTTP request.")
 
 
 PIECE = 4 * 1024
-"""Bytes that the parser is given at a time: how exact the count is of what it keeps to itself."""
+"""Bytes that the parser gets at a time: how exact the count is of what it keeps to itself."""
+
+READ = 64 * 1024
+"""Bytes read at a time: the most that a connection holds unparsed."""
+
+END_OF_HEAD = b"\r\n\r\n"
+"""Each request contains it once where it ends, or where its body begins. Fed up to there, the
+parser can't complete more than one further request at a time."""
+
+HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
+"""Characters of a host and port (RFC 3986, section 3.2)."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -50,14 +66,22 @@ class BoundedProtocol(HttpToolsProtocol):
     LEAST_READ = 16 * 1024
     """Bytes that a client takes of its answer in WRITE_SECONDS, as long as some are left."""
 
+    MAX_UNREAD = 16 * 1024
+    """Bytes of answers that the client hasn't read, beyond which its next answer waits; and of a
+    body that the application hasn't read, beyond which the client waits."""
+
     LINGER_SECONDS = 5.0
     """How long a client that is still sending has for reading why it is no longer heard."""
+
+    crowd: Crowd | None = None
+    """The connections that this one may have to make room for; None for our own."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.access_log = False  # of this server alone: a setting of uvicorn's is one of the logger
         self.refused: Callable[[int], None] | None = None
-        self._unread = 0
+        self._held = b""
+        self._body = self._unread = 0
         self._deaf = False
         self._stopping = False
         self._keep_alive = False
@@ -70,25 +94,42 @@ class BoundedProtocol(HttpToolsProtocol):
         """Give the client HEAD_SECONDS to say what it wants."""
         super().connection_made(transport)
         self._wire = transport
+        transport.set_write_buffer_limits(high=self.MAX_UNREAD)
         self.transport = Outlet(transport, self._close)
+        self.flow = Gate(transport, self._is_full)
+        if self.crowd is not None:
+            self.crowd.add(self)
         self._head_alarm.set(self.HEAD_SECONDS, self._silence)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
         super().connection_lost(exc)
+        self._held = b""
+        if self.crowd is not None:
+            self.crowd.remove(self)
         self._head_alarm.stop()
         self._write_alarm.stop()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, in place of uvicorn's own, which logs and answers in another form than ours."""
-        if self._deaf:
-            return
+        """Parse the data, in place of uvicorn's own, which logs and answers in another form."""
         self._unset_keepalive_if_required()
-        if not self._is_answering() and not self._head_alarm.is_set:
+        if not self._is_answering() and not self._head_alarm.is_set and not self._deaf:
             self._head_alarm.set(self.HEAD_SECONDS, self._silence)
-        for start in range(0, len(data), PIECE):
-            if not self._deaf:
-                self._parse(data[start : start + PIECE])
+        self._held += data
+        self._parse_held()
+
+    def _parse_held(self) -> None:
+        """Parse until a whole request waits for the answer before its own; hold the rest."""
+        data, at = self._held, 0
+        while at < len(data) and not self._deaf and not self._is_waiting_its_turn():
+            end = data.find(END_OF_HEAD, at, at + PIECE)
+            until = at + PIECE if end < 0 else end + len(END_OF_HEAD)
+            self._parse(data[at:until])
+            at = until
+        self._held = b"" if self._deaf else data[at:]
+        if self._held:
+            self.flow.pause_reading()
+        self._weigh()
 
     def _parse(self, piece: bytes) -> None:
         """Read a piece; how much of it lies behind a mark that sets the count back is not told."""
@@ -107,7 +148,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Count from here what the parser keeps to itself."""
         super().on_message_begin()
-        self._unread = 0
+        self._unread = self._body = 0
 
     def on_headers_complete(self) -> None:
         """Measure the head. The connection is kept only once the body is whole."""
@@ -116,7 +157,13 @@ class BoundedProtocol(HttpToolsProtocol):
         size = sum(len(name) + len(value) + BETWEEN for name, value in self.headers)
         if len(self.url) + size > self.MAX_HEAD or len(self.headers) > self.MAX_FIELDS:
             raise HeadTooLarge
+        if not self._names_its_host():
+            raise WrongHost
         super().on_headers_complete()
+        # As for bytes that are no UTF-8. No id has a NUL, and PostgreSQL doesn't take one.
+        self.scope["path"] = self.scope["path"].replace("\0", "\N{REPLACEMENT CHARACTER}")
+        if self.crowd is not None:
+            self.crowd.add(self)
         self._keep_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
         self.headers = []  # for trailers, which are no headers (RFC 9110, section 6.5.1)
 
@@ -124,6 +171,9 @@ class BoundedProtocol(HttpToolsProtocol):
         """Hand it on: from here it is bounded by who reads it."""
         super().on_body(body)
         self._unread = 0
+        self._body += len(body)
+        if len(self.cycle.body) > self.MAX_UNREAD:
+            self.flow.pause_reading()
 
     def on_message_complete(self) -> None:
         """Keep the connection after all, as the client asks, unless the answer has begun."""
@@ -131,6 +181,18 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread = 0
         if not self.cycle.response_started and not self._stopping:
             self.cycle.keep_alive = self._keep_alive
+
+    def on_response_complete(self) -> None:
+        """Go on with what was held meanwhile."""
+        super().on_response_complete()
+        self.flow.resume_reading()
+        if self._held:
+            self.loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        if self._held and not self.transport.is_closing():
+            self.data_received(b"")
+            self.flow.resume_reading()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's own never waits
         """Answer whoever has said all of it before we close: only their half is closed yet.
@@ -148,10 +210,12 @@ class BoundedProtocol(HttpToolsProtocol):
         """Begin to watch a client that does not read as fast as we write."""
         super().pause_writing()
         self._watch_writing()
+        self._weigh()
 
     def resume_writing(self) -> None:
         """Leave it alone: most of it is read."""
         super().resume_writing()
+        self._weigh()
         if not self.transport.is_closing():
             self._write_alarm.stop()
 
@@ -160,8 +224,47 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stopping = True
         super().shutdown()
 
+    @property
+    def owner(self) -> str:
+        """The payer whose request this is; of a proxy that asks nothing just now, the proxy."""
+        client = self.cycle.scope["client"] if self._is_answering() else self.client
+        return payer_key(client[0]) if client else ""
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the client, and not the application, is what this connection waits for."""
+        return not self._is_answering() or self.cycle.more_body or self.flow.write_paused
+
+    @property
+    def weight(self) -> int:
+        """The bytes that are kept for this client: requests, a body, unread answers."""
+        body = self._body if self._is_answering() else 0
+        return len(self._held) + body + self._wire.get_write_buffer_size()
+
+    def abort(self, reason: str) -> None:
+        """Close the connection at once, unread answers included."""
+        log.debug("connection closed", reason=reason)
+        self._wire.abort()
+
+    def _weigh(self) -> None:
+        if self.crowd is not None:
+            self.crowd.weigh(self)
+
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
+
+    def _is_waiting_its_turn(self) -> bool:
+        return bool(self.pipeline) and not self.cycle.more_body
+
+    def _is_full(self) -> bool:
+        return bool(self._held) or self._is_waiting_its_turn()
+
+    def _names_its_host(self) -> bool:
+        """Whether there is one Host, as HTTP/1.1 demands (RFC 9112, section 3.2)."""
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if not hosts:
+            return self.parser.get_http_version() == "1.0"
+        return len(hosts) == 1 and HOST.fullmatch(hosts[0]) is not None
 
     def _silence(self) -> None:
         log.debug("connection closed", reason="no request in time")
@@ -212,7 +315,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """
         sending = self._deaf or (self.cycle is not None and self.cycle.more_body)
         if sending and not self._stopping and not self._wire.is_closing():
-            self._deaf = True
+            self._deaf, self._held = True, b""
             with contextlib.suppress(OSError):  # the client is gone already
                 self._wire.write_eof()
             self.flow.resume_reading()
@@ -231,12 +334,50 @@ class BoundedProtocol(HttpToolsProtocol):
         if before - left >= self.LEAST_READ:
             self._watch_writing()
         elif left:
-            log.debug("connection closed", reason="answer not read in time")
-            self._wire.abort()
+            self.abort("answer not read in time")
 
 
 class HeadTooLarge(Exception):
     """A request line and headers beyond MAX_HEAD or MAX_FIELDS."""
+
+
+class WrongHost(Exception):
+    """A request with no Host, with several, or with one that can't be a host."""
+
+
+class Gate(FlowControl):
+    """uvicorn's, that reads no more while the connection holds all that it may."""
+
+    def __init__(self, transport: asyncio.Transport, is_full: Callable[[], bool]) -> None:
+        super().__init__(transport)
+        self._is_full = is_full
+
+    def resume_reading(self) -> None:
+        """Read on, where there is room."""
+        if not self._is_full():
+            super().resume_reading()
+
+
+class Inlet(asyncio.BufferedProtocol):
+    """A connection as the event loop reads from it: a little at a time, into memory of all."""
+
+    _READ = memoryview(bytearray(READ))
+
+    def __init__(self, protocol: BoundedProtocol) -> None:
+        self._protocol = protocol
+        self.connection_lost = protocol.connection_lost  # type: ignore[method-assign]
+        self.eof_received = protocol.eof_received  # type: ignore[method-assign]
+        self.pause_writing = protocol.pause_writing  # type: ignore[method-assign]
+        self.resume_writing = protocol.resume_writing  # type: ignore[method-assign]
+        self.connection_made = protocol.connection_made  # type: ignore[method-assign,assignment]
+
+    def get_buffer(self, _sizehint: int) -> memoryview:
+        """Return where to read to; it is taken out again before anybody else reads."""
+        return self._READ
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Hand on what was read."""
+        self._protocol.data_received(bytes(self._READ[:nbytes]))
 
 
 class Outlet(asyncio.Transport):

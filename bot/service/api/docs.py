@@ -23,14 +23,27 @@ def spec(public_url: str) -> dict[str, Any]:
 
 @router.get("/openapi.json")
 async def openapi(service: Serving) -> Response:
-    """Give the contract to machines."""
-    return JSONResponse(spec(service.public_url), headers=answering.HEADERS)
+    """Return the contract for machines."""
+    return Response(
+        _for_machines(service.public_url), 200, answering.HEADERS, JSONResponse.media_type
+    )
 
 
 @router.get("/docs")
 async def docs(service: Serving) -> Response:
-    """Give the contract to people."""
-    return render.document("docs.html", {"spec": spec(service.public_url), "brief": brief})
+    """Return the contract for people."""
+    return render.document(_for_people(service.public_url))
+
+
+@lru_cache(maxsize=1)
+def _for_machines(public_url: str) -> bytes:
+    return bytes(JSONResponse(spec(public_url)).body)
+
+
+@lru_cache(maxsize=1)
+def _for_people(public_url: str) -> bytes:
+    values = {"spec": spec(public_url), "brief": brief}
+    return render.document_text("docs.html", values).encode()
 
 
 def brief(schema: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
 
@@ -26,11 +27,16 @@ LONGEST_ADDRESS = 64
 
 
 def payer_key(host: str) -> str:
-    """Give what a payer's calls are counted under: the address, of IPv6 the subscriber's part."""
+    """Return what a payer's calls are counted under: the address, of IPv6 the subscriber's part."""
+    return _payer_key(host[:LONGEST_ADDRESS])
+
+
+@lru_cache(maxsize=4096)
+def _payer_key(host: str) -> str:
     try:
         address = ip_address(host)
     except ValueError:
-        return host[:LONGEST_ADDRESS]
+        return host
     if not isinstance(address, IPv6Address):
         return str(address)
     if address.ipv4_mapped:

@@ -123,9 +123,13 @@ def alone(who: Reader, written: str) -> HTMLResponse:
     return _answer(written, who, policy())
 
 
-def document(template: str, values: dict[str, Any]) -> HTMLResponse:
-    """Answer with a page of documentation, which has a stylesheet of its own."""
-    written = _templates().get_template(template).render(values, stylesheet=asset("docs.css")[1])
+def document_text(template: str, values: dict[str, Any]) -> str:
+    """Return a page of documentation, which has a stylesheet of its own."""
+    return _templates().get_template(template).render(values, stylesheet=asset("docs.css")[1])
+
+
+def document(written: bytes) -> HTMLResponse:
+    """Answer with a page of documentation."""
     return HTMLResponse(written, 200, HEADERS | {"Content-Security-Policy": policy()})
 
 

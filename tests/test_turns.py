@@ -1,0 +1,130 @@
+"""Requests take turns: few at a time, every address its share, none waits for who waits itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.wiring import turns
+from bot.wiring.turns import AT_ONCE, EACH, Turns
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+LONG = 3600.0
+
+
+class Work:
+    """An application that counts who is in it, and goes on when told."""
+
+    def __init__(self) -> None:
+        self.inside: Counter[str] = Counter()
+        self.order: list[str] = []
+        self.most = 0
+        self.go = asyncio.Event()
+
+    async def __call__(self, scope: Scope, _receive: Receive, _send: Send) -> None:
+        host = scope["client"][0]
+        self.order.append(host)
+        self.inside[host] += 1
+        self.most = max(self.most, self.inside.total())
+        await self.go.wait()
+        await asyncio.sleep(0)
+        self.inside[host] -= 1
+
+
+async def nothing() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def unsent(_message: Message) -> None:
+    pass
+
+
+def ask(door: Turns, host: str) -> asyncio.Task[None]:
+    scope = {"type": "http", "client": (host, 1)}
+    return asyncio.create_task(door(scope, nothing, unsent))
+
+
+async def settle() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No turn ends by time."""
+    monkeypatch.setattr(turns, "TURN_SECONDS", LONG)
+
+
+@pytest.mark.usefixtures("patient")
+async def test_one_address_has_half_of_what_is_worked_on() -> None:
+    work = Work()
+    door = Turns(work)
+    tasks = [ask(door, "a") for _ in range(500)]
+    await settle()
+    assert work.inside == {"a": EACH}
+    tasks.append(ask(door, "b"))
+    await settle()
+    assert work.inside["b"] == 1
+    work.go.set()
+    await asyncio.gather(*tasks)
+    assert work.most <= AT_ONCE
+    assert work.order.count("a") == 500
+
+
+@pytest.mark.usefixtures("patient")
+async def test_addresses_that_wait_are_let_in_one_after_the_other() -> None:
+    work = Work()
+    door = Turns(work)
+    tasks = [ask(door, host) for host in "ab" for _ in range(AT_ONCE)]
+    tasks += [ask(door, host) for host in "cd" for _ in range(4)]
+    await settle()
+    begun = len(work.order)
+    assert (begun, set(work.order)) == (AT_ONCE, {"a", "b"})
+    work.go.set()
+    await asyncio.gather(*tasks)
+    assert work.order[begun : begun + 8].count("c") >= 2
+    assert len(work.order) == 2 * AT_ONCE + 8
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_subscriber_of_ipv6_is_one_address() -> None:
+    work = Work()
+    door = Turns(work)
+    tasks = [ask(door, f"2001:db8::{n:x}") for n in range(1, 100)]
+    await settle()
+    assert work.inside.total() == EACH
+    work.go.set()
+    await asyncio.gather(*tasks)
+
+
+async def test_who_waits_for_something_else_keeps_nobody_waiting() -> None:
+    """A turn ends by time, for a body that trickles or a long poll takes nothing from others."""
+    work = Work()
+    door = Turns(work)
+    tasks = [ask(door, "a") for _ in range(3 * EACH)]
+    async with asyncio.timeout(5):
+        while work.inside["a"] < 3 * EACH:  # noqa: ASYNC110 - it is the time that is tried
+            await asyncio.sleep(0.01)
+    work.go.set()
+    await asyncio.gather(*tasks)
+    assert (door._counts, door._under_way, door._waiting) == ({}, {}, {})
+
+
+@pytest.mark.usefixtures("patient")
+async def test_who_is_cancelled_while_waiting_takes_no_turn() -> None:
+    work = Work()
+    door = Turns(work)
+    tasks = [ask(door, "a") for _ in range(2 * EACH)]
+    await settle()
+    for task in tasks[EACH:]:
+        task.cancel()
+    await settle()
+    work.go.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert len(work.order) == EACH
+    assert (door._counts, door._under_way) == ({}, {})
