@@ -117,7 +117,7 @@ def test_more_lanes_than_the_queue_may_serve_in_a_second_bring_theirs_together(
     for _ in range(12):
         words += sent(post)
         clock.pass_(0.5)
-    assert words == ["a1+a2", "b1+b2", "c1", "c2", "d1", "d2"]
+    assert words == ["a1+a2", "b1+b2", "c1", "d1", "c2", "d2"]
 
 
 def test_a_lost_answer_repeats_the_same_ones(post: Post) -> None:

@@ -339,12 +339,23 @@ def test_the_next_opening_is_found_in_every_class_of_urgency(post: Post) -> None
 
 
 def test_lanes_are_found_by_an_index_however_many_wait_for_later(post: Post) -> None:
-    """A claim looks neither at lanes that wait for a time nor at those that wait for room."""
-    for sql in (lanes.OPEN_LANES, lanes.NEXT_OPEN):
+    """A claim looks neither at lanes that wait for a time nor at those that wait for room.
+
+    And none is sorted: the index has them in the order in which they go.
+    """
+    ways = {
+        lanes.OPEN_LANES: "lanes_open (queue=? AND priority=? AND open_at<?)",
+        lanes.RANKED_LANES: "lanes_ranked (queue=? AND priority=? AND rank>?)",
+    }
+    for sql, index in ways.items():
         plan = post.db.run(partial(explain, sql=sql))
         looks = [line for line in plan if line.startswith(("SEARCH lanes", "SCAN lanes"))]
-        ends = "USING INDEX lanes_open (queue=? AND priority=? AND open_at<?)"
-        assert looks == [f"SEARCH lanes {ends}"] * len(lanes.PRIORITIES)
+        assert {line.replace("COVERING ", "") for line in looks} == {
+            f"SEARCH lanes USING INDEX {index}"
+        }
+        assert len(looks) == len(lanes.PRIORITIES)
+        found = [plan[plan.index(line) + 1] for line in looks]
+        assert all(line.startswith("SCAN class") for line in found), "it sorts what it found"
 
 
 def explain(tx: Transaction, sql: str) -> list[str]:

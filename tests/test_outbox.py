@@ -65,7 +65,7 @@ def test_the_same_key_is_put_once_whatever_became_of_it(kept: Post, state: str) 
     assert kept.states() == {"one": state}
 
 
-def test_a_lane_goes_by_priority_and_then_in_the_order_of_putting(post: Post) -> None:
+def test_the_classes_of_a_lane_take_turns_each_in_the_order_of_putting(post: Post) -> None:
     for word, priority in (
         ("n1", NOTICE),
         ("a1", ALERT),
@@ -78,7 +78,7 @@ def test_a_lane_goes_by_priority_and_then_in_the_order_of_putting(post: Post) ->
     while claimed := post.claim():
         order += [message.body["word"] for message in claimed]
         post.done(*claimed)
-    assert order == ["r1", "r2", "a1", "a2", "n1"]
+    assert order == ["r1", "a1", "a2", "r2", "n1"]
 
 
 def test_many_messages_of_one_moment_keep_the_order_of_putting(post: Post) -> None:
@@ -143,7 +143,7 @@ def test_no_more_is_claimed_than_there_is_room_for(post: Post) -> None:
     assert [len(post.claim(2)) for _ in range(3)] == [2, 2, 1]
 
 
-def test_the_urgent_goes_first_across_lanes_then_who_waits_longest(
+def test_classes_take_turns_across_lanes_and_within_one_goes_who_waits_longest(
     post: Post, clock: Clock
 ) -> None:
     post.put("a", "notice", priority=NOTICE)
@@ -153,7 +153,14 @@ def test_the_urgent_goes_first_across_lanes_then_who_waits_longest(
     post.put("c", "later")
     clock.pass_(1)
     post.put("d", "latest")
-    assert [post.words(1)[0] for _ in range(4)] == ["later", "latest", "alert", "notice"]
+    assert [post.words(1)[0] for _ in range(4)] == ["later", "alert", "latest", "notice"]
+
+
+def test_lanes_that_wait_equally_long_go_in_the_order_of_their_names(post: Post) -> None:
+    """Whatever the order of putting, and whatever the database makes of equals."""
+    for lane in "cadb":
+        post.put(lane, lane)
+    assert post.words() == ["a", "b", "c", "d"]
 
 
 def test_a_lease_that_runs_out_brings_the_message_again_as_uncertain(

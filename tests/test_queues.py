@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bot.chat.queues import make_queues
 from bot.core.lanes import Pace
 from bot.core.rates import Rate
-from tests.queueing import Post
-
-if TYPE_CHECKING:
-    from bot.core.db import Database
-    from tests.serving import Clock
 
 TELEGRAM = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60))
 
@@ -68,29 +61,11 @@ def test_only_updates_are_remembered_for_they_may_come_twice() -> None:
     assert kept == [True, False, False]
 
 
-def test_who_floods_waits_so_that_nobody_else_does(db: Database, clock: Clock) -> None:
-    """Twenty at once, then five a second, in order; whoever writes meanwhile is next."""
-    post = Post(db, TELEGRAM.updates, clock)
-    post.put("7", *(f"flood {n}" for n in range(30)))
-    taken: list[str] = []
-
-    def take() -> list[str]:
-        """Handle what may be handled now, one at a time; the words of it."""
-        before = len(taken)
-        while claimed := post.claim(1):
-            taken.extend(message.body["word"] for message in claimed)
-            post.done(*claimed)
-        return taken[before:]
-
-    assert len(take()) == 20
-    post.put("8", "and me?")
-    assert take() == ["and me?"]
-    assert post.next_open() == 200
-    clock.at += 1000
-    assert take() == [f"flood {n}" for n in range(20, 25)]
-    clock.at += 1000
-    assert take() == [f"flood {n}" for n in range(25, 30)]
+def test_updates_are_fair_among_people_unless_no_rate_makes_anything_scarce() -> None:
+    assert TELEGRAM.updates.account_pace == Pace(1000, 20)
+    assert make_queues(None, None, Rate(20, 60)).updates.account_pace is None
 
 
-def test_where_the_chats_rate_is_lifted_nobody_waits() -> None:
-    assert make_queues(Rate(30, 1), None, Rate(20, 60)).updates.lane_pace("7") is None
+def test_updates_altogether_are_handled_as_fast_as_messages_may_be_sent() -> None:
+    assert TELEGRAM.updates.pace == Pace(34, 30)
+    assert TELEGRAM.updates.lane_pace("7") is None

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from bot.chat import store
 from bot.chat.handlers import said
-from bot.chat.queues import make_queues
+from bot.chat.queues import SENT_AT_ONCE, make_queues
 from bot.chat.replies import CAPTION_LIMIT, Reply
 from bot.chat.sender import TRIES, Sender
 from bot.chat.verdicts import BACKOFF
@@ -229,8 +229,9 @@ async def test_a_blocked_chat_keeps_its_alerts_and_drops_replies(
 ) -> None:
     sam.block()
     sending.put(sam.chat, "reply")
-    sending.put(sam.chat, "paid 1", "paid 2", priority=ALERT)
     sending.put(pat.chat, "other")
+    await sending.work()
+    sending.put(sam.chat, "paid 1", "paid 2", priority=ALERT)
     await sending.work()
     await sending.work_later(1)
     assert (seen(sam.chat), seen(pat.chat), sending.waits) == ([], ["other"], None)
@@ -307,7 +308,7 @@ async def test_a_call_that_was_taken_is_not_made_again_for_an_answer_of_another_
 
     app = Starlette(routes=[Route("/bot{rest:path}", answer_little, methods=["POST"])])
     async with listening(app) as root:
-        bot = _make_bot(root, TOKEN)
+        bot = _make_bot(root, TOKEN, SENT_AT_ONCE)
         sender = Sender(sending.relay.db, bot, sending.queues, sending.relay.clock)
         sending.put(sam.chat, "one", "two")
         await work(sending.relay.db, sending.queues.messages, sender.send, sending.relay.clock)

@@ -14,7 +14,11 @@ What goes out has a class, which says what goes first within a lane, and a rate:
 
 Telegram names limits for messages only (core.telegram.org/bots/faq) and counts edits as it likes,
 so they count as messages here. The queue of answers is its own, so that a button never waits for
-what is being said. Updates have a rate a chat as well: who floods waits, nobody else does.
+what is being said. Of alerts, replies and notices each has its share of the turns and of the
+connections, so that none of them waits for the end of a flood of another.
+
+Updates are handled no faster than they can be answered, whoever was served least first: who floods
+waits, nobody else does.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat import alerts
-from bot.core.lanes import Pace, Queue
+from bot.core.lanes import ALERT, NOTICE, REPLY, Feeds, Pace, Queue
 
 if TYPE_CHECKING:
     from bot.core.rates import Rate
@@ -37,9 +41,19 @@ CHAT_BURST = 4
 TOTAL_BURST = 2
 """Messages at once in all, so that a claim that comes late costs no turn."""
 
-UPDATE_EVERY, UPDATE_BURST = 200, 20
-"""Milliseconds between two updates of one chat, once so many have come at once: more than people
-do, a group of them pressing buttons included."""
+SENT_AT_ONCE = 8
+"""Messages under way at once: few on purpose, for the client's pool costs more than it gives."""
+
+CLASS_WIDTH = {REPLY: 4, ALERT: 6, NOTICE: 2}
+"""Of them of one class: whatever hangs, alerts have connections that nothing else can take."""
+
+PERSON = Pace(1_000, burst=20)
+"""What an update costs the person who caused it. Nobody is made to wait by it: who caused more
+than others comes behind them, and a burst of presses before all who never rest."""
+
+REPLIES_WAITING = 20
+"""Replies of one chat that wait to be sent before its next update does: more than people cause in
+a moment, pressing one button after the other."""
 
 SEEN_FOR = 48 * 3600 * 1000
 """Milliseconds that handled updates are remembered; Telegram hands out none older than a day."""
@@ -66,32 +80,45 @@ class Queues:
 
 
 def make_queues(total: Rate | None, chat: Rate | None, group: Rate | None) -> Queues:
-    """Give the queues at these rates; a lane of messages is a chat's id, negative for groups.
+    """Return the queues at these rates; a lane of messages is a chat's id, negative for groups.
 
     A message posted inline may stand in a group, and is changed at the pace of one.
-    Payments that would have to wait for a rate are told together. Who writes faster than anybody
-    can be answered waits as well, so that others don't; not where the chats' rate is lifted.
+    Payments that would have to wait for a rate are told together. Where a rate is lifted, updates
+    wait for nothing that it alone makes scarce.
     """
-    taken = Pace(UPDATE_EVERY, UPDATE_BURST) if chat else None
     alone = _pace(chat, CHAT_BURST)
     together = _window(group, CHAT_BURST)
 
     def lane_pace(lane: str) -> Pace | None:
         return together if lane.startswith(("-", INLINE)) else alone
 
+    messages = Queue(
+        "messages",
+        lease=60_000,
+        pace=_window(total, TOTAL_BURST),
+        lane_pace=lane_pace,
+        class_width=CLASS_WIDTH,
+        gather=alerts.gather,
+    )
     return Queues(
-        updates=Queue("updates", lease=60_000, keep=True, lane_pace=lambda _chat: taken),
-        calls=Queue("calls", lease=60_000, group=_again, group_width=MOST_AGAIN),
-        messages=Queue(
-            "messages",
+        updates=Queue(
+            "updates",
             lease=60_000,
-            pace=_window(total, TOTAL_BURST),
-            lane_pace=lane_pace,
-            gather=alerts.gather,
+            keep=True,
+            pace=_pace(total, total.count) if total else None,
+            account_pace=PERSON if total or chat else None,
+            feeds=Feeds(messages, REPLIES_WAITING, _half_a_second(total)) if chat else None,
         ),
-        answers=Queue("answers", lease=60_000, ordered=False, width=8),
+        calls=Queue("calls", lease=60_000, group=_again, group_width=MOST_AGAIN),
+        messages=messages,
+        answers=Queue("answers", lease=60_000, ordered=False, width=4),
         photos=Queue("photos", lease=60_000),
     )
+
+
+def _half_a_second(total: Rate | None) -> int | None:
+    """Return how many replies go in that time, at least one."""
+    return max(1, total.count // total.seconds // 2) if total else None
 
 
 def _again(lane: str) -> str | None:

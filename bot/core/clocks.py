@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.core import lanes
-from bot.core.lanes import WHOLE_QUEUE
+from bot.core import accounts, lanes
+from bot.core.lanes import ACCOUNT, WHOLE_QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,11 +123,16 @@ def set_right(tx: Transaction, queue: Queue, now: int) -> None:
 
 
 def _set_right(tx: Transaction, queue: Queue, row: Row, now: int) -> None:
-    pace = queue.pace if row["lane"] == WHOLE_QUEUE else queue.lane_pace(row["lane"])
+    lane, arrival_at = row["lane"], row["arrival_at"]
+    if lane.startswith(ACCOUNT):
+        at = accounts.sensible(queue, arrival_at, now)
+    else:
+        pace = queue.pace if lane == WHOLE_QUEUE else queue.lane_pace(lane)
+        at = pace.sensible(arrival_at, now) if pace else 0
     tx.execute(
         "UPDATE lanes SET arrival_at = :at WHERE queue = :queue AND lane = :lane",
         queue=queue.name,
         lane=row["lane"],
-        at=pace.sensible(row["arrival_at"], now) if pace else 0,
+        at=at,
     )
     lanes.reopen(tx, queue, row["lane"])

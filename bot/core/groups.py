@@ -29,7 +29,7 @@ WAITS = "SELECT 1 AS one FROM lanes WHERE queue = :queue AND waits_for = :name L
 ADMIT = """
     UPDATE lanes SET waits_for = NULL WHERE queue = :queue AND lane IN (
         SELECT lane FROM lanes WHERE queue = :queue AND waits_for = :name
-        ORDER BY priority, open_at LIMIT :free
+        ORDER BY priority, open_at, lane LIMIT :free
     )
 """
 

@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from bot.core.db import Row, Transaction
 
 WHOLE_QUEUE = "*"
 """The lane whose row keeps the pace of its whole queue."""
+
+ACCOUNT = "@"
+"""What the row of an account begins with, which keeps what the account had (core/accounts.py)."""
 
 REPLY, ALERT, NOTICE = PRIORITIES = (0, 1, 2)
 """Priority classes: who waits for an answer, money that came in, everything else."""
@@ -27,10 +30,14 @@ HEAD_OF_CLASS = (
 OF_CLASS = (
     "SELECT * FROM (SELECT lane, priority, open_at FROM lanes WHERE queue = :queue"
     " AND priority = {0} AND open_at <= :by AND paused IS NULL AND waits_for IS NULL"
-    " ORDER BY open_at LIMIT :most) AS class{0}"
+    " ORDER BY open_at, lane LIMIT :most) AS class{0}"
 )
-# A part for each priority, for within one the index ends where the time does.
-OPEN = " UNION ALL ".join(OF_CLASS.format(priority) for priority in PRIORITIES)
+RANKED_OF_CLASS = (
+    "SELECT * FROM (SELECT lane, priority, rank FROM lanes WHERE queue = :queue"
+    " AND priority = {0} AND rank IS NOT NULL AND +open_at <= :by AND paused IS NULL"
+    " AND waits_for IS NULL ORDER BY rank, lane LIMIT :most) AS class{0}"
+)
+# The plus keeps SQLite from looking by time, which would have it sort all open lanes.
 BUSY = "(SELECT COUNT(*) FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased')"
 WAITING = "FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
 OF_LANE = "arrival_at, held_until FROM (SELECT 1) AS it LEFT JOIN lanes"
@@ -42,6 +49,15 @@ STATE = (
     )
     + f", {OF_LANE} ON queue = :queue AND lane = :lane"
 )
+RANK = f"SELECT rank {WAITING} AND priority = {{0}} ORDER BY id {{1}} LIMIT 1"
+STATE_RANKED = STATE.replace(
+    f", {OF_LANE}",
+    "".join(
+        f", ({RANK.format(one, '')}) AS first_{one}, ({RANK.format(one, 'DESC')}) AS last_{one}"
+        for one in PRIORITIES
+    )
+    + f", {OF_LANE}",
+)
 STATE_ANYHOW = (
     f"SELECT {BUSY} AS busy, (SELECT due_at {WAITING} ORDER BY due_at, id LIMIT 1) AS due,"
     f" (SELECT priority {WAITING} ORDER BY due_at, id LIMIT 1) AS class,"
@@ -50,13 +66,20 @@ STATE_ANYHOW = (
 """All that `reopen` asks in one statement: each costs a turn of the interpreter's lock."""
 
 REOPEN = (
-    "INSERT INTO lanes (queue, lane, open_at, priority) VALUES (:queue, :lane, :open_at, :priority)"
+    "INSERT INTO lanes (queue, lane, open_at, priority, rank)"
+    " VALUES (:queue, :lane, :open_at, :priority, :rank)"
     " ON CONFLICT (queue, lane) DO UPDATE SET open_at = excluded.open_at,"
-    " priority = excluded.priority, waits_for = NULL"
+    " priority = excluded.priority, rank = excluded.rank, waits_for = NULL"
 )
+# A part for each priority, for within one the index ends where the time does.
 HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in PRIORITIES)
-OPEN_LANES = f"{OPEN} ORDER BY priority, open_at LIMIT :most"
-NEXT_OPEN = f"{OPEN} ORDER BY open_at LIMIT 1"
+OPEN = " UNION ALL ".join(OF_CLASS.format(priority) for priority in PRIORITIES)
+RANKED = " UNION ALL ".join(RANKED_OF_CLASS.format(priority) for priority in PRIORITIES)
+OPEN_LANES = f"{OPEN} ORDER BY priority, open_at, lane"
+RANKED_LANES = f"{RANKED} ORDER BY priority, rank, lane"
+RANK_ALL = (
+    "UPDATE lanes SET rank = open_at WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL"
+)
 
 SECOND = 1_000
 """In milliseconds."""
@@ -93,15 +116,32 @@ Gather: TypeAlias = "Callable[[Iterable[Mapping[str, Any]]], tuple[int, dict[str
 
 
 @dataclass(frozen=True, slots=True)
+class Feeds:
+    """Where the messages of a queue put replies, each in the lane of the same name.
+
+    It hands out nothing while `most_open` lanes could send a reply there, were it their turn, and
+    nothing of a lane that has `most_waiting` replies there (see core/pressure.py).
+    """
+
+    queue: Queue
+    most_waiting: int
+    most_open: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Queue:
     """A queue's policy; times in milliseconds.
 
     `ordered`: a lane's head that must wait holds up its lane, as far as messages of its
     priority go. `width`: messages of a lane under way at once. Lanes of which `group` says the
     same have no more than `group_width` under way together; those of which it says None are in no
-    group. Settled messages are dropped unless `keep` says that somebody looks at them. `gather`
-    makes one body of as many as it can of those that would have to wait, from the first on: how
-    many, and the body, or None.
+    group.
+    Of a class in `class_width` no more than that are under way, so that others have room left.
+    Messages with an account are ranked by what it had before (see core/accounts.py), each of them
+    worth an interval of `account_pace`; its burst is what an account that rested has in hand.
+    Settled messages are dropped unless `keep` says that somebody looks at them. `gather` makes one
+    body of as many as it can of those that would have to wait, from the first on: how many, and
+    the body, or None.
     """
 
     name: str
@@ -113,6 +153,9 @@ class Queue:
     lane_pace: Callable[[str], Pace | None] = field(default=lambda _lane: None)
     group: Callable[[str], str | None] | None = None
     group_width: int = 32
+    class_width: Mapping[int, int] = field(default_factory=dict)
+    account_pace: Pace | None = None
+    feeds: Feeds | None = None
     gather: Gather | None = None
 
 
@@ -158,10 +201,14 @@ def is_paused(tx: Transaction, queue: Queue, lane: str) -> bool:
     return row is not None
 
 
-def next_open(tx: Transaction, queue: Queue, now: int) -> int | None:
-    """When the next message may be claimed, in epoch ms; None where none waits for a time."""
-    row = tx.one(NEXT_OPEN, queue=queue.name, by=FOREVER, most=1)
-    return max(int(row["open_at"]), _paced(tx, queue, now)) if row else None
+def next_open(tx: Transaction, queue: Queue, now: int, full: Collection[int] = ()) -> int | None:
+    """Return when the next message may be claimed, of a class that is not `full`, in epoch ms.
+
+    None where none waits for a time.
+    """
+    rows = tx.query(OPEN_LANES, queue=queue.name, by=FOREVER, most=1)
+    opens = min((row["open_at"] for row in rows if row["priority"] not in full), default=None)
+    return None if opens is None else max(int(opens), _paced(tx, queue, now))
 
 
 def _paced(tx: Transaction, queue: Queue, now: int) -> int:
@@ -171,9 +218,19 @@ def _paced(tx: Transaction, queue: Queue, now: int) -> int:
     return queue.pace.next_at(queue.pace.sensible(_arrival(tx, queue, WHOLE_QUEUE), now))
 
 
-def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[str]:
-    """Give the lanes that may be claimed from, the urgent first, then who waits longest."""
-    return [row["lane"] for row in tx.query(OPEN_LANES, queue=queue.name, by=now, most=most)]
+def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[Row]:
+    """Return lanes that may be claimed from, up to `most` of each class: lane and priority.
+
+    Within a class by rank, else those first that have been open longest.
+    """
+    sql = RANKED_LANES if queue.account_pace else OPEN_LANES
+    return tx.query(sql, queue=queue.name, by=now, most=most)
+
+
+def rank_all(tx: Transaction, queue: Queue) -> None:
+    """Rank lanes that were opened while the queue knew no accounts."""
+    if queue.account_pace:
+        tx.execute(RANK_ALL, queue=queue.name)
 
 
 def is_paced(tx: Transaction, queue: Queue, now: int) -> bool:
@@ -266,18 +323,44 @@ def heads(tx: Transaction, queue: Queue, lane: str) -> list[Row]:
     return tx.query(HEADS, queue=queue.name, lane=lane)
 
 
-def reopen(tx: Transaction, queue: Queue, lane: str) -> int | None:
-    """Write down anew when this lane may be claimed from, and how urgently; that time."""
-    state = tx.query(STATE if queue.ordered else STATE_ANYHOW, queue=queue.name, lane=lane)[0]
-    open_at = priority = None
+def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None:
+    """Write down anew when this lane may be claimed from, and how urgently; that time.
+
+    A lane that has had its turn goes behind those that are open `now`.
+    """
+    state = tx.query(_state_of(queue), queue=queue.name, lane=lane)[0]
+    open_at = priority = rank = None
     due = _first_due(state) if state["busy"] < queue.width else None
     if due is not None:
         due_at, priority = due
-        pace = queue.lane_pace(lane)
-        paced = pace.next_at(state["arrival_at"] or 0) if pace else 0
+        paced = _lane_paced(queue.lane_pace(lane), state["arrival_at"] or 0, now)
         open_at = max(due_at, state["held_until"] or 0, paced)
-    tx.execute(REOPEN, queue=queue.name, lane=lane, open_at=open_at, priority=priority)
+        rank = _rank(state, priority, open_at) if queue.account_pace else None
+    tx.execute(REOPEN, queue=queue.name, lane=lane, open_at=open_at, priority=priority, rank=rank)
     return open_at
+
+
+def _lane_paced(pace: Pace | None, arrival_at: int, now: int) -> int:
+    """Return when the pace of a lane lets it go, after its last turn as far as that is over."""
+    if pace is None:
+        return 0
+    return max(pace.next_at(arrival_at), min(arrival_at - pace.interval, now))
+
+
+def _rank(state: Row, priority: int, open_at: int) -> int:
+    """Return where a lane stands: a quarter of the way from its first message to its last.
+
+    So it comes forward by what is handled, and falls back by what is heaped up behind that: who
+    asks now and then goes before who asks more than he is answered.
+    """
+    first, last = state[f"first_{priority}"], state[f"last_{priority}"]
+    return open_at if first is None or last is None else (3 * int(first) + int(last)) // 4
+
+
+def _state_of(queue: Queue) -> str:
+    if queue.account_pace:
+        return STATE_RANKED
+    return STATE if queue.ordered else STATE_ANYHOW
 
 
 def _first_due(state: Row) -> tuple[int, int] | None:

@@ -2,8 +2,8 @@
 
 A message is put in the transaction that causes it, claimed with a lease, and
 settled in the transaction that its outcome causes. Lanes (a chat, an endpoint)
-never wait for each other; an ordered lane is worked one message at a time, by
-priority and then in the order of putting. A lease whose owner is gone means that
+never wait for each other; an ordered lane is worked one message at a time, its
+classes in turns and each in the order of putting. A lease whose owner is gone means that
 the outcome is not known: the message comes again, marked `uncertain`.
 """
 
@@ -14,9 +14,19 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.core import clocks, exact, gathering, lanes, owners
+from bot.core import (
+    accounts,
+    clocks,
+    exact,
+    gathering,
+    lanes,
+    owners,
+    pressure,
+    shares,
+)
 from bot.core.groups import Groups
 from bot.core.lanes import FOREVER, REPLY
+from bot.core.shares import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +35,8 @@ if TYPE_CHECKING:
     from bot.core.lanes import Queue
 
 BY_ID = (
-    "SELECT id, lane, priority, body, attempts, uncertain, created_at FROM outbox WHERE id = :id"
+    "SELECT id, lane, priority, body, attempts, uncertain, created_at, rank"
+    " FROM outbox WHERE id = :id"
 )
 LAST_WAITING = (
     "SELECT id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
@@ -35,7 +46,7 @@ LAST_LEASED = (
     "SELECT MAX(id) AS id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
 )
 DUE = (
-    "SELECT id, lane, priority, body, attempts, uncertain, created_at FROM outbox"
+    "SELECT id, lane, priority, body, attempts, uncertain, created_at, rank FROM outbox"
     " WHERE queue = :queue AND lane = :lane AND state = 'waiting' AND due_at <= :now"
     " ORDER BY due_at, id LIMIT :free"
 )
@@ -74,16 +85,18 @@ def put(
     priority: int = REPLY,
     due_at: int | None = None,
     uncertain: bool = False,
+    account: str | None = None,
 ) -> bool:
     """Put a message, to go from `due_at` on where that is later than now (epoch ms).
 
-    `uncertain` where what it says may have been said before. False where `key` was put before, and
-    then nothing changes.
+    `uncertain` where what it says may have been said before; `account` names who causes it, in
+    queues that are fair among accounts. False where `key` was put before, and then nothing changes.
     """
+    rank = accounts.rank(tx, queue, account, priority, now) if account else None
     fresh = tx.execute(
-        "INSERT INTO outbox (id, queue, lane, priority, body, state, uncertain, due_at, created_at)"
-        " VALUES (:id, :queue, :lane, :priority, :body, 'waiting', :uncertain, :due_at, :now)"
-        " ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO outbox (id, queue, lane, priority, body, state, uncertain, due_at, rank,"
+        " created_at) VALUES (:id, :queue, :lane, :priority, :body, 'waiting', :uncertain, :due_at,"
+        " :rank, :now) ON CONFLICT (id) DO NOTHING",
         id=key or _next_id(tx, queue, lane, priority, now),
         queue=queue.name,
         lane=lane,
@@ -92,9 +105,12 @@ def put(
         uncertain=int(uncertain),
         due_at=max(now, due_at or now),
         now=now,
+        rank=rank,
     )
     if fresh:
-        lanes.reopen(tx, queue, lane)
+        if account and rank is not None:
+            accounts.count(tx, queue, account, rank)
+        lanes.reopen(tx, queue, lane, now)
         tx.wake(queue.name)
     return bool(fresh)
 
@@ -111,29 +127,48 @@ def _next_id(tx: Transaction, queue: Queue, lane: str, priority: int, now: int) 
 
 
 def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -> list[Message]:
-    """Lease up to `room` messages that may go now, in order of priority, then of waiting.
+    """Lease up to `room` messages that may go now; classes take turns, lanes too.
 
     `owner` is who handles them (see core/owners.py).
     """
     _take_back(tx, queue, now)
     groups = Groups(tx, queue)
     groups.admit()
+    room = pressure.room(tx, queue, now, room)
+    turns = Turns(tx, queue, now, room + groups.passed)
     claimed: list[Message] = []
-    for lane in lanes.open_lanes(tx, queue, now, room + groups.passed):
-        if len(claimed) == room or lanes.is_paced(tx, queue, now):
+    while len(claimed) < room and not lanes.is_paced(tx, queue, now):
+        lane = turns.next()
+        if lane is None:
             break
         free = groups.free(lane)
         if free == 0:
             groups.park(lane)
             continue
-        for row in _candidates(tx, queue, lane, now)[:free]:
+        if pressure.holds_up(tx, queue, lane, now):
+            continue
+        for row in _candidates(tx, queue, lane, now, turns)[:free]:
             if len(claimed) == room or not lanes.take_turn(tx, queue, lane, now):
                 break
             whole = gathering.gathered(tx, queue, row, now)
             claimed.append(_lease(tx, whole, now + queue.lease, owner))
             groups.take(lane)
-        lanes.reopen(tx, queue, lane)
+            turns.took(lane, row["priority"])
+            accounts.served(tx, queue, row["rank"])
+        lanes.reopen(tx, queue, lane, now)
     return claimed
+
+
+def next_claim(tx: Transaction, queue: Queue, now: int) -> tuple[int | None, bool]:
+    """Return when a claim may find something (epoch ms), and whether a class has no room now.
+
+    None where nothing waits for a time.
+    """
+    full = shares.full(tx, queue)
+    opens = lanes.next_open(tx, queue, now, full)
+    if opens is not None:
+        opens = max(opens, pressure.next_look(tx, queue, now))
+    return opens, bool(full)
 
 
 def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
@@ -149,7 +184,7 @@ def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
         id=message.id,
         lease=message.lease,
     )
-    _go_on(tx, queue, {message.lane})
+    _go_on(tx, queue, {message.lane}, now)
     return bool(ours)
 
 
@@ -239,6 +274,7 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
 def recover(tx: Transaction, queue: Queue, now: int) -> int:
     """At the start: what nobody known to be at work has leased comes again; how many."""
     taken = _take_back(tx, queue, FOREVER)
+    lanes.rank_all(tx, queue)
     clocks.set_right(tx, queue, now)
     return taken
 
@@ -298,21 +334,22 @@ def _give_back(tx: Transaction, queue: Queue, rows: list[Row]) -> int:
     return len(rows)
 
 
-def _go_on(tx: Transaction, queue: Queue, names: set[str]) -> None:
+def _go_on(tx: Transaction, queue: Queue, names: set[str], now: int = 0) -> None:
     """Let lanes go on that have fewer messages under way, and who waited for them."""
     groups = Groups(tx, queue)
     for lane in names:
-        if lanes.reopen(tx, queue, lane) is not None:
+        if lanes.reopen(tx, queue, lane, now) is not None:
             tx.wake(queue.name)
         groups.settled(lane)
 
 
-def _candidates(tx: Transaction, queue: Queue, lane: str, now: int) -> list[Row]:
+def _candidates(tx: Transaction, queue: Queue, lane: str, now: int, turns: Turns) -> list[Row]:
     free = queue.width - lanes.under_way(tx, queue, lane)
     if not queue.ordered:
         return tx.query(DUE, queue=queue.name, lane=lane, now=now, free=free)
-    due = [head["id"] for head in lanes.heads(tx, queue, lane) if head["due_at"] <= now]
-    return [row for key in due[:free] for row in tx.query(BY_ID, id=key)]
+    heads = lanes.heads(tx, queue, lane)
+    due = {head["priority"]: head["id"] for head in heads if head["due_at"] <= now}
+    return [row for one in turns.order(lane, due)[:free] for row in tx.query(BY_ID, id=due[one])]
 
 
 def _lease(tx: Transaction, row: Row, until: int, owner: str) -> Message:

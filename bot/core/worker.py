@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.core import clocks, lanes, outbox, owners
+from bot.core import clocks, outbox, owners
 from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Worker:
         inherits = elapsed >= self._inherited + INHERIT_SECONDS
         self._inherited = elapsed if inherits else self._inherited
         try:
-            messages, next_open, now = await self._db.transaction(
+            messages, next_open, now, self._full = await self._db.transaction(
                 lambda tx: self._claim(tx, room, inherits=inherits)
             )
         except StorageError as error:
@@ -149,8 +149,8 @@ class Worker:
 
     def _claim(
         self, tx: Transaction, room: int, *, inherits: bool
-    ) -> tuple[list[Message], int | None, int]:
-        """Give what was claimed, when the next message may be, and the time of this."""
+    ) -> tuple[list[Message], int | None, int, bool]:
+        """Return what was claimed, when the next may be, the time of this, if a class is full."""
         now, queue = self._now(), self._job.queue
         if self._jumps and (jump := self._jumps.since(now)):
             log.debug("the clock was set", queue=queue.name, by_seconds=jump / 1000)
@@ -158,7 +158,8 @@ class Worker:
         if inherits:
             outbox.inherit(tx, queue)
         messages = outbox.claim(tx, queue, now, room, self._owner)
-        return messages, lanes.next_open(tx, queue, now), now
+        next_open, is_full = outbox.next_claim(tx, queue, now)
+        return messages, next_open, now, is_full
 
     async def _handle(self, message: Message) -> None:
         try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bot.core.schema.audit import AUDIT
 from bot.core.schema.checkouts import CHECKOUTS
 from bot.core.schema.dialects import DIALECTS
+from bot.core.schema.fairness import FAIRNESS
 from bot.core.schema.first import CHAT, FLOOR, SERVICE
 from bot.core.schema.holds import HOLDS
 from bot.core.schema.lists import LISTS
@@ -40,4 +41,5 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     RECIPIENTS,
     HOLDS,
     DIALECTS,
+    FAIRNESS,
 )
