@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat import alerts, store
 from bot.chat.answers import Answer
 from bot.chat.conversation import Wish
-from bot.chat.queues import make_queues
+from bot.chat.queues import SENT_AT_ONCE, make_queues
 from bot.chat.updates import Intake
 from bot.chat.usecases import Chat
 from bot.sandbox import people
@@ -68,10 +68,7 @@ class Relay:
         self.world = World(limits=NO_LIMITS, now=lambda: clock() / 1000)
         self.chat = Chat(db, self.queues, clock, bot_name=lambda: BOT_NAME, allowed=allowed)
         self.asked: list[Json] = []
-        self.intake = Intake(db, self.queues.updates, BOT_ID, clock, self._inline)
-
-    async def _inline(self, update: Json) -> None:
-        self.asked.append(update)
+        self.intake = Intake(db, self.queues.updates, BOT_ID, clock, self.asked.append)
 
     def joins(self, name: str = "Sam", **given: Any) -> people.Person:
         return people.join(self.world, name, started=True, **given)
@@ -170,6 +167,6 @@ def found(tx: Transaction, listing_id: str) -> Listing:
 async def telegram_of(world: World) -> AsyncIterator[Bot]:
     """Serve a world and give python-telegram-bot's client for it, made as the product makes it."""
     async with serving(world) as server:
-        bot = _make_bot(str(server.http.base_url).rstrip("/"), TOKEN)
+        bot = _make_bot(str(server.http.base_url).rstrip("/"), TOKEN, SENT_AT_ONCE)
         async with bot:
             yield bot

@@ -104,6 +104,7 @@ ROOMS = {
     "chat.transport": Room("core", "telegram httpx"),
     "chat.handlers": Room(SLICE, "telegram"),
     "chat.inline": Room(SLICE, "telegram structlog"),
+    "chat.searching": Room(SLICE, "structlog"),
     "chat.profile": Room(SLICE, "telegram structlog"),
     "chat.sender": Room(SLICE, "telegram structlog"),
     "chat.verdicts": Room(SLICE, "telegram httpx"),

@@ -167,6 +167,18 @@ async def test_an_offset_of_anybodys_making_does_no_harm(
     assert titles(found) == ([] if offset == "999999" else titles(await search.types(sam, "")))
 
 
+@pytest.mark.parametrize("text", ["\ud800", "coffee\udfff", "\udfff\ud800"])
+async def test_half_a_character_finds_nothing_and_does_no_harm(
+    relay: Relay, search: Searching, sam: Person, text: str
+) -> None:
+    """JSON can carry a lone surrogate, no database and no answer can."""
+    relay.listed(sam, COFFEE, answer())
+    with capture_logs() as logs:
+        found = await search.types(sam, text)
+    assert (found.results, logs) == ([], [])
+    assert await search.types(sam, "", text)
+
+
 async def test_a_failure_at_telegram_is_a_line_in_the_log(
     relay: Relay, search: Searching, sam: Person
 ) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from structlog.testing import capture_logs
 
 from bot.chat import alerts, sender
+from bot.chat.queues import SENT_AT_ONCE
 from bot.chat.sender import Sender
 from bot.chat.verdicts import BACKOFF
 from bot.core.lanes import ALERT
@@ -61,7 +62,7 @@ async def test_an_answer_that_never_ends_holds_its_chat_no_longer_than_a_bound(
     monkeypatch.setattr(sender, "LONGEST", 10 * DRIP_SECONDS)
     sam = relay.joins("Sam")
     async with dripping() as root:
-        bot = _make_bot(root, TOKEN)
+        bot = _make_bot(root, TOKEN, SENT_AT_ONCE)
         sending = Sending(relay, bot)
         sending.put(sam.chat, "paid", priority=ALERT)
         with capture_logs() as logs:

@@ -16,8 +16,8 @@ from bot.chat import updates
 from bot.chat.updates import (
     SECRET_HEADER,
     WEBHOOK_PATH,
-    Intake,
     Poller,
+    account_of,
     lane_of,
     receive_updates,
 )
@@ -209,17 +209,6 @@ async def test_inline_queries_are_answered_at_once_and_never_stored(relay: Relay
     assert stored(relay) == [6]
 
 
-async def test_an_inline_query_whose_answer_fails_is_a_line_in_the_log(relay: Relay) -> None:
-    async def fails(_update: dict[str, Any]) -> None:
-        raise LookupError
-
-    intake = Intake(relay.db, relay.queues.updates, 42, relay.clock, fails)
-    with capture_logs() as logs:
-        await intake.take([{"update_id": 5, "inline_query": {}}])
-        await asyncio.gather(*intake._answering)
-    assert [(line["event"], line["id"]) for line in logs] == [("inline query not answered", 5)]
-
-
 @pytest.mark.parametrize(
     ("update", "lane"),
     [
@@ -239,6 +228,24 @@ def test_an_update_keeps_the_order_of_its_chat_whatever_its_form(
     update: dict[str, Any], lane: str
 ) -> None:
     assert lane_of(update) == lane
+
+
+@pytest.mark.parametrize(
+    ("update", "account"),
+    [
+        ({"message": {"chat": {"id": -7}, "from": {"id": 8}}}, "8"),
+        ({"message": {"chat": {"id": -7}}}, "-7"),
+        ({"callback_query": {"message": {"chat": {"id": -7}}, "from": {"id": 8}}}, "8"),
+        ({"inline_query": {"from": {"id": 8}}}, "8"),
+        ({"my_chat_member": {"chat": {"id": -7}, "from": {"id": 8}}}, "8"),
+        ({"message": {"chat": {"id": -7}, "from": {"id": "x"}}}, "-7"),
+        ({"edited_message": {"from": {"id": 8}}}, "0"),
+    ],
+)
+def test_an_update_counts_for_the_person_who_caused_it_in_whatever_chat(
+    update: dict[str, Any], account: str
+) -> None:
+    assert account_of(update) == account
 
 
 @pytest.fixture
@@ -328,7 +335,6 @@ async def test_webhook_an_inline_query_is_answered_and_not_stored(
 ) -> None:
     query = {"update_id": 5, "inline_query": {"id": "1"}}
     assert (await telegram.post(WEBHOOK_PATH, json=query)).status_code == 200
-    await asyncio.gather(*relay.intake._answering)
     assert (relay.asked, stored(relay)) == ([query], [])
 
 

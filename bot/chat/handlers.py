@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bot.chat.replies import Action, Reply
 
 COMMAND = re.compile(r"/(\S*)(.*)", re.DOTALL)
+HALF = re.compile(r"[\ud800-\udfff]")
 CARD, PUBLIC = "card", "public"
 """What a body says under `draw` that shows a request to its seller, or to others."""
 
@@ -230,8 +231,9 @@ def _object(told: Mapping[str, Any], field: str) -> Mapping[str, Any]:
 
 
 def _text(told: Mapping[str, Any], field: str) -> str:
+    """Return a text; halves of characters, which JSON can carry, fit into no database or answer."""
     value = told.get(field)
-    return value if isinstance(value, str) else ""
+    return HALF.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else ""
 
 
 def _number(told: Mapping[str, Any], field: str) -> int:

@@ -33,7 +33,7 @@ from bot.core.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from bot.core.db import Database, Transaction
     from bot.core.lanes import Queue
@@ -51,6 +51,8 @@ BACKOFF = (1.0, 2.0, 5.0, 15.0, 30.0)
 WEBHOOK_PATH = "/telegram/updates"
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
 LARGEST_UPDATE = 1024 * 1024
+NOBODY = "0"
+"""The lane and the account of updates that name neither a chat nor a person."""
 
 
 class Intake:
@@ -62,14 +64,13 @@ class Intake:
         queue: Queue,
         bot_id: int,
         now: Callable[[], int],
-        inline: Callable[[dict[str, Any]], Coroutine[Any, Any, None]],
+        inline: Callable[[dict[str, Any]], None],
     ) -> None:
         self._db = db
         self._queue = queue
         self._bot_id = bot_id
         self._now = now
         self._inline = inline
-        self._answering: set[asyncio.Task[None]] = set()
 
     async def take(self, updates: Iterable[Any]) -> None:
         """Store these updates durably; those seen before change nothing."""
@@ -82,21 +83,14 @@ class Intake:
         )
         for update in sound:
             if "inline_query" in update:
-                task = asyncio.create_task(self._answer(update))
-                self._answering.add(task)
-                task.add_done_callback(self._answering.discard)
-
-    async def _answer(self, update: dict[str, Any]) -> None:
-        try:
-            await self._inline(update)
-        except Exception:
-            log.exception("inline query not answered", id=update["update_id"])
+                self._inline(update)
 
     def _store(self, tx: Transaction, updates: Iterable[dict[str, Any]]) -> None:
         now = self._now()
         for update in updates:
             key = f"update-{self._bot_id}-{update['update_id']:012d}"
-            if outbox.put(tx, self._queue, lane_of(update), update, now, key=key):
+            lane, account = lane_of(update), account_of(update)
+            if outbox.put(tx, self._queue, lane, update, now, key=key, account=account):
                 tx.count("telegram_updates", next(filter(update.__contains__, KINDS), "other"))
 
 
@@ -195,11 +189,24 @@ def receive_updates(intake: Intake, secret: str) -> APIRouter:
 
 def lane_of(update: dict[str, Any]) -> str:
     """Give the lane whose order an update keeps: its chat's id, else its person's."""
-    inner = next((_object(update[kind]) for kind in KINDS if kind in update), {})
+    inner = _inner(update)
     message = _object(inner.get("message")) or inner
-    chat = _object(message.get("chat")) or _object(inner.get("from"))
-    number = chat.get("id")
-    return str(number) if isinstance(number, int) else "0"
+    return _id_of(_object(message.get("chat")) or _object(inner.get("from")))
+
+
+def account_of(update: dict[str, Any]) -> str:
+    """Return who caused an update, in whatever chat: the person's id, else the chat's."""
+    person = _id_of(_object(_inner(update).get("from")))
+    return lane_of(update) if person == NOBODY else person
+
+
+def _inner(update: dict[str, Any]) -> dict[str, Any]:
+    return next((_object(update[kind]) for kind in KINDS if kind in update), {})
+
+
+def _id_of(told: dict[str, Any]) -> str:
+    number = told.get("id")
+    return str(number) if isinstance(number, int) else NOBODY
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -42,9 +42,10 @@ CHAT = (
     ),
     Family(
         "telegram_updates_handled",
-        "Updates that were dealt with, and those that could not be.",
+        "Updates that were dealt with, those that could not be, and inline queries overtaken by"
+        " newer ones.",
         ("outcome",),
-        (("done", "set_aside"),),
+        (("done", "set_aside", "dropped"),),
     ),
     Family(
         "telegram_messages",

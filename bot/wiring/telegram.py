@@ -23,11 +23,13 @@ from bot.chat.gallery import gallery
 from bot.chat.inline import Inline
 from bot.chat.photos import AT_ONCE as PHOTOS_AT_ONCE
 from bot.chat.photos import Photos
-from bot.chat.queues import FAILED_FOR, SEEN_FOR, make_queues
+from bot.chat.queues import FAILED_FOR, SEEN_FOR, SENT_AT_ONCE, make_queues
 from bot.chat.receiver import PATH as RECEIVER_PATH
 from bot.chat.receiver import Proof, Receiver
 from bot.chat.reconciling import Reconciler
 from bot.chat.refusals import told
+from bot.chat.searching import AT_ONCE as SEARCHED_AT_ONCE
+from bot.chat.searching import Searching
 from bot.chat.sender import Sender
 from bot.chat.store import images, said
 from bot.chat.transport import Transport
@@ -53,10 +55,14 @@ log = structlog.get_logger()
 HELLO_AGAIN = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds between attempts to reach Telegram at the start."""
 
-CONNECTIONS = 8
-"""Few on purpose: the client's pool costs more than it gives beyond."""
+ANSWERS_AT_ONCE = 4
+"""Presses answered at a time."""
 
 READ_SECONDS = 20.0
+
+ASIDE = ANSWERS_AT_ONCE + PHOTOS_AT_ONCE + 2
+"""Connections for all that is neither a message nor an inline query, the profile and health
+checks included: none of it waits for a message, and no message for it."""
 
 
 class TelegramSide:
@@ -85,7 +91,10 @@ class TelegramSide:
         self._queues = make_queues(
             settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate
         )
-        self._bot = _make_bot(settings.telegram_api_url, token)
+        root = settings.telegram_api_url
+        self._bot = _make_bot(root, token, SENT_AT_ONCE)
+        self._aside = _make_bot(root, token, ASIDE)
+        self._searched = _make_bot(root, token, SEARCHED_AT_ONCE)
         self._secret = db.run(
             lambda tx: vault.keep(tx, keys, "telegram-webhook", vault.new_password)
         )
@@ -97,12 +106,14 @@ class TelegramSide:
         self._receiver = Receiver(db, chat, proof, now)
         self._reconciler = Reconciler(db, client, chat, now, steady=steady)
         self._clockwork = Clockwork(db, self._queues, now, steady)
-        inline = Inline(self._bot, chat, settings.url)
+        inline = Inline(self._searched, chat, settings.url)
+        self._searching = Searching(inline.answer, db.tally, self._queues.messages.pace)
         bot_id = int(token.partition(":")[0])
-        self._intake = Intake(db, self._queues.updates, bot_id, now, inline.answer)
-        self._poller = Poller(settings.telegram_api_url, token, self._intake)
+        self._intake = Intake(db, self._queues.updates, bot_id, now, self._searching.take)
+        self._poller = Poller(root, token, self._intake)
         sender = Sender(db, self._bot, self._queues, now)
-        self._downloads = Downloads(self._bot, settings.telegram_api_url, now)
+        answers = Sender(db, self._aside, self._queues, now)
+        self._downloads = Downloads(self._aside, root, now)
         photos = Photos(db, self._downloads, self._queues, now)
         calls = Calls(
             db, client, self._queues, now,
@@ -115,8 +126,8 @@ class TelegramSide:
         self.jobs = [
             Job(self._queues.updates, chat.take),
             Job(self._queues.calls, calls.perform),
-            Job(self._queues.messages, sender.send, CONNECTIONS),
-            Job(self._queues.answers, sender.answer, CONNECTIONS),
+            Job(self._queues.messages, sender.send, SENT_AT_ONCE),
+            Job(self._queues.answers, answers.answer, ANSWERS_AT_ONCE),
             Job(self._queues.photos, photos.take, PHOTOS_AT_ONCE),
         ]
 
@@ -137,7 +148,7 @@ class TelegramSide:
 
     async def _telegram(self) -> str | None:
         if self._problem is None:
-            await self._bot.get_me()
+            await self._aside.get_me()
         return self._problem
 
     async def _ask_payments(self) -> str | None:
@@ -187,7 +198,7 @@ class TelegramSide:
         """Set the profile; texts are read in a thread, or nobody would be served meanwhile."""
         await asyncio.to_thread(texts.load)
         await asyncio.to_thread(zones.load)
-        await profile.present(self._bot)
+        await profile.present(self._aside)
 
     async def sweep(self, moment: int) -> None:
         """Drop what is remembered of messages and lanes for longer than it is of use."""
@@ -203,10 +214,12 @@ class TelegramSide:
 
     async def close(self) -> None:
         """Close the connections."""
+        await self._searching.close()
         await self._poller.close()
         await self._downloads.close()
         await self._client.close()
-        await self._bot.shutdown()
+        for bot in (self._bot, self._aside, self._searched):
+            await bot.request.shutdown()
 
     async def _choose_mode(self) -> None:
         if self._settings.telegram_mode == "webhook":
@@ -223,10 +236,11 @@ class TelegramSide:
             log.warning("this bot api server knows no webhooks")
 
 
-def _make_bot(root: str, token: str) -> Bot:
-    limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+def _make_bot(root: str, token: str, connections: int) -> Bot:
+    """Make a client with so many connections of its own, and no more."""
+    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
     request = Transport(
-        connection_pool_size=CONNECTIONS,
+        connection_pool_size=connections,
         read_timeout=READ_SECONDS,
         pool_timeout=READ_SECONDS,
         httpx_kwargs={

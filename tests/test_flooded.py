@@ -1,0 +1,85 @@
+"""Floods against the whole product at Telegram's own limits: payments are told all the same."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.sandbox import people
+from bot.sandbox.limits import Limits
+from tests.playing import link_of, pay, settled_seller
+from tests.stage import staged
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from bot.sandbox.world import Call, World
+
+LIMITED = {
+    "TELEGRAM_RATE": "30/second",
+    "TELEGRAM_CHAT_RATE": "1/second",
+    "TELEGRAM_GROUP_RATE": "20/minute",
+}
+CROWD = 60
+MESSAGES_BETWEEN = 60
+"""Answers to the flood that may go between a payment and its alert: two seconds' worth."""
+
+
+def chatty(world: World) -> None:
+    """Sixty people write five times, all at once."""
+    for number in range(CROWD):
+        person = people.join(world, f"Chatty {number}", started=True)
+        for _ in range(5):
+            person.send("/help")
+
+
+def everywhere(world: World) -> None:
+    """One person writes in sixty groups, four times in each."""
+    person = people.join(world, "Everywhere", started=True)
+    for number in range(CROWD):
+        group = person.new_group(f"Group {number}")
+        for _ in range(4):
+            person.send(f"/help@{world.bot.username}", group)
+
+
+def searching(world: World) -> None:
+    """Sixty people type twenty letters each."""
+    for number in range(CROWD):
+        person = people.join(world, f"Searching {number}", started=True)
+        for letter in range(20):
+            person.ask_inline(f"{letter}")
+
+
+@asynccontextmanager
+async def sold(folder: Path) -> AsyncIterator[tuple[World, str]]:
+    """A seller with a request, before the flood: the world and the pay link."""
+    async with staged(folder) as stage, stage.run(**LIMITED) as run:
+        await run.ready()
+        sam = await settled_seller(stage.world)
+        link = link_of(await sam.card("/donation 5 USD Coffee", "Coffee"))
+        stage.world.limiter.limits = Limits()
+        yield stage.world, link
+
+
+def is_alert(call: Call) -> bool:
+    return call.method == "sendMessage" and "received for" in str(call.params.get("text"))
+
+
+@pytest.mark.parametrize("flood", [chatty, everywhere, searching])
+async def test_a_payment_is_told_amid_a_flood(
+    tmp_path: Path, flood: Callable[[World], None]
+) -> None:
+    async with sold(tmp_path) as (world, link):
+        before = len(world.calls)
+        flood(world)
+        await world.wait_for(lambda: len(world.calls) > before, 20)
+        assert (await pay(link)).status_code == 303
+        paid = len(world.calls)
+        await world.wait_for(lambda: any(map(is_alert, world.calls[before:])), 30)
+        told = next(n for n, call in enumerate(world.calls) if is_alert(call))
+        between = world.calls[paid:told]
+        assert sum(call.method == "sendMessage" for call in between) <= MESSAGES_BETWEEN
+        assert {call.code for call in world.refused if call.method == "sendMessage"} == set()
