@@ -67,6 +67,31 @@ STATES = [
         "⌛ Expired: it can't be paid any more",
     ),
     (ONE_OFF, "🟢 Active: closes once it is paid"),
+    (replace(DONATION, email="a@b.example"), "🟢 Active\nPaid 2 times"),
+    (
+        replace(DONATION, email="a@b.example", email_state="unconfirmed"),
+        (
+            "🟢 Active\nPaid 2 times\n✉ a@b.example isn't confirmed yet: open the link in the"
+            " e-mail sent there. Payments until then come in one summary."
+        ),
+    ),
+    (
+        replace(
+            DONATION,
+            email="a@b.example",
+            email_state="confirmed",
+            email_confirmed_at=NOON,
+        ),
+        (
+            "🟢 Active\nPaid 2 times\n✉ Payments are also told to a@b.example"
+            " (confirmed Fri, 15 Jan 2027, 08:00 (UTC))"
+        ),
+    ),
+    (
+        replace(DONATION, email="a@b.example", email_state="ended"),
+        "🟢 Active\nPaid 2 times\n✉ a@b.example doesn't want e-mails any more.",
+    ),
+    (replace(DONATION, email="a@b.example", email_state="new"), "🟢 Active\nPaid 2 times"),
     (replace(ONE_OFF, status="completed", paid_count=1), "✅ Paid: closed"),
 ]
 

@@ -5,14 +5,15 @@ Over the whole product, with a mail server beside it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from tests.consenting import plain
+from tests.demoing import SELLER, buttons, offer_vase, say, shown
 from tests.mailing import SENDER, office
 from tests.playing import link_of, pay, settled_seller, told
-from tests.stage import PATIENCE, product, until
+from tests.stage import PATIENCE, free_port, process, product, until
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -77,3 +78,56 @@ async def test_an_address_named_in_the_chat_is_told_once_its_holder_confirms(
             await pay(link_of(card))
             shown = await sam.press(sam.cards[-1], "Refresh", "doesn't want e-mails")
             assert len(post.letters) == 2
+
+
+async def test_the_demos_mailbox_shows_the_question_and_what_follows(tmp_path: Path) -> None:
+    """A newcomer sees all of it: the letter that asks, its page, the summary."""
+    async with process(tmp_path, "demo", "--no-browser", PORT=free_port()) as run:
+        await run.ready()
+        api = f"{run.url}/chat/api/"
+        async with httpx.AsyncClient(base_url=api, trust_env=False) as http:
+            link = await offer_vase(http)
+            await press(http, "Edit")
+            await press(http, "E-mail")
+            await shown(http, "Who gets an e-mail")
+            await say(http, ADDRESS)
+            await shown(http, f"{ADDRESS} isn't confirmed yet")
+            (question,) = await mails(http, 1)
+            assert question["subject"].startswith("Confirm your e-mail address at 127.0.0.1")
+            await pay(link)
+            (confirm,) = [word for word in question["text"].split() if "/email/confirm/" in word]
+            assert (await http.post(confirm)).status_code == 200
+            told, _ = await mails(http, 2)
+            assert told["subject"] == "€9.00 for Vase"
+
+
+async def press(http: httpx.AsyncClient, label: str) -> None:
+    """Press the button whose label ends so, once there is one."""
+    found: list[dict[str, Any]] = []
+
+    async def look() -> bool:
+        state = (await http.get("state", params={"user": SELLER})).json()
+        found[:] = [
+            {"user_id": SELLER, "message_id": message["message_id"], "button": one["callback_data"]}
+            for message in state["chats"][0]["messages"]
+            if "reply_markup" in message
+            for one in buttons(message)
+            if one["text"].endswith(label)
+        ]
+        return bool(found)
+
+    await until(look)
+    answer = await http.post("press", json=found[0])
+    assert answer.status_code == 200, answer.text
+
+
+async def mails(http: httpx.AsyncClient, number: int) -> list[dict[str, Any]]:
+    """Wait for so many letters in the demo's mailbox, the newest first."""
+    found: list[dict[str, Any]] = []
+
+    async def look() -> bool:
+        found[:] = (await http.get("mails")).json()["mails"]
+        return len(found) == number
+
+    await until(look)
+    return found

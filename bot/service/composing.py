@@ -23,7 +23,7 @@ from bot.core import headers, money, smtp
 from bot.core.errors import MailRefused
 from bot.core.texts import DEFAULT, t
 from bot.service.model import links
-from bot.service.model.recipient import CONFIRM, STOP
+from bot.service.model.recipient import CONFIRM, DAY, STOP, VALID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -90,7 +90,7 @@ def question(token: str, at: int, target: Target, origin: Origin) -> EmailMessag
     words = {
         "subject": t(DEFAULT, "mail-ask-subject", host=host),
         "heading": t(DEFAULT, "mail-ask-heading"),
-        "intro": t(DEFAULT, "mail-ask", host=host),
+        "intro": t(DEFAULT, "mail-ask", host=host, days=VALID // DAY),
         "rows": [],
         "action": t(DEFAULT, "mail-ask-confirm"),
         "link": f"{origin.public_url}{CONFIRM}{token}",

@@ -1,7 +1,6 @@
 """Who calls, and with what: what the routes share."""
 
 import hashlib
-import re
 from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Request
@@ -10,7 +9,7 @@ from starlette.responses import Response
 from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
 from bot.core.rates import Rate
 from bot.service.api import bodies
-from bot.service.api.contract import IDEMPOTENCY_KEY, MAX_KEY
+from bot.service.api.contract import IDEMPOTENCY_KEY, MAX_KEY, OWNER, OWNERS
 from bot.service.api.limits import Limiter, payer_key
 from bot.service.api.payers import COOKIE, PayerCookies
 from bot.service.deps import Service
@@ -19,11 +18,6 @@ from bot.service.store.apps import App
 from bot.service.usecases import apps
 from bot.service.usecases.requests import Caller, Key
 from bot.service.wire import exact_json
-
-OWNER = "Owner-Ref"
-"""Header by which an application tells its sellers apart: whose the request is that it makes."""
-
-OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 CROWD = 20
 """Times `PAYER_RATE` that one address may call for many: the scripts of open pages, looks at pay
@@ -128,12 +122,14 @@ async def caller(request: Request) -> Caller:
         at.strangers.hit(_address(request))
         raise
     at.api.hit(app.id)
-    now, policy = at.service.now(), at.service.policy
-    return Caller(app.id, now, policy, _owner(request), confirms=bool(app.confirms))
+    return Caller(app.id, at.service.now(), at.service.policy, confirms=bool(app.confirms))
 
 
-def _owner(request: Request) -> str:
-    """Return whom of its sellers the application calls for; '' where it does not say."""
+def owner(request: Request) -> str:
+    """Return for whom of its sellers an application calls, '' where it does not say.
+
+    Raises InvalidBody for what is no short reference.
+    """
     owner = request.headers.get(OWNER, "")
     if owner and not OWNERS.fullmatch(owner):
         problem = FieldProblem(OWNER, "must have 1 to 64 of A-Z, a-z, 0-9, _ and -")

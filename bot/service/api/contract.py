@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from fastapi.openapi.utils import get_openapi
@@ -63,6 +64,11 @@ RETRY_AFTER = {
     }
 }
 IDEMPOTENCY_KEY, MAX_KEY = "Idempotency-Key", 255
+OWNER = "Owner-Ref"
+"""Header by which an application tells its sellers apart: whose the request is that it makes."""
+
+OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
 KEYED: dict[str, Any] = {
     "parameters": [
         {
@@ -71,7 +77,14 @@ KEYED: dict[str, Any] = {
             "required": False,
             "description": "Calls with the same key within 24 hours make one request.",
             "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY},
-        }
+        },
+        {
+            "name": OWNER,
+            "in": "header",
+            "required": False,
+            "description": "Whose the request is, where an application has sellers of its own.",
+            "schema": {"type": "string", "pattern": f"^{OWNERS.pattern}$"},
+        },
     ]
 }
 AUTHENTICATED: dict[str, Any] = {"security": [{"appId": [], "appSecret": []}]}

@@ -1,6 +1,7 @@
 """`/v3/paymentRequests`: the calls of applications (interface section 4)."""
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Protocol
 
@@ -55,6 +56,7 @@ async def create(request: Request) -> Response:
     caller, service = await calls.caller(request), await calls.service(request)
     text = await calls.json_text(request)
     creation, key = reading.read_create(text, caller.now), calls.key(request, text)
+    caller = replace(caller, owner=calls.owner(request))
     made = await service.db.transaction(lambda tx: requests.create(tx, caller, creation, key))
     return answering.json(writing.request(service.public_url, made, caller.now))
 

@@ -49,6 +49,6 @@ mail-many-oversold = { $count ->
 
 mail-ask-subject = Confirm your e-mail address at { $host }
 mail-ask-heading = Is this your address?
-mail-ask = Someone who sells at { $host } wants to be told of payments at this address. If that is you, confirm it within 7 days. If not, ignore this e-mail: nothing more will come.
+mail-ask = Someone who sells at { $host } wants to be told of payments at this address. If that is you, confirm it within { $days } days. If not, ignore this e-mail: nothing more will come.
 mail-ask-confirm = Confirm this address
 mail-ask-why = This e-mail was sent because somebody entered this address.
