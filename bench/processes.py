@@ -41,21 +41,26 @@ LOOK_AGAIN = 0.002
 class Place:
     """Where a process of ours runs, an empty folder at first, and the settings it has.
 
-    It writes its log to the file `log`, where there is one.
+    It writes its log to the file `log`, where there is one, and has at most `files` file handles,
+    where that is given.
     """
 
     folder: str
     settings: Mapping[str, str]
     log: Path | None = None
+    files: int | None = None
 
     async def start(self, *arguments: str, **more: Any) -> Process:
         """Run Python there, with nobody's settings but these."""
         for name in _only_the_tests():
             (Path(self.folder) / f"{name}.py").write_text("raise ImportError")
         env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **self.settings}
+        python = [sys.executable]
+        if self.files is not None:
+            python = ["prlimit", f"--nofile={self.files}:{self.files}", *python]
         with self.log.open("ab") if self.log else nullcontext() as log:
             return await asyncio.create_subprocess_exec(
-                sys.executable, *arguments, cwd=self.folder, env=env, stderr=log, **more
+                *python, *arguments, cwd=self.folder, env=env, stderr=log, **more
             )
 
 
@@ -91,7 +96,6 @@ async def product(
     token: str,
     settings: Mapping[str, str] = NO_LIMITS,
     home: str | None = None,
-    log: Path | None = None,
 ) -> AsyncIterator[Server]:
     """Run `python -m bot run` on the Bot API server at `telegram`.
 
@@ -107,7 +111,7 @@ async def product(
             "LOG_LEVEL": "warning",
             **settings,
         }
-        place = Place(folder, given, log)
+        place = Place(folder, given)
         async with serving(place, ["-m", "bot", "run"], port, "/readyz") as server:
             yield server
 

@@ -20,7 +20,8 @@ VICTIM = "victim@example.org"
 PAYMENTS = 180
 AT_ONCE = 8
 COUNTED_SECONDS = 10.0
-MOST_LETTERS = 10
+MOST_LETTERS = 14
+"""That one mailbox may get in an hour (bot/service/usecases/letters.py)."""
 HOMES = ipaddress.IPv4Address("127.5.0.1")
 
 

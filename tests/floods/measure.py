@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import time
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from bench.processes import product
+from bench.processes import Place, free_port, serving
 from tests.floods.alerts import Alerts, Spread
 from tests.floods.memory import peak, resident
 from tests.floods.payers import Payers, served
@@ -19,7 +18,7 @@ from tests.floods.probe import probing
 from tests.floods.remote import started
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
     from typing import Any
 
     from bench.processes import Server
@@ -159,27 +158,23 @@ async def playing(scenario: Scenario, plan: Plan) -> AsyncIterator[Stage]:
     with TemporaryDirectory() as folder, TemporaryDirectory() as home:
         log = Path(folder) / "log"
         async with started() as telegram:
-            settings = {"LOG_LEVEL": "warning", **scenario.settings}
-            if scenario.letters:
-                settings |= {"SMTP_URL": telegram.smtp, "SMTP_FROM": "shop@example.org"}
-            with _file_handles(scenario.files):
-                running = product(telegram.url, telegram.token, settings, home, log)
-                server = await running.__aenter__()
-            try:
+            port = free_port()
+            place = Place(home, _settings(scenario, telegram, home, port), log, scenario.files)
+            async with serving(place, ["-m", "bot", "run"], port, "/readyz") as server:
                 pages = await telegram.ask("open_shops", number=plan.sellers)
                 by_chat = {int(chat): path for chat, path in pages.items()}
                 yield Stage(telegram, server, Payers(server.url, by_chat), log)
-            finally:
-                await running.__aexit__(None, None, None)
 
 
-@contextmanager
-def _file_handles(limit: int | None) -> Iterator[None]:
-    """Limit the file handles of every process that is started during the block."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if limit is not None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+def _settings(scenario: Scenario, telegram: Telegram, home: str, port: int) -> dict[str, str]:
+    """Return what an operator has to set, and what the scenario sets; all else is the default."""
+    mail = {"SMTP_URL": telegram.smtp, "SMTP_FROM": "shop@example.org"} if scenario.letters else {}
+    return {
+        "BOT_TOKEN": telegram.token,
+        "TELEGRAM_API_URL": telegram.url,
+        "PORT": str(port),
+        "DATABASE_URL": f"sqlite:///{home}/bot.db",
+        "LOG_LEVEL": "warning",
+        **mail,
+        **scenario.settings,
+    }
