@@ -63,14 +63,17 @@ SHORT = replace(COFFEE, amount=400, price=(500, "USD"))
 NONE = replace(COFFEE, amount=0, named="-5 <USD>", price=(500, "USD"))
 ODD = replace(COFFEE, named="5.005 USD")
 AMOUNTS = [
-    ([SHORT], "says that $4.00 was paid; the price is $5.00."),
-    ([NONE], "says that -5 <USD> was paid; the price is $5.00."),
-    ([ODD], "names an amount that can't be right: 5.005 USD. I show the price instead"),
+    ([SHORT], "says $4.00 was paid; the price is $5.00."),
+    ([NONE], "says -5 <USD> was paid; the price is $5.00."),
+    ([ODD], "reported an amount that can't be right: 5.005 USD. I've shown the price instead"),
     (
         [COFFEE, SHORT, NONE],
-        "2 of them were not the price of $5.00.",
+        "2 of these payments didn't match the price of $5.00.",
     ),
-    ([COFFEE, ODD], "For 1 of them the payment service names an amount that can't be right."),
+    (
+        [COFFEE, ODD],
+        "For 1 of these payments the payment service reported",
+    ),
 ]
 
 

@@ -229,6 +229,7 @@ FIELDS = [
     ("instrumentCurrencyCode", "currency"),
     ("currencyCode", "currency"),
     ("denominatedIn", "currency"),
+    ("currency", "currency"),
     ("receivers.0.currencyCode", "currency"),
     ("totalUnits", "units"),
     ("expirationType", "kind"),

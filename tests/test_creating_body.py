@@ -9,8 +9,12 @@ import pytest
 
 from bot.chat import store
 from bot.chat.conversation import Share, Wish
+from bot.chat.conversation.receivers import read_portions, resolve
 from bot.chat.create_body import request_body
 from bot.chat.edits import Addresses
+from bot.chat.replies import TEXT_LIMIT
+from bot.core import exact
+from bot.core.bodies import MAX_BODY
 from bot.service.wire.bodies import CreateBody
 
 NOW = 1_800_000_000_000
@@ -86,3 +90,18 @@ def test_times_that_passed_while_the_service_was_away_are_not_sent_as_such() -> 
     sent = body(FULL, now=NOW + 100_000)
     assert "enabledAt" not in sent
     assert sent["expirationInSeconds"] == 1
+
+
+def test_as_many_receivers_as_one_message_holds_make_a_body_that_the_service_takes() -> None:
+    """A thousand lines of Telegram's 4,096 characters, all of them in one request."""
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    typed = "\n".join(f"{one}{two}" for one in letters[:28] for two in letters)[: 3 * 1000 - 1]
+    assert len(typed) <= TEXT_LIMIT
+    portions = read_portions(typed, "USD")
+    assert isinstance(portions, tuple)
+    shares = resolve(portions, 123_456, "USD")
+    assert isinstance(shares, tuple)
+    wish = replace(PLAIN, amount=123_456, receivers=shares)
+    sent = body(Wish.from_json(wish.to_json()) or PLAIN)
+    assert len(shares) == 1000
+    assert len(exact.dumps(sent).encode()) <= MAX_BODY

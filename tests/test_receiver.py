@@ -310,8 +310,8 @@ async def test_handcash_is_believed_by_the_applications_secret_in_the_body(
     assert "$2.50" in text
 
 
-ODD = "names an amount that can't be right"
-SAYS = "The payment service says that {} was paid; the price is $2.50."
+ODD = "reported an amount that can't be right"
+SAYS = "The payment service says {} was paid; the price is $2.50."
 ODD_AMOUNTS: list[tuple[dict[str, Any], tuple[int, str], str | None]] = [
     ({}, (250, "USD"), None),
     ({"amount": None, "currencyCode": None}, (250, "USD"), None),

@@ -120,7 +120,8 @@ class Calls:
 
         try:
             made = await in_time(attempt.run(write, settled=settled))
-        except NoDialect:
+        except NoDialect as error:
+            note(message, error)
             await self._desk.settle(message, self._misunderstood, progress, attempt)
         except (OtherPrice, PeerError, Refused) as error:
             note(message, error)

@@ -131,6 +131,9 @@ class OtherPrice(BotError):
 class NoDialect(BotError):
     """No spelling leads to the price that was wished for."""
 
+    def __init__(self) -> None:
+        super().__init__("no spelling of the currencies leads to the price that was wished for")
+
 
 @dataclass(frozen=True, slots=True)
 class Order:

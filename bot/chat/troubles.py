@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
+from bot.chat.creating import NoDialect
 from bot.core.errors import (
     BadAnswer,
     MethodNotAllowed,
@@ -77,5 +78,7 @@ def note(message: Message, error: Exception) -> None:
         call == "create" and isinstance(error, NotFound)
     ):
         log.error("service call failed", mend="check PAYMENTS_URL", **told)
+    elif isinstance(error, NoDialect):
+        log.error("service call failed", mend="check INSTRUMENT_CURRENCY", **told)
     else:
         log.warning("service call failed", **told)

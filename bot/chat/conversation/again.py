@@ -28,7 +28,7 @@ _FIELD_STEPS = tuple(
         (r"product\.imageUrl", "picture"),
         (rf"{_RECEIVER}sendAmount", "amount"),
         (r"instrumentCurrencyCode", "instrument"),
-        (rf"({_RECEIVER})?(\w*[cC]urrencyCode|denominatedIn)", "currency"),
+        (rf"({_RECEIVER})?(\w*[cC]urrencyCode|denominatedIn|currency)", "currency"),
         (r"totalUnits", "units"),
         (rf"{_RECEIVER}(destination)?", "destination"),
         (r"enabledAt", "starts"),

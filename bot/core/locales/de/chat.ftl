@@ -297,12 +297,12 @@ alert-oversold =
 alert-other-amount =
     { $count ->
         [one] ⚠️ Laut Zahlungsdienst wurden { $named } gezahlt; der Preis ist { $price }.
-       *[other] ⚠️ Laut Zahlungsdienst waren { $other } davon nicht der Preis von { $price }.
+       *[other] ⚠️ Laut Zahlungsdienst stimmt der Betrag bei { $other } dieser Zahlungen nicht mit dem Preis von { $price } überein.
     }
 alert-odd-amount =
     { $count ->
-        [one] ⚠️ Der Zahlungsdienst nennt einen Betrag, der nicht stimmen kann: { $named }. Ich zeige stattdessen den Preis; bitte prüf die Zahlung dort nach.
-       *[other] ⚠️ Für { $other } davon nennt der Zahlungsdienst einen Betrag, der nicht stimmen kann. Ich habe stattdessen den Preis gezählt; bitte prüf sie dort nach.
+        [one] ⚠️ Der Zahlungsdienst meldet einen Betrag, der nicht stimmen kann: { $named }. Hier steht stattdessen der Preis; bitte prüf die Zahlung dort nach.
+       *[other] ⚠️ Bei { $other } dieser Zahlungen meldet der Zahlungsdienst einen Betrag, der nicht stimmen kann. Gezählt habe ich stattdessen den Preis; bitte prüf sie dort nach.
     }
 alert-found =
     { $count ->

@@ -295,13 +295,13 @@ alert-oversold =
     }
 alert-other-amount =
     { $count ->
-        [one] ⚠️ The payment service says that { $named } was paid; the price is { $price }.
-       *[other] ⚠️ By the payment service's word, { $other } of them were not the price of { $price }.
+        [one] ⚠️ The payment service says { $named } was paid; the price is { $price }.
+       *[other] ⚠️ According to the payment service, { $other } of these payments didn't match the price of { $price }.
     }
 alert-odd-amount =
     { $count ->
-        [one] ⚠️ The payment service names an amount that can't be right: { $named }. I show the price instead; please check this payment there.
-       *[other] ⚠️ For { $other } of them the payment service names an amount that can't be right. I counted the price instead; please check them there.
+        [one] ⚠️ The payment service reported an amount that can't be right: { $named }. I've shown the price instead; please check this payment there.
+       *[other] ⚠️ For { $other } of these payments the payment service reported an amount that can't be right. I've counted the price instead; please check them there.
     }
 alert-found =
     { $count ->
