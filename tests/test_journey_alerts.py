@@ -50,7 +50,7 @@ async def test_alerts_on_silent_and_off_as_the_seller_chose_at_the_card(tmp_path
         assert (await pay(link)).status_code == 303
 
         async def recorded() -> bool:
-            return run.rows("SELECT payments, amount FROM takings") == [(3, 1500)]
+            return run.rows("SELECT payments, rest FROM takings") == [(3, 1500)]
 
         await until(recorded)
         await sam.press(card, "Back", "$15.00")

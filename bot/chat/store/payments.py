@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.chat.conversation import Wish
 from bot.chat.store.listings import SELECT_LISTING, Listing, among, read_listing, short_id
-from bot.core import exact
+from bot.core import exact, sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,15 +142,17 @@ def _name(tx: Transaction, payment: Payment, unnamed_id: str) -> int:
 
 def _take(tx: Transaction, listing_id: str, amount: int, currency: str, payments: int) -> None:
     """Add so much, of so many payments, to what a listing took."""
+    billions, rest = sums.split(amount)
     tx.execute(
-        "INSERT INTO takings (listing_id, currency, amount, payments)"
-        " VALUES (:listing, :currency, :amount, :payments)"
+        "INSERT INTO takings (listing_id, currency, billions, rest, payments)"
+        " VALUES (:listing, :currency, :billions, :rest, :payments)"
         " ON CONFLICT (listing_id, currency) DO UPDATE SET"
-        " amount = takings.amount + excluded.amount,"
+        " billions = takings.billions + excluded.billions, rest = takings.rest + excluded.rest,"
         " payments = takings.payments + excluded.payments",
         listing=listing_id,
         currency=currency,
-        amount=amount,
+        billions=billions,
+        rest=rest,
         payments=payments,
     )
 
@@ -158,11 +160,11 @@ def _take(tx: Transaction, listing_id: str, amount: int, currency: str, payments
 def taken(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
     """Give what a listing took so far: minor units and currency, the one most often paid first."""
     rows = tx.query(
-        "SELECT amount, currency FROM takings WHERE listing_id = :listing AND payments > 0"
+        "SELECT billions, rest, currency FROM takings WHERE listing_id = :listing AND payments > 0"
         " ORDER BY payments DESC, currency",
         listing=listing_id,
     )
-    return [(int(row["amount"]), str(row["currency"])) for row in rows]
+    return [(sums.whole(row), str(row["currency"])) for row in rows]
 
 
 def account(tx: Transaction, listing_id: str) -> Account | None:
@@ -217,7 +219,8 @@ def days(tx: Transaction, seller_id: int, since: int, until: int) -> list[Day]:
     out.
     """
     rows = tx.query(
-        "SELECT listing_id, p.currency, COUNT(*) AS payments, SUM(amount) AS amount"
+        "SELECT listing_id, p.currency, COUNT(*) AS payments,"  # noqa: S608 - our own words
+        f" SUM({sums.BILLIONS}) AS billions, SUM({sums.REST}) AS rest"
         " FROM listings JOIN received_payments p ON listing_id = listings.id"
         " WHERE seller_id = :seller AND received_at >= :since AND received_at < :until"
         " GROUP BY listing_id, p.currency ORDER BY payments DESC, listing_id, p.currency",
@@ -234,7 +237,7 @@ def days(tx: Transaction, seller_id: int, since: int, until: int) -> list[Day]:
 
 
 def _day(listing: Listing, parts: Sequence[Row]) -> Day:
-    amounts = tuple((int(row["amount"]), str(row["currency"])) for row in parts)
+    amounts = tuple((sums.whole(row), str(row["currency"])) for row in parts)
     return Day(listing, amounts, sum(int(row["payments"]) for row in parts))
 
 

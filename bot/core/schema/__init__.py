@@ -20,6 +20,7 @@ from bot.core.schema.own_webhooks import OWN_WEBHOOKS
 from bot.core.schema.probe import PROBE
 from bot.core.schema.recipients import RECIPIENTS
 from bot.core.schema.requests import REQUESTS
+from bot.core.schema.sums import SUMS
 
 if TYPE_CHECKING:
     from bot.core.schema.tables import Step
@@ -42,4 +43,5 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     HOLDS,
     DIALECTS,
     FAIRNESS,
+    SUMS,
 )

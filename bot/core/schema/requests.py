@@ -35,7 +35,7 @@ REQUESTS = (
     "ALTER TABLE sellers ADD COLUMN summary INTEGER",
     "ALTER TABLE sellers ADD COLUMN summary_at BIGINT",
     "CREATE INDEX sellers_summary ON sellers (summary_at) WHERE summary_at IS NOT NULL",
-    # What a listing took, added up: alerts and cards say it each time.
+    # What a listing took, added up: alerts and cards say it each time. The amounts follow in SUMS.
     """
     CREATE TABLE takings (
         listing_id TEXT NOT NULL REFERENCES listings (id),
@@ -47,7 +47,7 @@ REQUESTS = (
     """,
     """
     INSERT INTO takings (listing_id, currency, amount, payments)
-    SELECT listing_id, currency, SUM(amount), COUNT(*) FROM received_payments
+    SELECT listing_id, currency, 0, COUNT(*) FROM received_payments
     GROUP BY listing_id, currency
     """,
     # `due_at`: when its cards change by time alone. `told_count`: payments whose alert was
