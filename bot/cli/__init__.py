@@ -26,6 +26,12 @@ BAD_SETTING = 2
 class Commands(click.Group):
     """The commands; what the design foresees ends with a line for people, not a traceback."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse arguments that are no text: neither the database nor a terminal takes them."""
+        if not all(map(_is_text, args)):
+            raise click.UsageError("An argument is not UTF-8 text, or has a NUL in it.", ctx)
+        return super().parse_args(ctx, args)
+
     def invoke(self, context: click.Context) -> Any:
         """Run the command and turn its error into lines and an exit code."""
         try:
@@ -83,6 +89,11 @@ main.add_command(keeping.backup)
 main.add_command(keeping.restore)
 main.add_command(erasing.erase)
 main.add_command(exporting.export)
+
+
+def _is_text(argument: str) -> bool:
+    """Whether an argument is UTF-8: the bytes of others come as halves of characters (PEP 383)."""
+    return "\0" not in argument and not any("\ud800" <= char <= "\udfff" for char in argument)
 
 
 async def _serve(settings: Settings, *, chat: bool = True) -> None:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 SHOWN = 100
 """How many changes are listed unless asked for more."""
 
-MOST = 10_000
-"""How many are listed at most, for all of them are held in memory."""
-
 COLUMNS = ("time", "who", "what", "subject", "details")
 
 
@@ -27,7 +24,7 @@ COLUMNS = ("time", "who", "what", "subject", "details")
 @click.option("--subject", metavar="ID", help="Only changes of this request, seller or the like.")
 @click.option(
     "--limit",
-    type=click.IntRange(1, MOST),
+    type=click.IntRange(1, shell.MOST_LISTED),
     default=SHOWN,
     show_default=True,
     help="How many, the newest first.",

@@ -29,7 +29,7 @@ def deliveries() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, shell.MOST_LISTED),
     default=usecases.SHOWN,
     show_default=True,
     help="How many, the newest first.",

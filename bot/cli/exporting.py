@@ -6,13 +6,13 @@ import asyncio
 import os
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bot import config
 from bot.chat import exporting as chat
+from bot.cli import shell
 from bot.cli.moments import Moment
 from bot.cli.tables import Csv, Lines
 from bot.core import audit, snapshot
@@ -26,6 +26,7 @@ from bot.wiring.application import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
     from typing import BinaryIO
 
     from bot.cli.tables import Table
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 @click.option("--until", type=Moment(), default=FOREVER, metavar="DATE", help="Before then.")
 @click.option("--request", "request_id", metavar="ID", help="Only this request.")
 @click.option("--payers/--no-payers", default=True, help="With what payers said of themselves.")
-@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="A new file.")
+@click.option("--output", type=shell.FilePath(), metavar="FILE", help="A new file.")
 def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     """Write all payments, or all requests, to standard output or a new file.
 

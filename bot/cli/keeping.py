@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,13 +11,15 @@ from bot.cli import shell
 from bot.wiring.application import now
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bot.core.snapshot import Contents
 
 MEGABYTE = 1_000_000
 
 
 @click.command()
-@click.argument("to", metavar="TO", type=click.Path(path_type=Path))
+@click.argument("to", metavar="TO", type=shell.FilePath())
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of words.")
 def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Copy the database to TO, beside a bot that runs.
@@ -50,7 +51,7 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
 
 
 @click.command()
-@click.argument("source", metavar="FROM", type=click.Path(path_type=Path))
+@click.argument("source", metavar="FROM", type=shell.FilePath())
 @click.option("--replace", is_flag=True, help="Move a database that holds data aside first.")
 def restore(source: Path, replace: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Put the backup FROM in the place of DATABASE_URL, while the bot is stopped.

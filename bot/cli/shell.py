@@ -22,11 +22,34 @@ from bot.wiring.application import open_vault
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from click import Context, Parameter
+
     from bot.config import Settings
     from bot.core.db import Database, Transaction
     from bot.core.vault import Vault
 
 T = TypeVar("T")
+
+SHOWN_OF_PATH = 80
+"""Characters of a path that is too long to be one."""
+
+MOST_LISTED = 10_000
+"""How many rows a list shows at most, for all of them are held in memory."""
+
+
+class FilePath(click.ParamType[Path]):
+    """A path to a file or a folder; one that no system takes ends the command with a line."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> Path:
+        """Read it; whether it is there is for the command to see."""
+        path = Path(value)
+        try:
+            path.exists()
+        except OSError as error:  # its name is too long
+            self.fail(f"{error.strerror}: {str(path)[:SHOWN_OF_PATH]}…", param, ctx)
+        return path
 
 
 def settings() -> Settings:

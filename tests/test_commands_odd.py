@@ -1,0 +1,83 @@
+"""Whatever is typed as an option or an argument of a command, the answer is a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from bot.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RUNNING = ("run", "demo", "service", "doctor")
+"""Commands without options that read anything."""
+
+NUMBERS = [str(10**23), str(-(10**23)), 5000 * "9", "1e5", "NaN", "inf", "0x10", "1.5", "", "-1"]
+MOMENTS = [*NUMBERS, 4300 * "1" + "d", "2026-01-31T25:00", "-1d", "999999d"]
+NO_TEXT = ["\udcff", "a\0b"]
+LONG = 100_000 * "x"
+
+
+def commands(
+    group: click.Group = main, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        elif name not in RUNNING:
+            yield (*path, name), command
+
+
+def odd() -> Iterator[tuple[str, ...]]:
+    """Every option that reads a number or a time, with what is none; no text in every place."""
+    for path, command in commands():
+        needed = ["x" for param in command.params if isinstance(param, click.Argument)]
+        for option in command.params:
+            if not isinstance(option, click.Option) or option.is_flag:
+                continue
+            values = {"integer range": NUMBERS, "date": MOMENTS}.get(option.type.name, [])
+            for value in [*values, *NO_TEXT]:
+                yield (*path, *needed, option.opts[0], value)
+        if needed:
+            yield from ((*path, *[value for _ in needed]) for value in NO_TEXT)
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///data/bot.db")
+
+
+def order(*command: str) -> Result:
+    done = CliRunner().invoke(main, command)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+    return done
+
+
+def test_what_is_no_number_no_time_and_no_text_is_refused_with_2(tmp_path: Path) -> None:
+    assert order("apps", "create", "shop").exit_code == 0
+    tried = list(odd())
+    assert len(tried) > 100
+    taken = [command for command in tried if order(*command).exit_code != 2]
+    assert taken == []
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+@pytest.mark.parametrize("command", [("backup",), ("restore",), ("export", "--output")])
+def test_a_name_that_no_system_takes_is_refused_with_2(command: tuple[str, ...]) -> None:
+    order("apps", "create", "shop")
+    done = order(*command, LONG)
+    assert done.exit_code == 2
+    assert "File name too long" in done.stderr
+    assert len(done.stderr) < 500
+
+
+@pytest.mark.parametrize("command", [("deliveries", "list"), ("audit",)])
+def test_a_list_has_no_more_rows_than_fit_in_memory(command: tuple[str, ...]) -> None:
+    assert order(*command, "--limit", "10000").exit_code == 0
+    assert order(*command, "--limit", "10001").exit_code == 2
