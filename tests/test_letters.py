@@ -8,7 +8,7 @@ import pytest
 
 from bot.core.db import open_database
 from bot.service.notify.mails import Mails
-from bot.service.usecases import deliveries
+from bot.service.usecases import deliveries, letters
 from bot.service.usecases.letters import ENDED, FROM_SELLER, TO_MAILBOX
 from tests.consenting import VICTIM, Post, link, plain, posted
 from tests.serving import URL
@@ -129,6 +129,28 @@ async def test_sending_the_first_of_a_summary_again_strands_no_other(post: Post)
     post.shop.db.run(lambda tx: deliveries.retry(tx, rows[0]["id"], post.shop.clock()))
     assert await post.work() == 1
     assert {state for state, _ in await post.states()} == {"done"}
+
+
+async def test_what_waits_in_a_letter_that_was_given_up_is_settled_with_it(post: Post) -> None:
+    """A worker sets aside what it stumbles over, and knows nothing of letters."""
+    made = await post.sells(VICTIM)
+    await post.pay(made, 20)
+    post.office.answers["DATA"] = "451 4.3.0 later"
+    await post.work()
+    leader = await post.shop.db.query(
+        "SELECT letter FROM deliveries d JOIN outbox o ON o.id = d.id WHERE o.state = 'joined'"
+    )
+    assert len(leader) == 20 - TO_MAILBOX.burst
+    post.shop.db.run(
+        lambda tx: tx.execute(
+            "UPDATE outbox SET state = 'dead', settled_at = 1, note = 'set aside' WHERE id = :id",
+            id=leader[0]["letter"],
+        )
+    )
+    post.shop.db.run(lambda tx: letters.sweep(tx, post.shop.clock()))
+    states = await post.states()
+    assert states.count(("dead", "set aside")) == 21 - TO_MAILBOX.burst
+    assert "joined" not in {state for state, _ in states}
 
 
 async def test_every_letter_can_be_ended_by_one_click(post: Post) -> None:

@@ -14,7 +14,7 @@ from bot.service.notify.webhooks import Webhooks
 from bot.service.rails import SETTLEMENTS
 from bot.service.settling import Settler
 from bot.service.store import checkouts, stages
-from bot.service.usecases import apps, deliveries, recipients
+from bot.service.usecases import apps, deliveries, letters
 from bot.service.usecases.requests import INTERNAL_HOST
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class ServiceSide:
         if dropped:
             await self._db.transaction(partial(_note, dropped=dropped, now=moment))
         await self._db.transaction(partial(apps.forget_former, now=moment))
-        await self._db.transaction(partial(recipients.sweep, now=moment))
+        await self._db.transaction(partial(letters.sweep, now=moment))
         for queue in (*deliveries.QUEUES, SETTLEMENTS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
         for app in await self._db.read(apps.every):

@@ -86,5 +86,6 @@ RECIPIENTS = (
     CREATE INDEX deliveries_unsent ON deliveries (recipient_id, id)
     WHERE recipient_id IS NOT NULL AND letter IS NULL
     """,
+    "CREATE INDEX outbox_joined ON outbox (id) WHERE state = 'joined'",
     name_recipients,
 )

@@ -31,6 +31,11 @@ FOLLOW = (
     "UPDATE outbox SET state = :state, settled_at = :now, note = :note"  # noqa: S608 - our own words
     f" WHERE state = 'joined' AND id IN ({MEMBERS})"
 )
+STRANDED = """
+    SELECT DISTINCT d.letter AS leader FROM outbox o JOIN deliveries d ON d.id = o.id
+    JOIN outbox l ON l.id = d.letter
+    WHERE o.state = 'joined' AND l.state IN ('done', 'dead', 'ended')
+"""
 POSTPONE = f"UPDATE outbox SET due_at = :due_at WHERE due_at < :due_at AND id IN ({WAITING})"  # noqa: S608 - our own words
 
 
@@ -65,6 +70,11 @@ def bodies(tx: Transaction, leader: str) -> list[dict[str, Any]]:
 def follow(tx: Transaction, leader: str, state: str, note: str, now: int) -> int:
     """Settle the others of a letter as its leader was; how many."""
     return tx.execute(FOLLOW, leader=leader, state=state, note=note, now=now)
+
+
+def stranded(tx: Transaction) -> list[str]:
+    """Return the settled leaders of letters whose others are not: a worker gave them up."""
+    return [row["leader"] for row in tx.query(STRANDED)]
 
 
 def postpone(tx: Transaction, recipient_id: str, due_at: int) -> None:

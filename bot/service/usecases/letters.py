@@ -79,6 +79,13 @@ def settled(tx: Transaction, leader: str, now: int) -> None:
         store.follow(tx, leader, row["state"], row["note"] or f"in one letter with {leader}", now)
 
 
+def sweep(tx: Transaction, now: int) -> None:
+    """Settle what waited for letters that were given up, and drop bounds that hold nobody back."""
+    for leader in store.stranded(tx):
+        settled(tx, leader, now)
+    recipients.sweep_paces(tx, now)
+
+
 def _hindrance(it: Recipient | None, now: int) -> str | None:
     """Return why nothing is to go to a recipient any more; None where something may."""
     if it is None:

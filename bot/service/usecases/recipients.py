@@ -106,11 +106,6 @@ def end(tx: Transaction, token: str, now: int, *, everybody: bool = False) -> Re
     return it
 
 
-def sweep(tx: Transaction, now: int) -> None:
-    """Drop the bounds that hold nobody back any more."""
-    store.sweep_paces(tx, now)
-
-
 def _new(tx: Transaction, who: Naming, address: str, now: int) -> Recipient:
     mailbox = mailboxes.digest(address)
     state = RecipientState.ASKED if who.confirms else RecipientState.TRUSTED
