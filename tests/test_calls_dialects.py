@@ -61,6 +61,24 @@ async def test_a_server_that_ignores_one_spelling_is_asked_in_another(
     assert [body["method"] for body in relay.said] == ["sendPhoto"]
 
 
+async def test_each_spelling_has_a_key_of_its_own(cloud: Cloud, listing: Listing) -> None:
+    """A server that takes keys holds each against its body."""
+    cloud.server.understands = CORRECTED
+    await cloud.create(listing)
+    asked = [call for call in cloud.server.calls if call.method == "POST"]
+    keys = [call.headers["idempotency-key"] for call in asked]
+    assert keys == [listing.id, f"{listing.id}-corrected"]
+
+
+async def test_a_create_that_an_earlier_version_had_begun_goes_on(
+    cloud: Cloud, relay: Relay, listing: Listing
+) -> None:
+    begun: dict[str, Any] = {"tries": 1, "lost": 0, "lost_at": None, "told": []}
+    cloud.put("create", listing, progress=begun | {"since": relay.clock()})
+    await cloud.due()
+    assert is_sold_as_wished(cloud, listing)
+
+
 async def test_the_spelling_that_worked_is_the_first_from_then_on_also_after_a_restart(
     cloud: Cloud, relay: Relay, sam: Person, listing: Listing
 ) -> None:

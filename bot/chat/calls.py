@@ -20,7 +20,6 @@ from bot.chat.creating import (
     NoDialect,
     Order,
     OtherPrice,
-    Progress,
     problem_of,
     tidy,
 )
@@ -28,6 +27,7 @@ from bot.chat.desk import Desk, delete, listing_of, nothing
 from bot.chat.dialects import DIALECTS, Dialect, paid_in, spellings
 from bot.chat.editing import Editing
 from bot.chat.edits import Addresses
+from bot.chat.progress import Progress
 from bot.chat.replies import escaped
 from bot.chat.troubles import in_time, note, trouble, wait
 from bot.core.errors import (
