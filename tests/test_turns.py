@@ -128,3 +128,24 @@ async def test_who_is_cancelled_while_waiting_takes_no_turn() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     assert len(work.order) == EACH
     assert (door._counts, door._under_way) == ({}, {})
+
+
+@pytest.mark.usefixtures("patient")
+async def test_who_floods_is_let_in_for_a_part_of_the_time_and_others_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What waits for long is a flood: between its parts the database has the interpreter."""
+    monkeypatch.setattr(turns, "WORK_SECONDS", 0.0)
+    work = Work()
+    door = Turns(work)
+    flood = [ask(door, "a") for _ in range(3 * EACH)]
+    await settle()
+    door._waiting["a"].since -= turns.FLOOD_SECONDS
+    work.go.set()
+    await settle()
+    assert work.order == ["a"] * EACH
+    await ask(door, "b")
+    assert work.order == ["a"] * EACH + ["b"]
+    monkeypatch.setattr(turns, "WORK_SECONDS", LONG)
+    await asyncio.gather(*flood, ask(door, "a"))
+    assert work.order.count("a") == 3 * EACH + 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.service.api.limits import payer_key
@@ -15,12 +16,27 @@ from bot.service.api.limits import payer_key
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-AT_ONCE = 32
-EACH = 16
+AT_ONCE = 64
+EACH = 32
 """Requests worked on at a time, and those of one address."""
+
+FLOOD_SECONDS = 2.0
+"""An address that has had requests waiting for so long floods us: a crowd is served sooner."""
+
+WORK_SECONDS, PERIOD_SECONDS = 0.02, 0.06
+"""Who floods is let in for a third of the time, so that the database's thread, which tells of
+payments, gets the interpreter in the rest."""
 
 TURN_SECONDS = 0.1
 """How long a request counts: after that it waits for its client or for a timer, not for us."""
+
+
+@dataclass(slots=True)
+class Queue:
+    """The requests of an address that wait, and since when there are any."""
+
+    since: float
+    turns: deque[asyncio.Future[object]] = field(default_factory=deque)
 
 
 class Turns:
@@ -30,20 +46,21 @@ class Turns:
         self._app = app
         self._under_way: dict[object, tuple[str, float]] = {}
         self._counts: Counter[str] = Counter()
-        self._waiting: dict[str, deque[asyncio.Future[object]]] = {}
+        self._waiting: dict[str, Queue] = {}
         self._alarm: asyncio.TimerHandle | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on as soon as it is its turn."""
         client = scope.get("client")
         key = payer_key(client[0]) if client else ""
-        turn = self._begin(key) if self._is_free(key) else await self._wait(key)
+        is_free = not self._waiting and self._has_room(key)
+        turn = self._begin(key) if is_free else await self._wait(key)
         try:
             await self._app(scope, receive, send)
         finally:
             self._end(turn)
 
-    def _is_free(self, key: str) -> bool:
+    def _has_room(self, key: str) -> bool:
         return len(self._under_way) < AT_ONCE and self._counts[key] < EACH
 
     def _begin(self, key: str) -> object:
@@ -55,9 +72,10 @@ class Turns:
     async def _wait(self, key: str) -> object:
         loop = asyncio.get_running_loop()
         mine: asyncio.Future[object] = loop.create_future()
-        self._waiting.setdefault(key, deque()).append(mine)
+        self._waiting.setdefault(key, Queue(loop.time())).turns.append(mine)
+        self._admit()
         if self._alarm is None:
-            self._alarm = loop.call_later(TURN_SECONDS, self._expire)
+            self._alarm = loop.call_later(WORK_SECONDS, self._expire)
         try:
             return await mine
         except asyncio.CancelledError:
@@ -79,17 +97,27 @@ class Turns:
             del self._counts[key]
 
     def _admit(self) -> None:
-        """Begin what waits, one of each address after the other."""
-        skipped = 0
-        while self._waiting and len(self._under_way) < AT_ONCE and skipped <= AT_ONCE // EACH:
-            key = next(iter(self._waiting))
-            queue = self._waiting.pop(key)
-            if self._counts[key] >= EACH:
-                skipped += 1
-            elif not (mine := queue.popleft()).done():
-                mine.set_result(self._begin(key))
-            if queue:
-                self._waiting[key] = queue
+        """Begin what waits, one of each address after the other, as long as there is room."""
+        now = asyncio.get_running_loop().time()
+        rests = now % PERIOD_SECONDS >= WORK_SECONDS
+        admitted = True
+        while admitted and self._waiting:
+            admitted = False
+            for key, queue in tuple(self._waiting.items()):
+                if len(self._under_way) >= AT_ONCE:
+                    return
+                if self._has_room(key) and not (rests and now - queue.since >= FLOOD_SECONDS):
+                    self._admit_one(key, queue)
+                    admitted = True
+
+    def _admit_one(self, key: str, queue: Queue) -> None:
+        """Begin the first that waits, if it still does; then it is the others' turn."""
+        del self._waiting[key]
+        mine = queue.turns.popleft()
+        if not mine.done():
+            mine.set_result(self._begin(key))
+        if queue.turns:
+            self._waiting[key] = queue
 
     def _expire(self) -> None:
         """Count those no more that have been under way for long, while others wait."""
@@ -100,4 +128,4 @@ class Turns:
             self._forget(turn)
         self._admit()
         if self._waiting:
-            self._alarm = loop.call_later(TURN_SECONDS, self._expire)
+            self._alarm = loop.call_later(WORK_SECONDS, self._expire)

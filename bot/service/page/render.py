@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,12 +144,19 @@ def refused(
     key = "page-missing" if isinstance(refusal, NotFound) else f"page-{refusal.code}"
     passing = isinstance(refusal, RateLimited | answering.Unavailable)
     seconds = int(answering.headers(refusal)["Retry-After"]) if passing else 0
-    values = {
-        "title": who.t(key),
-        "why": who.t(f"{key}-why", seconds=seconds, minutes=-(-seconds // 60)),
-        "refresh": seconds if looking else 0,
-        "live": looking and passing,
-    }
-    answer = html("state.html", who, values, status=answering.status(refusal))
+    written = _state(replace(who, tag=who.language), key, seconds, looking=looking)
+    answer = _answer(written, who, policy(live=looking and passing), answering.status(refusal))
     answer.headers.update(answering.headers(refusal, allow))
     return answer
+
+
+@lru_cache(maxsize=512)
+def _state(who: Reader, key: str, seconds: int, *, looking: bool) -> str:
+    """Write such a page, once: who calls too often would else cost more than who does not."""
+    values = {
+        "title": who.t(key),
+        "why": who.t(f"{key}-why", seconds=seconds),
+        "refresh": seconds if looking else 0,
+        "live": looking and seconds > 0,
+    }
+    return text("state.html", who, values)
