@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.sandbox import people
+from bot.sandbox.faults import Fault
 from bot.sandbox.limits import Limits
+from bot.sandbox.model import Draft
 from tests.playing import link_of, pay, settled_seller
 from tests.stage import staged
 
@@ -26,6 +28,9 @@ LIMITED = {
 CROWD = 60
 MESSAGES_BETWEEN = 60
 """Answers to the flood that may go between a payment and its alert: two seconds' worth."""
+
+ANSWERED_AT_ONCE = 4
+"""Presses and inline queries, each."""
 
 
 def chatty(world: World) -> None:
@@ -83,3 +88,26 @@ async def test_a_payment_is_told_amid_a_flood(
         between = world.calls[paid:told]
         assert sum(call.method == "sendMessage" for call in between) <= MESSAGES_BETWEEN
         assert {call.code for call in world.refused if call.method == "sendMessage"} == set()
+
+
+def presses(world: World) -> None:
+    """Twenty people press a button of an old message."""
+    for number in range(20):
+        person = people.join(world, f"Presses {number}", started=True)
+        shown = world.post(person.chat, world.bot, Draft({"text": "old"}, None))
+        person.press_old(shown, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("method", "flood"), [("answerInlineQuery", searching), ("answerCallbackQuery", presses)]
+)
+async def test_answers_that_hang_take_no_connection_of_an_alert(
+    tmp_path: Path, method: str, flood: Callable[[World], None]
+) -> None:
+    async with sold(tmp_path) as (world, link):
+        world.faults.add(Fault("delay", method, seconds=600, times=1000))
+        before = len(world.calls)
+        flood(world)
+        await world.wait_for(lambda: len(world.calls_of(method)) >= ANSWERED_AT_ONCE, 20)
+        assert (await pay(link)).status_code == 303
+        await world.wait_for(lambda: any(map(is_alert, world.calls[before:])), 15)

@@ -124,7 +124,7 @@ async def test_a_sold_out_card_gets_a_new_picture_and_says_so(show: Sharing, dro
     await show.work_later()
     assert "SOLD OUT: all 5 are gone" in card.text
     assert card.photo != before
-    assert methods(show.relay)[-1] == "editMessageMedia"
+    assert "editMessageMedia" in methods(show.relay)
 
 
 @pytest.mark.parametrize("state", [store.STOPPED, store.LIVE])
