@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
-from bot.core.errors import NotFound, RateLimited
+from bot.core.errors import NotFound, RateLimited, TooManyHolds
 from bot.service.api import answering
 from bot.service.model import links
 
@@ -150,13 +150,17 @@ def refused(
     return answer
 
 
+FULL = f"page-{TooManyHolds.code}"
+
+
 @lru_cache(maxsize=512)
 def _state(who: Reader, key: str, seconds: int, *, looking: bool) -> str:
     """Write such a page, once: who calls too often would else cost more than who does not."""
     values = {
         "title": who.t(key),
-        "why": who.t(f"{key}-why", seconds=seconds),
+        "why": who.t(f"{key}-why", seconds=seconds, minutes=-(-seconds // 60)),
         "refresh": seconds if looking else 0,
         "live": looking and seconds > 0,
+        "again": key == FULL,
     }
     return text("state.html", who, values)
