@@ -21,10 +21,13 @@ from bot.chat.store import images
 from bot.core import exact
 from bot.core.bounded_child import BoundedChild, Budget
 from bot.core.errors import StorageError
+from bot.core.worker import Job
 from bot.sandbox import api
 from bot.sandbox.faults import Fault
 from tests.queueing import work
 from tests.relaying import Relay, telegram_of
+from tests.test_crashes import crash
+from tests.test_crashes import work as until_buried
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -229,6 +232,23 @@ async def test_a_file_path_on_our_disk_is_no_photo(
     assert studio.kept == []
     assert [(line["event"], "exc_info" in line) for line in logs] == [("photo not fetched", False)]
     assert "file_path" in logs[0]["reason"]
+
+
+async def test_the_seller_is_asked_for_another_photo_where_one_ends_the_process(
+    studio: Studio, clock: Clock
+) -> None:
+    await studio.begin()
+    studio.sam.send_photo(photo())
+    studio.relay.hear()
+    await studio.relay.take()
+    queue = studio.relay.queues.photos
+    crash(studio.relay.db, queue, clock, queue.crashes)
+    await until_buried(
+        studio.relay.db, Job(queue, studio.photos.take, 2, studio.photos.buried), clock
+    )
+    (told,) = studio.relay.texts
+    assert "save it as an ordinary JPEG" in told
+    assert studio.kept == []
 
 
 async def test_pictures_that_nothing_has_are_swept_after_a_month(

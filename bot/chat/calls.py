@@ -38,6 +38,7 @@ from bot.core.errors import (
     PeerError,
     Refused,
     Unauthorized,
+    Unreachable,
 )
 from bot.core.money import format_money
 from bot.core.texts import t
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 20 * 3600 * 1000
 """Milliseconds after which a create is given up; the service knows its key for 24 hours."""
+
+UNASKED = ("tidy", "look")
+"""Calls that nobody asked for, so nobody hears of them."""
 
 
 class Calls:
@@ -107,6 +111,18 @@ class Calls:
                 await self._look(message, listing)
             case call:
                 await self._change(message, listing, call)
+
+    def buried(self, tx: Transaction, message: Message) -> None:
+        """Say that nobody knows what came of a call that was set aside, where somebody waits."""
+        listing, call = store.listing(tx, message.body["listing"]), message.body["call"]
+        if listing is None or call in UNASKED:
+            return
+        if call != "create":
+            self._failed(tx, message, Unreachable("no attempt came to an end"))
+            return
+        store.set_state(tx, listing.id, store.FAILED)
+        self._desk.tell(tx, message, "service-given-up", name=escaped(listing.wish.name))
+        self._tidy_later(tx, message)
 
     async def _create(self, message: Message, listing: Listing) -> None:
         now = self._now()

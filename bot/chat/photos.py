@@ -81,8 +81,8 @@ class Photos:
             photo = UNREACHABLE
         await self._db.insist(partial(self._arrived, message=message, photo=photo))
 
-    def give_up(self, tx: Transaction, message: Message) -> None:
-        """Ask the seller for another photo in the place of one that was buried."""
+    def buried(self, tx: Transaction, message: Message) -> None:
+        """Ask the seller for another photo in the place of one that was set aside."""
         photos.arrive(tx, self._queues, message, TOO_HEAVY, self._now())
 
     async def _fetch(self, file_id: str) -> bytearray:

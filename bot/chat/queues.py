@@ -61,6 +61,10 @@ SEEN_FOR = 48 * 3600 * 1000
 FAILED_FOR = 30 * 24 * 3600 * 1000
 """Milliseconds that messages which were given up can be looked at."""
 
+PHOTO_CRASHES = 3
+"""Attempts at a photo that may end the process: of all messages these are the likeliest to, so they
+are set aside before any that was under way beside them."""
+
 AGAIN = "again:"
 """What the lanes of calls begin with that nobody waits for at a button."""
 
@@ -112,7 +116,7 @@ def make_queues(total: Rate | None, chat: Rate | None, group: Rate | None) -> Qu
         calls=Queue("calls", lease=60_000, group=_again, group_width=MOST_AGAIN),
         messages=messages,
         answers=Queue("answers", lease=60_000, ordered=False, width=4),
-        photos=Queue("photos", lease=60_000),
+        photos=Queue("photos", lease=60_000, crashes=PHOTO_CRASHES),
     )
 
 

@@ -107,6 +107,10 @@ class Sender:
         call = Call(message.body["method"], message.body["args"])
         await self._attempt(self._queues.answers, message, call)
 
+    def buried(self, tx: Transaction, message: Message) -> None:
+        """Note that a message was set aside: its payments are listed, and no drop waits for it."""
+        telling.buried(tx, self._queues, message.body, self._now())
+
     async def _attempt(self, queue: Queue, message: Message, call: Call) -> None:
         sent = Sent()
         try:

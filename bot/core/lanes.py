@@ -141,7 +141,8 @@ class Queue:
     worth an interval of `account_pace`; its burst is what an account that rested has in hand.
     Settled messages are dropped unless `keep` says that somebody looks at them. `gather` makes one
     body of as many as it can of those that would have to wait, from the first on: how many, and
-    the body, or None.
+    the body, or None. A message is set aside after so many attempts in a row as `crashes` whose
+    worker was gone before their end: it may be what ends us.
     """
 
     name: str
@@ -157,6 +158,7 @@ class Queue:
     account_pace: Pace | None = None
     feeds: Feeds | None = None
     gather: Gather | None = None
+    crashes: int = 10
 
 
 def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bot.core.lanes import Queue
 
 BY_ID = (
-    "SELECT id, lane, priority, body, attempts, uncertain, created_at, rank"
+    "SELECT id, lane, priority, body, attempts, crashes, uncertain, created_at, rank"
     " FROM outbox WHERE id = :id"
 )
 LAST_WAITING = (
@@ -46,7 +46,7 @@ LAST_LEASED = (
     "SELECT MAX(id) AS id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
 )
 DUE = (
-    "SELECT id, lane, priority, body, attempts, uncertain, created_at, rank FROM outbox"
+    "SELECT id, lane, priority, body, attempts, crashes, uncertain, created_at, rank FROM outbox"
     " WHERE queue = :queue AND lane = :lane AND state = 'waiting' AND due_at <= :now"
     " ORDER BY due_at, id LIMIT :free"
 )
@@ -57,13 +57,17 @@ _leases = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A claimed message; `attempts` counts the one under way, `lease` is its own alone."""
+    """A claimed message; `attempts` counts the one under way, `lease` is its own alone.
+
+    `crashes` counts the attempts before this one, in a row, whose worker was gone before their end.
+    """
 
     id: str
     lane: str
     priority: int
     body: dict[str, Any]
     attempts: int
+    crashes: int
     uncertain: bool
     created_at: int
     lease: str
@@ -197,10 +201,11 @@ def retry(
     *,
     uncertain: bool = False,
 ) -> bool:
-    """Give a message back, to be claimed again from `due_at` on."""
+    """Give a message back, to be claimed again from `due_at` on: its attempt came to an end."""
     doubt = int(uncertain or message.uncertain)
     return _let_go(
-        tx, queue, message, "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt",
+        tx, queue, message,
+        "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt, crashes = 0",
         due_at=due_at, note=note, doubt=doubt,
     )  # fmt: skip
 
@@ -258,8 +263,8 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
     False where there is none, and for one under way, which stays as it is.
     """
     row = tx.one(
-        "UPDATE outbox SET state = 'waiting', attempts = 0, due_at = :now, settled_at = NULL,"
-        " note = NULL WHERE id = :id AND queue = :queue AND state <> 'leased'"
+        "UPDATE outbox SET state = 'waiting', attempts = 0, crashes = 0, due_at = :now,"
+        " settled_at = NULL, note = NULL WHERE id = :id AND queue = :queue AND state <> 'leased'"
         " RETURNING lane",
         id=message_id,
         queue=queue.name,
@@ -284,7 +289,17 @@ def inherit(tx: Transaction, queue: Queue) -> int:
 
     Gives how many that were.
     """
-    return _give_back(tx, queue, [row for row in _leased(tx, queue, FOREVER) if _is_gone(row)])
+    gone = [row for row in _leased(tx, queue, FOREVER) if _is_gone(row)]
+    return _give_back(tx, queue, gone, crashed=True)
+
+
+def leave(tx: Transaction, queue: Queue, owner: str) -> int:
+    """Give back what `owner` leaves unfinished as it stops; how many.
+
+    Their outcomes are not known, but they have ended nobody.
+    """
+    left = [row for row in _leased(tx, queue, FOREVER) if _owner(row) == owner]
+    return _give_back(tx, queue, left, crashed=False)
 
 
 def forget(tx: Transaction, queue: Queue, before: int) -> int:
@@ -302,7 +317,8 @@ def _take_back(tx: Transaction, queue: Queue, until: int) -> int:
     A lease is not over as long as its owner is at work.
     """
     rows = _leased(tx, queue, until)
-    return _give_back(tx, queue, [row for row in rows if not owners.is_at_work(_owner(row))])
+    over = [row for row in rows if not owners.is_at_work(_owner(row))]
+    return _give_back(tx, queue, over, crashed=True)
 
 
 def _leased(tx: Transaction, queue: Queue, until: int) -> list[Row]:
@@ -322,12 +338,13 @@ def _is_gone(row: Row) -> bool:
     return owners.is_gone(_owner(row))
 
 
-def _give_back(tx: Transaction, queue: Queue, rows: list[Row]) -> int:
+def _give_back(tx: Transaction, queue: Queue, rows: list[Row], *, crashed: bool) -> int:
     for row in rows:
         tx.execute(
-            "UPDATE outbox SET state = 'waiting', leased_until = NULL, lease = NULL, uncertain = 1"
-            " WHERE id = :id",
+            "UPDATE outbox SET state = 'waiting', leased_until = NULL, lease = NULL, uncertain = 1,"
+            " crashes = crashes + :crashed WHERE id = :id",
             id=row["id"],
+            crashed=int(crashed),
         )
     if rows:
         _go_on(tx, queue, {row["lane"] for row in rows})
@@ -367,6 +384,7 @@ def _lease(tx: Transaction, row: Row, until: int, owner: str) -> Message:
         priority=row["priority"],
         body=exact.loads(row["body"]),
         attempts=row["attempts"] + 1,
+        crashes=row["crashes"],
         uncertain=bool(row["uncertain"]),
         created_at=row["created_at"],
         lease=lease,

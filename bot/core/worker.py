@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -33,6 +34,12 @@ STUMBLE = 5_000
 STUMBLES = 10
 """Tries after which such a message is set aside, for its lane would never go on."""
 
+LEAVING_SECONDS = 1.0
+"""For giving back, at a stop, what has not finished."""
+
+CRASHED = "its attempts ended the process"
+"""Why a message was set aside that had no attempt with an end."""
+
 STORAGE_PAUSE = 1_000
 """Milliseconds until a message comes again that met a database which could not be used."""
 
@@ -42,12 +49,14 @@ class Job:
     """A queue with who handles its messages; `handle` settles each in a transaction.
 
     A StorageError of `handle` says that nothing has been done yet: what came of a call that was
-    made is settled by `Database.insist`.
+    made is settled by `Database.insist`. `buried` does what follows from a message that the worker
+    has set aside, in that transaction.
     """
 
     queue: Queue
     handle: Callable[[Message], Awaitable[None]]
     room: int = 8
+    buried: Callable[[Transaction, Message], None] = field(default=lambda _tx, _message: None)
 
 
 class Worker:
@@ -103,9 +112,20 @@ class Worker:
                 await self._idle.wait()  # a claim under way still hands out
                 if self._under_way:
                     await asyncio.wait(self._under_way)
+        if self._under_way:
+            await self._leave()
+        owners.end(self._owner)
+
+    async def _leave(self) -> None:
+        """Cancel what is under way and give it back: a stop is no crash."""
         for task in self._under_way:
             task.cancel()
-        owners.end(self._owner)
+        queue = self._job.queue
+        try:
+            async with asyncio.timeout(LEAVING_SECONDS):
+                await self._db.transaction(lambda tx: outbox.leave(tx, queue, self._owner))
+        except (StorageError, TimeoutError) as error:  # the next start takes it back
+            log.debug("messages stay leased", queue=queue.name, reason=str(error))
 
     async def _recover(self) -> None:
         queue = self._job.queue
@@ -162,6 +182,10 @@ class Worker:
         return messages, next_open, now, is_full
 
     async def _handle(self, message: Message) -> None:
+        if message.crashes >= self._job.queue.crashes:
+            log.error("message set aside", queue=self._job.queue.name, id=message.id, why=CRASHED)
+            await self._set_aside(message, CRASHED)
+            return
         try:
             await self._job.handle(message)
         except StorageError as error:
@@ -177,7 +201,21 @@ class Worker:
             await self._failed(message, type(error).__name__)
 
     async def _failed(self, message: Message, note: str) -> None:
-        await self._settle(message, lambda tx, message: self._give_back(tx, message, note))
+        if message.attempts < STUMBLES:
+            await self._settle(message, lambda tx, message: self._give_back(tx, message, note))
+        else:
+            await self._set_aside(message, note)
+
+    async def _set_aside(self, message: Message, note: str) -> None:
+        """Bury a message with what follows; alone where that fails, for its lane must go on."""
+        try:
+            await self._db.insist(partial(self._bury, message=message, note=note))
+        except Exception:
+            log.exception("message buried alone", queue=self._job.queue.name, id=message.id)
+            await self._settle(
+                message,
+                lambda tx, message: outbox.bury(tx, self._job.queue, message, self._now(), note),
+            )
 
     async def _settle(
         self, message: Message, how: Callable[[Transaction, Message], object]
@@ -191,12 +229,12 @@ class Worker:
         outbox.release(tx, self._job.queue, message, self._now() + STORAGE_PAUSE)
 
     def _give_back(self, tx: Transaction, message: Message, note: str) -> None:
-        queue, now = self._job.queue, self._now()
-        if message.attempts < STUMBLES:
-            due_at = now + STUMBLE * message.attempts
-            outbox.retry(tx, queue, message, due_at, note, uncertain=True)
-        else:
-            outbox.bury(tx, queue, message, now, note)
+        due_at = self._now() + STUMBLE * message.attempts
+        outbox.retry(tx, self._job.queue, message, due_at, note, uncertain=True)
+
+    def _bury(self, tx: Transaction, message: Message, note: str) -> None:
+        if outbox.bury(tx, self._job.queue, message, self._now(), note):
+            self._job.buried(tx, message)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         """What its lane has next wakes us by itself; what had no room here waits for this."""

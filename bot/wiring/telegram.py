@@ -124,11 +124,11 @@ class TelegramSide:
             server=settings.payments_url,
         )  # fmt: skip
         self.jobs = [
-            Job(self._queues.updates, chat.take),
-            Job(self._queues.calls, calls.perform),
-            Job(self._queues.messages, sender.send, SENT_AT_ONCE),
+            Job(self._queues.updates, chat.take, buried=chat.buried),
+            Job(self._queues.calls, calls.perform, buried=calls.buried),
+            Job(self._queues.messages, sender.send, SENT_AT_ONCE, sender.buried),
             Job(self._queues.answers, answers.answer, ANSWERS_AT_ONCE),
-            Job(self._queues.photos, photos.take, PHOTOS_AT_ONCE),
+            Job(self._queues.photos, photos.take, PHOTOS_AT_ONCE, photos.buried),
         ]
 
     def routers(self) -> list[APIRouter]:

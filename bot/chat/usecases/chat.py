@@ -34,9 +34,6 @@ log = structlog.get_logger()
 TRIES = 3
 """How often an update may fail before it is set aside."""
 
-CRASHES = 10
-"""Tries after which an update is set aside that lets no try end: it may be what ends us."""
-
 
 class Chat:
     """The chat's use cases; `allowed` names who may create, empty for everyone."""
@@ -61,10 +58,6 @@ class Chat:
 
         One that can't be read at all is set aside at once: nobody knows what was asked.
         """
-        if message.attempts > CRASHES:
-            log.error("update set aside", id=message.id, reason="no try came to an end")
-            await self._db.transaction(lambda tx: self._set_aside(tx, message, "never ended"))
-            return
         try:
             event = read(message.body, self._bot_name())
             await self._db.transaction(lambda tx: self._take(tx, message, event))
@@ -81,6 +74,14 @@ class Chat:
             await self._db.transaction(
                 lambda tx: self._set_aside(tx, message, "failed three times")
             )
+
+    def buried(self, tx: Transaction, message: Message) -> None:
+        """Apologize for an update that was set aside; answer its press, or its button spins on."""
+        self._note_buried(tx, message)
+        chat_id = int(message.lane)
+        if chat_id:
+            language = store.language_of(tx, chat_id) or choose(None)  # in private they are one
+            self._put(tx, chat_id, said(Reply(t(language, "update-failed")), language))
 
     async def record_payment(
         self, listing: Listing, payment: store.Payment, left: int | None
@@ -167,15 +168,14 @@ class Chat:
             self._put(tx, event.person.chat_id, said(Reply(words), language))
 
     def _set_aside(self, tx: Transaction, message: Message, why: str) -> None:
-        self._bury(tx, message, why)
-        chat_id = int(message.lane)
-        if chat_id:
-            language = store.language_of(tx, chat_id) or choose(None)  # in private they are one
-            self._put(tx, chat_id, said(Reply(t(language, "update-failed")), language))
+        outbox.bury(tx, self._queues.updates, message, self._now(), why)
+        self.buried(tx, message)
 
     def _bury(self, tx: Transaction, message: Message, why: str) -> None:
-        """Set an update aside; a press is answered all the same, or its button would spin on."""
         outbox.bury(tx, self._queues.updates, message, self._now(), why)
+        self._note_buried(tx, message)
+
+    def _note_buried(self, tx: Transaction, message: Message) -> None:
         tx.count("telegram_updates_handled", "set_aside")
         query = message.body.get("callback_query")
         if isinstance(query, dict) and "id" in query:

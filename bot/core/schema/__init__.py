@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.schema.audit import AUDIT
 from bot.core.schema.checkouts import CHECKOUTS
+from bot.core.schema.crashes import CRASHES
 from bot.core.schema.dialects import DIALECTS
 from bot.core.schema.fairness import FAIRNESS
 from bot.core.schema.first import CHAT, FLOOR, SERVICE
@@ -44,4 +45,5 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
     DIALECTS,
     FAIRNESS,
     SUMS,
+    CRASHES,
 )

@@ -40,7 +40,7 @@ class Mails:
         self._now = now
         self._origin = Origin(sender, public_url)
         self._book = Book(db, Channel.EMAIL, MAILS, now)
-        self.job = Job(MAILS, self.handle, ROOM)
+        self.job = Job(MAILS, self.handle, ROOM, self._book.buried)
 
     async def handle(self, message: Message) -> None:
         """Make one attempt and settle it, unless the letter has to wait or nobody wants it.

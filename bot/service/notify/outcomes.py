@@ -113,6 +113,10 @@ class Book:
             again = (due_at - now) // 1000
             told.warning(f"{self.channel} failed", why=outcome.note, again_in_s=again)
 
+    def buried(self, tx: Transaction, _message: Message) -> None:
+        """Count a delivery that the worker set aside; it is dead, and listed with the reason."""
+        tx.count("delivery_attempts", self.channel.value, "dead")
+
     def _write(
         self,
         tx: Transaction,

@@ -70,8 +70,8 @@ class Webhooks:
         verify = outgoing.context()
         self._outside = _client(allow, {}, verify)
         self._inside = _client(allow, internal or {}, verify)
-        self.job = Job(WEBHOOKS, self.handle, ROOM)
-        self.own_job = Job(OWN_WEBHOOKS, self.handle_own, ROOM)
+        self.job = Job(WEBHOOKS, self.handle, ROOM, self._book.buried)
+        self.own_job = Job(OWN_WEBHOOKS, self.handle_own, ROOM, self._own_book.buried)
         self.jobs = [self.job, self.own_job] if internal else [self.job]
 
     async def __aenter__(self) -> Self:
