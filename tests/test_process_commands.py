@@ -288,7 +288,7 @@ async def test_retry_sends_again_what_was_delivered(tmp_path: Path) -> None:
         await sam.alert(pay(link_of(card)))
 
         async def delivered() -> bool:
-            return run.rows("SELECT state FROM outbox WHERE queue = 'webhooks'") == [("done",)]
+            return run.rows("SELECT state FROM outbox WHERE queue = 'own_webhooks'") == [("done",)]
 
         await until(delivered)
         (entry,) = await listed(run, "deliveries")
