@@ -274,6 +274,7 @@ END = NOW + FORM + RESERVATION
         ("", "192.0.2.1", NOW, False),
         ("x" * 9000, "192.0.2.1", NOW, False),
     ],
+    ids=range(10),  # a cookie is random, and parallel runs need the same names
 )
 def test_a_cookie_counts_for_its_network_and_time(
     *, cookie: str, network: str, now: int, known: bool
