@@ -44,12 +44,13 @@ class Post:
         """Let the holders of addresses confirm them."""
         self.shop.db.run(lambda tx: apps.distrust(tx, self.shop.credentials.app_id))
 
-    async def name(self, address: str, owner: str = "", **fields: Any) -> httpx.Response:
+    async def name(self, address: str, owner: str | None = None, **fields: Any) -> httpx.Response:
         """Make a request that names an address, for a seller."""
         body = {**NEW, "notifications": {"email": address}, **fields}
-        return await self.shop.seller.post(ALL, json=body, headers={"Owner-Ref": owner})
+        headers = {"Owner-Ref": owner} if owner is not None else None
+        return await self.shop.seller.post(ALL, json=body, headers=headers)
 
-    async def sells(self, address: str, owner: str = "", **fields: Any) -> str:
+    async def sells(self, address: str, owner: str | None = None, **fields: Any) -> str:
         """Do so where it is taken; the request's id."""
         answer = await self.name(address, owner, **fields)
         assert answer.status_code == 200, answer.text

@@ -130,8 +130,10 @@ def owner(request: Request) -> str:
 
     Raises InvalidBody for what is no short reference.
     """
-    owner = request.headers.get(OWNER, "")
-    if owner and not OWNERS.fullmatch(owner):
+    owner = request.headers.get(OWNER)
+    if owner is None:
+        return ""
+    if not OWNERS.fullmatch(owner):
         problem = FieldProblem(OWNER, "must have 1 to 64 of A-Z, a-z, 0-9, _ and -")
         raise InvalidBody(f"{problem.field}: {problem.message}", [problem])
     return owner
