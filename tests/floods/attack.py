@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 AGAIN_SECONDS = 0.05
 """After which a connection that was closed or refused is opened again."""
 
+SOURCE = "127.6.0.1"
+"""Where strangers come from: not from the address of the product's own calls to itself."""
+
 DRIP_SECONDS = 2.0
 SLOW_HEAD = "GET / HTTP/1.1\r\nHost: " + "a" * 10_000
 OPENING_SECONDS = 0.002
@@ -47,7 +50,9 @@ class Target:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                _, deaf = await loop.create_connection(Deaf, self.host, self.port)
+                _, deaf = await loop.create_connection(
+                    Deaf, self.host, self.port, local_addr=(SOURCE, 0)
+                )
             except OSError:
                 self.counts["refused"] += 1
             else:
