@@ -112,9 +112,9 @@ ROOMS = {
     "chat.updates": Room(SLICE, "fastapi starlette httpx structlog"),
     "chat.pictures": Room("core", "PIL", pure=True),
     "chat.receiver": Room(SLICE, "fastapi starlette structlog"),
-    "sandbox": Room("", "starlette httpx"),
+    "sandbox": Room("core.bounded_child core.errors", "starlette httpx"),
     "sandbox.mailbox": Room("sandbox", "aiosmtpd"),
-    "sandbox.scaling": Room("", "PIL", pure=True),
+    "sandbox.scaling": Room("core.bounded_child", "PIL", pure=True),
     "config": Room("core", "pydantic pydantic_settings"),
     "wiring": Room(
         "core service chat sandbox config",

@@ -100,10 +100,11 @@ async def get_file(world: World, params: Params) -> Json:
     stored = world.files.get(params.text("file_id"))
     if not stored:
         raise bad_request("wrong file_id or the file is temporarily unavailable")
-    if len(stored.data) > DOWNLOAD_BYTES:
+    data = (await world.files.read(stored)).data
+    if len(data) > DOWNLOAD_BYTES:
         raise bad_request("file is too big")
     named = {name: stored.json[name] for name in ("file_id", "file_unique_id")}
-    return named | {"file_size": len(stored.data), "file_path": stored.path}
+    return named | {"file_size": len(data), "file_path": stored.path}
 
 
 def _commands_key(world: World, params: Params) -> tuple[tuple[str, int, int], str]:

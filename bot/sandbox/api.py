@@ -158,6 +158,7 @@ def _downloader(world: World) -> Callable[[Request], Any]:
         stored = world.files.at(request.path_params["path"])
         if not stored:
             return _refusal(ApiError(404, "Not Found"))
-        return Response(stored.data, media_type=stored.mime)
+        read = await world.files.read(stored)
+        return Response(read.data, media_type=read.mime)
 
     return download

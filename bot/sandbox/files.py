@@ -6,15 +6,16 @@ Source: core.telegram.org/bots/api#sending-files, sendPhoto, sendDocument, getFi
 import mimetypes
 import secrets
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
+from bot.core.bounded_child import BoundedChild
+from bot.core.errors import OverBudget, StorageError
 from bot.sandbox.errors import ApiError, bad_request
 from bot.sandbox.images import Picture, measure
-from bot.sandbox.scaling import SCALED_MIME, fitted, scaled
+from bot.sandbox.scaling import BUDGET, SCALED_MIME, SCALER, asked, fitted
 
 PHOTO_BYTES = 10 * 1024 * 1024
 DOCUMENT_BYTES = 50 * 1024 * 1024
@@ -39,12 +40,12 @@ class Upload:
     mime: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredFile:
     """A file in the world. `kind` is photo or document; `json` PhotoSize or Document.
 
-    `content` is the Message field for it: a photo is a list of sizes, the smallest first. A
-    smaller size is made when somebody reads its bytes; until then its `json` tells no file_size.
+    `content` is the Message field for it: a photo is a list of sizes, the smallest first. Of a
+    smaller size, up to `side` pixels, `data` is the whole picture: `Files.read` makes the smaller.
     """
 
     file_id: str
@@ -55,18 +56,9 @@ class StoredFile:
     content: Json = field(repr=False)
     side: int | None = None
 
-    @cached_property
-    def data(self) -> bytes:
-        return self._made.data
-
     @property
-    def mime(self) -> str:
-        return self._made.mime
-
-    @cached_property
-    def _made(self) -> Upload:
-        small = self.side and scaled(self.source.data, self.side)
-        return Upload(self.source.name, small, SCALED_MIME) if small else self.source
+    def data(self) -> bytes:
+        return self.source.data
 
 
 class Files:
@@ -75,12 +67,32 @@ class Files:
     def __init__(self) -> None:
         self._by_id: dict[str, StoredFile] = {}
         self._by_path: dict[str, StoredFile] = {}
+        self._scaled: dict[str, Upload] = {}
+        self._scaler = BoundedChild(SCALER, BUDGET)
 
     def get(self, file_id: str) -> StoredFile | None:
         return self._by_id.get(file_id)
 
     def at(self, path: str) -> StoredFile | None:
         return self._by_path.get(path)
+
+    async def read(self, stored: StoredFile) -> Upload:
+        """Return a file as it is handed out; the whole where none smaller can be made of it.
+
+        What people send is opened in a child process: it may be made to take all our memory.
+        """
+        if stored.side is None:
+            return stored.source
+        if stored.file_id not in self._scaled:
+            self._scaled[stored.file_id] = await self._smaller_of(stored.source, stored.side)
+        return self._scaled[stored.file_id]
+
+    async def _smaller_of(self, whole: Upload, side: int) -> Upload:
+        try:
+            small = await self._scaler.run(asked(side, whole.data))
+        except (OverBudget, StorageError):
+            small = b""
+        return Upload(whole.name, small, SCALED_MIME) if small else whole
 
     def add(self, kind: str, upload: Upload) -> StoredFile:
         """Check and keep an upload as `photo` or `document`. Errors: 400, 413."""

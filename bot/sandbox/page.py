@@ -81,6 +81,7 @@ def _files(world: World) -> Callable[[Request], Any]:
         if stored.kind != "photo":
             name = quote(str(stored.json["file_name"]), safe="")
             headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
-        return Response(stored.data, headers=headers, media_type=stored.mime)
+        read = await world.files.read(stored)
+        return Response(read.data, headers=headers, media_type=read.mime)
 
     return show
