@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -57,7 +59,7 @@ async def settle() -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No turn ends by time."""
-    monkeypatch.setattr(turns, "TURN_SECONDS", LONG)
+    monkeypatch.setattr(turns, "TURN_TICKS", sys.maxsize)
 
 
 @pytest.mark.usefixtures("patient")
@@ -112,6 +114,7 @@ async def test_who_waits_for_something_else_keeps_nobody_waiting() -> None:
             await asyncio.sleep(0.01)
     work.go.set()
     await asyncio.gather(*tasks)
+    await settle()
     assert (door._counts, door._under_way, door._waiting) == ({}, {}, {})
 
 
@@ -126,6 +129,7 @@ async def test_who_is_cancelled_while_waiting_takes_no_turn() -> None:
     await settle()
     work.go.set()
     await asyncio.gather(*tasks, return_exceptions=True)
+    await settle()
     assert len(work.order) == EACH
     assert (door._counts, door._under_way) == ({}, {})
 
@@ -149,3 +153,33 @@ async def test_who_floods_is_let_in_for_a_part_of_the_time_and_others_at_once(
     monkeypatch.setattr(turns, "WORK_SECONDS", LONG)
     await asyncio.gather(*flood, ask(door, "a"))
     assert work.order.count("a") == 3 * EACH + 1
+
+
+async def test_a_busy_loop_forgets_nobody_whom_it_has_not_come_to() -> None:
+    """However long its rounds take: else a slow machine would let in more and more at a time."""
+    work = Work()
+    door = Turns(work)
+    tasks = [ask(door, "a") for _ in range(3 * EACH)]
+    await settle()
+    for _ in range(turns.TURN_TICKS - 1):
+        time.sleep(0.1)  # noqa: ASYNC251 - a loop that is busy is what is tried
+        await asyncio.sleep(0)
+    assert work.inside["a"] == EACH
+    work.go.set()
+    await asyncio.gather(*tasks)
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_round_of_the_loop_is_short_though_no_request_waits_for_anything() -> None:
+    """Those that are done at once count until the round is over, else all would fit into one."""
+    done: list[str] = []
+
+    async def at_once(scope: Scope, _receive: Receive, _send: Send) -> None:
+        done.append(scope["client"][0])
+
+    door = Turns(at_once)
+    tasks = [ask(door, "a") for _ in range(3 * EACH)]
+    await asyncio.sleep(0)
+    assert len(done) == EACH
+    await asyncio.gather(*tasks)
+    assert len(done) == 3 * EACH

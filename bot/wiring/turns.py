@@ -20,15 +20,22 @@ AT_ONCE = 64
 EACH = 32
 """Requests worked on at a time, and those of one address."""
 
-FLOOD_SECONDS = 2.0
+FLOOD_SECONDS = 1.0
 """An address that has had requests waiting for so long floods us: a crowd is served sooner."""
 
-WORK_SECONDS, PERIOD_SECONDS = 0.02, 0.06
-"""Who floods is let in for a third of the time, so that the database's thread, which tells of
-payments, gets the interpreter in the rest."""
+FLOODER = 4
+"""Requests of such an address worked on at a time."""
 
-TURN_SECONDS = 0.1
-"""How long a request counts: after that it waits for its client or for a timer, not for us."""
+WORK_SECONDS, PERIOD_SECONDS = 0.05, 0.5
+"""Who floods is let in for a part of the time, so that the database's thread, which tells of
+payments, gets the interpreter in the rest: long enough for what was begun to end before."""
+
+TICK_SECONDS = 0.02
+"""Between two looks at what is under way, while others wait."""
+
+TURN_TICKS = 5
+"""Looks, TICK_SECONDS apart, for which a request counts: after that it waits for its client or for
+a timer, not for us. In time alone a busy loop would forget those that it has not come to yet."""
 
 
 @dataclass(slots=True)
@@ -44,7 +51,8 @@ class Turns:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._under_way: dict[object, tuple[str, float]] = {}
+        self._under_way: dict[object, tuple[str, int]] = {}
+        self._ticks = 0
         self._counts: Counter[str] = Counter()
         self._waiting: dict[str, Queue] = {}
         self._alarm: asyncio.TimerHandle | None = None
@@ -58,14 +66,15 @@ class Turns:
         try:
             await self._app(scope, receive, send)
         finally:
-            self._end(turn)
+            # In the next round of the loop: most requests never wait, and would all fit into one.
+            asyncio.get_running_loop().call_soon(self._end, turn)
 
-    def _has_room(self, key: str) -> bool:
-        return len(self._under_way) < AT_ONCE and self._counts[key] < EACH
+    def _has_room(self, key: str, most: int = EACH) -> bool:
+        return len(self._under_way) < AT_ONCE and self._counts[key] < most
 
     def _begin(self, key: str) -> object:
         turn = object()
-        self._under_way[turn] = key, asyncio.get_running_loop().time()
+        self._under_way[turn] = key, self._ticks
         self._counts[key] += 1
         return turn
 
@@ -75,7 +84,7 @@ class Turns:
         self._waiting.setdefault(key, Queue(loop.time())).turns.append(mine)
         self._admit()
         if self._alarm is None:
-            self._alarm = loop.call_later(WORK_SECONDS, self._expire)
+            self._alarm = loop.call_later(TICK_SECONDS, self._expire)
         try:
             return await mine
         except asyncio.CancelledError:
@@ -106,7 +115,8 @@ class Turns:
             for key, queue in tuple(self._waiting.items()):
                 if len(self._under_way) >= AT_ONCE:
                     return
-                if self._has_room(key) and not (rests and now - queue.since >= FLOOD_SECONDS):
+                floods = now - queue.since >= FLOOD_SECONDS
+                if self._has_room(key, FLOODER if floods else EACH) and not (floods and rests):
                     self._admit_one(key, queue)
                     admitted = True
 
@@ -121,11 +131,12 @@ class Turns:
 
     def _expire(self) -> None:
         """Count those no more that have been under way for long, while others wait."""
-        loop = asyncio.get_running_loop()
         self._alarm = None
-        before = loop.time() - TURN_SECONDS
+        self._ticks += 1
+        before = self._ticks - TURN_TICKS
         for turn in [one for one, (_, began) in self._under_way.items() if began <= before]:
             self._forget(turn)
         self._admit()
         if self._waiting:
-            self._alarm = loop.call_later(WORK_SECONDS, self._expire)
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(TICK_SECONDS, self._expire)
