@@ -163,7 +163,7 @@ class Show:
                 with contextlib.suppress(ApiError):  # Telegram takes only what it can read
                     person.send_photo(picture)
                     continue
-            person.send_document(f"{name}.bin", picture)
+            person.send_document(f"{name}.png", picture)  # else it is no picture to a bot
 
     def _waiting(self) -> int:
         with contextlib.closing(sqlite3.connect(self.stage.folder / "bot.db", timeout=30)) as db:
