@@ -112,9 +112,11 @@ class Worker:
                 await self._idle.wait()  # a claim under way still hands out
                 if self._under_way:
                     await asyncio.wait(self._under_way)
-        if self._under_way:
-            await self._leave()
-        owners.end(self._owner)
+        try:
+            if self._under_way:
+                await self._leave()
+        finally:
+            owners.end(self._owner)
 
     async def _leave(self) -> None:
         """Cancel what is under way and give it back: a stop is no crash."""
