@@ -72,7 +72,7 @@ NAMED = [
     key
     for path in sorted(LOCALES.glob("en/*.ftl"))
     for key, text in MESSAGES.findall(path.read_text())
-    if "$name" in text and path.name not in ("page.ftl", "mail.ftl")
+    if re.search(r"\$name\b", text) and path.name not in ("page.ftl", "mail.ftl")
 ]
 """The texts of the chat that say what a request is called."""
 
