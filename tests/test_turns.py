@@ -16,8 +16,6 @@ from bot.wiring.turns import AT_ONCE, EACH, Turns
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
 
-LONG = 3600.0
-
 
 class Work:
     """An application that counts who is in it, and goes on when told."""
@@ -132,27 +130,6 @@ async def test_who_is_cancelled_while_waiting_takes_no_turn() -> None:
     await settle()
     assert len(work.order) == EACH
     assert (door._counts, door._under_way) == ({}, {})
-
-
-@pytest.mark.usefixtures("patient")
-async def test_who_floods_is_let_in_for_a_part_of_the_time_and_others_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What waits for long is a flood: between its parts the database has the interpreter."""
-    monkeypatch.setattr(turns, "WORK_SECONDS", 0.0)
-    work = Work()
-    door = Turns(work)
-    flood = [ask(door, "a") for _ in range(3 * EACH)]
-    await settle()
-    door._waiting["a"].since -= turns.FLOOD_SECONDS
-    work.go.set()
-    await settle()
-    assert work.order == ["a"] * EACH
-    await ask(door, "b")
-    assert work.order == ["a"] * EACH + ["b"]
-    monkeypatch.setattr(turns, "WORK_SECONDS", LONG)
-    await asyncio.gather(*flood, ask(door, "a"))
-    assert work.order.count("a") == 3 * EACH + 1
 
 
 async def test_a_busy_loop_forgets_nobody_whom_it_has_not_come_to() -> None:

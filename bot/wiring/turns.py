@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.service.api.limits import payer_key
@@ -20,30 +19,12 @@ AT_ONCE = 64
 EACH = 32
 """Requests worked on at a time, and those of one address."""
 
-FLOOD_SECONDS = 1.0
-"""An address that has had requests waiting for so long floods us: a crowd is served sooner."""
-
-FLOODER = 4
-"""Requests of such an address worked on at a time."""
-
-WORK_SECONDS, PERIOD_SECONDS = 0.05, 0.5
-"""Who floods is let in for a part of the time, so that the database's thread, which tells of
-payments, gets the interpreter in the rest: long enough for what was begun to end before."""
-
 TICK_SECONDS = 0.02
 """Between two looks at what is under way, while others wait."""
 
 TURN_TICKS = 5
 """Looks, TICK_SECONDS apart, for which a request counts: after that it waits for its client or for
 a timer, not for us. In time alone a busy loop would forget those that it has not come to yet."""
-
-
-@dataclass(slots=True)
-class Queue:
-    """The requests of an address that wait, and since when there are any."""
-
-    since: float
-    turns: deque[asyncio.Future[object]] = field(default_factory=deque)
 
 
 class Turns:
@@ -54,7 +35,7 @@ class Turns:
         self._under_way: dict[object, tuple[str, int]] = {}
         self._ticks = 0
         self._counts: Counter[str] = Counter()
-        self._waiting: dict[str, Queue] = {}
+        self._waiting: dict[str, deque[asyncio.Future[object]]] = {}
         self._alarm: asyncio.TimerHandle | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,8 +50,8 @@ class Turns:
             # In the next round of the loop: most requests never wait, and would all fit into one.
             asyncio.get_running_loop().call_soon(self._end, turn)
 
-    def _has_room(self, key: str, most: int = EACH) -> bool:
-        return len(self._under_way) < AT_ONCE and self._counts[key] < most
+    def _has_room(self, key: str) -> bool:
+        return len(self._under_way) < AT_ONCE and self._counts[key] < EACH
 
     def _begin(self, key: str) -> object:
         turn = object()
@@ -81,7 +62,7 @@ class Turns:
     async def _wait(self, key: str) -> object:
         loop = asyncio.get_running_loop()
         mine: asyncio.Future[object] = loop.create_future()
-        self._waiting.setdefault(key, Queue(loop.time())).turns.append(mine)
+        self._waiting.setdefault(key, deque()).append(mine)
         self._admit()
         if self._alarm is None:
             self._alarm = loop.call_later(TICK_SECONDS, self._expire)
@@ -107,27 +88,24 @@ class Turns:
 
     def _admit(self) -> None:
         """Begin what waits, one of each address after the other, as long as there is room."""
-        now = asyncio.get_running_loop().time()
-        rests = now % PERIOD_SECONDS >= WORK_SECONDS
         admitted = True
         while admitted and self._waiting:
             admitted = False
-            for key, queue in tuple(self._waiting.items()):
+            for key, turns in tuple(self._waiting.items()):
                 if len(self._under_way) >= AT_ONCE:
                     return
-                floods = now - queue.since >= FLOOD_SECONDS
-                if self._has_room(key, FLOODER if floods else EACH) and not (floods and rests):
-                    self._admit_one(key, queue)
+                if self._has_room(key):
+                    self._admit_one(key, turns)
                     admitted = True
 
-    def _admit_one(self, key: str, queue: Queue) -> None:
+    def _admit_one(self, key: str, turns: deque[asyncio.Future[object]]) -> None:
         """Begin the first that waits, if it still does; then it is the others' turn."""
         del self._waiting[key]
-        mine = queue.turns.popleft()
+        mine = turns.popleft()
         if not mine.done():
             mine.set_result(self._begin(key))
-        if queue.turns:
-            self._waiting[key] = queue
+        if turns:
+            self._waiting[key] = turns
 
     def _expire(self) -> None:
         """Count those no more that have been under way for long, while others wait."""
