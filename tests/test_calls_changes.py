@@ -196,6 +196,7 @@ async def test_a_server_that_hangs_keeps_one_press_waiting_and_no_other_request(
     other = relay.listed(relay.joins("Ann"))
     cloud.server.fail("GET", SILENT)
     calling.put("refresh", listing, **PLACE)
+    relay.clock.pass_(0.001)  # the press waits longer, so it is claimed first
     calling.put("create", other)
     await calling.due()
     await impatient.close()
