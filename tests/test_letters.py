@@ -173,6 +173,16 @@ async def test_every_letter_can_be_ended_by_one_click(post: Post) -> None:
     assert [one for one in await post.states() if one[0] != "done"] == [("ended", ENDED)] * 2
 
 
+async def test_a_form_of_too_many_fields_is_refused(post: Post) -> None:
+    await post.pay(await post.sells(VICTIM))
+    await post.work()
+    fields = {f"field{number}": "x" for number in range(100)}
+    answer = await post.shop.anyone.post(link(post.letters[0], "stop"), data=fields)
+    assert answer.status_code == 400
+    (row,) = await post.shop.rows("recipients")
+    assert row["state"] == "trusted"
+
+
 async def test_letters_are_ended_for_a_seller_or_for_everybody(post: Post) -> None:
     """In every spelling of the mailbox, and for those who come later."""
     anna, bob = await post.sells(VICTIM, "anna"), await post.sells(VICTIM, "bob")

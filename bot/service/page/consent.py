@@ -6,16 +6,16 @@ Opening a link changes nothing, for mail scanners open every link: its button do
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
 
 from bot.core.errors import UnsupportedMediaType
-from bot.service.api import bodies, calls
+from bot.service.api import calls
 from bot.service.api.plain import PlainRoute
 from bot.service.model import payer
 from bot.service.model.recipient import CONFIRM, STOP, Recipient, RecipientState
-from bot.service.page import render, view
+from bot.service.page import forms, render
 from bot.service.store import recipients as store
 from bot.service.usecases import recipients
 
@@ -72,10 +72,10 @@ async def stop(request: Request) -> Response:
 async def _asked(request: Request) -> str:
     """Return which button was pressed; mail programs press none and choose their own form."""
     try:
-        text = await bodies.read(request, "application/x-www-form-urlencoded")
+        form = await forms.read(request)
     except UnsupportedMediaType:
         return ""
-    return parse_qs(text, max_num_fields=10).get("scope", [""])[0]
+    return form.get("scope", "")
 
 
 def _confirming(request: Request, service: Service, it: Recipient | None, now: int) -> Response:
@@ -106,7 +106,7 @@ def _page(
     buttons: tuple[str, ...] = (),
     status: int = 200,
 ) -> Response:
-    who = view.reader(request.headers.get("accept-language", ""))
+    who = forms.reader(request)
     said = {
         "address": payer.masked("email", it.address) if it else "",
         "host": urlsplit(service.public_url).netloc,
