@@ -119,7 +119,7 @@ def check_schema(path: Path, source: Path) -> None:
 def _check(path: Path, source: Path, look: Callable[[sqlite3.Connection], str | None]) -> None:
     with _told_of(source), closing(_reading(path)) as db:
         if found := look(db):
-            raise BotError(f"{source}: is damaged: {harmless.line(found)}")
+            raise BotError(f"{source}: is damaged: {found}")
 
 
 def unite(connection: sqlite3.Connection) -> None:

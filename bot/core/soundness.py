@@ -8,6 +8,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from bot.core import harmless
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -42,7 +44,7 @@ def damage(path: str, seconds: float = LOOK_SECONDS) -> str | None:
 def flaw(connection: sqlite3.Connection) -> str | None:
     """Say what is first found broken in a database, None where all is well."""
     ((found,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
-    return None if found == SOUND else _line(found)
+    return None if found == SOUND else harmless.line(found)
 
 
 def inconsistency(connection: sqlite3.Connection) -> str | None:
@@ -52,14 +54,9 @@ def inconsistency(connection: sqlite3.Connection) -> str | None:
     """
     ((found,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
     if found != SOUND:
-        return _line(found)
+        return harmless.line(found)
     row = connection.execute("PRAGMA foreign_key_check").fetchone()
     return None if row is None else f"{row[0]} names a row of {row[2]} that is missing"
-
-
-def _line(found: object) -> str:
-    """Return what SQLite found on one line, as commands print problems."""
-    return " ".join(str(found).split())
 
 
 def connect(path: str | Path, how: str) -> sqlite3.Connection:
