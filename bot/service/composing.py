@@ -8,7 +8,6 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email import policy
 from email.errors import MessageError
 from email.message import EmailMessage
 from functools import cache
@@ -28,7 +27,6 @@ from bot.service.model.recipient import CONFIRM, DAY, STOP, VALID
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-SEVEN_BIT = policy.SMTP.clone(cte_type="7bit")
 TEMPLATES = Path(__file__).with_name("templates")
 PAYER = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
 LISTED = 50

@@ -23,7 +23,6 @@ from bot.service.usecases import paying
 from bot.service.usecases.paying import Order
 from bot.service.wire import writing
 
-MAX_FIELDS = 20
 FOREVER = "public, max-age=31536000, immutable"
 PICTURE = {"Cache-Control": "public, max-age=3600", "X-Content-Type-Options": "nosniff"}
 ASSETS = {"pay.css": "text/css", "docs.css": "text/css", "pay.js": "text/javascript"}
