@@ -68,9 +68,8 @@ class Answer:
         return replace(self, remaining_units=remaining_units, reserved_units=reserved_units)
 
     def to_json(self) -> dict[str, Any]:
-        """Give what `from_json` reads."""
-        told = {name: getattr(self, name) for name in self.__slots__}
-        return told | {"price": self.price and asdict(self.price)}
+        """Return what `from_json` reads."""
+        return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Answer:

@@ -8,7 +8,7 @@ where it differs the next spelling is tried (docs/decisions/0039).
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -98,12 +98,8 @@ class Failure:
     price: str | None = None
     refusal: tuple[str, str] = ("", "")
 
-    def to_json(self) -> dict[str, Any]:
-        """Return what `from_json` reads."""
-        return asdict(self)
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Failure:
-        """Read what `to_json` gave."""
+        """Build a failure from what `dataclasses.asdict` made of one."""
         field, message = data["refusal"]
         return cls(data["price"], (field, message))

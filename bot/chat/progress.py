@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.dialects import Failure
@@ -61,9 +61,8 @@ class Progress:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give what `from_json` reads."""
-        known = {name: getattr(self, name) for name in self.__slots__}
-        return known | {"failure": self.failure and self.failure.to_json()}
+        """Return what `from_json` reads."""
+        return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Progress:
