@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from bot.core import audit, lanes, links, vault
@@ -61,7 +60,7 @@ class ServiceSide:
         self.closers: list[Callable[[], Awaitable[None]]] = []
         self.checks: dict[str, Check] = {}
         self.own = db.run(lambda tx: apps.ensure_embedded_app(tx, keys, now()))
-        payer_key = db.run(lambda tx: vault.keep(tx, keys, "payers", lambda: token_hex(32)))
+        payer_key = db.run(lambda tx: vault.keep(tx, keys, "payers", vault.new_password))
         allow = AllowList.parse(settings.webhook_allow)
         service = Service(
             db=db,
