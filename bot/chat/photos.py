@@ -11,7 +11,7 @@ from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, Tele
 
 from bot.chat.downloads import TooManyBytes
 from bot.chat.pictures import child
-from bot.chat.refusals import told
+from bot.chat.refusals import asked_wait, told
 from bot.chat.usecases import photos
 from bot.core import outbox
 from bot.core.bounded_child import BoundedChild
@@ -115,11 +115,5 @@ def _wait(error: Exception, attempts: int) -> int | None:
     """Return the milliseconds until the next try, None where there is to be none."""
     if attempts > len(BACKOFF) or isinstance(error, FINAL):
         return None
-    return max(BACKOFF[attempts - 1], int(_asked_for(error) * 1000))
-
-
-def _asked_for(error: Exception) -> float:
-    if not isinstance(error, RetryAfter):
-        return wait_asked_for(error)
-    asked = error.retry_after
-    return asked if isinstance(asked, int) else asked.total_seconds()
+    asked = asked_wait(error) if isinstance(error, RetryAfter) else wait_asked_for(error) * 1000
+    return max(BACKOFF[attempts - 1], int(asked))

@@ -16,7 +16,7 @@ from telegram.error import (
     TelegramError,
 )
 
-from bot.chat.refusals import told
+from bot.chat.refusals import asked_wait, told
 
 BACKOFF = (1_000, 2_000, 5_000, 15_000, 30_000, 60_000)
 """Milliseconds until the next try while Telegram can't be reached, the last for ever."""
@@ -82,7 +82,7 @@ def verdict(error: TelegramError, attempts: int) -> Verdict:
     wait = BACKOFF[min(attempts, len(BACKOFF)) - 1]
     match error:
         case RetryAfter():
-            found = Verdict(Fate.HELD, "Telegram asks to wait", _milliseconds(error))
+            found = Verdict(Fate.HELD, "Telegram asks to wait", asked_wait(error))
         case ChatMigrated():
             found = Verdict(Fate.MOVED, "the group became a supergroup", error.new_chat_id)
         case Forbidden() if attempts == 1:  # let in since, that update may have come before this
@@ -121,8 +121,3 @@ def _in_doubt(error: TelegramError) -> bool:
     unread = isinstance(cause, ValueError | TelegramError)
     unclear = isinstance(error, NetworkError) and cause is None
     return unread or (unclear and TOO_MANY not in error.message.lower())
-
-
-def _milliseconds(error: RetryAfter) -> int:
-    wait = error.retry_after
-    return int((wait if isinstance(wait, int) else wait.total_seconds()) * 1000)
