@@ -14,16 +14,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.core import (
-    accounts,
-    clocks,
-    exact,
-    gathering,
-    lanes,
-    owners,
-    pressure,
-    shares,
-)
+from bot.core import accounts, clocks, exact, gathering, lanes, owners, pressure, shares
 from bot.core.groups import Groups
 from bot.core.lanes import FOREVER, REPLY
 from bot.core.shares import Turns
@@ -289,7 +280,7 @@ def inherit(tx: Transaction, queue: Queue) -> int:
 
     Gives how many that were.
     """
-    gone = [row for row in _leased(tx, queue, FOREVER) if _is_gone(row)]
+    gone = [row for row in _leased(tx, queue, FOREVER) if owners.is_gone(_owner(row))]
     return _give_back(tx, queue, gone, crashed=True)
 
 
@@ -332,10 +323,6 @@ def _leased(tx: Transaction, queue: Queue, until: int) -> list[Row]:
 
 def _owner(row: Row) -> str:
     return str(row["lease"] or "").rpartition("/")[0]
-
-
-def _is_gone(row: Row) -> bool:
-    return owners.is_gone(_owner(row))
 
 
 def _give_back(tx: Transaction, queue: Queue, rows: list[Row], *, crashed: bool) -> int:

@@ -115,14 +115,7 @@ class TelegramSide:
         answers = Sender(db, self._aside, self._queues, now)
         self._downloads = Downloads(self._aside, root, now)
         photos = Photos(db, self._downloads, self._queues, now)
-        calls = Calls(
-            db, client, self._queues, now,
-            receiver=f"{receiver}{RECEIVER_PATH}",
-            images=f"{settings.url}{IMAGES_PATH}",
-            instrument=settings.instrument_currency,
-            settling=SETTLING if settings.payments_url else 0,
-            server=settings.payments_url,
-        )  # fmt: skip
+        calls = self._make_calls(receiver)
         self.jobs = [
             Job(self._queues.updates, chat.take, buried=chat.buried),
             Job(self._queues.calls, calls.perform, buried=calls.buried),
@@ -130,6 +123,17 @@ class TelegramSide:
             Job(self._queues.answers, answers.answer, ANSWERS_AT_ONCE),
             Job(self._queues.photos, photos.take, PHOTOS_AT_ONCE, photos.buried),
         ]
+
+    def _make_calls(self, receiver: str) -> Calls:
+        settings = self._settings
+        return Calls(
+            self._db, self._client, self._queues, self._now,
+            receiver=f"{receiver}{RECEIVER_PATH}",
+            images=f"{settings.url}{IMAGES_PATH}",
+            instrument=settings.instrument_currency,
+            settling=SETTLING if settings.payments_url else 0,
+            server=settings.payments_url,
+        )  # fmt: skip
 
     def routers(self) -> list[APIRouter]:
         """Give the routes of webhooks and sellers' pictures, in webhook mode of updates too."""
