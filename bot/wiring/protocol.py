@@ -345,6 +345,10 @@ class WrongHost(Exception):
     """A request with no Host, with several, or with one that can't be a host."""
 
 
+EVENTS = ("connection_made", "connection_lost", "eof_received", "pause_writing", "resume_writing")
+"""What an event loop tells of a connection besides what was read."""
+
+
 class Inlet(asyncio.BufferedProtocol):
     """A connection as the event loop reads from it: a little at a time, into memory of all."""
 
@@ -352,11 +356,8 @@ class Inlet(asyncio.BufferedProtocol):
 
     def __init__(self, protocol: BoundedProtocol) -> None:
         self._protocol = protocol
-        self.connection_lost = protocol.connection_lost  # type: ignore[method-assign]
-        self.eof_received = protocol.eof_received  # type: ignore[method-assign]
-        self.pause_writing = protocol.pause_writing  # type: ignore[method-assign]
-        self.resume_writing = protocol.resume_writing  # type: ignore[method-assign]
-        self.connection_made = protocol.connection_made  # type: ignore[method-assign,assignment]
+        for event in EVENTS:  # straight to the protocol, without a call between
+            setattr(self, event, getattr(protocol, event))
 
     def get_buffer(self, _sizehint: int) -> memoryview:
         """Return where to read to; it is taken out again before anybody else reads."""
