@@ -11,6 +11,7 @@ from bot.service.model.holds import Held, Holder, may_hold
 from bot.service.store import checkouts
 
 if TYPE_CHECKING:
+    from bot.core.db import Database
     from tests.serving import Shop
 
 NAMELESS, KNOWN = Holder("n"), Holder("n", "p")
@@ -60,3 +61,13 @@ async def test_checkouts_that_nobody_paid_are_dropped_some_at_a_time(shop: Shop)
     assert [row["state"] for row in await shop.rows("checkouts")] == ["paid"]
     (row,) = await shop.rows("payment_requests")
     assert (row["remaining_units"], row["reserved_units"], row["paid_count"]) == (8, 0, 1)
+
+
+@pytest.mark.parametrize("sql", [checkouts.HELD, checkouts.BY_PAYER])
+def test_what_a_network_holds_is_counted_without_a_look_at_what_others_hold(
+    db: Database, sql: str
+) -> None:
+    """Every payment asks it, also where thousands hold the same request."""
+    given = {"request_id": "r", "network": "n", "payer": "p", "now": 1}
+    (step,) = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {sql}", **given))
+    assert "USING INDEX checkouts_held (request_id=? AND network=?" in step["detail"]

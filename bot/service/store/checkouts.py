@@ -68,9 +68,10 @@ RETURN = (
 OVERSELL = "UPDATE payment_requests SET oversold_count = oversold_count + 1 WHERE id = :id"
 BY_ID = "SELECT * FROM checkouts WHERE id = :id"
 BY_FORM = "SELECT * FROM checkouts WHERE request_id = :request_id AND token = :token"
+# The plus keeps SQLite from looking by time, which would have it read all who hold a request.
 OPEN_BY = (
     "FROM checkouts WHERE request_id = :request_id AND network = :network"
-    " AND state = 'open' AND lapses_at > :now"
+    " AND state = 'open' AND +lapses_at > :now"
 )
 BY_PAYER = f"SELECT * {OPEN_BY} AND payer = :payer"
 HELD = f"SELECT COUNT(*) AS total, COUNT(payer) AS known, MIN(lapses_at) AS until {OPEN_BY}"
