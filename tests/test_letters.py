@@ -8,6 +8,7 @@ import pytest
 
 from bot.core.db import open_database
 from bot.service.notify.mails import Mails
+from bot.service.store import letters as store
 from bot.service.usecases import deliveries, letters
 from bot.service.usecases.letters import ENDED, FROM_SELLER, TO_MAILBOX
 from tests.consenting import VICTIM, Post, link, plain, posted
@@ -16,6 +17,8 @@ from tests.serving import URL
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from bot.core.db import Database
 
 HALF_HOUR = TO_MAILBOX.interval / 1000
 
@@ -151,6 +154,13 @@ async def test_what_waits_in_a_letter_that_was_given_up_is_settled_with_it(post:
     states = await post.states()
     assert states.count(("dead", "set aside")) == 21 - TO_MAILBOX.burst
     assert "joined" not in {state for state, _ in states}
+
+
+def test_a_sweep_reads_only_what_waits_in_a_letter(db: Database) -> None:
+    """Deliveries are kept for a month, and payments wait for a sweep."""
+    plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {store.STRANDED}"))
+    scans = [row["detail"] for row in plan if row["detail"].startswith("SCAN")]
+    assert scans == ["SCAN outbox USING INDEX outbox_joined"]
 
 
 async def test_every_letter_can_be_ended_by_one_click(post: Post) -> None:

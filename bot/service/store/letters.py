@@ -32,9 +32,9 @@ FOLLOW = (
     f" WHERE state = 'joined' AND id IN ({MEMBERS})"
 )
 STRANDED = """
-    SELECT DISTINCT d.letter AS leader FROM outbox o JOIN deliveries d ON d.id = o.id
-    JOIN outbox l ON l.id = d.letter
-    WHERE o.state = 'joined' AND l.state IN ('done', 'dead', 'ended')
+    SELECT DISTINCT d.letter AS leader FROM deliveries d JOIN outbox l ON l.id = d.letter
+    WHERE d.id IN (SELECT id FROM outbox WHERE state = 'joined')
+      AND l.state IN ('done', 'dead', 'ended')
 """
 POSTPONE = f"UPDATE outbox SET due_at = :due_at WHERE due_at < :due_at AND id IN ({WAITING})"  # noqa: S608 - our own words
 
