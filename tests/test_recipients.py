@@ -250,3 +250,16 @@ async def test_an_address_that_is_erased_is_nowhere_and_gets_nothing(post: Post)
     rows = await post.shop.rows("deliveries")
     db.run(lambda tx: deliveries.retry(tx, rows[0]["id"], post.shop.clock()))
     assert await post.work(WEEK) == 0
+
+
+@pytest.mark.parametrize("word", ["Anna@Bücher.example", "anna@xn--bcher-kva.example"])
+async def test_an_address_is_erased_in_whichever_spelling_of_its_domain(
+    post: Post, word: str
+) -> None:
+    await post.sells("anna@bücher.example", "anna")
+    db = post.shop.db
+    scope = db.run(lambda tx: erasing.scope_of(tx, [word], None, None))
+    await erasing.erase(db, scope, await erasing.survey(db, scope), post.shop.clock())
+    assert await post.shop.rows("recipients") == []
+    (row,) = await post.shop.rows("payment_requests")
+    assert row["email"] is None

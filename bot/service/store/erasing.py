@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bot.core import exact
+from bot.core import exact, mailboxes
 from bot.core.erasure import Gone, Place, narrowed, redacted, texts
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def recipients(tx: Transaction, scope: Scope) -> list[Row]:
     if scope.before is not None or scope.request_id is not None:
         return []
     named = (
-        tx.query("SELECT id, address FROM recipients WHERE LOWER(address) = :who", who=who)
+        tx.query("SELECT id, address FROM recipients WHERE address = :key", key=mailboxes.key(who))
         for who in scope.people
     )
     return [row for rows in named for row in rows]
