@@ -83,7 +83,7 @@ STATES = [
             email_confirmed_at=NOON,
         ),
         (
-            "🟢 Active\nPaid 2 times\n✉ Payments are also told to a@b.example"
+            "🟢 Active\nPaid 2 times\n✉ Payments are also e-mailed to a@b.example"
             " (confirmed Fri, 15 Jan 2027, 08:00 (UTC))"
         ),
     ),

@@ -72,7 +72,7 @@ async def test_an_address_named_in_the_chat_is_told_once_its_holder_confirms(
             summary = await arrived(post, 2)
             assert summary["Subject"] == "2 payments received"
             shown = await sam.press(sam.cards[-1], "Refresh", "Donation · $5.00")
-            assert f"Payments are also told to {ADDRESS} (confirmed" in "\n".join(told(shown))
+            assert f"Payments are also e-mailed to {ADDRESS} (confirmed" in "\n".join(told(shown))
             stop = await opened_as(summary, "stop", run.url)
             await reader.post(stop, data={"List-Unsubscribe": "One-Click"})
             await pay(link_of(card))

@@ -21,7 +21,10 @@ from tests.mailing import BODY, PAY, SENDER, as_written, letter
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-WHY = "This e-mail was sent because the payment request names this address to be told of payments."
+WHY = (
+    "This e-mail was sent because the payment request names this address to be notified of"
+    " payments."
+)
 HOSTILE = [
     "Coffee\r\nBcc: thief@example.org",
     "Coffee\n\n<script>alert(1)</script>",

@@ -12,7 +12,7 @@ card-taken =
 card-starts = Opens { $moment }
 card-ends = Ends { $moment }
 card-email-unconfirmed = ✉ { $email } isn't confirmed yet: open the link in the e-mail sent there. Payments until then come in one summary.
-card-email-confirmed = ✉ Payments are also told to { $email } (confirmed { $moment })
+card-email-confirmed = ✉ Payments are also e-mailed to { $email } (confirmed { $moment })
 card-email-ended = ✉ { $email } doesn't want e-mails any more.
 
 ## A word or two, in capitals, across the code of the picture

@@ -29,7 +29,7 @@ mail-phone = Phone number
 mail-transaction = Transaction
 mail-request = Payment request
 mail-receipt = Open the receipt
-mail-why = This e-mail was sent because the payment request names this address to be told of payments.
+mail-why = This e-mail was sent because the payment request names this address to be notified of payments.
 mail-stop = Stop these e-mails
 
 # Several payments in one letter.
@@ -49,6 +49,6 @@ mail-many-oversold = { $count ->
 
 mail-ask-subject = Confirm your e-mail address at { $host }
 mail-ask-heading = Is this your address?
-mail-ask = Someone who sells at { $host } wants to be told of payments at this address. If that is you, confirm it within { $days } days. If not, ignore this e-mail: nothing more will come.
+mail-ask = Someone who sells at { $host } wants to be notified of payments at this address. If that's you, confirm it within { $days } days. If not, ignore this e-mail: nothing more will come.
 mail-ask-confirm = Confirm this address
 mail-ask-why = This e-mail was sent because somebody entered this address.
