@@ -97,8 +97,8 @@ def plain(letter: EmailMessage) -> str:
     return str(part.get_content())
 
 
-def link(letter: EmailMessage, kind: str) -> str:
-    """The path of a link in a letter: `confirm` or `stop`."""
-    found = re.search(rf"{URL}(/email/{kind}/\S+)", plain(letter))
+def link(letter: EmailMessage, kind: str, url: str = URL) -> str:
+    """The path below `url` of a link in a letter: `confirm` or `stop`."""
+    found = re.search(rf"{url}(/email/{kind}/\S+)", plain(letter))
     assert found, plain(letter)
     return found[1]

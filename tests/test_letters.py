@@ -16,6 +16,7 @@ from tests.serving import URL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from email.message import EmailMessage
     from pathlib import Path
 
     from bot.core.db import Database
@@ -43,9 +44,9 @@ async def test_200_payments_in_an_hour_are_a_few_letters_and_none_is_lost(post: 
     assert {state for state, _ in await post.states()} == {"done"}
 
 
-def count(letter: object) -> int:
+def count(letter: EmailMessage) -> int:
     """How many payments a letter tells, by its subject."""
-    word = str(letter["Subject"]).partition(" ")[0]  # type: ignore[index]
+    word = str(letter["Subject"]).partition(" ")[0]
     return int(word) if word.isdigit() else 1
 
 

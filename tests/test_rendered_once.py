@@ -15,6 +15,8 @@ from tests.knocking import get, open_site
 from tests.serving import URL
 
 if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
+
     from tests.serving import Shop
 
 PAGE = "/pay/" + "0" * 24
@@ -24,13 +26,15 @@ PAGE = "/pay/" + "0" * 24
     ("path", "written"),
     [("/docs", docs._for_people), ("/openapi.json", docs._for_machines)],
 )
-async def test_the_documents_are_written_once(shop: Shop, path: str, written: object) -> None:
-    written.cache_clear()  # type: ignore[attr-defined]
+async def test_the_documents_are_written_once(
+    shop: Shop, path: str, written: _lru_cache_wrapper[bytes]
+) -> None:
+    written.cache_clear()
     app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL))
     async with open_site(app) as site:
         bodies = {(await site.ask(get(path))).body for _ in range(5)}
     assert len(bodies) == 1
-    assert written.cache_info().misses == 1  # type: ignore[attr-defined]
+    assert written.cache_info().misses == 1
 
 
 async def test_a_refusal_is_written_once_for_each_language_and_wait(shop: Shop) -> None:
