@@ -15,11 +15,13 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import quantiles
 from typing import TYPE_CHECKING
 
 from bot.sandbox import people
 from bot.sandbox.errors import ApiError
+from tests.floods.alerts import Spread
+from tests.floods.memory import resident
+from tests.floods.table import spread
 from tests.hostile_pictures.cgroup import Cgroup, made
 from tests.hostile_pictures.collection import collection
 from tests.playing import link_of, pay, settled_seller
@@ -63,8 +65,8 @@ class Report:
         """Say it to people."""
         paid = ""
         if self.delays or self.unpaid:
-            p50, p99 = _percentiles(self.delays)
-            paid = f"\n  alerts {len(self.delays)}, p50 {p50:.3f} s, p99 {p99:.3f} s; "
+            late = spread(Spread.of(self.delays))
+            paid = f"\n  alerts {len(self.delays)}, p50/p99/max {late}; "
             paid += f"payments that failed {self.unpaid}"
         before, peak, after = (part // MEBIBYTE for part in (self.before, self.peak, self.after))
         return [
@@ -75,13 +77,6 @@ class Report:
     @property
     def good(self) -> bool:
         return not self.deaths and self.after < self.before + RETURNED
-
-
-def _percentiles(delays: list[float]) -> tuple[float, float]:
-    if len(delays) < 2:
-        return (delays or [0.0])[0], (delays or [0.0])[0]
-    cuts = quantiles(delays, n=100)
-    return cuts[49], cuts[98]
 
 
 class Show:
@@ -131,11 +126,10 @@ class Show:
             await asyncio.sleep(LOOK)
 
     def _used(self) -> int:
+        if self.cgroup is None:
+            return int(resident(self._pid) * MEBIBYTE)
         with contextlib.suppress(OSError):
-            if self.cgroup:
-                return self.cgroup.used
-            children = Path(f"/proc/{self._pid}/task/{self._pid}/children").read_text().split()
-            return sum(_resident(pid) for pid in [str(self._pid), *children])
+            return self.cgroup.used
         return 0
 
     async def strangers(self, pictures: dict[str, bytes], number: int) -> None:
@@ -190,10 +184,6 @@ async def _answers(url: str) -> bool:
         writer.close()
         return True
     return False
-
-
-def _resident(pid: str) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
 
 
 async def round_(pictures: dict[str, bytes], strangers: int, *, paying: bool) -> Report:
