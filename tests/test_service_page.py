@@ -253,7 +253,7 @@ async def test_a_body_that_is_no_form_is_refused_with_a_page(shop: Shop) -> None
 async def test_paid_leads_to_the_redirect_with_the_transaction(
     tmp_path: Path, url: str, target: str
 ) -> None:
-    async with opened(tmp_path, apps=frozenset({"shop", "tg"})) as shop:
+    async with opened(tmp_path, schemes=frozenset({"shop", "tg"})) as shop:
         made = await shop.create(redirectUrl=url)
         answer = await shop.pay(made["id"])
         (row,) = await shop.rows("payments")
@@ -263,7 +263,7 @@ async def test_paid_leads_to_the_redirect_with_the_transaction(
 
 async def test_an_app_that_was_taken_off_the_list_is_not_opened_any_more(tmp_path: Path) -> None:
     """What was stored while REDIRECT_SCHEMES named it leads to the receipt."""
-    async with opened(tmp_path, apps=frozenset({"shop"})) as shop:
+    async with opened(tmp_path, schemes=frozenset({"shop"})) as shop:
         made = await shop.create(redirectUrl="shop://paid")
         assert (await shop.pay(made["id"])).headers["location"].startswith("shop://paid?")
         without = create_app(Service(db=shop.db, now=shop.clock, public_url=URL))

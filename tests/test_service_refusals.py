@@ -211,7 +211,7 @@ async def test_payers_are_led_over_the_web_and_to_no_program_that_was_not_named(
 async def test_an_app_that_the_operator_named_is_taken_in_any_case(tmp_path: Path) -> None:
     """What runs something is refused even then: the settings let nobody name it either."""
     async with opened(
-        tmp_path, apps=frozenset({"myapp", *(url.partition(":")[0] for url in RUN)})
+        tmp_path, schemes=frozenset({"myapp", *(url.partition(":")[0] for url in RUN)})
     ) as shop:
         made = await shop.create(redirectUrl="MyApp://paid")
         assert (await shop.edit(made["id"], {"redirectUrl": "myapp://x"})).status_code == 200

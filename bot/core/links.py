@@ -34,10 +34,10 @@ def check_redirect(url: str) -> str:
     return _check(url, None)
 
 
-def check_app(url: str, apps: frozenset[str]) -> None:
+def check_app(url: str, schemes: frozenset[str]) -> None:
     """Raise ValueError unless the URL is of the web or of one of these applications' schemes."""
     scheme = url.partition(":")[0].lower()
-    if scheme not in WEB | (apps - NEVER):
+    if scheme not in WEB | (schemes - NEVER):
         raise ValueError(f"may not be an address of {scheme}: here")
 
 

@@ -24,7 +24,7 @@ class Service:
     """Everything that the API and the pay page need.
 
     `now` gives UTC epoch ms, `public_url` has no slash at its end, `reservation` is in ms;
-    a rate of None is no limit, `mails` says whether e-mail can be sent. `apps` are the schemes of
+    a rate of None is no limit, `mails` says whether e-mail can be sent. `schemes` are those of
     applications that payers may be led to. `holds` is PAYER_HOLDS, 0 for no cap; `payer_key` signs
     the cookies of payers, replicas share it.
     """
@@ -37,7 +37,7 @@ class Service:
     rail: Rail = field(default_factory=SandboxRail)
     exchange: Exchange = field(default_factory=SandboxExchange)
     mails: bool = False
-    apps: frozenset[str] = frozenset()
+    schemes: frozenset[str] = frozenset()
     holds: int = 0
     payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     reservation: int = 900_000
@@ -47,7 +47,7 @@ class Service:
     @property
     def policy(self) -> Policy:
         """Give what callers are allowed."""
-        return Policy(self.allow, self.exchange, self.embedded_app_id, self.mails, self.apps)
+        return Policy(self.allow, self.exchange, self.embedded_app_id, self.mails, self.schemes)
 
     @property
     def till(self) -> Till:

@@ -69,7 +69,7 @@ class ServiceSide:
             embedded_app_id=self.own.app_id,
             allow=allow,
             mails=settings.smtp_url is not None,
-            apps=links.check_schemes(settings.redirect_schemes),
+            schemes=links.check_schemes(settings.redirect_schemes),
             holds=settings.payer_holds,
             payer_key=payer_key.encode(),
             reservation=settings.reservation_seconds * 1000,

@@ -17,10 +17,10 @@ def with_transaction(url: str, transaction_id: str) -> str:
     return ascii_url(f"{path}?{query}{mark}{fragment}")
 
 
-def leads(url: str, apps: frozenset[str]) -> bool:
+def leads(url: str, schemes: frozenset[str]) -> bool:
     """Return whether payers may be led there: over the web, or to one of these schemes' apps."""
     try:
-        check_app(url, apps)
+        check_app(url, schemes)
     except ValueError:
         return False
     return True

@@ -23,7 +23,7 @@ def after(
     if payment is None or payment.oversold:
         return checkout(request_id, standing.checkout_id)
     url = found and found.terms.redirect_url
-    if url and links.leads(url, service.apps):
+    if url and links.leads(url, service.schemes):
         return links.with_transaction(url, payment.id)
     return f"/pay/{request_id}/receipt/{payment.id}"
 

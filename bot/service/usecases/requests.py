@@ -45,15 +45,15 @@ WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 class Policy:
     """What the operator allows; only `embedded_app_id` may name the internal host.
 
-    `mails` says whether e-mail can be sent, `exchange` what prices are in other currencies, `apps`
-    which applications' schemes payers may be led to.
+    `mails` says whether e-mail can be sent, `exchange` what prices are in other currencies.
+    `schemes` are those of applications that payers may be led to.
     """
 
     allow: AllowList
     exchange: Exchange
     embedded_app_id: str | None = None
     mails: bool = False
-    apps: frozenset[str] = frozenset()
+    schemes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _check_webhook(caller: Caller, url: str) -> None:
 
 def _check_redirect(caller: Caller, url: str) -> None:
     try:
-        links.check_app(url, caller.policy.apps)
+        links.check_app(url, caller.policy.schemes)
     except ValueError as error:
         raise _wrong(REDIRECT_FIELD, str(error)) from None
 
