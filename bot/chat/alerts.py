@@ -189,7 +189,7 @@ def _remarks(group: Sequence[Payment], language: str) -> list[str]:
 
 
 def _amounts(group: Sequence[Payment], language: str) -> list[str]:
-    """Say which of a request's payments came with another amount than its price."""
+    """Return lines on which of a request's payments came with another amount than its price."""
     others = [payment for payment in group if payment.price is not None]
     odd = [payment for payment in group if payment.price is None and payment.named]
     lines = []
@@ -201,7 +201,7 @@ def _amounts(group: Sequence[Payment], language: str) -> list[str]:
 
 
 def _compared(payment: Payment, language: str) -> dict[str, str]:
-    """Give the amount that the server named, and the price."""
+    """Return the amount that the server named, and the price."""
     amount = _amount(payment.amount, payment.currency, language)
     return {
         "named": escaped(payment.named, _NAMED) if payment.named else amount,

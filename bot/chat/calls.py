@@ -113,7 +113,7 @@ class Calls:
                 await self._change(message, listing, call)
 
     def buried(self, tx: Transaction, message: Message) -> None:
-        """Say that nobody knows what came of a call that was set aside, where somebody waits."""
+        """Notify whoever waits for a call that was set aside: its outcome is not known."""
         listing, call = store.listing(tx, message.body["listing"]), message.body["call"]
         if listing is None or call in UNASKED:
             return
@@ -155,7 +155,7 @@ class Calls:
                 await self._desk.settle(message, self._made, made, attempt)
 
     def _order(self, tx: Transaction, listing: Listing) -> Order:
-        """Give what is to be made, in the dialects that its server may speak."""
+        """Return what is to be made, in the dialects that its server may speak."""
         instrument = paid_in(listing.wish, self._instrument)
         if self._server is None:
             dialects: tuple[Dialect, ...] = DIALECTS[:1]

@@ -26,7 +26,7 @@ def request_body(
     now: int,
     dialect: Dialect = DIALECTS[0],
 ) -> dict[str, Any]:
-    """Give the body of create (interface, section 2.1) as at `now` (epoch ms).
+    """Return the body of create (interface, section 2.1) as at `now` (epoch ms).
 
     `instrument` is the operator's, for a wish that names none. What is not wished for is left out.
     """

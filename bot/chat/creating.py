@@ -125,7 +125,7 @@ class Attempt:
         return self._checks.get(made.id) is Check.UNTOLD
 
     def progress_after(self, error: Exception, now: int) -> Progress:
-        """Give what is known after this error: what failed, whether the request may be there."""
+        """Return what is known after this error: what failed, whether the request may be there."""
         dialect = self._dialect
         if isinstance(error, OtherPrice) and dialect:
             made = [one.id for one in error.requests]
@@ -186,7 +186,7 @@ class Attempt:
                 raise NoDialect from error
 
     async def _find(self) -> Answer | None:
-        """Give the request that the server's list has for the listing; what stands beside it goes.
+        """Return the request that the server's list has for the listing, and delete any beside it.
 
         Raises OtherPrice where the create that was lost made one of another price.
         """

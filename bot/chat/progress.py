@@ -42,7 +42,7 @@ class Progress:
         return progress.after_loss(now) if cut_short else progress
 
     def set_right(self, now: int) -> Progress:
-        """Give the same where the clock was set back since: what was, was now at the latest."""
+        """Return the same where the clock was set back since: what was, was now at the latest."""
         lost_at = None if self.lost_at is None else min(self.lost_at, now)
         return replace(self, since=min(self.since, now), lost_at=lost_at)
 

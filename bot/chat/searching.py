@@ -60,7 +60,7 @@ class Searching:
         self._begin()
 
     async def close(self) -> None:
-        """Give up what waits and what is under way: nobody could be answered later."""
+        """Drop what waits and cancel what is under way: nobody could be answered later."""
         self._waiting.clear()
         tasks = [*self._under_way.values()]
         for task in tasks:

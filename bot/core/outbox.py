@@ -192,7 +192,7 @@ def retry(
     *,
     uncertain: bool = False,
 ) -> bool:
-    """Give a message back, to be claimed again from `due_at` on: its attempt came to an end."""
+    """Put a message back, to be claimed again from `due_at` on: its attempt came to an end."""
     doubt = int(uncertain or message.uncertain)
     return _let_go(
         tx, queue, message,
@@ -285,7 +285,7 @@ def inherit(tx: Transaction, queue: Queue) -> int:
 
 
 def leave(tx: Transaction, queue: Queue, owner: str) -> int:
-    """Give back what `owner` leaves unfinished as it stops; how many.
+    """Put back what `owner` leaves unfinished as it stops; how many.
 
     Their outcomes are not known, but they have ended nobody.
     """

@@ -48,7 +48,7 @@ def flaw(connection: sqlite3.Connection) -> str | None:
 
 
 def inconsistency(connection: sqlite3.Connection) -> str | None:
-    """Say what is first found wrong in a whole database: indexes and references are looked at too.
+    """Return what is first found wrong in a whole database, in indexes and references too.
 
     Takes several times as long as `flaw`.
     """

@@ -122,7 +122,7 @@ def _letter(words: dict[str, Any], at: int, target: Target, origin: Origin) -> E
 
 
 def _words(body: Mapping[str, Any], public_url: str) -> dict[str, Any]:
-    """Give every text of the letter."""
+    """Return every text of the letter."""
     amount = money.format_money(body["amount"], body["currency"], DEFAULT)
     given = {"amount": amount.replace("\u00a0", " "), "name": _line(body["product"])}
     oversold = bool(body.get("oversold"))
@@ -171,7 +171,7 @@ def _brief(body: Mapping[str, Any]) -> str:
 
 
 def _rows(body: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
-    """Give what there is to know, by label."""
+    """Return what there is to know, by label."""
     paid = body.get("paidCurrency")
     told = body.get("userData") or {}
     rows = [
@@ -187,7 +187,7 @@ def _rows(body: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
 
 
 def _left(body: Mapping[str, Any]) -> str | None:
-    """Give what there is left to buy: nothing is sold out while others may still let theirs go."""
+    """Return what is left to buy: nothing is sold out while others may still give theirs up."""
     left, reserved = body.get("remainingUnits"), body.get("reservedUnits")
     if left is None:
         return None
@@ -197,7 +197,7 @@ def _left(body: Mapping[str, Any]) -> str | None:
 
 
 def _line(text: str) -> str:
-    """Give what a person typed as one line that turns nothing around it."""
+    """Return what a person typed as one line that turns nothing around it."""
     kinds = ((char, unicodedata.category(char)) for char in _REORDERING.sub("", text))
     shown = "".join(" " if kind in ("Cc", "Cs", "Zl", "Zp") else char for char, kind in kinds)
     return " ".join(shown.split())
@@ -208,7 +208,7 @@ def _moment(at: int) -> datetime:
 
 
 def _origin(public_url: str) -> str | None:
-    """Give our name in the world, where PUBLIC_URL has one that is nobody else's."""
+    """Return our name in the world, where PUBLIC_URL has one that is nobody else's."""
     domain = smtp.ascii_domain(urlsplit(public_url).hostname or "")
     return domain if domain and "." in domain else None
 

@@ -169,7 +169,7 @@ def _in_bands(image: Image.Image, factor: int) -> Image.Image:
 
 
 def _plain(image: Image.Image) -> Image.Image:
-    """Give it on white and in eight bits a channel: L, RGB or CMYK."""
+    """Return it on white and in eight bits a channel: L, RGB or CMYK."""
     if image.has_transparency_data:
         image = image.convert("RGBA")
         white = Image.new("RGB", image.size, "white")
@@ -181,7 +181,7 @@ def _plain(image: Image.Image) -> Image.Image:
 
 
 def _coloured(image: Image.Image) -> Image.Image:
-    """Give it in sRGB."""
+    """Return it in sRGB."""
     profile = image.info.get("icc_profile")
     return (_translated(image, profile) if profile else None) or image.convert("RGB")
 

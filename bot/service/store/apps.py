@@ -46,7 +46,7 @@ def insert(tx: Transaction, app: App) -> None:
 
 
 def distrust(tx: Transaction, app_id: str) -> bool:
-    """Let the holders of addresses that it names confirm them from now on; False where they do."""
+    """Store that holders confirm the addresses which it names; False where they do already."""
     sql = "UPDATE apps SET confirms = 1 WHERE id = :id AND confirms = 0"
     return tx.execute(sql, id=app_id) == 1
 

@@ -94,7 +94,7 @@ def return_lapsed(tx: Transaction, request_id: str, now: int) -> None:
 
 
 def cancel(tx: Transaction, request_id: str, checkout_id: str, now: int) -> bool:
-    """Give back the unit of a checkout that is open; False, and nothing done, for any other."""
+    """Cancel an open checkout and free its unit; False, and no change, for any other."""
     if not tx.execute(CANCEL, id=checkout_id, request_id=request_id, now=now):
         return False
     tx.execute(RETURN, id=request_id, units=1)

@@ -51,7 +51,7 @@ def lead(tx: Transaction, delivery_id: str) -> None:
 
 
 def join(tx: Transaction, leader: str, recipient_id: str) -> None:
-    """Let what waits for a recipient go in the letter of `leader`."""
+    """Put what waits for a recipient into the letter of `leader`."""
     tx.execute(JOIN, leader=leader, recipient=recipient_id, most=MOST)
     tx.execute(PARK, leader=leader)
 
@@ -78,12 +78,12 @@ def stranded(tx: Transaction) -> list[str]:
 
 
 def postpone(tx: Transaction, recipient_id: str, due_at: int) -> None:
-    """Let what waits for a recipient wait until `due_at`."""
+    """Postpone what waits for a recipient to `due_at`."""
     tx.execute(POSTPONE, recipient=recipient_id, due_at=due_at)
 
 
 def hasten(tx: Transaction, leader: str, recipient_id: str, now: int) -> None:
-    """Let a letter go at once, and then what waits for its recipient still."""
+    """Make a letter due at once, and what still waits for its recipient."""
     tx.execute(
         f"UPDATE outbox SET due_at = :now WHERE id = :leader OR id IN ({WAITING})",  # noqa: S608 - our own words
         now=now,

@@ -64,7 +64,7 @@ def admit(tx: Transaction, message: Message, now: int) -> Letter | None:
         return None
     if "ask" in message.body:
         return _question(tx, message, it, now)
-    at = _not_before(tx, message, it, now)
+    at = _begin(tx, message, it, now)
     if at is not None:
         outbox.release(tx, MAILS, message, at)
         store.postpone(tx, it.id, at)
@@ -95,7 +95,7 @@ def _hindrance(it: Recipient | None, now: int) -> str | None:
     return ENDED if it.state is RecipientState.ENDED else None
 
 
-def _not_before(tx: Transaction, message: Message, it: Recipient, now: int) -> int | None:
+def _begin(tx: Transaction, message: Message, it: Recipient, now: int) -> int | None:
     """Begin the letter of a payment; where that can't be now, return when to look again."""
     if it.state is RecipientState.ASKED:
         return it.lapses_at()
