@@ -103,7 +103,7 @@ class Worker:
     async def stop(self, patience: float) -> None:
         """Claim no more and let what is under way finish, `patience` seconds at most.
 
-        What has not finished by then is given up and comes again at the next start.
+        What has not finished by then is cancelled and put back, for any worker to claim.
         """
         self._stopping = True
         self._wake.set()
@@ -119,7 +119,7 @@ class Worker:
             owners.end(self._owner)
 
     async def _leave(self) -> None:
-        """Cancel what is under way and give it back: a stop is no crash."""
+        """Cancel what is under way and put it back: a stop is no crash."""
         for task in self._under_way:
             task.cancel()
         queue = self._job.queue

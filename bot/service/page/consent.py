@@ -33,8 +33,8 @@ EVERYBODY = "everybody"
 @router.api_route(f"{CONFIRM}{{token}}", methods=["GET", "HEAD"])
 async def ask(request: Request) -> Response:
     """Show the address and a button that confirms it."""
-    service = calls.payer(request)
-    it = await store.of_token(service.db, "token", request.path_params["token"])
+    service, token = calls.payer(request), request.path_params["token"]
+    it = await service.db.read(lambda tx: store.of_token(tx, token))
     return _confirming(request, service, it, service.now())
 
 
@@ -44,15 +44,15 @@ async def confirm(request: Request) -> Response:
     service, token = calls.payer(request), request.path_params["token"]
     now = service.now()
     confirmed = await service.db.transaction(lambda tx: recipients.confirm(tx, token, now))
-    it = confirmed or await store.of_token(service.db, "token", token)
+    it = confirmed or await service.db.read(lambda tx: store.of_token(tx, token))
     return _confirming(request, service, it, now)
 
 
 @router.api_route(f"{STOP}{{token}}", methods=["GET", "HEAD"])
 async def offer(request: Request) -> Response:
     """Show the buttons that end letters."""
-    service = calls.payer(request)
-    it = await store.of_token(service.db, "stop_token", request.path_params["token"])
+    service, token = calls.payer(request), request.path_params["token"]
+    it = await service.db.read(lambda tx: store.of_stop_token(tx, token))
     return _stopping(request, service, it)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.service.model.recipient import Recipient, RecipientState
 
 if TYPE_CHECKING:
-    from bot.core.db import Database, Row, Transaction
+    from bot.core.db import Row, Transaction
 
 INSERT = """
     INSERT INTO recipients (id, app_id, owner, address, mailbox, state, stop_token, created_at)
@@ -42,9 +42,9 @@ def named(tx: Transaction, app_id: str, owner: str, address: str) -> Recipient |
     )
 
 
-async def of_token(db: Database, column: str, token: str) -> Recipient | None:
-    """Return the recipient of a link: `column` is `token` or `stop_token`."""
-    return _read(await db.one(f"SELECT * FROM recipients WHERE {column} = :token", token=token))  # noqa: S608 - our own names
+def of_token(tx: Transaction, token: str) -> Recipient | None:
+    """Return the recipient whose address a link confirms."""
+    return _read(tx.one("SELECT * FROM recipients WHERE token = :token", token=token))
 
 
 def of_stop_token(tx: Transaction, token: str) -> Recipient | None:
