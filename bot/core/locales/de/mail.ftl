@@ -49,6 +49,6 @@ mail-many-oversold = { $count ->
 
 mail-ask-subject = Bestätigen Sie Ihre E-Mail-Adresse bei { $host }
 mail-ask-heading = Ist das Ihre Adresse?
-mail-ask = Jemand, der über { $host } verkauft, möchte an diese Adresse über Zahlungen benachrichtigt werden. Wenn Sie das sind, bestätigen Sie sie innerhalb von { $days } Tagen. Wenn nicht, ignorieren Sie diese E-Mail einfach: Es kommt keine weitere.
+mail-ask = Jemand, der über { $host } verkauft, möchte unter dieser Adresse über Zahlungen benachrichtigt werden. Wenn Sie das sind, bestätigen Sie die Adresse innerhalb von { $days } Tagen. Wenn nicht, ignorieren Sie diese E-Mail einfach: Dann kommen keine E-Mails über Zahlungen.
 mail-ask-confirm = Adresse bestätigen
 mail-ask-why = Diese E-Mail wurde gesendet, weil jemand diese Adresse eingegeben hat.

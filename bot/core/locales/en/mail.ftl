@@ -49,6 +49,6 @@ mail-many-oversold = { $count ->
 
 mail-ask-subject = Confirm your e-mail address at { $host }
 mail-ask-heading = Is this your address?
-mail-ask = Someone who sells at { $host } wants to be notified of payments at this address. If that's you, confirm it within { $days } days. If not, ignore this e-mail: nothing more will come.
+mail-ask = Someone who sells at { $host } wants to be notified of payments at this address. If that's you, confirm it within { $days } days. If not, just ignore this e-mail: you won't get any about payments.
 mail-ask-confirm = Confirm this address
 mail-ask-why = This e-mail was sent because somebody entered this address.
