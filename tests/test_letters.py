@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.core import outbox
 from bot.core.db import open_database
+from bot.core.worker import CRASHED
 from bot.service.notify.mails import Mails
 from bot.service.store import letters as store
 from bot.service.usecases import deliveries, letters
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from bot.core.db import Database
+    from bot.core.db import Database, Transaction
 
 HALF_HOUR = TO_MAILBOX.interval / 1000
 
@@ -135,8 +137,27 @@ async def test_sending_the_first_of_a_summary_again_strands_no_other(post: Post)
     assert {state for state, _ in await post.states()} == {"done"}
 
 
-async def test_what_waits_in_a_letter_that_was_given_up_is_settled_with_it(post: Post) -> None:
-    """A worker sets aside what it stumbles over, and knows nothing of letters."""
+async def test_what_waits_in_a_letter_that_a_worker_sets_aside_is_settled_with_it(
+    post: Post,
+) -> None:
+    made = await post.sells(VICTIM)
+    await post.pay(made, 20)
+    post.office.answers["DATA"] = "451 4.3.0 later"
+    await post.work()
+    post.shop.clock.pass_(60)
+    job, now = post.mails.job, post.shop.clock()
+
+    def set_aside(tx: Transaction) -> None:
+        while claimed := outbox.claim(tx, job.queue, now, 1):
+            outbox.bury(tx, job.queue, claimed[0], now, CRASHED)
+            job.buried(tx, claimed[0])
+
+    post.shop.db.run(set_aside)
+    assert await post.states() == [("dead", CRASHED)] * 20
+
+
+async def test_what_waits_in_a_letter_that_was_given_up_is_settled_by_a_sweep(post: Post) -> None:
+    """As where a restore can't read it, which knows nothing of letters."""
     made = await post.sells(VICTIM)
     await post.pay(made, 20)
     post.office.answers["DATA"] = "451 4.3.0 later"

@@ -113,8 +113,10 @@ class Book:
             again = (due_at - now) // 1000
             told.warning(f"{self.channel} failed", why=outcome.note, again_in_s=again)
 
-    def buried(self, tx: Transaction, _message: Message) -> None:
+    def buried(self, tx: Transaction, message: Message) -> None:
         """Count a delivery that the worker set aside; it is dead, and listed with the reason."""
+        if self.channel is Channel.EMAIL:
+            letters.settled(tx, message.id, self.now())
         tx.count("delivery_attempts", self.channel.value, "dead")
 
     def _write(
