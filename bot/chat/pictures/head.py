@@ -96,7 +96,7 @@ def head(
     return shaded
 
 
-@lru_cache(maxsize=8)  # of a megabyte; a drop's card is drawn anew after each sale
+@lru_cache(maxsize=2)  # of 2.5 MB; the card of a drop is drawn again after each sale
 def cover(photo: bytes, size: tuple[int, int]) -> Image.Image:
     """Give the middle of a photo that fills a size; not to be drawn upon."""
     with Image.open(io.BytesIO(photo)) as image:
