@@ -182,3 +182,35 @@ def test_telegrams_limits_do_not_change_the_shares(db: Database, clock: Clock) -
         post.done(message)
         lags.append(clock() - began)
     assert max(lags) <= 70
+
+
+@pytest.mark.parametrize("urgent", [ALERT, REPLY])
+def test_what_is_urgent_waits_for_no_older_notice_of_its_own_chat(
+    messages: Post, clock: Clock, urgent: int
+) -> None:
+    """Else it stood among the notices of everybody: 600 of them are 20 seconds."""
+    for number in range(600):
+        messages.put(f"{number}", "refresh", priority=NOTICE)
+    clock.pass_(1)
+    messages.put("seller", "refresh", priority=NOTICE)
+    clock.pass_(1)
+    messages.put("seller", "urgent", priority=urgent)
+    assert messages.claim(1)[0].body["word"] == "urgent"
+
+
+def test_an_alert_waits_for_no_older_reply_of_its_own_chat(post: Post, clock: Clock) -> None:
+    for number in range(40):
+        post.put(f"{number}", "reply")
+    post.put("seller", "reply")
+    clock.pass_(1)
+    post.put("seller", "paid", priority=ALERT)
+    assert "A" in sends(post, 4)
+
+
+def test_what_is_urgent_and_fails_holds_up_no_reply(post: Post, clock: Clock) -> None:
+    post.put("seller", "paid", priority=ALERT)
+    alert = post.first()
+    due_at = clock() + 60_000
+    post.db.run(lambda tx: outbox.retry(tx, post.queue, alert, due_at, "again"))
+    post.put("seller", "reply")
+    assert sends(post, 1) == "R"

@@ -332,11 +332,12 @@ def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None
     """
     state = tx.query(_state_of(queue), queue=queue.name, lane=lane)[0]
     open_at = priority = rank = None
-    due = _first_due(state) if state["busy"] < queue.width else None
+    paced = _lane_paced(queue.lane_pace(lane), state["arrival_at"] or 0, now)
+    by = max(state["held_until"] or 0, paced)
+    due = _first_due(state, max(by, now)) if state["busy"] < queue.width else None
     if due is not None:
         due_at, priority = due
-        paced = _lane_paced(queue.lane_pace(lane), state["arrival_at"] or 0, now)
-        open_at = max(due_at, state["held_until"] or 0, paced)
+        open_at = max(due_at, by)
         rank = _rank(state, priority, open_at) if queue.account_pace else None
     tx.execute(REOPEN, queue=queue.name, lane=lane, open_at=open_at, priority=priority, rank=rank)
     return open_at
@@ -365,12 +366,20 @@ def _state_of(queue: Queue) -> str:
     return STATE if queue.ordered else STATE_ANYHOW
 
 
-def _first_due(state: Row) -> tuple[int, int] | None:
-    """Give what is due first of what waits in a lane: when, and of which class."""
+def _first_due(state: Row, by: int) -> tuple[int, int] | None:
+    """Return when a lane is to be served, and in the turns of which of the classes in it.
+
+    An alert that is due `by` then goes before an older reply, and both before a notice: it would
+    else wait among the notices of everybody for one of its own chat.
+    """
     if "class" in state:
         return None if state["class"] is None else (state["due"], state["class"])
-    classes = ((state[f"due_{priority}"], priority) for priority in PRIORITIES)
-    return min((due for due in classes if due[0] is not None), default=None)
+    waiting = {one: at for one in PRIORITIES if (at := state[f"due_{one}"]) is not None}
+    if len(waiting) > 1:
+        waiting.pop(NOTICE, None)
+    if waiting.get(ALERT, FOREVER) <= max(by, min(waiting.values(), default=by)):
+        return waiting[ALERT], ALERT
+    return min(((at, one) for one, at in waiting.items()), default=None)
 
 
 def sweep(tx: Transaction, queue: Queue, now: int) -> int:
