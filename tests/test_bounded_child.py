@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.bounded_child import BoundedChild, Budget
+from bot.core.bounded_child import ROOT, BoundedChild, Budget
 from bot.core.errors import OverBudget, StorageError
 
 if TYPE_CHECKING:
@@ -48,6 +49,18 @@ async def test_a_large_piece_of_work_arrives_whole() -> None:
 async def test_a_child_beyond_its_budget_is_ended_and_says_why(task: str, reason: str) -> None:
     with pytest.raises(OverBudget, match=reason):
         await done(task)
+
+
+@linux
+def test_memory_is_bounded_though_the_kernel_can_not_be_told_whom_to_kill() -> None:
+    """As of a Python with file capabilities, whose files in /proc are the superuser's."""
+    work = (
+        "import resource; from bot.core import bounded_child as child;"
+        " child.FIRST_TO_DIE = 'refused';"
+        " child._bound(50_000_000, 1); print(resource.getrlimit(resource.RLIMIT_AS)[0])"
+    )
+    ran = subprocess.run([sys.executable, "-c", work], capture_output=True, check=True, cwd=ROOT)
+    assert int(ran.stdout) > 50_000_000
 
 
 async def test_a_child_that_does_not_end_is_killed() -> None:

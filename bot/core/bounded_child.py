@@ -149,8 +149,9 @@ def _bound(memory: int, processor: int) -> None:
     """Bound this process for good; nothing is written to files, nor dumped."""
     os.nice(NICENESS)
     limits = {resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
-    with suppress(OSError):  # only Linux says how much there is, and can be told whom to kill
+    with suppress(OSError):  # not where Python has file capabilities, as for a low port
         Path("/proc/self/oom_score_adj").write_text(FIRST_TO_DIE)
+    with suppress(OSError):  # only Linux says how much there is
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + memory
     for kind, limit in limits.items():
