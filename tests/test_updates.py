@@ -239,6 +239,7 @@ def test_an_update_keeps_the_order_of_its_chat_whatever_its_form(
         ({"inline_query": {"from": {"id": 8}}}, "8"),
         ({"my_chat_member": {"chat": {"id": -7}, "from": {"id": 8}}}, "8"),
         ({"message": {"chat": {"id": -7}, "from": {"id": "x"}}}, "-7"),
+        ({"message": {"chat": {"id": -7}, "from": {"id": 8}, "sender_chat": {"id": -7}}}, "-7"),
         ({"edited_message": {"from": {"id": 8}}}, "0"),
     ],
 )

@@ -195,8 +195,12 @@ def lane_of(update: dict[str, Any]) -> str:
 
 
 def account_of(update: dict[str, Any]) -> str:
-    """Return who caused an update, in whatever chat: the person's id, else the chat's."""
-    person = _id_of(_object(_inner(update).get("from")))
+    """Return who caused an update, in whatever chat: the person's id, else the chat's.
+
+    Who writes in the name of a chat has the chat's too: Telegram tells all of them as one person.
+    """
+    inner = _inner(update)
+    person = NOBODY if "sender_chat" in inner else _id_of(_object(inner.get("from")))
     return lane_of(update) if person == NOBODY else person
 
 
