@@ -3,40 +3,72 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bot.core import mailboxes
+from bot.core import exact, mailboxes
 
 if TYPE_CHECKING:
     from bot.core.schema.tables import Tables
 
 
 def name_recipients(tx: Tables) -> None:
-    """Write a recipient for each address that requests name already."""
+    """Write a recipient for each address that requests name already, or that letters go to."""
+    made: dict[tuple[str, str], str] = {}
     named = tx.query(
         "SELECT id, app_id, email, created_at FROM payment_requests WHERE email IS NOT NULL"
     )
-    made: dict[tuple[str, str], str] = {}
     for row in named:
-        which = (row["app_id"], mailboxes.key(row["email"]))
-        if which not in made:
-            made[which] = secrets.token_hex(12)
-            tx.execute(
-                "INSERT INTO recipients"
-                " (id, app_id, owner, address, mailbox, state, stop_token, created_at)"
-                " VALUES (:id, :app_id, '', :address, :mailbox, 'trusted', :stop_token, :at)",
-                id=made[which],
-                app_id=which[0],
-                address=which[1],
-                mailbox=mailboxes.digest(row["email"]),
-                stop_token=secrets.token_urlsafe(24),
-                at=row["created_at"],
-            )
         tx.execute(
             "UPDATE payment_requests SET recipient_id = :recipient WHERE id = :id",
-            recipient=made[which],
+            recipient=_recipient(tx, made, row, row["email"]),
             id=row["id"],
         )
+    owed = tx.query(
+        "SELECT d.id, d.app_id, d.address, d.created_at, o.body FROM deliveries d"
+        " JOIN outbox o ON o.id = d.id WHERE d.channel = 'email'"
+    )
+    for row in owed:
+        recipient = _recipient(tx, made, row, row["address"])
+        tx.execute(
+            "UPDATE deliveries SET recipient_id = :recipient WHERE id = :id",
+            recipient=recipient,
+            id=row["id"],
+        )
+        tx.execute(
+            "UPDATE outbox SET body = :body WHERE id = :id",
+            body=_told_for(recipient, row["body"]),
+            id=row["id"],
+        )
+
+
+def _told_for(recipient: str, text: str) -> str:
+    """Return the body of a letter with its recipient; one that nobody can read as it is."""
+    try:
+        body = exact.loads(text)
+    except ValueError:
+        return text
+    return exact.dumps({**body, "recipientId": recipient}) if isinstance(body, dict) else text
+
+
+def _recipient(
+    tx: Tables, made: dict[tuple[str, str], str], row: dict[str, Any], address: str
+) -> str:
+    """Return the id of the recipient that the application of a row has at an address."""
+    which = (row["app_id"], mailboxes.key(address))
+    if which not in made:
+        made[which] = secrets.token_hex(12)
+        tx.execute(
+            "INSERT INTO recipients"
+            " (id, app_id, owner, address, mailbox, state, stop_token, created_at)"
+            " VALUES (:id, :app_id, '', :address, :mailbox, 'trusted', :stop_token, :at)",
+            id=made[which],
+            app_id=which[0],
+            address=which[1],
+            mailbox=mailboxes.digest(address),
+            stop_token=secrets.token_urlsafe(24),
+            at=row["created_at"],
+        )
+    return made[which]
 
 
 RECIPIENTS = (
