@@ -19,7 +19,7 @@ from bot.chat.store import posts
 from bot.chat.troubles import BACKOFF, LONGEST_RETRY_AFTER
 from bot.core import exact
 from bot.core.texts import t
-from tests.asking import PLACE, RECEIVER, Asking, listed, made
+from tests.asking import PLACE, RECEIVER, Asking, listed, made, priced
 from tests.peer import CUT, listening_peer, told
 from tests.relaying import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, answer
 
@@ -132,7 +132,8 @@ async def test_a_request_that_is_made_is_looked_at_again_when_it_ends(
     end = relay.clock() + 3_600_000
     listing = relay.listed(sam, replace(STICKERS, ends_at=end))
     made = {"id": REQUEST_ID, "paymentRequestUrl": URL, "expiresAt": end // 1000}
-    await asking.ask("create", listing, told(200, made))
+    answer = exact.dumps(made | priced(STICKERS)).encode()
+    await asking.ask("create", listing, told(200, answer))
     assert relay.db.run(posts.next_due) == end // 1000 * 1000
 
 

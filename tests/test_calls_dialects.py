@@ -183,6 +183,22 @@ async def test_a_spelling_that_is_tried_after_another_counts_only_where_the_pric
     assert f"{TYPED}&quot; is not allowed" in relay.texts[0]
 
 
+@pytest.mark.parametrize("understands", [TYPED, CORRECTED])
+@pytest.mark.parametrize("trouble", [LOST, FAILING, busy(5)])
+async def test_a_price_that_can_t_be_read_back_now_is_read_later(
+    cloud: Cloud, relay: Relay, listing: Listing, *, trouble: Trouble, understands: str
+) -> None:
+    """A server that tells prices in its list alone: no card says $5.00 of a request for 5 BSV."""
+    cloud.server.understands, cloud.server.tells_prices = understands, False
+    cloud.server.fail("GET", trouble)
+    await cloud.create(listing)
+    assert cloud.shown(listing) is None
+    cloud.server.tells_prices = True
+    await cloud.pass_(LONG)
+    assert is_sold_as_wished(cloud, listing)
+    assert t("en", "service-price-untold") not in relay.texts
+
+
 async def test_a_blank_end_is_no_end(cloud: Cloud, relay: Relay, listing: Listing) -> None:
     cloud.server.blank = True
     await cloud.create(listing)

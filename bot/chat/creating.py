@@ -89,7 +89,7 @@ class Attempt:
         self._client = client
         self._order = order
         self._progress = progress
-        self._sent = False
+        self._sent = self._is_made = False
         self._found = 0
         self._untidy = False
         self._checks: dict[str, Check] = {}
@@ -115,6 +115,7 @@ class Attempt:
         self._sent = True
         owner = f"seller-{self._order.listing.seller_id}"
         made = await self._client.create(write(dialect), self._key(dialect), owner=owner)
+        self._is_made = True
         if await self._is_other(made):
             raise OtherPrice([made])
         self.spoken = dialect
@@ -136,7 +137,8 @@ class Attempt:
             problem = problem_of(error)
             failure = Failure(refusal=(problem.field, problem.message))
             return self._progress.after_failure(dialect.name, failure)
-        unsure = self._sent and not isinstance(error, NotReached | Throttled | Refused)
+        untaken = isinstance(error, NotReached | Throttled | Refused)
+        unsure = self._is_made or (self._sent and not untaken)
         return self._progress.after_loss(now) if unsure else self._progress
 
     @property
@@ -210,17 +212,16 @@ class Attempt:
         return checked is Check.WRONG or (checked is Check.UNTOLD and bool(self._progress.failed))
 
     async def _checked(self, answer: Answer) -> Check:
-        """Compare the price, by what is read back where the answer doesn't tell it."""
+        """Compare the price, by what is read back where the answer doesn't tell it.
+
+        Raises PeerError: what could not be read now is no price that a server doesn't tell.
+        """
         wish, instrument = self._order.listing.wish, self._order.instrument
         if (told := check(answer, wish, instrument)) is not Check.UNTOLD:
             return told
         try:
             return check(await self._client.get(answer.id), wish, instrument)
         except Refused:
-            return Check.UNTOLD
-        except PeerError:
-            if self._progress.failed:
-                raise
             return Check.UNTOLD
 
     async def _keep(self, right: Sequence[Answer], others: Sequence[Answer]) -> Answer:
