@@ -44,7 +44,7 @@ def test_a_network_holds_five_without_cookies_and_half_of_what_is_not_sold(
 
 
 async def test_checkouts_that_nobody_paid_are_dropped_some_at_a_time(shop: Shop) -> None:
-    """Also those that no statement has closed yet; what is paid stays, and units balance."""
+    """What is paid stays, and units balance."""
     made = await shop.create(expirationType="limit", totalUnits=9)
     for number in range(4):
         await shop.pay(made["id"], f"{number}" * 32, manner="never")
@@ -53,6 +53,7 @@ async def test_checkouts_that_nobody_paid_are_dropped_some_at_a_time(shop: Shop)
     cancel = {"request_id": made["id"], "checkout_id": first["id"], "now": shop.clock()}
     await shop.db.transaction(partial(checkouts.cancel, **cancel))
     shop.clock.pass_(1000)
+    await shop.db.transaction(partial(checkouts.close_lapsed, now=shop.clock(), most=3))
     forget = partial(checkouts.forget, most=3)
     early = partial(forget, before=shop.clock() - 900_000)
     assert await shop.db.transaction(early) == 0
@@ -71,3 +72,18 @@ def test_what_a_network_holds_is_counted_without_a_look_at_what_others_hold(
     given = {"request_id": "r", "network": "n", "payer": "p", "now": 1}
     (step,) = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {sql}", **given))
     assert "USING INDEX checkouts_held (request_id=? AND network=?" in step["detail"]
+
+
+async def test_nobody_is_known_for_longer_than_a_checkout_is_open(shop: Shop) -> None:
+    """Also of a request that nobody looks at again: a sweep closes what has lapsed."""
+    made = await shop.create(expirationType="limit", totalUnits=9)
+    await shop.anyone.get(f"/pay/{made['id']}")
+    await shop.pay(made["id"], manner="never")
+    (held,) = await shop.rows("checkouts")
+    assert (held["state"], None in (held["network"], held["payer"])) == ("open", False)
+    close = partial(checkouts.close_lapsed, most=3)
+    shop.clock.pass_(1000)
+    await shop.db.transaction(partial(close, now=shop.clock()))
+    assert await shop.db.transaction(partial(close, now=shop.clock())) == 0
+    (row,) = await shop.rows("checkouts")
+    assert (row["state"], row["network"], row["payer"]) == ("lapsed", None, None)

@@ -35,7 +35,8 @@ CHECKOUTS_KEPT = 30 * 24 * 3600 * 1000
 """Milliseconds that a rail may take to tell of money for a checkout that was given up."""
 
 FORGOTTEN = 500
-"""Checkouts dropped in one transaction, lest payments wait for it."""
+"""Checkouts dropped, or requests looked at for lapsed ones, in one transaction, lest payments wait
+for it."""
 
 
 class ServiceSide:
@@ -87,6 +88,9 @@ class ServiceSide:
 
         The states of requests are written down, so that who asks for those of one finds them so.
         """
+        close = partial(checkouts.close_lapsed, now=moment, most=FORGOTTEN)
+        while await self._db.transaction(close):
+            pass
         forget = partial(checkouts.forget, before=moment - CHECKOUTS_KEPT, most=FORGOTTEN)
         while await self._db.transaction(forget):
             pass

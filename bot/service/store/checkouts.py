@@ -77,7 +77,7 @@ BY_PAYER = f"SELECT * {OPEN_BY} AND payer = :payer"
 HELD = f"SELECT COUNT(*) AS total, COUNT(payer) AS known, MIN(lapses_at) AS until {OPEN_BY}"
 OVERDUE = (
     "SELECT DISTINCT request_id FROM checkouts"
-    " WHERE state = 'open' AND lapses_at <= :before LIMIT :most"
+    " WHERE state = 'open' AND lapses_at <= :now LIMIT :most"
 )
 FORGET = (
     "DELETE FROM checkouts WHERE id IN (SELECT id FROM checkouts"
@@ -171,10 +171,19 @@ def held(tx: Transaction, request_id: str, network: str, now: int) -> tuple[Held
     return Held(row["total"], row["total"] - row["known"]), row["until"] or now
 
 
+def close_lapsed(tx: Transaction, now: int, most: int) -> int:
+    """Close lapsed checkouts of up to `most` requests that nobody asks for; of how many.
+
+    Who held them is then nobody's business any more.
+    """
+    rows = tx.query(OVERDUE, now=now, most=most)
+    for row in rows:
+        return_lapsed(tx, row["request_id"], now)
+    return len(rows)
+
+
 def forget(tx: Transaction, before: int, most: int) -> int:
     """Drop up to `most` checkouts that lapsed or were cancelled by then and unpaid; how many."""
-    for row in tx.query(OVERDUE, before=before, most=most):
-        return_lapsed(tx, row["request_id"], before)
     return tx.execute(FORGET, before=before, most=most)
 
 
