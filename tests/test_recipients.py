@@ -175,6 +175,22 @@ async def test_many_sellers_together_ask_a_mailbox_a_few_times(post: Post) -> No
     assert await post.work(DAY / 1000) == 1
 
 
+async def test_a_question_that_waits_behind_strangers_is_sent_all_the_same(post: Post) -> None:
+    """Its seven days begin when it goes, also for the payments that wait for its answer."""
+    for number in range(12):
+        await post.sells(VICTIM, f"mallory{number}")
+    await post.pay(await post.sells(VICTIM, "anna"))
+    assert await post.work() == ASK_MAILBOX.burst
+    asked = [await post.work(DAY / 1000) for _ in range(10)]
+    assert asked == [1] * 10
+    assert [state for state, _ in await post.states()] == ["waiting"]
+    row = next(row for row in await post.shop.rows("recipients") if row["owner"] == "anna")
+    assert row["state"] == "unconfirmed"
+    answer = await post.shop.anyone.post(f"/email/confirm/{row['token']}")
+    assert answer.status_code == 200
+    assert await post.work() == 1
+
+
 async def test_a_seller_asks_few_mailboxes_and_holds_few(post: Post) -> None:
     for number in range(MOST_OPEN):
         await post.sells(f"v{number}@mail.example", "mallory")

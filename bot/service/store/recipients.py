@@ -101,9 +101,9 @@ def ask(tx: Transaction, recipient_id: str, token: str, now: int) -> None:
     )
 
 
-def asked(tx: Transaction, recipient_id: str, now: int) -> None:
-    """Write down that the link goes now: its time begins."""
-    tx.execute("UPDATE recipients SET asked_at = :now WHERE id = :id", now=now, id=recipient_id)
+def asked(tx: Transaction, recipient_id: str, at: int) -> None:
+    """Write down when the link goes: its time begins."""
+    tx.execute("UPDATE recipients SET asked_at = :at WHERE id = :id", at=at, id=recipient_id)
 
 
 def confirm(tx: Transaction, token: str, now: int, after: int) -> Recipient | None:

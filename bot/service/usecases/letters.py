@@ -118,10 +118,10 @@ def _question(tx: Transaction, message: Message, it: Recipient, now: int) -> Let
         return None
     if message.attempts == 1:
         at = _take(tx, _bounds(it, asks=True), now)
+        recipients.asked(tx, it.id, at or now)  # its time to be confirmed begins when it goes
         if at is not None:
             outbox.release(tx, MAILS, message, at)
             return None
-        recipients.asked(tx, it.id, now)
     return Letter(it)
 
 
