@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from contextlib import asynccontextmanager, closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -35,7 +36,6 @@ from tests.stage import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
 SIGTERM_SECONDS = 10
 
@@ -326,3 +326,30 @@ def test_garbage_is_looked_for_again_once_everything_is_imported() -> None:
     look = "import gc, bot.__main__\nprint(gc.isenabled(), gc.get_freeze_count() > 50_000)"
     told = subprocess.run([sys.executable, "-c", look], cwd=ROOT, check=True, capture_output=True)
     assert told.stdout.split() == [b"True", b"True"]
+
+
+HEAP = 64 * 1024 * 1024
+"""What glibc reserves for the heap of a thread, at a multiple of it."""
+
+
+def heaps_of_threads(pid: int) -> int:
+    """Count the heaps beside the process's own: a used part, and behind it the reserved rest."""
+    maps = Path(f"/proc/{pid}/maps").read_text("utf-8")
+    ends: dict[int, int] = {}
+    found = 0
+    for line in maps.splitlines():
+        first, mode, *_, inode = line.split()[:5]
+        begin, end = (int(one, 16) for one in first.split("-"))
+        if inode == "0" and mode == "rw-p" and begin % HEAP == 0:
+            ends[end] = begin
+        elif mode == "---p" and begin in ends:
+            found += end == ends[begin] + HEAP
+    return found
+
+
+async def test_threads_have_no_heaps_of_their_own(tmp_path: Path) -> None:
+    """Each would keep the most that its thread ever needed: 50 MiB after an hour of floods."""
+    async with product(tmp_path) as (stage, run):
+        sam = await settled_seller(stage.world)
+        await sam.alert(pay(link_of(await sam.card("/donation 5 USD Coffee", "Coffee"))))
+        assert heaps_of_threads(run.child.pid) == 0

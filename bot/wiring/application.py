@@ -28,6 +28,7 @@ from bot.wiring.process import (
     WebServer,
     listen,
     open_many_files,
+    return_memory,
     settle_memory,
     stop_signals,
     switch_often,
@@ -132,6 +133,7 @@ class Application:
         self._workers: list[Worker] = []
         self._working: dict[str, asyncio.Task[None]] = {}
         _close_files(settings)
+        return_memory()
         self._db = open_database(settings.database_url, writing=True)
         self._vault = open_vault(settings, self._db)
         open_many_files()

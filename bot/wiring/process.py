@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import errno
 import gc
 import ipaddress
@@ -39,6 +40,16 @@ SWITCH_SECONDS = 0.0005
 
 MOST_FILES = 65_536
 """Open files that we ask for, each connection being one; systems often grant 1,024 unasked."""
+
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+"""Parameters of glibc's mallopt(3)."""
+
+ARENAS = 1
+"""Heaps of the process. Nearly all allocations are made under the interpreter's lock, so threads
+gain nothing by heaps of their own, and each keeps the most that its thread ever needed."""
+
+MAPPED_BYTES = 256 * 1024
+"""From this size on an allocation is a mapping of its own, which is returned when it is freed."""
 
 OF_THE_PORT = (errno.EADDRINUSE, errno.EACCES)
 
@@ -147,6 +158,17 @@ def settle_memory() -> None:
     next to no garbage.
     """
     gc.freeze()
+
+
+def return_memory() -> None:
+    """Make glibc return what a peak needed; elsewhere the allocator's own ways stay.
+
+    Must be called before the process starts its first thread.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_ARENA_MAX, ARENAS)
+        mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES)
 
 
 def open_many_files() -> None:
