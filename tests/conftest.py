@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
+from hypothesis import HealthCheck, settings
 
 from bot.chat.client import Client
 from bot.core.db import open_database
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.db import Database
+
+settings.register_profile(
+    "slow machine",
+    settings(),  # whatever is active: hypothesis has a profile of its own for build servers
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("slow machine")
 
 
 @pytest.fixture

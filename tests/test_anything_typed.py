@@ -115,9 +115,8 @@ def typed(number: int, **more: st.SearchStrategy[str]) -> Callable[[Test], Test]
             test = example(words=words, **dict.fromkeys(more, "de"))(test)
         return settings(
             max_examples=number,
-            deadline=None,
             phases=[Phase.explicit, Phase.reuse, Phase.generate],
-            suppress_health_check=[HealthCheck.function_scoped_fixture],
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
         )(given(words=WORDS, **more)(test))
 
     return decorate

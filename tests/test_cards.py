@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.cards import (
@@ -310,7 +310,6 @@ def test_a_visitor_can_bring_the_card_up_to_date() -> None:
     )
 
 
-@settings(deadline=None)  # the calendar's names are read at the first use
 @given(st.text(max_size=300), st.text(max_size=700), st.text(max_size=50))
 def test_no_words_break_a_message(name: str, description: str, other: str) -> None:
     """Whatever a person or another server writes, Telegram takes the message."""

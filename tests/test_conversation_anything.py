@@ -147,7 +147,7 @@ def leaves_no_trace(talk: Talk) -> None:
     raise AssertionError(f"no way back from {talk.draft}")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.sampled_from([KNOWN, STRANGER, SETTLED]), st.lists(MOVES, max_size=40))
 def test_no_talk_breaks(seller: Seller, moves: list[tuple[str, object]]) -> None:
     """No exception, nothing that Telegram refuses, a draft that reads back, sound wishes."""
@@ -172,7 +172,7 @@ OPEN_MOVES = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from([KNOWN, SETTLED]), st.lists(OPEN_MOVES, max_size=40))
 def test_no_talk_about_options_breaks(seller: Seller, moves: list[tuple[str, object]]) -> None:
     """The same, from a form whose path is done: what is behind its menu is reached more often."""

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.conversation import Portion, Share
@@ -187,7 +187,6 @@ def test_no_share_is_a_whole_minor_unit_off(weights: list[int], price: int) -> N
             assert abs(share.amount - Fraction(percent) * price / 100) < 1
 
 
-@settings(deadline=None)
 @given(st.text(), st.sampled_from(["USD", "JPY", "BTC"]))
 def test_anything_typed_is_read_or_answered(text: str, currency: str) -> None:
     for typed in (text, f"$a {text}\n$b {text}", text.replace(" ", "\n")):

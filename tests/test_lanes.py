@@ -183,7 +183,7 @@ class Run:
             lanes.hold(tx, MESSAGES, message.lane, self.now + 3000)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(puts=PUTS, fates=st.lists(FATES, max_size=9))
 def test_no_limit_of_telegram_is_ever_broken_and_everything_is_sent(
     puts: list[tuple[str, int, int, bool]], fates: list[str]

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.core.errors import MailRefused
@@ -223,7 +223,6 @@ def written(sender: str = SENDER, **changes: Any) -> tuple[list[str], dict[str, 
 @example("=?utf-8?q?=0D=0A=0D=0A<h1>Pay_here</h1>?=")
 @example("=?utf-8?q?=0D=0AFrom_:_ceo@bank.org=0D=0A?=")
 @example("=?utf-8?q?=0D=0ABcc:_x@y?=")
-@settings(max_examples=100, deadline=None)
 def test_a_name_is_a_name_and_writes_no_headers(name: str) -> None:
     """However it is spelt: encoded words would be decoded after everything else was looked at."""
     names, told = written(product=name)
@@ -272,7 +271,6 @@ def test_what_cannot_be_written_is_refused_for_good() -> None:
 
 @given(st.text(max_size=100))
 @example("0𐀀𐀀𐀀𐀀𐀀𐀀𐀀𐀀 ¡ ¡")  # a space that Python's own subjects lose
-@settings(max_examples=100, deadline=None)
 def test_any_name_comes_through_the_headers(name: str) -> None:
     message = letter(product=name)
     kept = text(message).split("For: ")[-1].splitlines()[0] if "For: " in text(message) else ""

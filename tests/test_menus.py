@@ -167,7 +167,7 @@ def test_one_turns_pages_as_far_as_there_are_any() -> None:
     ]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.text(max_size=4096),
     st.dictionaries(

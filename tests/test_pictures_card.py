@@ -86,7 +86,7 @@ def test_a_long_link_gets_more_room_before_its_modules_get_too_small() -> None:
     assert read(long) == {(BASE * 40)[:1000]}
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     path=st.text("abcdefghijklmnopqrstuvwxyz0123456789/-_?=&%ABCDEF", max_size=250),
     dark=st.booleans(),
@@ -228,7 +228,7 @@ def test_emoji_are_dropped_from_a_name_and_the_rest_stays(name: str) -> None:
     assert same(replace(PLAIN, name=name), PLAIN)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(text=st.text(max_size=120), where=st.sampled_from(["name", "price", "stamp", "hint"]))
 @example(text="x" * 4096, where="name")
 @example(text="\u0301" * 4096, where="name")

@@ -62,7 +62,7 @@ def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
     assert not unread(opened(draw(sheet)), sheet.code)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(length=st.integers(20, 300), dark=st.booleans(), with_text=st.booleans())
 def test_a_square_with_any_link_is_read(length: int, *, dark: bool, with_text: bool) -> None:
     sheet = replace(RICH, code=link(length), dark=dark, text=WORDS if with_text else None)
@@ -140,7 +140,7 @@ def test_each_thing_given_is_shown(draw: Callable[[Sheet], bytes]) -> None:
     assert len({draw(sheet) for sheet in sheets}) == len(sheets)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(text=st.text(max_size=300), where=st.sampled_from(["name", "price", "text", "hint"]))
 def test_nothing_that_anybody_types_breaks_a_sheet_or_draws_a_box(text: str, where: str) -> None:
     said = "\n".join(legible_lines(text)) if where == "text" else lettering.legible(text) or ""

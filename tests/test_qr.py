@@ -68,7 +68,7 @@ def test_both_decoders_read_a_typical_address() -> None:
     assert cv2.QRCodeDetector().detectAndDecode(grey)[0] == URL
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=400))
 @example("123456789" * 600)
 @example("x" * qr.MAX_BYTES)

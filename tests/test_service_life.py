@@ -391,6 +391,5 @@ TestLife = Shop.TestCase
 TestLife.settings = settings(
     max_examples=60,
     stateful_step_count=40,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
