@@ -29,6 +29,9 @@ SEVERAL = re.compile(r": (\d+) payments")
 OWED = "SELECT queue, state, note FROM outbox WHERE state IN ('waiting', 'leased')"
 SET_ASIDE = "SELECT queue, note FROM outbox WHERE state = 'dead'"
 OPEN = {"PAYER_RATE": "0", "API_RATE": "0", "LOG_LEVEL": "info"}
+STOCK = 100_000
+"""Units of the drop: more than any crowd here pays for."""
+
 UNITS = "SELECT paid_count, remaining_units, reserved_units FROM payment_requests"
 TROUBLE, OVER = "database not usable", "database usable again"
 
@@ -77,7 +80,7 @@ async def stall(folder: Path, **env: str) -> AsyncIterator[tuple[Stage, Process,
 
 async def opened(stage: Stage, run: Process) -> Stall:
     sam = await settled_seller(stage.world)
-    card = await sam.card("/drop 900 5 USD Ticket", "Ticket")
+    card = await sam.card(f"/drop {STOCK} 5 USD Ticket", "Ticket")
     it = Stall(sam, run.url, link_of(card).rpartition("/")[2])
     await it.pay(0)
     await stage.world.wait_for(lambda: sam.alerts, PATIENCE)
@@ -165,7 +168,7 @@ async def balanced(run: Process, shop: Stall, *, crashes: bool = False) -> None:
     assert set(shop.receipts.values()) == set(paid)
     assert len(paid) == len(shop.receipts)
     sold = run.rows(f"{UNITS} WHERE id = '{shop.request_id}'")
-    assert sold == [(len(paid), 900 - len(paid), 0)]
+    assert sold == [(len(paid), STOCK - len(paid), 0)]
     certain, marked = told(shop.seller)
     if crashes:
         assert certain <= len(paid) <= certain + marked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 import re
 import resource
@@ -40,6 +41,7 @@ SIGTERM_SECONDS = 10
 SEED = 20261121
 KILLS = 10
 PAYERS = 4
+QUEUES = 20
 
 
 @pytest.fixture
@@ -105,16 +107,17 @@ async def test_sigterm_in_a_burst_ends_in_time_and_the_next_start_tells_the_rest
     stage: Stage,
 ) -> None:
     """Payers one after the other, a seller who types, alerts on their way: exit 0, none lost."""
-    port = free_port()
+    port, ended = free_port(), asyncio.Event()
     async with stage.run(**OPEN, PORT=port) as run:
         shop = await opened(stage, await run.ready())
-        paying = [asyncio.create_task(queue(shop, 1 + 10 * n)) for n in range(20)]
+        paying = [asyncio.create_task(queue(shop, 1 + n, ended)) for n in range(QUEUES)]
         for _ in range(5):
             shop.seller.person.send("/list")
         while len(shop.receipts) < 50:  # noqa: ASYNC110 - amid the burst, wherever that is
             await asyncio.sleep(0)
         assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
-        assert len(shop.receipts) < 201
+        ended.set()
+        assert not any(task.done() for task in paying)
         assert not complaints(run.err)
     async with stage.run(**OPEN, PORT=port) as run:
         await asyncio.gather(*paying)
@@ -125,10 +128,13 @@ async def test_sigterm_in_a_burst_ends_in_time_and_the_next_start_tells_the_rest
         assert await run.stop() == 0
 
 
-async def queue(shop: Stall, first: int) -> None:
-    """Ten payers, each of whom comes once the one before has paid."""
-    for number in range(first, first + 10):
+async def queue(shop: Stall, first: int, ended: asyncio.Event) -> None:
+    """Send payers, each once the one before has paid; the last one comes when `ended` is set."""
+    for number in itertools.count(first, QUEUES):
+        is_last = ended.is_set()
         await shop.pay(number)
+        if is_last:
+            return
 
 
 async def test_killed_ten_times_amid_everything(stage: Stage) -> None:

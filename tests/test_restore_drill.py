@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.playing import Seller
 
 PAYERS, HELD = 4, 3
-UNITS = 900
+UNITS = 100_000
 
 
 @pytest.fixture
