@@ -54,6 +54,16 @@ class Seller:
         await self.person.answer(pressed[0], SECONDS)
         return shown
 
+    async def refresh(self, card: Message, expect: str) -> None:
+        """Press Refresh and wait for these words; the card may have changed to them by itself."""
+        await self.person.answer(self.person.press(card, "Refresh"), SECONDS)
+        await self.world.wait_for(lambda: expect in card.text, SECONDS)
+
+    async def edit(self, card: Message) -> None:
+        """Press Edit and wait for the menu; the card may also change because of a payment."""
+        await self.person.answer(self.person.press(card, "Edit"), SECONDS)
+        await self.world.wait_for(lambda: "Poster text" in labels(card), SECONDS)
+
     async def toast(self, message: Message, button: str) -> str:
         """Press a button; the words that pop up for it."""
         return await self.words(message, message.button(button)["callback_data"])

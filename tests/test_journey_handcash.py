@@ -100,7 +100,7 @@ async def test_a_guided_drop_is_sold_out_stopped_resumed_and_deleted(tmp_path: P
         drop = server.only
         assert decoded(stage.world, card) == link_of(card) == f"{server.url}/pay/{drop.id}"
         assert (await alerted(sam, server, drop.id, PAYER))[-1] == "1 of 2 left"
-        assert "1 of 2 left" in (await sam.press(card, "Refresh", "1 of 2 left")).text
+        await sam.refresh(card, "1 of 2 left")
         await sam.press(card, "Stop", "Stopped")
         assert drop.expires_at is not None
         await sam.press(card, "Resume", "1 of 2 left")
@@ -110,7 +110,7 @@ async def test_a_guided_drop_is_sold_out_stopped_resumed_and_deleted(tmp_path: P
             "🏁 SOLD OUT: that was the last one.",
             "Together: $5.00 from 2 payments",
         ]
-        await sam.press(card, "Refresh", "SOLD OUT: all 2 are gone")
+        await sam.refresh(card, "SOLD OUT: all 2 are gone")
         question = await sam.press(card, "Delete", "Delete “Sticker pack”?")
         await sam.press(question, "Yes, delete it", "Sticker pack is deleted")
         assert (await opened(f"{server.url}/pay/{drop.id}")).status_code == 404
@@ -164,13 +164,13 @@ async def test_a_request_is_edited_and_units_are_taken_out(tmp_path: Path) -> No
         card = await sam.card("/drop 10 2.50 USD Sticker", "Sticker")
         drop = server.only
         await alerted(sam, server, drop.id)
-        await sam.press(card, "Edit", "Sticker")
+        await sam.edit(card)
         await sam.press(card, "Name", "What is it called")
         await sam.say("S" * 26, "less than or equal to 25 characters")
         await sam.say("Pack", "Its name is now: Pack")
         assert drop.body["product"]["name"] == "Pack"
         await stage.world.wait_for(lambda: "Pack" in card.text, PATIENCE)
-        await sam.press(card, "Edit", "Pack")
+        await sam.edit(card)
         await sam.press(card, "Take units out", "How many pieces")
         await sam.say("2", "2 pieces are taken out")
         await stage.world.wait_for(lambda: "7 of 8 left" in card.text, PATIENCE)
@@ -236,7 +236,7 @@ async def test_a_bot_that_ends_in_the_middle_goes_on_where_it_was(tmp_path: Path
             for transaction in meanwhile:
                 await server.delivered(transaction, PATIENCE)
             await stage.world.wait_for(lambda: len(sam.alerts) == 3, PATIENCE)
-            await sam.press(card, "Refresh", "1 of 4 left")
+            await sam.refresh(card, "1 of 4 left")
             await quiet(sam)
             left = [line for alert in sam.alerts for line in told(alert) if "of 4" in line]
             assert left == ["3 of 4 left", "2 of 4 left", "1 of 4 left"]

@@ -56,9 +56,7 @@ async def shows(sam: Seller, card: Message, words: str) -> None:
 
 async def field(sam: Seller, card: Message, button: str, asks: str) -> Message:
     """Open the form of one field; the question. The card is itself again."""
-    before = card.text
-    await sam.press(card, "Edit", before.partition("\n")[0])
-    assert "Poster text" in labels(card)
+    await sam.edit(card)
     question = await sam.press(card, button, asks)
     await sam.world.wait_for(lambda: "✏ Edit" in labels(card), SECONDS)
     return question
@@ -150,15 +148,11 @@ async def test_units_are_taken_out_and_what_is_left_is_of_the_rest(
     await sam.say("7", "Only 6 pieces are left")
     await sam.say("6", "6 pieces are taken out")
     await shows(sam, card, "SOLD OUT: all 2 are gone")
-    assert "Nothing is left" in await sam.toast(await _edit_menu(sam, card), "Take units out")
+    await sam.edit(card)
+    assert "Nothing is left" in await sam.toast(card, "Take units out")
     (row,) = run.rows("SELECT COUNT(*) FROM received_payments WHERE listing_id = "
                       f"'{listing_of_menu(card)}'")  # fmt: skip
     assert row == (2,)
-
-
-async def _edit_menu(sam: Seller, card: Message) -> Message:
-    await sam.press(card, "Edit", card.text.partition("\n")[0])
-    return card
 
 
 def listing_of_menu(card: Message) -> str:
@@ -168,7 +162,7 @@ def listing_of_menu(card: Message) -> str:
 async def test_what_cannot_be_changed_is_duplicated_with_changes(world: World) -> None:
     sam = await settled_seller(world)
     card = await sam.card("/drop 4 2.50 USD Sticker", "Sticker")
-    await _edit_menu(sam, card)
+    await sam.edit(card)
     why = await sam.press(card, "Price, receivers", "The link is out in the world")
     assert why is card
     review = await sam.press(card, "Duplicate", "is everything right")
@@ -250,7 +244,8 @@ async def test_payments_are_looked_up_page_by_page(world: World) -> None:
     for _ in range(DIGEST + 1):
         assert (await pay(link_of(card))).status_code == 303
     await shows(sam, card, "$55.00")
-    page = await sam.press(card, "Payments", "Together: $55.00 from 11 payments")
+    page = await sam.press(card, "Payments", "(page 1 of 2)")
+    assert "Together: $55.00 from 11 payments" in page.text
     assert page.text.count("$5.00") == DIGEST
     assert page is not card
     rest = await sam.press(page, "Next", "(page 2 of 2)")
