@@ -38,7 +38,7 @@ async def alerts_of(sam: Seller, number: int) -> list[list[str]]:
 
 async def test_later_too_late_and_oversold_money_reaches_the_chat(tmp_path: Path) -> None:
     """The last unit is held for who pays later; money after that is told as owed back."""
-    async with product(tmp_path, PAYER_RATE="0", RESERVATION_SECONDS="2") as (stage, run):
+    async with product(tmp_path, PAYER_RATE="0", RESERVATION_SECONDS="5") as (stage, run):
         sam = await settled_seller(stage.world)
         card = await sam.card("/drop 1 5 USD Painting", "Painting")
         link = link_of(card)

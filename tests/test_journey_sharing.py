@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.sandbox.faults import Fault
 from tests.playing import decoded, labels, link_of, pay, seller, settled_seller
 from tests.stage import staged
 
@@ -175,9 +176,12 @@ async def test_what_was_to_be_shown_is_shown_after_a_restart(tmp_path: Path) -> 
             ]
             await stage.world.wait_for(lambda: all(one.photo for one in posted), SECONDS)
             port = run.port
+            for method in ("editMessageCaption", "editMessageMedia"):
+                stage.world.faults.add(Fault("drop", method, times=1_000))
             await sam.alert(pay(link_of(card)))
             await run.stop(signal.SIGKILL)
             assert "3 of 3 left" in card.text
+            stage.world.faults.clear()
         async with stage.run(PORT=port) as run:
             await run.ready()
             await shown(stage.world, "2 of 3 left", card, *posted)

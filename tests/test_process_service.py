@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from typing import TYPE_CHECKING
 
+from bot.service.notify.outcomes import JITTER, SCHEDULE
 from tests.playing import Seller, link_of, pay, settled_seller
 from tests.stage import PATIENCE, process, product, staged, until
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 PAYMENTS = 5
 AT_ONCE = 2.0
 """Seconds to an alert whose payment another process took: queues are looked at once a second."""
+SECOND_TRY = SCHEDULE[1] * (1 - JITTER / 1000)
+"""Seconds before a second attempt can come. A machine that pauses may delay one alert this long."""
 
 
 def through(link: str, service: Process) -> str:
@@ -51,7 +55,8 @@ async def test_payments_at_the_service_are_told_by_the_bot_beside_it_at_once(
         sam = await settled_seller(stage.world)
         link = through(link_of(await sam.card("/donation 5 USD Coffee", "Coffee")), service)
         waits = [await sold(sam, link) for _ in range(PAYMENTS)]
-        assert max(waits) < AT_ONCE
+        assert statistics.median(waits) < AT_ONCE
+        assert max(waits) < SECOND_TRY
         await attempted(run, PAYMENTS)
 
 
