@@ -124,7 +124,7 @@ async def test_a_stop_that_took_effect_late_is_seen_at_the_next_look(
     cloud: Cloud, relay: Relay, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server was still at work when it was asked: the words promise nothing."""
-    monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(0.2))
+    monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(1.0))
     impatient = Client(cloud.server.url, cloud.server.app_id, cloud.server.app_secret)
     calling = Calling(relay, impatient)
     cloud.server.fail("PUT", SLOW)
@@ -190,7 +190,7 @@ async def test_a_press_behind_a_delete_is_told_that_it_came_late(
 async def test_a_server_that_hangs_keeps_one_press_waiting_and_no_other_request(
     cloud: Cloud, relay: Relay, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(0.2))
+    monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(1.0))
     impatient = Client(cloud.server.url, cloud.server.app_id, cloud.server.app_secret)
     calling = Calling(relay, impatient, instrument="BSV")
     other = relay.listed(relay.joins("Ann"))

@@ -37,7 +37,7 @@ def listing(relay: Relay) -> Listing:
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the client wait for answers a moment only."""
-    monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(0.2))
+    monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(1.0))
 
 
 async def test_a_create_whose_answer_was_lost_is_found_in_the_list(
@@ -286,7 +286,7 @@ async def test_a_call_as_a_whole_has_its_time(
     cloud: Cloud, relay: Relay, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that drips its answer never lets one read time out."""
-    monkeypatch.setattr(troubles, "LONGEST", 0.2)
+    monkeypatch.setattr(troubles, "LONGEST", 1.0)
     await cloud.create(listing, SLOW)
     assert relay.texts == [said("waiting")]
     cloud.server.release()

@@ -133,7 +133,7 @@ async def test_units_whose_answer_was_lost_are_taken_out_once(
     cloud: Cloud, listing: Listing, relay: Relay, trouble: Trouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server may be at work for long: nothing is said to be undone before it has had time."""
-    monkeypatch.setattr("bot.chat.troubles.LONGEST", 0.3)
+    monkeypatch.setattr("bot.chat.troubles.LONGEST", 1.0)
     cloud.server.fail("PUT", trouble)
     await edited(cloud, listing, "units", 2)
     await cloud.pass_(20)

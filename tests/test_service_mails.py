@@ -44,8 +44,7 @@ async def post() -> AsyncIterator[Office]:
 
 
 def mails(shop: Shop, server: SmtpServer) -> Mails:
-    mailer = Mailer(server, timeout=1)
-    return Mails(shop.db, mailer, shop.clock, sender=SENDER, public_url=URL)
+    return Mails(shop.db, Mailer(server, timeout=10), shop.clock, sender=SENDER, public_url=URL)
 
 
 async def owe(shop: Shop, *addresses: str) -> None:

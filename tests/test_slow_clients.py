@@ -109,7 +109,7 @@ async def test_a_payer_is_served_while_many_trickle(site: Site, shop: Shop) -> N
 
 
 async def test_many_who_trickle_are_all_closed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BoundedProtocol, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(BoundedProtocol, "HEAD_SECONDS", 3.0)
     slow = [await site.knock() for _ in range(HELD)]
     for caller in slow:
         await caller.say(b"GET /docs HTTP/1.1\r\nHost: x\r\nX: ")
@@ -371,13 +371,18 @@ async def test_an_upgrade_that_nobody_offers_is_ignored(site: Site) -> None:
     assert await caller.ended() == b""
 
 
-async def test_nobody_slow_holds_up_a_stop(site: Site, shop: Shop) -> None:
+async def test_nobody_slow_holds_up_a_stop(
+    site: Site, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What else would end such a connection comes later than `site.stop` waits."""
+    site.server.config.timeout_graceful_shutdown = 60
+    for bound in ("HEAD_SECONDS", "LINGER_SECONDS"):
+        monkeypatch.setattr(BoundedProtocol, bound, 60.0)
     silent, slow, refused = [await site.knock() for _ in range(3)]
     await slow.say(b"GET /docs HTTP/1.1\r\nX: ")
     await refused.say(post(ALL, b"", *proved(shop), length=10**9))
     assert (await refused.answer()).status == 413
-    async with asyncio.timeout(1.5):  # less than the server's patience
-        await site.stop()
+    await site.stop()
     for caller in (silent, slow, refused):
         assert await caller.ended() == b""
 

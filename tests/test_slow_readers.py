@@ -95,7 +95,7 @@ async def test_who_reads_slowly_gets_all_of_it(monkeypatch: pytest.MonkeyPatch) 
 
     The system tells of what is read by the megabyte, on a line as fast as this one.
     """
-    monkeypatch.setattr(BoundedProtocol, "WRITE_SECONDS", 0.5)
+    monkeypatch.setattr(BoundedProtocol, "WRITE_SECONDS", 2.0)
     async with open_site(at_once) as site:
         caller = await site.knock()
         await caller.say(get("/close"))
@@ -103,5 +103,5 @@ async def test_who_reads_slowly_gets_all_of_it(monkeypatch: pytest.MonkeyPatch) 
         async with asyncio.timeout(4 * SECONDS):
             while part := await caller.reader.read(65_536):
                 got += len(part)
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(0.015)
     assert got > len(LONG)
