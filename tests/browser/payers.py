@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx
-from playwright.async_api import ViewportSize, async_playwright, expect
+from playwright.async_api import ViewportSize, async_playwright
 
 from bot.core.db import open_database
 from bot.core.vault import Vault
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 SMALL: ViewportSize = {"width": 320, "height": 640}
 PHONE: ViewportSize = {"width": 390, "height": 780}
 DESK: ViewportSize = {"width": 1280, "height": 800}
-SLOW = 15_000.0
-"""Milliseconds that anything may take on a busy machine."""
 
 
 @asynccontextmanager
@@ -98,8 +96,6 @@ async def payer(browser: Browser, shop: Shop, **look: Any) -> AsyncIterator[Paye
     """A browser's profile that looks like `look`; it complains of nothing, keeps one cookie."""
     url = str(shop.anyone.base_url).rstrip("/")
     context = await browser.new_context(base_url=url, **({"viewport": PHONE} | look))
-    context.set_default_timeout(SLOW)
-    expect.set_options(timeout=SLOW)
     who = Payer(context, urlsplit(url).netloc)
     who.watch()
     try:

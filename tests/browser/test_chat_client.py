@@ -14,6 +14,7 @@ from playwright.async_api import expect
 from bot.sandbox import people
 from tests.browser.payers import DESK, PHONE, SMALL, browsing, fits
 from tests.chatpage import CHROMIUM, HAS_BROWSER, KEYBOARD, looking, picture
+from tests.stage import PATIENCE
 from tests.telegraph import Bot, cast
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ async def test_the_payers_phone_stands_beside_the_sellers_chat(
         link = "https://t.me/PaymentRequestBot?start=r_1"
         sam.send(link, sam.dialog(pat))
         await phone.get_by_role("link", name=link).click()
-        await bot.world.wait_for(lambda: pat.chat.visible)
+        await bot.world.wait_for(lambda: pat.chat.visible, PATIENCE)
         assert pat.chat.visible[-1].text == "/start r_1"
         await expect(phone.get_by_role("heading", name="Payment Requests")).to_be_visible()
 
@@ -309,7 +310,7 @@ async def test_a_card_is_found_while_typing_and_posted_by_a_click(
         await expect(page.get_by_label("Message", exact=True)).to_have_value(
             "@PaymentRequestBot bread"
         )
-        await bot.world.wait_for(lambda: bot.world.updates.pending)
+        await bot.world.wait_for(lambda: bot.world.updates.pending, PATIENCE)
         query = (await bot.updates())[-1]["inline_query"]
         result = {"type": "photo", "id": "7", "photo_file_id": sent["photo"][-1]["file_id"]}
         shown = {"title": "Bread", "description": "7 of 10 left", "reply_markup": KEYBOARD}
@@ -321,7 +322,7 @@ async def test_a_card_is_found_while_typing_and_posted_by_a_click(
         await page.keyboard.press("ArrowDown")
         await expect(option).to_have_attribute("aria-selected", "true")
         await page.keyboard.press("Enter")
-        await bot.world.wait_for(lambda: group.visible)
+        await bot.world.wait_for(lambda: group.visible, PATIENCE)
         assert group.visible[-1].inline_message_id
         posted = message(page, "via @PaymentRequestBot")
         await expect(posted.get_by_role("button", name="Yes")).to_be_visible()
@@ -387,11 +388,11 @@ async def test_people_and_groups_are_added_and_anybody_is_played(
         for name, status in (("Remove the bot", "kicked"), ("Add the bot", "member")):
             await page.get_by_role("button", name="About this chat").click()
             await page.get_by_role("button", name=name).click()
-            await bot.world.wait_for(partial(stands, made, status))
+            await bot.world.wait_for(partial(stands, made, status), PATIENCE)
         await page.get_by_label("You are").select_option("Eve")
         await page.get_by_role("button", name="Bakery").click()
         await page.get_by_label("Message", exact=True).fill("Good morning")
         await page.keyboard.press("Enter")
-        await bot.world.wait_for(lambda: made.visible)
+        await bot.world.wait_for(lambda: made.visible, PATIENCE)
         assert made.visible[-1].sender.first_name == "Eve"
         assert sam.id in made.members

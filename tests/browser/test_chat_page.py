@@ -13,6 +13,7 @@ from playwright.async_api import expect
 from bot.sandbox import people
 from tests.browser.payers import DESK, browsing
 from tests.chatpage import CHROMIUM, HAS_BROWSER, HOSTILE_MAIL, KEYBOARD, looking, offer
+from tests.stage import PATIENCE
 from tests.telegraph import Bot, cast, png
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ async def test_a_person_starts_the_bot_and_talks_to_it(
     await expect(article).to_have_count(0)
     await page.get_by_label("Message", exact=True).fill("a < b")
     await page.get_by_role("button", name="Send", exact=True).click()
-    await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "a < b")
+    await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "a < b", PATIENCE)
 
 
 async def test_buttons_and_pictures_work_in_the_page(
@@ -113,7 +114,7 @@ async def test_commands_are_hinted_while_typing(bot: Bot, page: Page, sam: peopl
     await expect(page.get_by_role("option")).to_have_count(2)
     await page.get_by_label("Message", exact=True).fill("/n")
     await page.get_by_role("option", name="/new").click()
-    await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "/new")
+    await bot.world.wait_for(lambda: sam.chat.visible[-1].text == "/new", PATIENCE)
 
 
 async def test_a_card_is_shared_into_the_group_by_inline_mode(
@@ -125,7 +126,7 @@ async def test_a_card_is_shared_into_the_group_by_inline_mode(
     await page.goto("/chat")
     await page.get_by_role("button", name="Share").click()
     await page.get_by_role("dialog").get_by_role("button", name="Saturday market").click()
-    await bot.world.wait_for(lambda: bot.world.updates.pending)
+    await bot.world.wait_for(lambda: bot.world.updates.pending, PATIENCE)
     update = (await bot.updates())[-1]
     assert update["inline_query"]["query"] == "coffee"
     await offer(bot, update, "Coffee", "Buy me a coffee")

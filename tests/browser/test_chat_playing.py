@@ -14,6 +14,7 @@ from playwright.async_api import expect
 from bot.sandbox import people
 from tests.browser.payers import DESK, browsing
 from tests.chatpage import CHROMIUM, HAS_BROWSER, looking
+from tests.stage import PATIENCE
 from tests.telegraph import Bot, cast
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ async def write(page: Page, text: str) -> None:
 
 async def sender(bot: Bot, chat: Chat) -> str:
     """The person whom the first message in a chat is from."""
-    await bot.world.wait_for(lambda: chat.visible)
+    await bot.world.wait_for(lambda: chat.visible, PATIENCE)
     return chat.visible[0].sender.first_name
 
 

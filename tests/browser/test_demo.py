@@ -31,7 +31,6 @@ pytestmark = [
 
 PHONE = {"width": 390, "height": 780}
 DESK = {"width": 1280, "height": 800}
-SLOW = 15_000.0
 
 
 @pytest.fixture
@@ -50,8 +49,6 @@ async def browsing(demo: Process, folder: Path, **look: object) -> AsyncIterator
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         context = await browser.new_context(base_url=demo.url, **look)  # type: ignore[arg-type]
-        context.set_default_timeout(SLOW)
-        expect.set_options(timeout=SLOW)
         problems = watched(context, urlsplit(demo.url).netloc)
         try:
             yield await context.new_page()

@@ -176,6 +176,12 @@ async def test_a_payer_cancels_by_keyboard_and_goes_back_to_the_offer(
     assert [row["state"] for row in await shop.rows("checkouts")] == ["cancelled"]
 
 
+async def weigh(answer: Response) -> int:
+    """Return the bytes of an answer as it came, headers included."""
+    sizes = await answer.request.sizes()
+    return sizes["responseBodySize"] + sizes["responseHeadersSize"]
+
+
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 async def test_the_first_view_is_light_and_asks_nobody_else(
     browser: Browser, shop: Shop, size: dict[str, int]
@@ -183,15 +189,15 @@ async def test_the_first_view_is_light_and_asks_nobody_else(
     """All that is loaded is ours; a phone does not load the code that is for phones."""
     made = await shop.create(expirationType="limit", totalUnits=50, **ASKED)
     async with payer(browser, shop, viewport=size) as who:
-        weights: list[tuple[str, int]] = []
+        answers: list[Response] = []
 
-        async def weigh(answer: Response) -> None:
-            sizes = await answer.request.sizes()
-            weights.append((answer.url, sizes["responseBodySize"] + sizes["responseHeadersSize"]))
+        def note(answer: Response) -> None:
+            answers.append(answer)
 
-        who.context.on("response", weigh)
+        who.context.on("response", note)
         page = await who.look(f"/pay/{made['id']}")
         await page.wait_for_load_state("networkidle")
+        weights = [(answer.url, await weigh(answer)) for answer in answers]
         loaded = {re.sub(r"\.[0-9a-f]{16}|.*/", "", url) for url, _ in weights}
         assert {"pay.css", "pay.js", made["id"]} <= loaded
         assert (f"{made['id']}.svg" in loaded) is (size == DESK)
