@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from bot.core.texts import languages
 from bot.sandbox.faults import Fault
 from bot.sandbox.world import TOKEN
 from tests.peer import listening_peer, told
@@ -97,9 +98,12 @@ async def _watch(http: httpx.AsyncClient, seq: int) -> bool:
 
 
 async def _presented(http: httpx.AsyncClient) -> bool:
-    """Whether the bot has begun to set its commands, and long polls are under way."""
-    state = (await http.get("/chat/api/state", params={"user": 1001})).json()
-    return bool(state["bot"]["description"])
+    """Whether the bot has made the last call that sets its profile, and long polls are under way.
+
+    Each such call ends a page's long poll, and a page that asks again at the stop gets no answer.
+    """
+    answer = await http.get("/chat/api/calls", params={"method": "setMyShortDescription"})
+    return len(answer.json()["calls"]) == len(languages())
 
 
 async def test_sigterm_ends_it_while_webhook_and_telegram_hang(tmp_path: Path) -> None:
