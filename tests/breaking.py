@@ -130,6 +130,18 @@ async def health(run: Process) -> tuple[int, int, str]:
     return alive.status_code, ready.status_code, ready.json()["checks"]["database"]
 
 
+async def well(run: Process) -> None:
+    """Wait until all is said to be well: on a busy machine a check may once be late."""
+
+    async def look() -> bool:
+        return await health(run) == (200, 200, "ok")
+
+    try:
+        await until(look)
+    except TimeoutError:
+        raise AssertionError(await health(run)) from None
+
+
 def complaints(lines: Iterable[str]) -> list[str]:
     """The lines of a log that ask for the operator."""
     return [line for line in lines if "[error " in line or "[warning " in line]

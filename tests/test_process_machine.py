@@ -23,9 +23,10 @@ from tests.breaking import (
     limited,
     opened,
     stall,
+    well,
 )
 from tests.playing import settled_seller, texts
-from tests.stage import PATIENCE, Stage, free_port, staged, status
+from tests.stage import PATIENCE, Stage, free_port, staged
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -78,7 +79,7 @@ async def test_without_file_handles_it_waits_quietly_and_goes_on(tmp_path: Path)
             assert [task.done() for task in paying] == [False] * 20
         await asyncio.gather(*paying)
         await run.line("connections are taken again")
-        assert await status(f"{run.url}/readyz") == 200
+        await well(run)
         await stage.world.wait_for(
             lambda: any("In one line" in message.text for message in shop.seller.said), PATIENCE
         )
