@@ -8,6 +8,7 @@ import random
 from typing import TYPE_CHECKING
 
 import httpx
+import pytest
 
 from tests.crowding import paid, posted, request_of
 from tests.receiving import Receiver, receiving
@@ -51,6 +52,7 @@ async def killed(folder: Path, env: dict[str, str], moment: float) -> None:
         await run.kill()
 
 
+@pytest.mark.timeout(300)  # twenty-two starts
 async def test_killed_twenty_times_under_load(tmp_path: Path) -> None:
     """No payment without its webhook, no webhook without its payment, no unit lost."""
     moments = random.Random(SEED)

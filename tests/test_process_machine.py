@@ -123,10 +123,16 @@ async def test_sigterm_in_a_burst_ends_in_time_and_the_next_start_tells_the_rest
     async with stage.run(**OPEN, PORT=port) as run:
         await asyncio.gather(*paying)
         await run.ready()
+        await taken(stage)
         await balanced(run, shop, crashes=True)
         lists = [text for text in texts(shop.seller.said) if "Your requests" in text]
         assert len(lists) - sum(text.startswith(MARK) for text in lists) <= 5 <= len(lists)
         assert await run.stop() == 0
+
+
+async def taken(stage: Stage) -> None:
+    """Wait until the bot has stored what people said meanwhile: then its outbox tells all of it."""
+    await stage.world.wait_for(lambda: not stage.world.updates.pending, PATIENCE)
 
 
 async def queue(shop: Stall, first: int, ended: asyncio.Event) -> None:
@@ -138,6 +144,7 @@ async def queue(shop: Stall, first: int, ended: asyncio.Event) -> None:
             return
 
 
+@pytest.mark.timeout(300)  # twelve starts
 async def test_killed_ten_times_amid_everything(stage: Stage) -> None:
     """Updates, creates, payments and alerts under way: each is acted on once in the end."""
     moments, env = random.Random(SEED), {**OPEN, "PORT": free_port()}
@@ -158,6 +165,7 @@ async def test_killed_ten_times_amid_everything(stage: Stage) -> None:
     async with stage.run(**env) as run:
         await run.ready()
         await asyncio.gather(*payers)
+        await taken(stage)
         await balanced(run, shop, crashes=True)
         made = run.rows("SELECT COUNT(*) FROM payment_requests")
         assert made == [(1 + 2 * KILLS,)]
