@@ -68,9 +68,10 @@ async def pass_(shop: Shop, page: Page, ms: int) -> None:
 
 
 async def looked(shop: Shop, page: Page, where: str = "/live") -> int:
-    """Let time pass until the page has looked and was answered; how many ms that took.
+    """Let time pass until the page has looked and has read the answer; how many ms that took.
 
-    Little by little: an answer that took seconds of the browser's time would be given up.
+    Little by little: an answer that took seconds of the browser's time would be given up. And time
+    that passed before the page has read it would be added to the wait for its next look.
     """
     asked: list[Request] = []
 
@@ -85,7 +86,11 @@ async def looked(shop: Shop, page: Page, where: str = "/live") -> int:
         await pass_(shop, page, STEP)
         waited += STEP
     page.remove_listener("request", note)
-    assert await asked[0].response()
+    answer = await asked[0].response()
+    assert answer
+    if answer.ok:  # a page reads nothing of another, and may leave for good
+        await answer.finished()
+    await page.locator(":root").wait_for()  # by when the page has planned its next look
     return waited
 
 
