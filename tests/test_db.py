@@ -282,7 +282,10 @@ async def test_a_lock_that_ends_in_time_is_waited_for(db: Database) -> None:
     assert await waiting == 1
 
 
-async def test_closing_waits_for_nobodys_lock(tmp_path: Path) -> None:
+async def test_closing_waits_for_nobodys_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 60.0)
     database = open_database(f"sqlite:///{tmp_path}/bot.db")
     with locked(tmp_path / "bot.db"):
         waiting = asyncio.create_task(database.transaction(keep))
@@ -324,8 +327,11 @@ async def test_trouble_that_lasts_is_told_from_time_to_time(
     assert checked.failures == 4
 
 
-def test_trouble_that_comes_and_goes_is_no_flood_of_lines() -> None:
-    """One begin and one end a second at most, however often it changes."""
+def test_trouble_that_comes_and_goes_is_no_flood_of_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One begin and one end in CALM_SECONDS at most, however often it changes."""
+    monkeypatch.setattr(health, "CALM_SECONDS", 3600.0)
     checked = Health("it fails", "it works")
     with capture_logs() as lines:
         for _ in range(50):
