@@ -25,16 +25,19 @@ LIMITED = {
     "TELEGRAM_CHAT_RATE": "1/second",
     "TELEGRAM_GROUP_RATE": "20/minute",
 }
-CROWD = 60
-MESSAGES_BETWEEN = 60
-"""Answers to the flood that may go between a payment and its alert: two seconds' worth."""
+CROWD = 150
+MESSAGES_BETWEEN = 120
+"""Answers to the flood that may go between a payment and its alert: four seconds' worth.
+
+An alert that takes turns with the answers, as one of them, comes after one for each of the crowd.
+"""
 
 ANSWERED_AT_ONCE = 4
 """Presses and inline queries, each."""
 
 
 def chatty(world: World) -> None:
-    """Sixty people write five times, all at once."""
+    """A crowd writes five times, all at once."""
     for number in range(CROWD):
         person = people.join(world, f"Chatty {number}", started=True)
         for _ in range(5):
@@ -42,7 +45,7 @@ def chatty(world: World) -> None:
 
 
 def everywhere(world: World) -> None:
-    """One person writes in sixty groups, four times in each."""
+    """One person writes in a crowd of groups, four times in each."""
     person = people.join(world, "Everywhere", started=True)
     for number in range(CROWD):
         group = person.new_group(f"Group {number}")
@@ -52,7 +55,7 @@ def everywhere(world: World) -> None:
 
 def searching(world: World) -> None:
     """Sixty people type twenty letters each."""
-    for number in range(CROWD):
+    for number in range(60):
         person = people.join(world, f"Searching {number}", started=True)
         for letter in range(20):
             person.ask_inline(f"{letter}")
