@@ -7,15 +7,21 @@ secrets it knew and for tracebacks, so each test also guards what may not be in 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import itertools
-import multiprocessing
 import os
 import re
 import signal
 import socket
 import sqlite3
 import sys
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    closing,
+    suppress,
+)
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -43,21 +49,22 @@ LINE_LIMIT = 2**20
 QUICK = {"TELEGRAM_RATE": "0", "TELEGRAM_CHAT_RATE": "0", "TELEGRAM_GROUP_RATE": "0"}
 """Telegram's limits lifted, as benches do: the sandbox's are lifted as well."""
 
-PORTS = 600
-"""Ports of one process of tests, taken in turn."""
+FIRST_PORT, LAST_PORT = 20_000, 32_000
+"""Below those that systems give to outgoing connections."""
+
+PORTS = 150
+"""Ports of one process of tests; it listens on the first and takes the others in turn."""
 
 
 @cache
 def _ports() -> Iterator[int]:
-    """Give each process ports of its own, below those that systems give to outgoing connections.
-
-    Those are the tests' workers, up to four, and up to four processes that a worker starts. Asked
-    at the first use: a process that is being started does not know yet that it has a parent.
-    """
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    child = 1 + os.getpid() % 4 if multiprocessing.parent_process() else 0
-    first = 20_000 + (worker % 4 * 5 + child) * PORTS
-    return itertools.cycle(range(first, first + PORTS))
+    """Return ports of this process alone: those that follow the first one it could listen on."""
+    for first in range(FIRST_PORT, LAST_PORT, PORTS):
+        with suppress(OSError):
+            held = socket.create_server(("127.0.0.1", first))
+            atexit.register(held.close)
+            return itertools.cycle(range(first + 1, first + PORTS))
+    raise AssertionError("nobody may have so many processes of tests")
 
 
 def free_port() -> str:

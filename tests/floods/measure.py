@@ -10,12 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from bench.processes import Place, free_port, serving
+from bench.processes import Place, serving
 from tests.floods.alerts import Alerts, Spread
 from tests.floods.memory import peak, resident
 from tests.floods.payers import Payers, served
 from tests.floods.probe import probing
 from tests.floods.remote import started
+from tests.stage import free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
@@ -158,7 +159,7 @@ async def playing(scenario: Scenario, plan: Plan) -> AsyncIterator[Stage]:
     with TemporaryDirectory() as folder, TemporaryDirectory() as home:
         log = Path(folder) / "log"
         async with started() as telegram:
-            port = free_port()
+            port = int(free_port())
             place = Place(home, _settings(scenario, telegram, home, port), log, scenario.files)
             async with serving(place, ["-m", "bot", "run"], port, "/readyz") as server:
                 pages = await telegram.ask("open_shops", number=plan.sellers)
