@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PATH = "/v3/paymentRequests"
 RETRIES = (0.05, 0.1, 0.2, 0.4)
 """Seconds between webhooks that got no 200, the last again and again; HandCash takes a day."""
-WAITS = 3.0
+WAITS = 10.0
 """Seconds that a webhook waits for its answer."""
 
 

@@ -14,8 +14,11 @@ from bot.wiring.process import WebServer
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-SECONDS = 5.0
-"""Seconds that what happens at once may take on a busy machine."""
+SECONDS = 8.0
+"""Seconds that what happens at once may take on a busy machine.
+
+Fewer than HEAD_SECONDS, after which the server closes what should have been closed at once.
+"""
 
 NOBODY = ("192.0.2.1",)
 """A proxy that nobody here is."""

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from tests.receiving import Receiver
     from tests.serving import Shop
 
+SECONDS = 10.0
+"""Seconds that a webhook may take to arrive on a busy machine.
+
+Fewer than TIMEOUT of the notifier, after which one that hangs makes room for others.
+"""
+
 
 async def owe(shop: Shop, url: str, **fields: Any) -> str:
     """Pay a request whose webhook goes to `url`; the request's id."""
@@ -58,7 +64,7 @@ async def working(shop: Shop, job: Job, *silent: Receiver) -> AsyncIterator[None
     finally:
         for receiver in silent:
             receiver.release.set()
-        await worker.stop(5)
+        await worker.stop(SECONDS)
         await running
 
 
@@ -77,6 +83,6 @@ async def inside(shop: Shop, host: str = INTERNAL_HOST, **fields: Any) -> str:
 
 async def arrived(receiver: Receiver, number: int) -> list[Any]:
     """Wait for so many webhooks; their bodies as they came."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(SECONDS):
         await receiver.count(number)
     return [exact.loads(one.body) for one in receiver.received]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-SECONDS = 5.0
+SECONDS = 15.0
 CUT = b""
 """Takes the call and breaks the connection."""
 

@@ -82,7 +82,7 @@ async def test_an_address_where_nobody_answers_is_told(
     url = f"http://127.0.0.1:{free_port()}"
     found = await examined(service, url)
     assert found["server"].text.endswith(REFUSED)
-    monkeypatch.setattr(address, "PATIENCE", httpx.Timeout(1.0))
+    monkeypatch.setattr(address, "PATIENCE", httpx.Timeout(3.0))
     async with listening_peer() as silent:
         found = await examined(service, silent.url)
     assert "no answer in time (ReadTimeout)" in found["server"].text

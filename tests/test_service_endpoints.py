@@ -12,7 +12,7 @@ from bot.core.addresses import LONGEST_ENDPOINT, AllowList
 from bot.service.notify.webhooks import ROOM, Webhooks
 from bot.service.usecases.deliveries import WEBHOOKS, lane_of
 from bot.service.usecases.requests import INTERNAL_HOST
-from tests.notifying import arrived, inside, owe, owe_many, working
+from tests.notifying import SECONDS, arrived, inside, owe, owe_many, working
 from tests.receiving import Receiver, answer, receiving
 from tests.serving import DROP, LOOPBACK, Shop, opened
 
@@ -124,10 +124,10 @@ async def test_an_endpoint_that_hangs_delays_no_other(
     }[other]
     target = hanging if other == "path" else receiver
     async with working(shop, notifier.job, hanging):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SECONDS):
             await hanging.count(WEBHOOKS.width)
         await owe(shop, url)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SECONDS):
             await target.count(WEBHOOKS.width + 1 if other == "path" else 1)
         lines = [one.line for one in hanging.received]
         assert lines.count("POST /hook HTTP/1.1") == WEBHOOKS.width
@@ -141,10 +141,10 @@ async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
     for number in range(50):
         await owe_many(shop, f"{hanging.url}/{number}", 3)
     async with receiving_at("127.0.0.2") as (receiver, url), working(shop, notifier.job, hanging):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SECONDS):
             await hanging.count(WEBHOOKS.group_width)
         await owe(shop, url)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SECONDS):
             await receiver.count(1)
         assert len(hanging.received) == WEBHOOKS.group_width < ROOM
 
@@ -156,7 +156,7 @@ async def test_spellings_of_a_host_share_its_room(
     for host in ("127.1", "2130706433", "127。0。0。1", "0x7f.1"):
         await owe_many(shop, hanging.url.replace("127.0.0.1", host), WEBHOOKS.width)
     async with working(shop, notifier.job, hanging):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SECONDS):
             await hanging.count(WEBHOOKS.width)
         rows = await shop.rows("outbox")
         assert [row["state"] for row in rows].count("leased") == WEBHOOKS.width
@@ -170,11 +170,11 @@ async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
     for number in range(50):
         await owe_many(shop, f"{hanging.url}/{number}", 2)
     async with working(shop, notifier.job):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(SECONDS):
             await hanging.count(WEBHOOKS.group_width)
         hanging.silent = False
         hanging.release.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(SECONDS):
             await hanging.count(100)
         lines = [one.line for one in hanging.received]
     assert sorted(lines) == sorted(2 * [f"POST /hook/{n} HTTP/1.1" for n in range(50)])
@@ -192,11 +192,11 @@ async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
                 await owe_many(shop, f"{url}/{path}", WEBHOOKS.width)
         silent = [one for one, _ in hosts]
         async with working(shop, notifier.job, *silent):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(SECONDS):
                 for one in silent:
                     await one.count(WEBHOOKS.group_width)
             await owe(shop, receiver.url)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(SECONDS):
                 await receiver.count(1)
             assert [len(one.received) for one in silent] == 7 * [WEBHOOKS.group_width]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bot.core.outbox import Message
     from tests.serving import Clock
 
-SECONDS = 5.0
+SECONDS = 15.0
 QUEUE = Queue("test", lease=60_000)
 
 

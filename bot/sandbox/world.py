@@ -34,7 +34,7 @@ from bot.sandbox.webhooks import Webhook
 TOKEN = "42:sandbox-0123456789-abcdefghijklmnopqrst"  # noqa: S105 - opens nothing but the sandbox
 BOT = User(42, "Payment Requests", username="PaymentRequestBot", is_bot=True)
 WEBHOOK_BACKOFF = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
-WAIT_SECONDS = 5.0
+WAIT_SECONDS = 15.0
 
 T = TypeVar("T")
 
