@@ -131,15 +131,14 @@ async def health(run: Process) -> tuple[int, int, str]:
 
 
 async def well(run: Process) -> None:
-    """Wait until all is said to be well: on a busy machine a check may once be late."""
+    """Check that all is said to be well; a check that is late on a busy machine is asked again."""
 
     async def look() -> bool:
-        return await health(run) == (200, 200, "ok")
+        found = await health(run)
+        assert found in {(200, 200, "ok"), (200, 503, "TimeoutError")}
+        return found == (200, 200, "ok")
 
-    try:
-        await until(look)
-    except TimeoutError:
-        raise AssertionError(await health(run)) from None
+    await until(look)
 
 
 def complaints(lines: Iterable[str]) -> list[str]:

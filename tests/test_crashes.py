@@ -55,7 +55,7 @@ def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Mess
     """Claim all there is and end without an outcome, as often as said; what was claimed last."""
     for _ in range(times):
         owner = owners.begin()
-        claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023
+        claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023 - run at once
         owners.end(owner)
         db.run(lambda tx: outbox.recover(tx, queue, clock()))
     return claimed

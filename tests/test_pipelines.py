@@ -40,7 +40,7 @@ async def stalled(site: Site) -> BoundedProtocol:
 
 def pour(caller: Caller, count: int) -> None:
     """Send requests as fast as they are taken, and read nothing."""
-    caller.reader._transport.pause_reading()  # type: ignore[attr-defined]
+    caller.reader._transport.pause_reading()  # type: ignore[attr-defined]  # not public
     caller.writer.write(get("/") * count)
 
 

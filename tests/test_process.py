@@ -352,7 +352,7 @@ def heaps_of_threads(pid: int) -> int:
 
 
 async def test_threads_have_no_heaps_of_their_own(tmp_path: Path) -> None:
-    """Each would keep the most that its thread ever needed: 50 MiB after an hour of floods."""
+    """Each would keep the most that its thread ever needed: 55 MiB after six minutes of floods."""
     async with product(tmp_path) as (stage, run):
         sam = await settled_seller(stage.world)
         await sam.alert(pay(link_of(await sam.card("/donation 5 USD Coffee", "Coffee"))))

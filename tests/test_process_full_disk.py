@@ -72,6 +72,7 @@ async def test_readyz_fails_while_payments_do_and_recovers_with_the_space(
             for _ in range(3):
                 assert await health(run) == (200, 503, FULL)
                 await asyncio.sleep(PROVEN_SECONDS)
+        await asyncio.sleep(PROVEN_SECONDS)
         await well(run)
         await asyncio.gather(*map(shop.pay, range(1, CROWD)))
         await balanced(run, shop)

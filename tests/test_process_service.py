@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from typing import TYPE_CHECKING
 
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
 
     from tests.stage import Process
 
-PAYMENTS = 5
+PAYMENTS = 10
 AT_ONCE = 2.0
 """Seconds to an alert whose payment another process took: queues are looked at once a second."""
 SECOND_TRY = SCHEDULE[1] * (1 - JITTER / 1000)
-"""Seconds before a second attempt can come. A machine that pauses may delay one alert this long."""
+"""Seconds before a second attempt can come: a machine that pauses may delay one alert so long."""
 
 
 def through(link: str, service: Process) -> str:
@@ -55,8 +54,9 @@ async def test_payments_at_the_service_are_told_by_the_bot_beside_it_at_once(
         sam = await settled_seller(stage.world)
         link = through(link_of(await sam.card("/donation 5 USD Coffee", "Coffee")), service)
         waits = [await sold(sam, link) for _ in range(PAYMENTS)]
-        assert statistics.median(waits) < AT_ONCE
-        assert max(waits) < SECOND_TRY
+        *usual, longest = sorted(waits)
+        assert max(usual) < AT_ONCE
+        assert longest < SECOND_TRY
         await attempted(run, PAYMENTS)
 
 

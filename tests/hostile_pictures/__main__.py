@@ -170,7 +170,7 @@ class Show:
             try:
                 answer = await pay(link)
                 assert answer.is_redirect
-                await self.stage.world.wait_for(lambda: len(seller.alerts) > before, 30)  # noqa: B023
+                await self.stage.world.wait_for(lambda: len(seller.alerts) > before, 30)  # noqa: B023 - awaited here
                 self.report.delays.append(time.monotonic() - began)
             except Exception:  # noqa: BLE001 - whatever it is, the payer was not served
                 self.report.unpaid += 1
