@@ -22,7 +22,7 @@ from bench.stage import stage, telegram
 from bench.storm import storm
 from bench.table import Row, percentile
 from bench.updates import updates
-from bot.core import qr
+from bot.core.images import qr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

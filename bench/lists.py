@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from bench import load, million
 from bench.processes import FREE_SERVICE, ROOT, Place, free_port, serving
 from bench.table import HUNDRED, Row, percentile
-from bot.core import vault
-from bot.core.db import open_database
-from bot.core.vault import Vault
+from bot.core.database import vault
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
 from bot.service.api import paging
 from bot.service.model.request import Status
 from bot.service.store import requests
@@ -23,7 +23,7 @@ from bot.service.usecases import apps
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
 
 KEPT = ROOT / "data" / "bench-million.db"
 """Made once, for it takes minutes; who changes what `million` makes drops it."""

@@ -13,13 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.chat import shelf
-from bot.core import vault
-from bot.core.db import open_database
-from bot.core.vault import Vault
-from bot.service.exchange import SandboxExchange
+from bot.chat.store import queries
+from bot.core.database import vault
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Status, Terms, Units
-from bot.service.rails import SandboxRail
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.rails.rail import SandboxRail
 from bot.service.store import deliveries, payments, requests, stages
 from bot.service.store.requests import Place
 from bot.service.usecases import apps, paying
@@ -29,7 +29,7 @@ from bot.service.usecases.requests import new_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
     from bot.service.usecases.apps import Credentials
 
 MILLION = 1_000_000
@@ -178,9 +178,9 @@ def statements() -> Iterator[tuple[str, str]]:
     yield "how many stages are", stages.COUNTS
     yield "stages, brought up to date", stages.UPDATE
     yield "payers", payments.PAYERS
-    yield "a seller's requests", shelf.PAGE
-    yield "how many they are", shelf.COUNT
-    yield "a seller's search", shelf.SEARCH
+    yield "a seller's requests", queries.PAGE
+    yield "how many they are", queries.COUNT
+    yield "a seller's search", queries.SEARCH
 
 
 def plan(tx: Transaction, sql: str) -> list[str]:

@@ -19,14 +19,14 @@ from bench.payments import chat_of, told
 from bench.processes import NO_LIMITS, product
 from bench.stage import post_form, telegram
 from bench.table import Row, percentile
-from bot.sandbox import people
+from bot.sandbox.world import people
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 
     from bench.processes import Server
     from bench.stage import Telegram
-    from bot.sandbox.world import Call
+    from bot.sandbox.world.world import Call
 
 LOCAL = "127.0.0.1"
 SELLERS = 40

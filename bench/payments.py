@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bench.stage import PRICE
 
 if TYPE_CHECKING:
-    from bot.sandbox.world import Call
+    from bot.sandbox.world.world import Call
 
 ALERT = re.compile(r"💰 <b>\$([\d,]+)\.00</b> received for")
 

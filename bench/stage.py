@@ -17,17 +17,17 @@ import uvicorn
 from telegram import Bot
 
 from bench.processes import product
-from bot.sandbox import people
-from bot.sandbox.limits import NO_LIMITS
-from bot.sandbox.server import create_app
-from bot.sandbox.world import World
+from bot.sandbox.web.server import create_app
+from bot.sandbox.world import people
+from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.world import World
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from bench.processes import Server
-    from bot.sandbox.people import Person
-    from bot.sandbox.world import Call
+    from bot.sandbox.world.people import Person
+    from bot.sandbox.world.world import Call
 
 PAY_LINK = re.compile(r"http\S+/pay/\w+")
 TOKEN = re.compile(r'name="token" value="([^"]+)"')

@@ -16,14 +16,14 @@ from bench.payments import chat_of, told
 from bench.processes import FREE_SERVICE, product
 from bench.stage import post_form, telegram
 from bench.table import Row
-from bot.sandbox.faults import Fault
-from bot.sandbox.limits import Limits
+from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bench.stage import Telegram
-    from bot.sandbox.world import Call
+    from bot.sandbox.world.world import Call
 
 PAYMENTS = 10_000
 CHATS = 500

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bench.processes import bare_bot, product
 from bench.stage import telegram, weight_of
 from bench.table import HUNDRED, Row
-from bot.sandbox import people
+from bot.sandbox.world import people
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager

@@ -1,0 +1,1 @@
+"""Payment requests by chat: the bot, the payment request service, and a Telegram for tests."""

@@ -3,7 +3,7 @@
 import gc
 
 gc.disable()  # what imports make stays: looking through it again and again is a tenth of the start
-from bot.cli import main  # noqa: E402 - only now that nobody looks
+from bot.cli.commands import main  # noqa: E402 - only now that nobody looks
 
 gc.freeze()
 gc.enable()

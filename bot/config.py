@@ -14,11 +14,14 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from bot.core import links, money, signing, smtp
-from bot.core.addresses import AllowList
-from bot.core.db import sqlite_path
+from bot.core import signing
+from bot.core.database.database import sqlite_path
 from bot.core.errors import BotError, ConfigError
-from bot.core.rates import Rate, parse_rate
+from bot.core.mail import smtp
+from bot.core.money import amounts
+from bot.core.net.addresses import AllowList
+from bot.core.net.rates import Rate, parse_rate
+from bot.core.text import links
 
 TELEGRAM = "https://api.telegram.org"
 HTTP = ("http", "https")
@@ -71,7 +74,7 @@ def _smtp_url(value: SecretStr) -> None:
 
 
 def _currency(value: str) -> str:
-    money.exponent(value)
+    amounts.exponent(value)
     return value
 
 

@@ -6,14 +6,15 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.calls import Calls
-from bot.chat.client import Client
-from bot.chat.create_body import request_body
-from bot.chat.edits import Addresses
-from bot.core import exact, outbox
-from bot.core.lanes import next_open
-from bot.core.money import from_minor
-from bot.core.texts import t
+from bot.chat.provider.client import Client
+from bot.chat.requests.create_body import request_body
+from bot.chat.requests.edit_rules import Addresses
+from bot.chat.requests.jobs import Calls
+from bot.core import exact_json
+from bot.core.money.amounts import from_minor
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import next_open
+from bot.core.text.translations import t
 from tests.handcash import SILENT, handcash
 from tests.peer import told
 from tests.queueing import bodies, work
@@ -22,10 +23,10 @@ from tests.relaying import REQUEST_ID, URL
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.chat.conversation import Wish
-    from bot.chat.store import Listing
-    from bot.core.db import Transaction
-    from bot.core.outbox import Message
+    from bot.chat.model.wish import Wish
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.core.outbox.outbox import Message
     from tests.handcash import HandCash, Made, Trouble
     from tests.peer import Peer
     from tests.relaying import Relay
@@ -37,7 +38,7 @@ IMAGES = "https://bot.example.org/images"
 def made(wish: Wish, instrument: str | None = None) -> bytes:
     """The server's answer to a create of this."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3}
-    return told(200, exact.dumps(shown | priced(wish, instrument)).encode())
+    return told(200, exact_json.dumps(shown | priced(wish, instrument)).encode())
 
 
 def priced(wish: Wish, instrument: str | None = None) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def listed(*listings: Listing) -> bytes:
     items = [
         shown | priced(one.wish) | {"customParameters": {"listing": one.id}} for one in listings
     ]
-    return told(200, exact.dumps({"items": items}).encode())
+    return told(200, exact_json.dumps({"items": items}).encode())
 
 
 class Calling:

@@ -1,4 +1,4 @@
-"""A child process that does what its work says, for the tests of core/bounded_child.py."""
+"""A child process that does what its work says, for the tests of core/bounded_process.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.core.bounded_child import serve
+from bot.core.bounded_process import serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable

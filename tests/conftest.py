@@ -9,11 +9,11 @@ import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
 
-from bot.chat.client import Client
-from bot.core.db import open_database
-from bot.sandbox import people
-from bot.sandbox.limits import NO_LIMITS
-from bot.sandbox.world import World
+from bot.chat.provider.client import Client
+from bot.core.database.database import open_database
+from bot.sandbox.world import people
+from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.world import World
 from bot.service.notify.webhooks import Webhooks
 from tests import telegraph
 from tests.asking import Cloud, clouded
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from bot.core.db import Database
+    from bot.core.database.database import Database
 
 settings.register_profile(
     "slow machine",

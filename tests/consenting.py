@@ -6,9 +6,9 @@ import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from bot.core import outbox
-from bot.service.mail import Mailer
+from bot.core.outbox import outbox
 from bot.service.notify.mails import Mails
+from bot.service.notify.smtp_sender import Mailer
 from bot.service.store import apps
 from tests.mailing import SENDER, office
 from tests.serving import ALL, NEW, URL, opened

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from bot.core import exact
+from bot.core import exact_json
 from tests.peer import told
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Refusal(Exception):
 
 def written(data: Any) -> bytes:
     """A success: always 200, with its body."""
-    return told(200, exact.dumps(data).encode(), Content_Type="application/json")
+    return told(200, exact_json.dumps(data).encode(), Content_Type="application/json")
 
 
 def iso(moment: float) -> str:
@@ -38,7 +38,7 @@ def iso(moment: float) -> str:
 def read(body: bytes) -> dict[str, Any]:
     """The JSON object of a call. Raises Refusal."""
     try:
-        data = exact.loads(body)
+        data = exact_json.loads(body)
     except ValueError:
         data = None
     if not isinstance(data, dict):

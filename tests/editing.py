@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.core import exact
-from bot.core.texts import t
+from bot.core import exact_json
+from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from bot.chat.conversation import Wish
-    from bot.chat.store import Listing
-    from bot.sandbox.people import Person
+    from bot.chat.model.wish import Wish
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.people import Person
     from tests.asking import Calling, Cloud
     from tests.relaying import Relay
 
@@ -38,4 +38,4 @@ def saved(field: str, **values: object) -> str:
 
 
 def puts(cloud: Cloud) -> list[dict[str, Any]]:
-    return [exact.loads(call.body) for call in cloud.server.calls if call.method == "PUT"]
+    return [exact_json.loads(call.body) for call in cloud.server.calls if call.method == "PUT"]

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bot.wiring.process import WebServer
+from bot.wiring.web.process import WebServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

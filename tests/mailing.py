@@ -19,9 +19,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from bot.core.smtp import SmtpServer
-from bot.sandbox.mailbox import HOST, MailServer
-from bot.service.composing import Origin, Target, compose
+from bot.core.mail.smtp import SmtpServer
+from bot.sandbox.web.mailbox import HOST, MailServer
+from bot.service.notify.letter_texts import Origin, Target, compose
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

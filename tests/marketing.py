@@ -7,13 +7,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bot.chat import store
-from bot.chat.client import Client
-from bot.core import money
-from bot.core.db import open_database
-from bot.core.vault import Vault
+from bot.chat.provider.client import Client
+from bot.chat.store import listings
+from bot.chat.store.listings import LIVE
+from bot.chat.store.payments import Payment
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
+from bot.core.money import amounts
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from bot.service.usecases import apps
 from tests.serving import LOOPBACK, URL, Shop, client, headers_of
 from tests.telegraph import listening
@@ -22,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-    from bot.chat.conversation import Wish
-    from bot.chat.store import Listing
-    from bot.core.db import Transaction
-    from bot.sandbox.people import Person
+    from bot.chat.model.wish import Wish
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
 
 EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
@@ -49,7 +51,7 @@ class Market:
     async def listed(self, wish: Wish) -> Listing:
         """Give the seller a request that is made at the service."""
         listing = self.relay.listed(self.seller, wish)
-        amount = money.from_minor(wish.amount, wish.currency)
+        amount = amounts.from_minor(wish.amount, wish.currency)
         hook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": listing.id}}
         answer = await self.client.create(
             {
@@ -65,8 +67,8 @@ class Market:
         )
 
         def live(tx: Transaction) -> None:
-            store.set_answer(tx, listing.id, answer)
-            store.set_state(tx, listing.id, store.LIVE)
+            listings.set_answer(tx, listing.id, answer)
+            listings.set_state(tx, listing.id, LIVE)
 
         self.relay.db.run(live)
         self.asked.clear()
@@ -84,10 +86,8 @@ class Market:
     async def told(self, listing: Listing, transaction: str) -> bool:
         """Let the webhook of a payment come; whether it was news."""
         wish = listing.wish
-        payment = store.Payment(
-            str(listing.request_id), transaction, wish.amount, wish.currency, {}
-        )
-        return await self.relay.chat.record_payment(listing, payment, None)
+        payment = Payment(str(listing.request_id), transaction, wish.amount, wish.currency, {})
+        return await self.relay.recorder.record(listing, payment, None)
 
 
 @asynccontextmanager

@@ -6,16 +6,17 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from bot.core import exact, outbox
-from bot.core.worker import Worker
+from bot.core import exact_json
+from bot.core.outbox import outbox
+from bot.core.outbox.worker import Worker
 from bot.service.usecases.requests import INTERNAL_HOST
 from tests.serving import DROP
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.core.db import Row
-    from bot.core.worker import Job
+    from bot.core.database.database import Row
+    from bot.core.outbox.worker import Job
     from tests.receiving import Receiver
     from tests.serving import Shop
 
@@ -85,4 +86,4 @@ async def arrived(receiver: Receiver, number: int) -> list[Any]:
     """Wait for so many webhooks; their bodies as they came."""
     async with asyncio.timeout(SECONDS):
         await receiver.count(number)
-    return [exact.loads(one.body) for one in receiver.received]
+    return [exact_json.loads(one.body) for one in receiver.received]

@@ -11,15 +11,15 @@ import httpx
 import zxingcpp
 from PIL import Image
 
-from bot.sandbox import people
+from bot.sandbox.world import people
 from tests.serving import token_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
-    from bot.sandbox.model import Json, Message
-    from bot.sandbox.world import World
+    from bot.sandbox.world.model import Json, Message
+    from bot.sandbox.world.world import World
 
 SECONDS = 15.0
 NOT_A_LINK = re.compile(r"[^\s<>]*://[^\s<>]*/pay/[0-9a-f]{24}")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.core import exact, lanes, outbox
+from bot.core import exact_json
+from bot.core.outbox import lanes, outbox
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from bot.core.db import Database, Row, Transaction
-    from bot.core.lanes import Queue
-    from bot.core.outbox import Message
+    from bot.core.database.database import Database, Row, Transaction
+    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.outbox import Message
     from tests.serving import Clock
 
 SELECT = "SELECT * FROM outbox WHERE queue = :queue ORDER BY priority, id"
@@ -75,13 +76,13 @@ class Post:
 
     def states(self) -> dict[str, str]:
         """State by word."""
-        return {exact.loads(row["body"])["word"]: row["state"] for row in self.rows()}
+        return {exact_json.loads(row["body"])["word"]: row["state"] for row in self.rows()}
 
 
 def bodies(db: Database, queue: Queue) -> list[dict[str, Any]]:
     """What a queue holds, in order of putting."""
     rows = db.run(lambda tx: tx.query(SELECT, queue=queue.name))
-    return [exact.loads(row["body"]) for row in sorted(rows, key=lambda row: str(row["id"]))]
+    return [exact_json.loads(row["body"]) for row in sorted(rows, key=lambda row: str(row["id"]))]
 
 
 async def work(

@@ -6,17 +6,20 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bot.chat import alerts, store
-from bot.chat.answers import Answer
-from bot.chat.conversation import Wish
-from bot.chat.queues import SENT_AT_ONCE, make_queues
-from bot.chat.updates import Intake
-from bot.chat.usecases import Chat
-from bot.sandbox import people
-from bot.sandbox.limits import NO_LIMITS
-from bot.sandbox.model import Draft
-from bot.sandbox.world import TOKEN, World
-from bot.wiring.telegram import _make_bot
+from bot.chat.alerts import alert_text
+from bot.chat.dialogue.dialogue import Chat
+from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
+from bot.chat.model.answers import Answer
+from bot.chat.model.wish import Wish
+from bot.chat.payments.recording import PaymentRecorder
+from bot.chat.store import listings, sellers
+from bot.chat.store.listings import CREATING, LIVE
+from bot.chat.telegram.intake import Intake
+from bot.sandbox.world import people
+from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.model import Draft
+from bot.sandbox.world.world import TOKEN, World
+from bot.wiring.app.telegram import _make_bot
 from tests.queueing import bodies, work
 from tests.telegraph import serving
 
@@ -25,11 +28,11 @@ if TYPE_CHECKING:
 
     from telegram import Bot
 
-    from bot.chat.queues import Queues
-    from bot.chat.store import Listing
-    from bot.core.db import Database, Row, Transaction
-    from bot.core.lanes import Queue
-    from bot.sandbox.model import CallbackQuery, Json
+    from bot.chat.messages.queues import Queues
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database, Row, Transaction
+    from bot.core.outbox.lanes import Queue
+    from bot.sandbox.world.model import CallbackQuery, Json
     from tests.serving import Clock
 
 BOT_ID = 42
@@ -64,9 +67,10 @@ class Relay:
     ) -> None:
         self.db = db
         self.clock = clock
-        self.queues = queues or make_queues(None, None, None)
+        self.queues = queues or make_queues(None, None, None, gather=alert_text.gather)
         self.world = World(limits=NO_LIMITS, now=lambda: clock() / 1000)
         self.chat = Chat(db, self.queues, clock, bot_name=lambda: BOT_NAME, allowed=allowed)
+        self.recorder = PaymentRecorder(db, self.queues, clock)
         self.asked: list[Json] = []
         self.intake = Intake(db, self.queues.updates, BOT_ID, clock, self.asked.append)
 
@@ -114,7 +118,7 @@ class Relay:
     @property
     def worded(self) -> list[dict[str, Any]]:
         """The arguments of what is to be sent, payments in words."""
-        return [alerts.worded(body)["args"] for body in self.said]
+        return [alert_text.worded(body)["args"] for body in self.said]
 
     @property
     def answers(self) -> list[dict[str, Any]]:
@@ -142,13 +146,13 @@ class Relay:
         """Give the person a request; as `told`, live, unless `given` says another `state`."""
 
         def make(tx: Transaction) -> Listing:
-            store.seller(tx, person.id, "en", self.clock())
-            made = store.add_listing(
+            sellers.seller(tx, person.id, "en", self.clock())
+            made = listings.add_listing(
                 tx, given.get("chat_id", person.id), person.id, wish, self.clock()
             )
             if told is not None:
-                store.set_answer(tx, made, told)
-            store.set_state(tx, made, given.get("state", store.LIVE if told else store.CREATING))
+                listings.set_answer(tx, made, told)
+            listings.set_state(tx, made, given.get("state", LIVE if told else CREATING))
             return found(tx, made)
 
         return self.db.run(make)
@@ -158,7 +162,7 @@ class Relay:
 
 
 def found(tx: Transaction, listing_id: str) -> Listing:
-    listing = store.listing(tx, listing_id)
+    listing = listings.listing(tx, listing_id)
     assert listing is not None
     return listing
 

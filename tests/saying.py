@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from telegram import InlineKeyboardMarkup
 from telegram.constants import CallbackQueryLimit, MessageLimit
 
-from bot.chat.keyboards import decode, encode, markup
-from bot.chat.replies import units
-from bot.sandbox.entities import Formatted, formatted
-from bot.sandbox.keyboards import inline
+from bot.chat.messages.buttons import decode, encode, markup
+from bot.chat.messages.reply import units
+from bot.sandbox.bot_api.keyboards import inline
+from bot.sandbox.world.entities import Formatted, formatted
 
 if TYPE_CHECKING:
-    from bot.chat.replies import Action, Reply, Rows
+    from bot.chat.messages.reply import Action, Reply, Rows
 
 
 def parsed(text: str, limit: int = MessageLimit.MAX_TEXT_LENGTH) -> Formatted:

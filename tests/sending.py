@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.chat import alerts
-from bot.chat.handlers import answered, said
-from bot.chat.replies import Reply
-from bot.chat.sender import Sender
-from bot.core import outbox
-from bot.core.lanes import REPLY, next_open
-from bot.sandbox.faults import Fault
+from bot.chat.alerts import alert_text
+from bot.chat.messages.payloads import answered, said
+from bot.chat.messages.reply import Reply
+from bot.chat.telegram.sender import Sender
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import REPLY, next_open
+from bot.sandbox.world.faults import Fault
 from tests.queueing import bodies, work
 
 if TYPE_CHECKING:
     from telegram import Bot
 
-    from bot.core.db import Transaction
-    from bot.sandbox.model import Chat
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.model import Chat
     from tests.relaying import Relay
 
 REFUSAL: dict[str, Any] = {
@@ -71,7 +71,7 @@ class Sending:
     @property
     def waiting(self) -> list[str]:
         found = bodies(self.relay.db, self.queues.messages)
-        calls = [alerts.worded(body)["args"] for body in found]
+        calls = [alert_text.worded(body)["args"] for body in found]
         return [args.get("text") or args["caption"] for args in calls]
 
     @property

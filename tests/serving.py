@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bot.core.addresses import AllowList
-from bot.core.db import open_database
-from bot.core.vault import Vault
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
+from bot.core.net.addresses import AllowList
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from bot.service.usecases import apps
 from bot.service.wire.answers import ErrorAnswer
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.core.db import Database, Row
+    from bot.core.database.database import Database, Row
     from bot.service.usecases.apps import Credentials
 
 URL = "http://pay.test"

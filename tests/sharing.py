@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat import store
-from bot.chat.handlers import said
-from bot.chat.inline import Inline
-from bot.chat.store import posts
+from bot.chat.cards.views import view_of
+from bot.chat.messages.payloads import said
+from bot.chat.store import listings, posts
+from bot.chat.store.payments import Payment
 from bot.chat.store.posts import OWN
-from bot.chat.views import view_of
+from bot.chat.telegram.inline import Inline
 from tests.relaying import REQUEST_ID, Relay, found, telegram_of
 from tests.sending import Sending
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from telegram import Bot
 
-    from bot.chat.store import Listing
-    from bot.core.db import Row, Transaction
-    from bot.sandbox.model import Chat, Json, Message
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Row, Transaction
+    from bot.sandbox.world.model import Chat, Json, Message
+    from bot.sandbox.world.people import Person
 
 PUBLIC_URL = "https://bot.example.org"
 EDITS = ("editMessageText", "editMessageCaption", "editMessageMedia")
@@ -62,20 +62,20 @@ class Sharing(Sending):
         for _ in range(number):
             now = self.relay.listing(listing.id)
             left = None if now.left is None else now.left - 1
-            transaction = store.short_id(12)
-            paid = store.Payment(REQUEST_ID, transaction, now.wish.amount, now.wish.currency, {})
-            await self.relay.chat.record_payment(now, paid, left)
+            transaction = listings.short_id(12)
+            paid = Payment(REQUEST_ID, transaction, now.wish.amount, now.wish.currency, {})
+            await self.relay.recorder.record(now, paid, left)
 
     def state(self, listing: Listing, state: str) -> None:
         """Let a listing stand otherwise, as an answer of the service does."""
-        self.change(listing, lambda tx: store.set_state(tx, listing.id, state))
+        self.change(listing, lambda tx: listings.set_state(tx, listing.id, state))
 
     def end(self, listing: Listing, at: int | None) -> None:
         """Let a request end at a time, in epoch ms."""
         told = self.relay.listing(listing.id).answer
         assert told
         answer = replace(told, expires_at=at)
-        self.change(listing, lambda tx: store.set_answer(tx, listing.id, answer))
+        self.change(listing, lambda tx: listings.set_answer(tx, listing.id, answer))
 
     def change(self, listing: Listing, work: Callable[[Transaction], object]) -> None:
         """Change a listing and have its posts refreshed, in one transaction."""

@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bot.core.vault import Vault
-from bot.sandbox.limits import NO_LIMITS
-from bot.sandbox.server import create_app
-from bot.sandbox.world import TOKEN, World
+from bot.core.database.vault import Vault
+from bot.sandbox.web.server import create_app
+from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.world import TOKEN, World
 from tests.telegraph import listening, serving
 
 if TYPE_CHECKING:

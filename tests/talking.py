@@ -5,24 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bot.chat.conversation import (
-    Change,
-    Draft,
-    Outcome,
-    Photo,
-    Pressed,
-    Said,
-    Seller,
-    Setting,
-    Wish,
-    advance,
-    start_new,
-)
+from bot.chat.forms.draft import Draft
+from bot.chat.forms.form import advance, start_new
+from bot.chat.forms.outcome import Change, Outcome, Photo, Pressed, Said, Setting
+from bot.chat.model.seller import Seller
+from bot.chat.model.wish import Wish
 from tests.saying import actions, check, check_toast, labels
 
 if TYPE_CHECKING:
-    from bot.chat.conversation import Input
-    from bot.chat.replies import Action, Reply
+    from bot.chat.forms.outcome import Input
+    from bot.chat.messages.reply import Action, Reply
 
 KNOWN = Seller("en", "$anna", "USD")
 STRANGER = Seller("en", None, None)

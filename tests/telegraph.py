@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import uvicorn
 
-from bot.sandbox import people
-from bot.sandbox.limits import NO_LIMITS
-from bot.sandbox.server import create_app
-from bot.sandbox.world import World
+from bot.sandbox.web.server import create_app
+from bot.sandbox.world import people
+from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.world import World
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

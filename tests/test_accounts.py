@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import outbox
-from bot.core.accounts import FURTHEST
-from bot.core.db import open_database
-from bot.core.lanes import Pace, Queue
+from bot.core.database.database import open_database
+from bot.core.outbox import outbox
+from bot.core.outbox.fair_accounts import FURTHEST
+from bot.core.outbox.lanes import Pace, Queue
 from tests.queueing import Post
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bot.core.db import Database, Row, Transaction
+    from bot.core.database.database import Database, Row, Transaction
     from tests.serving import Clock
 
 SECOND = 1_000

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bot.core.addresses import AllowList, check_url
-from bot.core.dialling import GuardedTransport
 from bot.core.errors import ForbiddenAddress
+from bot.core.net.addresses import AllowList, check_url
+from bot.core.net.dialling import GuardedTransport
 from tests.serving import ALL, NEW, Shop
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.core.addresses import AllowList, check_url, endpoint, is_forbidden, literal_address
 from bot.core.errors import ConfigProblem, ForbiddenAddress
+from bot.core.net.addresses import AllowList, check_url, endpoint, is_forbidden, literal_address
 
 NOBODY = AllowList()
 LOOPBACK_SPELLINGS = [

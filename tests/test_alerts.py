@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.alerts import MOST, Payment, alert, apart, body, gather, told_by, worded
-from bot.chat.cards import possibly_repeated
-from bot.chat.replies import TEXT_LIMIT, shown_units
-from bot.core import exact
+from bot.chat.alerts.alert_text import MOST, Payment, alert, apart, body, gather, told_by, worded
+from bot.chat.cards.card_text import possibly_repeated
+from bot.chat.messages.reply import TEXT_LIMIT, shown_units
+from bot.core import exact_json
 from tests.saying import actions, check, labels, parsed
 
 LISTING, OTHER = "abcdefghij", "zyxwvutsrq"
@@ -83,7 +83,7 @@ def test_an_amount_that_is_not_the_price_is_told_with_it(
 ) -> None:
     """Also once it has lain in the queue."""
     kept = [told for one in payments for told in body(one, "en")["payments"]]
-    read = told_by(exact.loads(exact.dumps({"payments": kept})))
+    read = told_by(exact_json.loads(exact_json.dumps({"payments": kept})))
     assert read == payments
     assert line in check(alert(read, "en")).split("⚠️")[1]
 
@@ -205,7 +205,7 @@ def test_a_digest_says_what_is_left_by_the_lowest_sum_of_remaining_and_reserved(
 
 def bodies(*payments: Payment) -> list[dict[str, Any]]:
     """What the queue holds of them: written and read as the outbox does."""
-    return [exact.loads(exact.dumps(body(payment, "en"))) for payment in payments]
+    return [exact_json.loads(exact_json.dumps(body(payment, "en"))) for payment in payments]
 
 
 def test_what_a_message_brings_is_kept_with_it_in_order() -> None:

@@ -11,13 +11,22 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.core import money
 from bot.core.errors import MoneyError
+from bot.core.money.amounts import (
+    MAX_AMOUNT,
+    currencies,
+    exponent,
+    format_money,
+    from_minor,
+    read_amount,
+    read_currency,
+    to_minor,
+)
 
 NBSP, NARROW, RLM = "\u00a0", "\u202f", "\u200f"
 NONE, MINUS, UNKNOWN = "notAnAmount", "notPositive", "unknownCurrency"
 LANGUAGES = ("en", "de", "es", "pt-br", "fr", "ru", "ar", "hi")
-CODES = sorted(money.currencies())
+CODES = sorted(currencies())
 
 # What is read: `12.50 EUR`, `5 ?` without a currency; what is asked: `1 or 1000 EUR`;
 # what is refused: the reason.
@@ -314,13 +323,13 @@ USUALLY = [
 def answer(text: str, usual: str | None) -> str:
     """What becomes of a text, in the words of the tables."""
     try:
-        amount, code = money.read_amount(text, usual)
-        money.to_minor(amount, code or "BTC")
+        amount, code = read_amount(text, usual)
+        to_minor(amount, code or "BTC")
     except MoneyError as error:
         if error.reason != "ambiguous":
             return error.reason
         choices = " or ".join(f"{choice:f}" for choice in error.choices)
-        return f"{choices} {money.read_currency(text, usual) or '?'}"
+        return f"{choices} {read_currency(text, usual) or '?'}"
     return f"{amount:f} {code or '?'}"
 
 
@@ -351,9 +360,7 @@ def test_the_table_holds_the_habits_of_all_languages() -> None:
 
 
 sums = st.sampled_from(CODES).flatmap(
-    lambda code: st.tuples(
-        st.integers(1, money.MAX_AMOUNT * 10 ** money.exponent(code)), st.just(code)
-    )
+    lambda code: st.tuples(st.integers(1, MAX_AMOUNT * 10 ** exponent(code)), st.just(code))
 )
 
 
@@ -366,7 +373,7 @@ def test_what_is_shown_is_never_read_as_another_amount(
 ) -> None:
     """What the bot shows and a seller pastes back is that amount in that currency, or asked."""
     minor, code = sum_
-    shown = money.format_money(minor, code, language)
+    shown = format_money(minor, code, language)
     amounts, _, named = answer(shown, usual).rpartition(" ")
     if "CFA" in shown:
         assert named in (code, UNKNOWN) or usual == "XOF"
@@ -374,14 +381,14 @@ def test_what_is_shown_is_never_read_as_another_amount(
         assert (usual, code) == ("CAD", "USD")
     else:
         assert code == named
-        assert money.from_minor(minor, code) in map(Decimal, amounts.split(" or "))
+        assert from_minor(minor, code) in map(Decimal, amounts.split(" or "))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_currency_of_a_language_is_read_back(language: str) -> None:
     """What the bot shows in any currency is read back with nothing else known, but for two."""
     for code in CODES:
-        shown = money.format_money(5 * 10 ** money.exponent(code), code, language)
+        shown = format_money(5 * 10 ** exponent(code), code, language)
         expected = UNKNOWN if "CFA" in shown else code
         assert expected == answer(shown, None).split()[-1], shown
 

@@ -13,23 +13,18 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from bot.chat import alerts, cards, menus, summaries
-from bot.chat.conversation import (
-    ASKS,
-    Change,
-    Draft,
-    Seller,
-    left_over,
-    pictured,
-    reopen,
-    start_reply,
-)
-from bot.chat.conversation import settings as settings_page
-from bot.chat.conversation.draft import STEPS
-from bot.chat.conversation.facts import fact
-from bot.chat.conversation.prompts import prompt
-from bot.chat.conversation.reading import (
-    Problem,
+from bot.chat.alerts import alert_text, daily_summary
+from bot.chat.cards import card_text, menus
+from bot.chat.dialogue.alert_settings import show_undelivered
+from bot.chat.dialogue.events import Person
+from bot.chat.dialogue.turn import Turn
+from bot.chat.forms.bot_texts import settings as settings_page
+from bot.chat.forms.bot_texts import start_reply
+from bot.chat.forms.draft import STEPS, Draft
+from bot.chat.forms.existing import reopen
+from bot.chat.forms.form import left_over, pictured
+from bot.chat.forms.outcome import Change
+from bot.chat.forms.parsing import (
     read_code,
     read_description,
     read_destination,
@@ -39,20 +34,23 @@ from bot.chat.conversation.reading import (
     read_price,
     read_redirect,
 )
-from bot.chat.conversation.receivers import read_portions
-from bot.chat.handlers import Person
-from bot.chat.keyboards import markup
+from bot.chat.forms.prompts import prompt
+from bot.chat.forms.receivers import read_portions
+from bot.chat.forms.summary import fact
+from bot.chat.messages.buttons import markup
+from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Reply, escaped, plain
+from bot.chat.model.seller import Seller
+from bot.chat.model.stored_json import ASKS
 from bot.chat.pictures import card as picture
 from bot.chat.pictures import poster
-from bot.chat.replies import Reply, escaped, plain
-from bot.chat.shelf import Receipt
-from bot.chat.store import Day, Listing
-from bot.chat.usecases.telling import show_undelivered
-from bot.chat.usecases.turn import Turn
-from bot.core import outbox
-from bot.core.lanes import ALERT
-from bot.core.texts import LOCALES, languages, t
-from bot.sandbox.entities import blank, cleaned
+from bot.chat.store.listings import Listing
+from bot.chat.store.payments import Day
+from bot.chat.store.queries import Receipt
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import ALERT
+from bot.core.text.translations import LOCALES, languages, t
+from bot.sandbox.world.entities import blank, cleaned
 from tests.relaying import COFFEE, URL
 from tests.saying import check
 from tests.talking import BERLIN, FORM, NOW
@@ -60,7 +58,7 @@ from tests.talking import BERLIN, FORM, NOW
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
     from tests.relaying import Relay
 
 LISTING = "abcdefghij"
@@ -182,18 +180,18 @@ def draft_of(words: str, step: str) -> Draft:
     )  # fmt: skip
 
 
-def card_of(words: str, **given: object) -> cards.Card:
+def card_of(words: str, **given: object) -> card_text.Card:
     """A request of that name and description, its words of any length."""
-    card = cards.Card(
+    card = card_text.Card(
         LISTING, "drop", name_of(words), words, 250, "USD", 10, 7, 3, "active", URL, 1, None, NOW,
         zone=BERLIN, taken=((750, "USD"),),
     )  # fmt: skip
     return replace(card, **given)  # type: ignore[arg-type] # a card's own fields
 
 
-def payment_of(words: str, number: int = 0) -> alerts.Payment:
+def payment_of(words: str, number: int = 0) -> alert_text.Payment:
     payer = {"email": words, words: words, "phoneNumber": "+44"}
-    return alerts.Payment(
+    return alert_text.Payment(
         f"{LISTING[:-1]}{number}", "drop", name_of(words), 250, "USD", payer, 6, 10, 1,
         together=((1000, "USD"),), count=4,
     )  # fmt: skip
@@ -250,10 +248,10 @@ def test_a_card_fits_below_its_picture_whatever_it_is_called(language: str, word
     states = ("active", "scheduled", "expired", "stopped", "completed", "soldOut", "deleted")
     for status in states:
         card = card_of(words, status=status, starts_at=NOW)
-        held(cards.card(card, language), card.name)
-        held(cards.public(card, language), card.name)
-        held(cards.visited(card, language), card.name)
-    held(cards.card(card_of(words, url=f"{URL}{'x' * 2000}"), language), name_of(words))
+        held(card_text.card(card, language), card.name)
+        held(card_text.public(card, language), card.name)
+        held(card_text.visited(card, language), card.name)
+    held(card_text.card(card_of(words, url=f"{URL}{'x' * 2000}"), language), name_of(words))
 
 
 @typed(25, language=SPOKEN)
@@ -274,24 +272,27 @@ def test_what_is_done_with_a_request_says_its_name(language: str, words: str) ->
 
 @typed(25, language=SPOKEN)
 def test_a_list_has_a_line_for_each_whatever_it_is_called(language: str, words: str) -> None:
-    held(cards.list_page([card_of(words)] * 8, 0, 2, language, pending=[words] * 3), name_of(words))
-    held(cards.list_page([], 0, 1, language, pending=[words]), words)
+    held(
+        card_text.list_page([card_of(words)] * 8, 0, 2, language, pending=[words] * 3),
+        name_of(words),
+    )
+    held(card_text.list_page([], 0, 1, language, pending=[words]), words)
 
 
 @typed(25, language=SPOKEN)
 def test_alerts_tell_what_the_payer_said(language: str, words: str) -> None:
-    held(alerts.alert([payment_of(words)], language), name_of(words))
-    bodies = [alerts.body(payment_of(words, number % 3), language) for number in range(30)]
-    gathered = alerts.gather(bodies)
+    held(alert_text.alert([payment_of(words)], language), name_of(words))
+    bodies = [alert_text.body(payment_of(words, number % 3), language) for number in range(30)]
+    gathered = alert_text.gather(bodies)
     assert gathered is not None
-    held(alerts.alert(alerts.told_by(gathered[1]) or (), language), name_of(words))
+    held(alert_text.alert(alert_text.told_by(gathered[1]) or (), language), name_of(words))
 
 
 @typed(20, language=SPOKEN)
 def test_what_was_not_delivered_is_listed(relay: Relay, language: str, words: str) -> None:
     def look(tx: Transaction) -> None:
         for number in range(4):
-            body = alerts.body(payment_of(words, number), language)
+            body = alert_text.body(payment_of(words, number), language)
             outbox.put(tx, relay.queues.messages, "7", body, NOW, priority=ALERT)
         person = Person(7, 7, private=True, tag=None)
         seller = seller_of(words, language)
@@ -308,7 +309,7 @@ def test_the_daily_summary_names_what_was_paid(language: str, words: str) -> Non
     wish = replace(COFFEE, name=name_of(words))
     listing = Listing(LISTING, 7, 7, "", "live", wish, None, None, 3, NOW)
     days = [Day(listing, ((250, "USD"),), 3)] * 21
-    held(summaries.summary(days, language, NOW), name_of(words))
+    held(daily_summary.summary(days, language, NOW), name_of(words))
 
 
 def test_what_telegram_takes_for_empty_is_no_name() -> None:
@@ -318,7 +319,7 @@ def test_what_telegram_takes_for_empty_is_no_name() -> None:
 
 @typed(25, language=SPOKEN)
 def test_what_is_shared_has_a_title_and_fits(language: str, words: str) -> None:
-    article = cards.shared_article(card_of(words), language)
+    article = card_text.shared_article(card_of(words), language)
     held(Reply(article.text, article.rows), name_of(words))
     for line in (article.title, article.description):
         isolated(line)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
@@ -28,6 +29,9 @@ IMPURE = frozenset(
 )
 """What a rule has no use for that is told the time and gives back what should happen."""
 
+LARGEST_ROOM = 2_600
+"""Lines."""
+
 PART_OF = {"pydantic_core": "pydantic"}
 """Packages that come with another one and are pinned by it."""
 
@@ -41,86 +45,112 @@ class Room:
     pure: bool = False
 
 
-SLICE = "chat core"
-RULES = "core.errors core.money core.texts"
+MODEL = "core.errors core.money core.text"
+"""What a pure room of a slice may use of the floor."""
+
 ROOMS = {
-    "core": Room("core"),
+    # The floor, from bottom to top.
     "core.errors": Room(),
-    "core.money": Room("core.errors core.spellings", "babel", pure=True),
-    "core.spellings": Room("", "babel", pure=True),
-    "core.texts": Room("core.errors core.money", "fluent", pure=True),
-    "core.qr": Room("core.errors", "qrcode PIL", pure=True),
-    "core.lettering": Room("", "PIL", pure=True),
-    "core.domains": Room("", "idna", pure=True),
-    "core.links": Room("core.domains", pure=True),
-    "core.phones": Room("", pure=True),
-    "core.exact": Room("core", "simplejson"),
-    "core.addresses": Room("core", "httpx"),
-    "core.dialling": Room("core", "httpx httpcore anyio"),
-    "core.outgoing": Room("core", "httpx"),
-    "core.bodies": Room("core", "starlette"),
-    "core.signing": Room("core", "standardwebhooks"),
-    "core.vault": Room("core", "cryptography"),
-    "core.db": Room("core", "sqlite_utils"),
-    "core.writer": Room("core", "sqlite_utils structlog"),
+    "core.version": Room(),
+    "core.signing": Room("core.errors", "standardwebhooks"),
+    "core.exact_json": Room("", "simplejson"),
     "core.health": Room("", "structlog"),
-    "core.worker": Room("core", "structlog"),
-    "core.ops": Room("core", "structlog prometheus_client fastapi starlette"),
-    "core.metrics": Room("core", "prometheus_client starlette"),
-    "service": Room("service core"),
-    "service.model": Room(f"core.links core.phones {RULES}", pure=True),
-    "service.store": Room("service.model core"),
-    "service.usecases": Room("service.model service.store service.rails service.exchange core"),
-    "service.wire": Room("service.model core", "pydantic pydantic_core"),
-    "service.api": Room("service core", "fastapi starlette pydantic pydantic_core limits"),
-    "service.page": Room("service core", "fastapi starlette jinja2 structlog"),
-    "service.page.card": Room("service core", "PIL"),
-    "service.settling": Room("service core", "structlog"),
-    "service.notify": Room("service core", "httpx structlog"),
-    "service.mail": Room("service.composing core", "aiosmtplib httpx"),
-    "service.composing": Room("service.model core", "jinja2"),
-    "service.app": Room("service core", "fastapi starlette"),
-    "chat": Room(SLICE),
-    "chat.replies": Room("core.texts", pure=True),
-    "chat.conversation": Room(f"chat.replies core.links core.smtp {RULES}", pure=True),
-    "chat.conversation.zones": Room("chat.conversation core.texts", "babel", pure=True),
-    "chat.conversation.moments": Room("chat.conversation core.texts", "babel", pure=True),
-    "chat.amounts": Room("chat.conversation core.errors core.money", pure=True),
-    "chat.answers": Room("chat.amounts core.errors"),
-    "chat.store": Room("chat.conversation chat.answers core"),
-    "chat.sales": Room("chat.answers chat.store", pure=True),
-    "chat.standing": Room("chat.answers chat.cards chat.store core", pure=True),
-    "chat.usecases": Room(SLICE, "structlog"),
-    "chat.edits": Room(SLICE, pure=True),
-    "chat.menus": Room(SLICE, pure=True),
-    "chat.troubles": Room(SLICE, "structlog"),
-    "chat.creating": Room(SLICE, "structlog"),
-    "chat.client": Room("chat.answers core", "httpx structlog"),
-    "chat.photos": Room(SLICE, "telegram structlog"),
-    "chat.downloads": Room("core", "telegram httpx"),
-    "chat.gallery": Room(SLICE, "fastapi"),
-    "chat.reconciling": Room(SLICE, "structlog"),
-    "chat.refusals": Room("", "telegram httpx"),
-    "chat.transport": Room("core", "telegram httpx"),
-    "chat.handlers": Room(SLICE, "telegram"),
-    "chat.inline": Room(SLICE, "telegram structlog"),
-    "chat.searching": Room(SLICE, "structlog"),
-    "chat.profile": Room(SLICE, "telegram structlog"),
-    "chat.sender": Room(SLICE, "telegram structlog"),
-    "chat.verdicts": Room(SLICE, "telegram httpx"),
-    "chat.clockwork": Room(SLICE, "structlog"),
-    "chat.updates": Room(SLICE, "fastapi starlette httpx structlog"),
-    "chat.pictures": Room("core", "PIL", pure=True),
-    "chat.receiver": Room(SLICE, "fastapi starlette structlog"),
-    "sandbox": Room("core.bounded_child core.errors", "starlette httpx"),
-    "sandbox.mailbox": Room("sandbox", "aiosmtpd"),
-    "sandbox.scaling": Room("core.bounded_child", "PIL", pure=True),
-    "config": Room("core", "pydantic pydantic_settings"),
-    "wiring": Room(
-        "core service chat sandbox config",
-        "fastapi starlette uvicorn httptools httpx pydantic telegram structlog",
+    "core.bounded_process": Room("core.errors"),
+    "core.money": Room("core.errors", "babel", pure=True),
+    "core.text": Room("", "fluent idna", pure=True),
+    "core.images": Room("", "PIL qrcode", pure=True),
+    "core.mail": Room("core.errors core.text"),
+    "core.net": Room("core.errors core.text", "anyio httpcore httpx"),
+    "core.net.request_body": Room("core.errors core.exact_json", "starlette"),
+    "core.database": Room(
+        "core.errors core.exact_json core.health core.mail core.net core.text",
+        "sqlite_utils structlog",
     ),
-    "cli": Room("core service chat wiring config", "click uvloop"),
+    "core.database.vault": Room("core.database core.errors", "cryptography"),
+    "core.outbox": Room("core.database core.errors core.exact_json", "structlog"),
+    "core.privacy": Room("core.database core.errors core.text"),
+    "core.ops": Room(
+        "core.database core.outbox core.text core.version",
+        "fastapi prometheus_client starlette structlog",
+    ),
+    # The payment request service.
+    "service.model": Room(MODEL, pure=True),
+    "service.wire": Room("service.model core", "pydantic pydantic_core"),
+    "service.rails": Room("service.model core"),
+    "service.store": Room("service.model core"),
+    "service.usecases": Room("service.model service.rails service.store core", "structlog"),
+    "service.notify": Room(
+        "service.model service.store service.usecases service.wire core", "httpx structlog"
+    ),
+    "service.notify.letter_texts": Room("service.model core", "jinja2"),
+    "service.notify.smtp_sender": Room("service.notify core", "aiosmtplib httpx"),
+    "service.http": Room(
+        "service.model service.rails service.store service.usecases service.wire core",
+        "fastapi limits pydantic pydantic_core starlette",
+    ),
+    "service.page": Room(
+        "service.http service.model service.rails service.store service.usecases service.wire core",
+        "fastapi jinja2 starlette structlog",
+    ),
+    "service.page.card": Room("service.page service.model core", "PIL"),
+    "service.api": Room(
+        "service.http service.model service.page service.store service.usecases service.wire core",
+        "fastapi pydantic starlette",
+    ),
+    "service.app": Room(
+        "service.api service.http service.page service.wire core", "fastapi starlette"
+    ),
+    # The chat.
+    "chat.messages": Room("core.net core.outbox core.text", pure=True),
+    "chat.model": Room("core.errors core.money", pure=True),
+    "chat.times": Room("chat.messages core.text", "babel", pure=True),
+    "chat.forms": Room(f"chat.messages chat.model chat.times core.mail {MODEL}", pure=True),
+    "chat.provider": Room("chat.model core", "httpx structlog"),
+    "chat.store": Room("chat.forms chat.messages chat.model core"),
+    "chat.pictures": Room("core", "PIL", pure=True),
+    "chat.cards": Room(
+        "chat.forms chat.messages chat.model chat.pictures chat.store chat.times core"
+    ),
+    "chat.cards.image_route": Room("chat.store core", "fastapi"),
+    "chat.alerts": Room("chat.cards chat.messages chat.model chat.store chat.times core"),
+    "chat.requests": Room(
+        "chat.alerts chat.cards chat.forms chat.messages chat.model chat.provider chat.store core",
+        "structlog",
+    ),
+    "chat.dialogue": Room(
+        "chat.alerts chat.cards chat.forms chat.messages chat.model chat.requests chat.store"
+        " chat.times core",
+        "structlog",
+    ),
+    "chat.dialogue.events": Room("chat.messages core", "telegram"),
+    "chat.payments": Room(
+        "chat.alerts chat.messages chat.model chat.provider chat.store core", "structlog"
+    ),
+    "chat.payments.webhook": Room("chat.model chat.payments chat.store core", "fastapi structlog"),
+    "chat.schedule": Room("chat.alerts chat.messages chat.store core", "structlog"),
+    "chat.telegram": Room(
+        "chat.alerts chat.cards chat.dialogue chat.forms chat.messages chat.pictures chat.store"
+        " core",
+        "fastapi httpx structlog telegram",
+    ),
+    # A Telegram for the demo and the tests.
+    "sandbox.world": Room("core.bounded_process core.errors", "httpx"),
+    "sandbox.world.scaling": Room("core.bounded_process", "PIL", pure=True),
+    "sandbox.bot_api": Room("sandbox.world", "starlette"),
+    "sandbox.web": Room("sandbox.bot_api sandbox.world", "starlette"),
+    "sandbox.web.mailbox": Room("sandbox.world", "aiosmtpd"),
+    # All of it put together.
+    "config": Room("core", "pydantic pydantic_settings"),
+    "wiring.web": Room("service.http core", "httptools starlette structlog uvicorn"),
+    "wiring.maintenance": Room("chat service config core"),
+    "wiring.app": Room(
+        "chat service sandbox wiring.web config core",
+        "fastapi httpx pydantic starlette structlog telegram",
+    ),
+    "wiring.doctor": Room(
+        "chat service wiring.app wiring.maintenance wiring.web config core", "httpx"
+    ),
+    "cli": Room("chat service wiring config core", "click uvloop"),
     "__main__": Room("cli"),
 }
 
@@ -159,7 +189,7 @@ def _imports(module: str, node: ast.AST, *, typing_only: bool) -> Iterator[Impor
 
 
 def _module_named(origin: str, name: str) -> str:
-    """`from bot.core import money` imports a module, `from bot.core.money import exponent` not."""
+    """`from bot.core import money` imports a module, `from bot.core.errors import BotError` not."""
     path = ROOT.joinpath(*origin.split("."), name)
     is_module = path.with_suffix(".py").exists() or (path / "__init__.py").exists()
     return f"{origin}.{name}" if is_module else origin
@@ -244,6 +274,52 @@ def test_every_room_has_somebody_in_it() -> None:
     assert ROOMS.keys() == {room_of(module_of(path)) for path in FILES} - {None}
 
 
+def test_rooms_and_what_they_may_import_form_no_circle() -> None:
+    doors = {
+        name: {
+            other
+            for door in room.ours.split()
+            for other in ROOMS
+            if _within(other, door) and not _within(name, other) and not _within(other, name)
+        }
+        for name, room in ROOMS.items()
+    }
+    TopologicalSorter(doors).prepare()
+
+
+def test_every_door_is_used() -> None:
+    """A permission that nobody needs is a wall that is missing."""
+    unused = {
+        (name, door)
+        for name, room in ROOMS.items()
+        for door in (*room.ours.split(), *room.others.split())
+    }
+    for path in FILES:
+        own = room_of(module_of(path))
+        for found in imports(module_of(path), path.read_text("utf-8")):
+            inside = found.name.removeprefix("bot.")
+            unused -= {
+                (name, door) for name, door in unused if name == own and _within(inside, door)
+            }
+    assert not unused
+
+
+def test_each_room_says_what_belongs_in_it() -> None:
+    """Its `__init__.py` opens with that, and holds nothing else: nothing is re-exported."""
+    folders = [path for path in FILES if path.name == "__init__.py" and path.parent.name != "bot"]
+    for path in folders:
+        (first,) = ast.parse(path.read_text("utf-8")).body
+        assert isinstance(first, ast.Expr), path
+        assert isinstance(first.value, ast.Constant), path
+
+
+def test_no_room_is_too_large_to_know() -> None:
+    sizes: Counter[Path] = Counter()
+    for path in FILES:
+        sizes[path.parent] += len(path.read_text("utf-8").splitlines())
+    assert not [folder for folder, lines in sizes.items() if lines > LARGEST_ROOM]
+
+
 def test_every_package_imported_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {_distribution(line) for line in project["dependencies"]}
@@ -270,33 +346,57 @@ def _distribution(requirement: str) -> str:
 @pytest.mark.parametrize(
     ("module", "source", "expected"),
     [
-        ("bot.chat.usecases", "from bot.service.model import request", "bot.service.model.request"),
-        ("bot.chat.cards", "import bot.service.app", "bot.service.app"),
-        ("bot.service.api.routes", "from bot.chat.store import Listing", "bot.chat.store"),
+        (
+            "bot.chat.dialogue.turn",
+            "from bot.service.model import request",
+            "bot.service.model.request",
+        ),
+        ("bot.chat.cards.card_text", "import bot.service.app", "bot.service.app"),
+        (
+            "bot.service.api.routes",
+            "from bot.chat.store import listings",
+            "bot.chat.store.listings",
+        ),
         ("bot.service.notify", "def f():\n    from bot import chat", "bot.chat"),
-        ("bot.sandbox.api", "from bot.service import deps", "bot.service.deps"),
-        ("bot.sandbox.api", "from bot.chat import store", "bot.chat.store"),
-        ("bot.core.db", "from bot.service.store import apps", "bot.service.store.apps"),
-        ("bot.core.ops", "from bot.chat import queues", "bot.chat.queues"),
-        ("bot.core.outbox", "import sqlite_utils", "sqlite_utils"),
-        ("bot.core.money", "from bot.core import db", "bot.core.db"),
-        ("bot.core.money", "from decimal import Decimal\nimport time", "time"),
-        ("bot.core.qr", "import httpx", "httpx"),
+        (
+            "bot.sandbox.bot_api.api",
+            "from bot.service.http import calls",
+            "bot.service.http.calls",
+        ),
+        ("bot.sandbox.bot_api.api", "from bot.chat import store", "bot.chat.store"),
+        (
+            "bot.core.database.database",
+            "from bot.service.store import apps",
+            "bot.service.store.apps",
+        ),
+        (
+            "bot.core.ops.endpoints",
+            "from bot.chat.messages import queues",
+            "bot.chat.messages.queues",
+        ),
+        ("bot.core.outbox.outbox", "import sqlite_utils", "sqlite_utils"),
+        (
+            "bot.core.money.amounts",
+            "from bot.core.database import database",
+            "bot.core.database.database",
+        ),
+        ("bot.core.money.amounts", "from decimal import Decimal\nimport time", "time"),
+        ("bot.core.images.qr", "import httpx", "httpx"),
         ("bot.service.model.request", "import asyncio", "asyncio"),
         ("bot.service.model.request", "from os import path", "os"),
         ("bot.service.model.changes", "from bot.service.store import apps", None),
         ("bot.service.model.new", "from ..store import apps", "bot.service.store.apps"),
         ("bot.service.store.apps", "from bot.service.wire import writing", None),
         ("bot.service.usecases.apps", "import fastapi", "fastapi"),
-        ("bot.chat.conversation.flow", "from bot.core import outbox", "bot.core.outbox"),
-        ("bot.chat.conversation.flow", "import telegram.ext", "telegram.ext"),
+        ("bot.chat.forms.flow", "from bot.core.outbox import outbox", "bot.core.outbox.outbox"),
+        ("bot.chat.forms.flow", "import telegram.ext", "telegram.ext"),
         (
-            "bot.chat.conversation.flow",
-            "if TYPE_CHECKING:\n    from bot.chat.store import Listing",
-            "bot.chat.store",
+            "bot.chat.forms.flow",
+            "if TYPE_CHECKING:\n    from bot.chat.store.listings import Listing",
+            "bot.chat.store.listings",
         ),
-        ("bot.config", "from bot.wiring import demo", "bot.wiring.demo"),
-        ("bot.wiring.demo", "from bot import cli", "bot.cli"),
+        ("bot.config", "from bot.wiring.app import demo", "bot.wiring.app.demo"),
+        ("bot.wiring.app.demo", "from bot import cli", "bot.cli"),
     ],
 )
 def test_a_forbidden_import_is_found(module: str, source: str, expected: str | None) -> None:
@@ -309,10 +409,19 @@ def test_a_forbidden_import_is_found(module: str, source: str, expected: str | N
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("bot.chat.usecases", "from bot.chat.store import Listing\nfrom bot.core import outbox"),
-        ("bot.service.model.request", "from datetime import datetime\nfrom bot.core import money"),
-        ("bot.core.dialling", "import asyncio\nimport httpcore"),
-        ("bot.wiring.demo", "from bot.sandbox import people\nfrom bot.chat import client"),
+        (
+            "bot.chat.dialogue.turn",
+            "from bot.chat.store import listings\nfrom bot.core.outbox import outbox",
+        ),
+        (
+            "bot.service.model.request",
+            "from datetime import datetime\nfrom bot.core.money import amounts",
+        ),
+        ("bot.core.net.dialling", "import asyncio\nimport httpcore"),
+        (
+            "bot.wiring.app.demo",
+            "from bot.sandbox.world import people\nfrom bot.chat.provider import client",
+        ),
     ],
 )
 def test_an_allowed_import_is_let_through(module: str, source: str) -> None:
@@ -340,9 +449,9 @@ def test_a_read_of_the_environment_is_found(source: str) -> None:
 
 def test_run_is_started_without_the_sandbox() -> None:
     """It is for the demo and the tests, and costs every start its time and memory."""
-    look = "import sys, bot.cli, bot.wiring.application; print([*sys.modules])"
+    look = "import sys, bot.cli.commands, bot.wiring.app.application; print([*sys.modules])"
     loaded = subprocess.run(
         [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "bot.wiring.telegram" in loaded.stdout
+    assert "bot.wiring.app.telegram" in loaded.stdout
     assert "bot.sandbox" not in loaded.stdout

@@ -11,21 +11,21 @@ import pytest
 from click.testing import CliRunner
 
 from bot import config
-from bot.chat import store
-from bot.cli import main
-from bot.core import audit
-from bot.core.vault import Vault
+from bot.chat.store.listings import LIVE, STOPPED
+from bot.cli.commands import main
+from bot.core.database.vault import Vault
+from bot.core.ops import audit
 from bot.service.usecases import apps, deliveries
 from bot.service.usecases.deliveries import WEBHOOKS
-from bot.wiring.service import DELIVERIES_KEPT, ServiceSide
-from bot.wiring.sweeping import sweep
+from bot.wiring.app.cleanup import sweep
+from bot.wiring.app.service import DELIVERIES_KEPT, ServiceSide
 from tests.breaking import locked
 from tests.relaying import COFFEE, answer
 from tests.serving import ALL, DROP, NOON
 
 if TYPE_CHECKING:
-    from bot.core.audit import Line
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
+    from bot.core.ops.audit import Line
     from tests.relaying import Relay
     from tests.serving import Clock, Shop
 
@@ -220,7 +220,7 @@ async def test_a_delivery_sent_again_has_a_line_with_who_asked(shop: Shop, clock
 
 @pytest.mark.parametrize(
     ("state", "wanted"),
-    [(store.LIVE, ["request.stop-asked"]), (store.STOPPED, ["request.resume-asked"])],
+    [(LIVE, ["request.stop-asked"]), (STOPPED, ["request.resume-asked"])],
 )
 async def test_a_press_that_would_change_nothing_leaves_no_line(
     relay: Relay, state: str, wanted: list[str]

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
-from bot.cli import main
-from bot.core import snapshot, writer
+from bot.cli.commands import main
+from bot.core.database import snapshot, writer
 from tests.breaking import locked, stall
 from tests.stage import ROOT, finished, free_port, rows
 
 if TYPE_CHECKING:
-    from bot.core.db import Database
+    from bot.core.database.database import Database
 
 KILOBYTE = 1024
 

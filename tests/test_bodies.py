@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.requests import Request
 
-from bot.core import bodies
 from bot.core.errors import BodyTooLarge, InvalidBody
+from bot.core.net import request_body
 from tests.serving import ALL, Shop, code
 
 if TYPE_CHECKING:
@@ -39,43 +39,43 @@ def sending(*chunks: Any, length: str | None = None) -> Request:
     "chunks", [[], [b"ab"], [b"a", b"b"], [b"a" * 100], [bytes([byte]) for byte in range(100)]]
 )
 async def test_a_body_is_given_as_it_came(chunks: Iterable[bytes]) -> None:
-    assert await bodies.read(sending(*chunks), 100) == b"".join(chunks)
+    assert await request_body.read(sending(*chunks), 100) == b"".join(chunks)
 
 
 @pytest.mark.parametrize("chunks", [[b"a" * 101], [b"a" * 100, b"a"], [b"a" * 101, STALLED]])
 async def test_a_body_beyond_its_bound_is_refused_at_once(chunks: list[Any]) -> None:
     with pytest.raises(BodyTooLarge):
-        await bodies.read(sending(*chunks), 100)
+        await request_body.read(sending(*chunks), 100)
 
 
 @pytest.mark.parametrize("length", ["101", "9" * 5000])
 async def test_what_it_says_of_itself_is_enough_to_be_refused(length: str) -> None:
     with pytest.raises(BodyTooLarge):
-        await bodies.read(sending(STALLED, length=length), 100)
+        await request_body.read(sending(STALLED, length=length), 100)
 
 
 @pytest.mark.parametrize("length", ["2", "100", "", "-1", "x", "²"])
 async def test_what_it_says_of_itself_is_not_believed(length: str) -> None:
-    assert await bodies.read(sending(b"ab", length=length), 100) == b"ab"
+    assert await request_body.read(sending(b"ab", length=length), 100) == b"ab"
 
 
 async def test_the_bound_is_64_kib_and_told() -> None:
-    assert len(await bodies.read(sending(b"a" * 65_536))) == 65_536
+    assert len(await request_body.read(sending(b"a" * 65_536))) == 65_536
     with pytest.raises(BodyTooLarge, match=r"^The body is larger than 64 KiB\.$"):
-        await bodies.read(sending(b"a" * 65_537))
+        await request_body.read(sending(b"a" * 65_537))
     with pytest.raises(BodyTooLarge, match=r"^The body is larger than 1024 KiB\.$"):
-        await bodies.read(sending(b"a" * 1_048_577), 1024 * 1024)
+        await request_body.read(sending(b"a" * 1_048_577), 1024 * 1024)
 
 
 async def test_a_body_that_stalls_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.01)
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
     with pytest.raises(InvalidBody, match="did not arrive in time"):
-        await bodies.read(sending(b"a", STALLED))
+        await request_body.read(sending(b"a", STALLED))
 
 
 async def test_a_body_that_breaks_off_is_no_body() -> None:
     with pytest.raises(InvalidBody, match="broke off"):
-        await bodies.read(sending(b"{}", None))
+        await request_body.read(sending(b"{}", None))
 
 
 def nested(levels: int, inner: bytes = b"") -> bytes:
@@ -86,7 +86,7 @@ def nested(levels: int, inner: bytes = b"") -> bytes:
     "body", [nested(100), nested(99, b"[]"), b'{"a": [' + b"[]," * 9999 + b"[]]}"]
 )
 def test_a_body_may_be_nested_a_hundred_levels_deep(body: bytes) -> None:
-    assert list(bodies.parse(body)) == ["a"]
+    assert list(request_body.parse(body)) == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_body_may_be_nested_a_hundred_levels_deep(body: bytes) -> None:
 )
 def test_what_is_no_object_or_deeper_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidBody):
-        bodies.parse(body)
+        request_body.parse(body)
 
 
 @pytest.mark.parametrize(

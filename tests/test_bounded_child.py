@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.bounded_child import ROOT, BoundedChild, Budget
+from bot.core.bounded_process import ROOT, BoundedChild, Budget
 from bot.core.errors import OverBudget, StorageError
 
 if TYPE_CHECKING:

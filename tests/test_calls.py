@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import store
-from bot.chat.answers import Price
-from bot.chat.calls import PATIENCE
-from bot.chat.client import Client
-from bot.chat.conversation import Wish
-from bot.chat.creating import TIDYING
-from bot.chat.replies import TEXT_LIMIT, shown_units
-from bot.chat.store import posts
-from bot.chat.troubles import BACKOFF, LONGEST_RETRY_AFTER
-from bot.core import exact
-from bot.core.texts import t
+from bot.chat.messages.reply import TEXT_LIMIT, shown_units
+from bot.chat.model.answers import Price
+from bot.chat.model.wish import Wish
+from bot.chat.provider.client import Client
+from bot.chat.requests.create import TIDYING
+from bot.chat.requests.jobs import PATIENCE
+from bot.chat.requests.retry import BACKOFF, LONGEST_RETRY_AFTER
+from bot.chat.store import posts, sellers
+from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
+from bot.core import exact_json
+from bot.core.text.translations import t
 from tests.asking import PLACE, RECEIVER, Asking, listed, made, priced
 from tests.peer import CUT, listening_peer, told
 from tests.relaying import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, answer
@@ -26,7 +26,7 @@ from tests.relaying import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, answer
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.sandbox.people import Person
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
 
 
@@ -50,7 +50,7 @@ async def test_create_sends_the_wish_as_the_interface_has_it(
     await asking.ask("create", listing, made(STICKERS))
     (call,) = asking.peer.calls
     assert call.headers["idempotency-key"] == listing.id
-    assert exact.loads(call.body) == {
+    assert exact_json.loads(call.body) == {
         "product": {"name": "Stickers", "description": "A pack"},
         "instrumentCurrencyCode": "USD",
         "receivers": [{"sendAmount": Decimal("2.50"), "destination": "$anna"}],
@@ -72,7 +72,7 @@ async def test_only_a_drop_has_units_and_no_description_is_none(
     asking: Asking, relay: Relay, sam: Person, wish: Wish, expiration: str
 ) -> None:
     await asking.ask("create", relay.listed(sam, wish), made(wish))
-    body = exact.loads(asking.peer.calls[0].body)
+    body = exact_json.loads(asking.peer.calls[0].body)
     assert body["expirationType"] == expiration
     assert "totalUnits" not in body
     assert body["product"] == {"name": wish.name}
@@ -84,7 +84,7 @@ async def test_another_instrument_makes_the_price_a_denomination(
 ) -> None:
     asking.calls = asking.made(asking.client, instrument="BSV")
     await asking.ask("create", relay.listed(sam), made(COFFEE, "BSV"))
-    body = exact.loads(asking.peer.calls[0].body)
+    body = exact_json.loads(asking.peer.calls[0].body)
     assert (body["instrumentCurrencyCode"], body["denominationCurrencyCode"]) == ("BSV", "USD")
 
 
@@ -104,7 +104,7 @@ async def test_amounts_are_asked_for_exactly(
 ) -> None:
     wish = Wish("donation", "Coffee", None, minor, currency, None, "$anna")
     await asking.ask("create", relay.listed(sam, wish), made(wish))
-    (receiver,) = exact.loads(asking.peer.calls[0].body)["receivers"]
+    (receiver,) = exact_json.loads(asking.peer.calls[0].body)["receivers"]
     assert receiver["sendAmount"] == Decimal(amount)
 
 
@@ -115,7 +115,7 @@ async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
     await asking.ask("create", listing, made(STICKERS))
     kept = relay.listing(listing.id)
     assert (kept.state, kept.request_id, kept.answer) == (
-        store.LIVE,
+        LIVE,
         REQUEST_ID,
         answer(remaining_units=3, price=Price("2.50", "USD", "USD")),
     )
@@ -132,7 +132,7 @@ async def test_a_request_that_is_made_is_looked_at_again_when_it_ends(
     end = relay.clock() + 3_600_000
     listing = relay.listed(sam, replace(STICKERS, ends_at=end))
     made = {"id": REQUEST_ID, "paymentRequestUrl": URL, "expiresAt": end // 1000}
-    answer = exact.dumps(made | priced(STICKERS)).encode()
+    answer = exact_json.dumps(made | priced(STICKERS)).encode()
     await asking.ask("create", listing, told(200, answer))
     assert relay.db.run(posts.next_due) == end // 1000 * 1000
 
@@ -146,7 +146,7 @@ async def test_a_lost_answer_makes_no_second_request(
     assert await asking.work(CUT) == [("POST", "paymentRequests")]
     relay.clock.pass_(60)
     assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
-    assert (asking.state(listing), len(relay.said)) == (store.LIVE, 2)
+    assert (asking.state(listing), len(relay.said)) == (LIVE, 2)
 
 
 async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
@@ -169,7 +169,7 @@ async def test_a_create_that_a_crash_cut_short_is_looked_for_first(
     asking.put("create", listing)
     asking.crash()
     assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
-    assert asking.state(listing) == store.LIVE
+    assert asking.state(listing) == LIVE
 
 
 DOWN = [
@@ -195,7 +195,7 @@ async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_t
         assert relay.texts == [t("en", f"service-{words}", name="Coffee")]
         relay.clock.pass_(wait / 1000)
     await asking.work(listed(), made(COFFEE))
-    assert (asking.waits in {None, TIDYING}, asking.state(listing)) == (True, store.LIVE)
+    assert (asking.waits in {None, TIDYING}, asking.state(listing)) == (True, LIVE)
     assert [body["method"] for body in relay.said] == ["sendMessage", "sendPhoto"]
 
 
@@ -217,7 +217,7 @@ async def test_after_a_day_without_the_service_a_create_is_given_up_and_said(
     await asking.ask("create", listing, CUT)
     relay.clock.pass_(PATIENCE / 1000 + 1)
     await asking.work(CUT)
-    assert (asking.waiting, asking.state(listing)) == (["tidy"], store.FAILED)
+    assert (asking.waiting, asking.state(listing)) == (["tidy"], FAILED)
     assert relay.texts[1:] == [t("en", "service-given-up", name=COFFEE.name)]
 
 
@@ -236,13 +236,13 @@ async def test_a_refusal_puts_the_person_back_at_the_step_it_is_about(
     asking: Asking, relay: Relay, sam: Person, field: str, step: str
 ) -> None:
     listing = relay.listed(sam, STICKERS)
-    relay.db.run(lambda tx: store.save_destination(tx, sam.id, "$anna"))
+    relay.db.run(lambda tx: sellers.save_destination(tx, sam.id, "$anna"))
     info = [{"field": field, "message": "Up to <25> characters."}]
     refusal = told(400, {"code": "invalidBody", "message": "Words.", "info": info})
     await asking.ask("create", listing, refusal)
     (row,) = relay.rows("drafts")
-    assert exact.loads(row["body"])["step"] == step
-    assert (asking.state(listing), asking.waits) == (store.FAILED, None)
+    assert exact_json.loads(row["body"])["step"] == step
+    assert (asking.state(listing), asking.waits) == (FAILED, None)
     (text,) = relay.texts
     assert "Up to &lt;25&gt; characters." in text
 
@@ -266,17 +266,17 @@ async def test_another_refusal_of_a_create_is_told_and_nothing_waits(
     listing = relay.listed(sam)
     await asking.ask("create", listing, told(status, {"message": "No <way>."}))
     assert relay.texts == [t("en", "service-refused", words="No &lt;way&gt;.")]
-    assert (asking.state(listing), asking.waits) == (store.FAILED, None)
+    assert (asking.state(listing), asking.waits) == (FAILED, None)
     assert relay.rows("drafts") == []
 
 
 @pytest.mark.parametrize(
     ("call", "state", "asked"),
     [
-        ("stop", store.STOPPED, ["PUT", "GET"]),
-        ("resume", store.LIVE, ["PUT", "GET"]),
-        ("refresh", store.LIVE, ["GET"]),
-        ("delete-yes", store.DELETED, ["DELETE"]),
+        ("stop", STOPPED, ["PUT", "GET"]),
+        ("resume", LIVE, ["PUT", "GET"]),
+        ("refresh", LIVE, ["GET"]),
+        ("delete-yes", DELETED, ["DELETE"]),
     ],
 )
 async def test_a_change_is_made_and_shown_in_place(
@@ -308,7 +308,7 @@ async def test_what_is_gone_at_the_service_is_taken_off_the_list_and_said(
     answers = [told(404), told(200, {"items": []})]
     await asking.ask(call, listing, *answers, **PLACE)
     asking.peer.answers.clear()
-    assert asking.state(listing) == store.DELETED
+    assert asking.state(listing) == DELETED
     assert relay.texts == [t("en", "service-gone", name="Coffee")]
 
 
@@ -321,7 +321,7 @@ async def test_a_change_that_may_not_have_been_made_is_not_claimed(
     listing = relay.listed(sam, COFFEE, answer())
     await asking.ask(call, listing, failure, failure, **PLACE)
     assert relay.texts == [t("en", "service-silent")]
-    assert (asking.state(listing), asking.waits) == (store.LIVE, None)
+    assert (asking.state(listing), asking.waits) == (LIVE, None)
     assert len(asking.peer.calls) == 2
 
 
@@ -332,7 +332,7 @@ async def test_a_change_that_was_not_taken_is_said_not_to_be_done(
     listing = relay.listed(sam, COFFEE, answer())
     await asking.ask(call, listing, told(429), **PLACE)
     assert relay.texts == [t("en", "service-not-done")]
-    assert (asking.state(listing), asking.waits) == (store.LIVE, None)
+    assert (asking.state(listing), asking.waits) == (LIVE, None)
 
 
 @pytest.mark.parametrize("failure", DOWN[:4], ids=range(4))
@@ -342,7 +342,7 @@ async def test_without_news_the_card_in_place_stays_and_the_seller_hears_so(
     listing = relay.listed(sam, COFFEE, answer())
     await asking.ask("refresh", listing, failure, **PLACE)
     assert relay.texts == [t("en", "service-no-news", name="Coffee")]
-    assert (asking.state(listing), asking.waits) == (store.LIVE, None)
+    assert (asking.state(listing), asking.waits) == (LIVE, None)
 
 
 async def test_without_the_service_a_card_is_shown_as_last_heard_and_says_so(
@@ -360,7 +360,7 @@ async def test_one_listing_that_waits_holds_up_no_other(
     waits, goes = relay.listed(sam), relay.listed(sam, STICKERS)
     await asking.ask("create", waits, CUT)
     await asking.ask("create", goes, made(STICKERS))
-    assert (asking.state(waits), asking.state(goes)) == (store.CREATING, store.LIVE)
+    assert (asking.state(waits), asking.state(goes)) == (CREATING, LIVE)
 
 
 async def test_a_call_about_a_listing_that_is_no_more_ends(

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bot.chat import client as client_module
-from bot.chat import store
-from bot.chat.cards import card
-from bot.chat.client import Client
-from bot.chat.standing import card_of
-from bot.core.texts import t
+from bot.chat.cards.card_text import card
+from bot.chat.cards.status import card_of
+from bot.chat.provider import client as client_module
+from bot.chat.provider.client import Client
+from bot.chat.store.listings import DELETED, LIVE, STOPPED
+from bot.core.text.translations import t
 from tests.asking import PLACE, Calling, Cloud, said
 from tests.handcash import BROKEN, FAILING, HTML, LOST, SILENT, SLOW, Trouble, busy
 from tests.peer import told
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
+    from bot.chat.store.listings import Listing
     from tests.relaying import Relay
 
 CHANGES = [
-    ("stop", "PUT", store.LIVE, store.STOPPED),
-    ("resume", "PUT", store.STOPPED, store.LIVE),
-    ("delete-yes", "DELETE", store.LIVE, store.DELETED),
+    ("stop", "PUT", LIVE, STOPPED),
+    ("resume", "PUT", STOPPED, LIVE),
+    ("delete-yes", "DELETE", LIVE, DELETED),
 ]
 
 
@@ -39,7 +39,7 @@ async def listing(cloud: Cloud, relay: Relay) -> Listing:
 
 async def standing(cloud: Cloud, listing: Listing, state: str) -> None:
     """Bring a request to the state in which a test begins."""
-    if state == store.STOPPED:
+    if state == STOPPED:
         await asked(cloud, "stop", listing)
         cloud.relay.clock.pass_(5)
         cloud.relay.hear()
@@ -68,7 +68,7 @@ async def test_a_change_whose_answer_was_lost_is_seen_by_asking(
     cloud.server.fail(method, trouble)
     await asked(cloud, call, listing)
     assert (cloud.state(listing), len(relay.said)) == (after, 1)
-    gone = after == store.DELETED
+    gone = after == DELETED
     assert relay.texts == [
         t("en", "listing-deleted", name="Coffee") if gone else shown(relay, listing)
     ]
@@ -87,7 +87,7 @@ async def test_a_change_that_was_not_made_is_not_claimed(
 
 @pytest.mark.parametrize(
     ("call", "before", "after", "sign"),
-    [("stop", store.LIVE, store.STOPPED, "⏸"), ("resume", store.STOPPED, store.LIVE, "🟢")],
+    [("stop", LIVE, STOPPED, "⏸"), ("resume", STOPPED, LIVE, "🟢")],
 )
 async def test_a_change_that_was_made_is_shown_though_the_server_then_falls_silent(
     cloud: Cloud, relay: Relay, listing: Listing, *, call: str, before: str, after: str, sign: str
@@ -117,7 +117,7 @@ async def test_wrong_credentials_are_no_refusal_of_the_seller(
 ) -> None:
     cloud.server.app_secret = "another"
     await asked(cloud, "stop", listing)
-    assert (cloud.state(listing), relay.texts) == (store.LIVE, [said("closed")])
+    assert (cloud.state(listing), relay.texts) == (LIVE, [said("closed")])
 
 
 async def test_a_stop_that_took_effect_late_is_seen_at_the_next_look(
@@ -144,13 +144,13 @@ async def test_what_goes_on_at_the_server_is_no_longer_stopped_here(
     cloud: Cloud, relay: Relay, listing: Listing
 ) -> None:
     """Its resuming was lost and nobody could say so then."""
-    await standing(cloud, listing, store.STOPPED)
+    await standing(cloud, listing, STOPPED)
     cloud.server.fail("PUT", Trouble(works=True), LOST)
     cloud.server.fail("GET", BROKEN)
     await asked(cloud, "resume", listing)
-    assert (cloud.state(listing), relay.texts) == (store.STOPPED, [said("silent")])
+    assert (cloud.state(listing), relay.texts) == (STOPPED, [said("silent")])
     await asked(cloud, "refresh", listing)
-    assert (cloud.state(listing), relay.texts[1]) == (store.LIVE, shown(relay, listing))
+    assert (cloud.state(listing), relay.texts[1]) == (LIVE, shown(relay, listing))
 
 
 async def test_a_stopped_request_stays_stopped_when_it_is_looked_at(
@@ -159,10 +159,10 @@ async def test_a_stopped_request_stays_stopped_when_it_is_looked_at(
     """In the second that a stop takes as well."""
     await asked(cloud, "stop", listing)
     await asked(cloud, "refresh", listing)
-    assert cloud.state(listing) == store.STOPPED
+    assert cloud.state(listing) == STOPPED
     relay.clock.pass_(5)
     await asked(cloud, "refresh", listing)
-    assert cloud.state(listing) == store.STOPPED
+    assert cloud.state(listing) == STOPPED
 
 
 async def test_two_presses_in_a_row_are_one_deed(
@@ -201,7 +201,7 @@ async def test_a_server_that_hangs_keeps_one_press_waiting_and_no_other_request(
     await calling.due()
     await impatient.close()
     assert relay.texts[0] == said("no-news")
-    assert (calling.state(other), calling.waiting) == (store.LIVE, [])
+    assert (calling.state(other), calling.waiting) == (LIVE, [])
 
 
 async def test_a_busy_server_is_not_asked_again_how_it_stands(

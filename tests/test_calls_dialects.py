@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat import store
-from bot.chat.creating import SETTLING, TIDYING
-from bot.core.texts import t
+from bot.chat.requests.create import SETTLING, TIDYING
+from bot.chat.store import dialects, payments
+from bot.chat.store.listings import FAILED, LIVE
+from bot.chat.store.payments import Payment
+from bot.core.text.translations import t
 from tests.handcash import BROKEN, FAILING, HTML, LOST, Trouble, busy
 from tests.relaying import COFFEE, STICKERS
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.people import Person
     from tests.asking import Cloud
     from tests.relaying import Relay
 
@@ -38,7 +40,7 @@ def listing(relay: Relay, sam: Person) -> Listing:
 
 
 def known(relay: Relay, cloud: Cloud) -> str | None:
-    return relay.db.run(lambda tx: store.dialect(tx, cloud.server.url))
+    return relay.db.run(lambda tx: dialects.dialect(tx, cloud.server.url))
 
 
 def is_sold_as_wished(cloud: Cloud, listing: Listing) -> bool:
@@ -46,7 +48,7 @@ def is_sold_as_wished(cloud: Cloud, listing: Listing) -> bool:
     only = cloud.server.only
     price = (sum(one["sendAmount"] for one in only.body["receivers"]), only.price_in)
     shown = (cloud.state(listing), cloud.shown(listing))
-    return (price, shown) == ((5, "USD"), (store.LIVE, only.id))
+    return (price, shown) == ((5, "USD"), (LIVE, only.id))
 
 
 async def test_a_server_that_ignores_one_spelling_is_asked_in_another(
@@ -87,7 +89,7 @@ async def test_the_spelling_that_worked_is_the_first_from_then_on_also_after_a_r
     assert known(relay, cloud) == "corrected"
     cloud.calls = cloud.made(cloud.client, instrument="BSV", server=cloud.server.url)
     await cloud.create(second := relay.listed(sam, STICKERS))
-    assert (cloud.state(second), cloud.server.asked("POST")) == (store.LIVE, 3)
+    assert (cloud.state(second), cloud.server.asked("POST")) == (LIVE, 3)
 
 
 async def test_a_server_that_changes_its_spelling_is_followed_and_the_first_is_not_kept(
@@ -97,11 +99,11 @@ async def test_a_server_that_changes_its_spelling_is_followed_and_the_first_is_n
     await cloud.create(listing)
     cloud.server.understands = TYPED
     await cloud.create(second := relay.listed(sam, STICKERS))
-    assert (cloud.state(second), known(relay, cloud)) == (store.LIVE, None)
+    assert (cloud.state(second), known(relay, cloud)) == (LIVE, None)
 
 
 async def test_each_server_has_a_spelling_of_its_own(cloud: Cloud, relay: Relay) -> None:
-    relay.db.run(lambda tx: store.remember_dialect(tx, "https://other.example", "corrected"))
+    relay.db.run(lambda tx: dialects.remember_dialect(tx, "https://other.example", "corrected"))
     assert known(relay, cloud) is None
 
 
@@ -123,7 +125,7 @@ async def test_where_no_spelling_helps_nothing_stays_and_the_seller_is_told(
 ) -> None:
     cloud.server.understands = "nothing"
     await cloud.create(listing)
-    assert (cloud.state(listing), cloud.server.made) == (store.FAILED, {})
+    assert (cloud.state(listing), cloud.server.made) == (FAILED, {})
     assert len(cloud.server.deleted) == 2
     assert relay.texts == [OTHER]
     await cloud.pass_(LONG)
@@ -136,7 +138,7 @@ async def test_what_the_server_won_t_delete_is_said_to_be_there(
     cloud.server.understands = "nothing"
     cloud.server.fail("DELETE", *[Trouble(REFUSES)] * 3)
     await cloud.create(listing)
-    assert cloud.state(listing) == store.FAILED
+    assert cloud.state(listing) == FAILED
     (text,) = relay.texts
     assert "I couldn't delete it there, but nobody has its link." in text
 
@@ -147,7 +149,7 @@ async def test_a_price_that_is_refused_for_itself_is_asked_for_anew(
     """The first refusal is said, not that of a spelling which the server never had."""
     dong = replace(COFFEE, amount=5, currency="VND")
     await cloud.create(listing := relay.listed(sam, dong))
-    assert (cloud.state(listing), cloud.server.made) == (store.FAILED, {})
+    assert (cloud.state(listing), cloud.server.made) == (FAILED, {})
     assert "denominationCurrencyCode&quot; must be one of" in relay.texts[0]
     assert "instrumentCurrencyCode" not in "".join(relay.texts)
 
@@ -156,7 +158,7 @@ async def test_a_refusal_of_something_else_is_final_at_once(
     cloud: Cloud, relay: Relay, sam: Person
 ) -> None:
     await cloud.create(listing := relay.listed(sam, replace(COFFEE, name="x" * 26)))
-    assert (cloud.state(listing), cloud.server.asked("POST")) == (store.FAILED, 1)
+    assert (cloud.state(listing), cloud.server.asked("POST")) == (FAILED, 1)
 
 
 async def test_a_price_that_is_never_told_is_said_once_to_each_seller(
@@ -179,7 +181,7 @@ async def test_a_spelling_that_is_tried_after_another_counts_only_where_the_pric
     """Refused in one, ignored in the next: without a price told nobody knows what it costs."""
     cloud.server.refused, cloud.server.tells_prices = frozenset({TYPED}), False
     await cloud.create(listing)
-    assert (cloud.state(listing), cloud.server.made) == (store.FAILED, {})
+    assert (cloud.state(listing), cloud.server.made) == (FAILED, {})
     assert f"{TYPED}&quot; is not allowed" in relay.texts[0]
 
 
@@ -218,8 +220,8 @@ async def test_what_is_already_paid_is_never_deleted_for_its_price(
     cloud.put("create", listing)
     await cloud.die_at("POST")
     made = cloud.server.only
-    payment = store.Payment(made.id, "t1", 500, "USD", {})
-    relay.db.run(lambda tx: store.add_payment(tx, listing.id, payment, relay.clock()))
+    payment = Payment(made.id, "t1", 500, "USD", {})
+    relay.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, relay.clock()))
     await cloud.pass_(LONG)
     assert (cloud.server.only.id, cloud.shown(listing)) == (made.id, made.id)
 
@@ -260,7 +262,7 @@ async def test_one_request_of_the_sellers_price_is_left_wherever_we_die(
     if understands == CORRECTED:
         assert is_sold_as_wished(cloud, listing)
     else:
-        assert (cloud.state(listing), cloud.server.made) == (store.FAILED, {})
+        assert (cloud.state(listing), cloud.server.made) == (FAILED, {})
         assert relay.texts[-1] == OTHER
     assert cloud.waiting == []
 

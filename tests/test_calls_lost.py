@@ -11,12 +11,16 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat import client as client_module
-from bot.chat import store, troubles
-from bot.chat.client import Client
-from bot.chat.creating import SETTLING, TIDYING
-from bot.chat.queues import MOST_AGAIN
-from bot.core import db, outbox, writer
+from bot.chat.messages.queues import MOST_AGAIN
+from bot.chat.provider import client as client_module
+from bot.chat.provider.client import Client
+from bot.chat.requests import retry
+from bot.chat.requests.create import SETTLING, TIDYING
+from bot.chat.store import payments
+from bot.chat.store.listings import DELETED, LIVE
+from bot.chat.store.payments import Payment
+from bot.core.database import database, writer
+from bot.core.outbox import outbox
 from tests.asking import Calling, Cloud, said
 from tests.handcash import BROKEN, FAILING, LOST, SLOW, busy, handcash
 from tests.relaying import PAINTING, STICKERS
@@ -25,7 +29,7 @@ from tests.stage import free_port
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.chat.store import Listing
+    from bot.chat.store.listings import Listing
     from tests.relaying import Relay
 
 
@@ -45,7 +49,7 @@ async def test_a_create_whose_answer_was_lost_is_found_in_the_list(
 ) -> None:
     await cloud.create(listing, LOST)
     await cloud.pass_(1)
-    assert (cloud.state(listing), cloud.shown(listing)) == (store.LIVE, cloud.server.only.id)
+    assert (cloud.state(listing), cloud.shown(listing)) == (LIVE, cloud.server.only.id)
     assert (cloud.server.asked("POST"), len(relay.said)) == (1, 2)
     assert (relay.texts[0], cloud.waiting) == (said("waiting"), [])
 
@@ -61,7 +65,7 @@ async def test_while_the_server_may_still_be_at_work_nothing_is_created_anew(
     cloud.server.release()
     await cloud.server.until(lambda: cloud.server.made)
     await cloud.pass_(30)
-    assert (cloud.state(listing), cloud.shown(listing)) == (store.LIVE, cloud.server.only.id)
+    assert (cloud.state(listing), cloud.shown(listing)) == (LIVE, cloud.server.only.id)
     assert (cloud.server.asked("POST"), len(relay.said)) == (1, 2)
 
 
@@ -72,7 +76,7 @@ async def test_what_the_list_has_not_for_the_settling_time_is_created_anew(
     await cloud.pass_(SETTLING / 1000 - 0.001)
     assert (cloud.server.asked("POST"), cloud.server.asked("GET")) == (1, 4)
     await cloud.pass_(0.001)
-    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, store.LIVE)
+    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, LIVE)
 
 
 async def test_each_create_that_is_lost_is_given_its_time(cloud: Cloud, listing: Listing) -> None:
@@ -82,7 +86,7 @@ async def test_each_create_that_is_lost_is_given_its_time(cloud: Cloud, listing:
     await cloud.pass_(SETTLING / 1000 - 0.001)
     assert cloud.server.asked("POST") == 2
     await cloud.pass_(0.001)
-    assert cloud.state(listing) == store.LIVE
+    assert cloud.state(listing) == LIVE
 
 
 async def test_a_clock_that_was_set_back_shortens_no_settling_and_prolongs_none(
@@ -95,7 +99,7 @@ async def test_a_clock_that_was_set_back_shortens_no_settling_and_prolongs_none(
     assert cloud.server.asked("POST") == 1
     for _ in range(2):
         await cloud.pass_(SETTLING / 1000)
-    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, store.LIVE)
+    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, LIVE)
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -144,8 +148,8 @@ async def test_where_two_were_made_the_one_whose_payment_was_told_stays(
     await cloud.make(listing)
     relay.clock.pass_(5)
     paid = await cloud.make(listing)
-    payment = store.Payment(paid.id, "t1", 500, "USD", {})
-    relay.db.run(lambda tx: store.add_payment(tx, listing.id, payment, relay.clock()))
+    payment = Payment(paid.id, "t1", 500, "USD", {})
+    relay.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, relay.clock()))
     await cloud.create(listing, BROKEN)
     await cloud.pass_(1)
     assert (cloud.server.only, cloud.shown(listing)) == (paid, paid.id)
@@ -174,7 +178,7 @@ async def test_what_cannot_be_deleted_now_keeps_nobody_waiting_and_is_deleted_la
     cloud.server.fail("DELETE", FAILING, FAILING)
     await cloud.create(listing, BROKEN)
     await cloud.pass_(1)
-    assert (cloud.state(listing), len(cloud.server.made)) == (store.LIVE, 2)
+    assert (cloud.state(listing), len(cloud.server.made)) == (LIVE, 2)
     await cloud.pass_(TIDYING / 1000)
     assert len(cloud.server.made) == 2
     await cloud.pass_(1)
@@ -190,7 +194,7 @@ async def test_what_was_deleted_by_its_seller_leaves_nothing_behind(
     cloud.put("delete-yes", cloud.relay.listing(listing.id))
     await cloud.due()
     await cloud.pass_(TIDYING / 1000)
-    assert (cloud.server.made, cloud.state(listing)) == ({}, store.DELETED)
+    assert (cloud.server.made, cloud.state(listing)) == ({}, DELETED)
 
 
 async def test_after_a_crash_a_create_that_may_have_been_sent_is_looked_for(
@@ -202,7 +206,7 @@ async def test_after_a_crash_a_create_that_may_have_been_sent_is_looked_for(
     assert (cloud.server.asked("GET"), cloud.server.asked("POST")) == (1, 0)
     assert relay.texts == [said("unsure")]
     await cloud.pass_(SETTLING / 1000)
-    assert (cloud.server.asked("POST"), cloud.state(listing)) == (1, store.LIVE)
+    assert (cloud.server.asked("POST"), cloud.state(listing)) == (1, LIVE)
     assert len(relay.said) == 2
 
 
@@ -213,7 +217,7 @@ async def test_a_server_that_takes_the_key_is_asked_again_at_once(
     cloud.put("create", listing)
     cloud.crash()
     await cloud.due()
-    assert (cloud.state(listing), cloud.server.asked("POST")) == (store.LIVE, 1)
+    assert (cloud.state(listing), cloud.server.asked("POST")) == (LIVE, 1)
     assert cloud.waiting == []
 
 
@@ -230,7 +234,7 @@ async def test_a_server_that_was_not_reached_has_nothing_to_settle(
     async with handcash(app_id="app", app_secret="secret", port=port) as server:
         relay.clock.pass_(1)
         await calling.due()
-        assert (calling.state(listing), len(server.made)) == (store.LIVE, 1)
+        assert (calling.state(listing), len(server.made)) == (LIVE, 1)
         await client.close()
     assert calling.waiting == []
 
@@ -243,7 +247,7 @@ async def test_a_server_that_asks_to_wait_made_nothing_and_is_asked_again_then(
     await cloud.pass_(16.999)
     assert len(cloud.server.calls) == 1
     await cloud.pass_(0.001)
-    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, store.LIVE)
+    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, LIVE)
 
 
 async def test_a_database_that_is_locked_is_no_failure_of_the_service(
@@ -251,7 +255,7 @@ async def test_a_database_that_is_locked_is_no_failure_of_the_service(
 ) -> None:
     """The request was made, and that is written down as soon as it can be."""
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.05)
-    monkeypatch.setattr(db, "INSIST_SECONDS", 0.01)
+    monkeypatch.setattr(database, "INSIST_SECONDS", 0.01)
     cloud.put("create", listing)
     (message,) = cloud.claim()
     cloud.server.fail("POST", SLOW)
@@ -286,7 +290,7 @@ async def test_a_call_as_a_whole_has_its_time(
     cloud: Cloud, relay: Relay, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that drips its answer never lets one read time out."""
-    monkeypatch.setattr(troubles, "LONGEST", 1.0)
+    monkeypatch.setattr(retry, "LONGEST", 1.0)
     await cloud.create(listing, SLOW)
     assert relay.texts == [said("waiting")]
     cloud.server.release()

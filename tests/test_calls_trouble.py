@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat import store
-from bot.chat.calls import PATIENCE
-from bot.chat.client import Client
-from bot.chat.creating import TIDYING
+from bot.chat.provider.client import Client
+from bot.chat.requests.create import TIDYING
+from bot.chat.requests.jobs import PATIENCE
+from bot.chat.store import sellers
+from bot.chat.store.listings import CREATING, FAILED, LIVE
 from tests.asking import Calling, Cloud, said
 from tests.certifying import certificate
 from tests.fronts import relayed
@@ -33,7 +34,7 @@ from tests.stage import free_port
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.chat.store import Listing
+    from bot.chat.store.listings import Listing
     from tests.relaying import Relay
 
 
@@ -58,7 +59,7 @@ async def test_answers_from_elsewhere_wait_for_the_operator_who_reads_what_to_me
     assert {(line["log_level"], line["mend"]) for line in logs} == {("error", "check PAYMENTS_URL")}
     cloud.server.down(None)
     await cloud.pass_(120)
-    assert (cloud.state(listing), len(cloud.server.made)) == (store.LIVE, 1)
+    assert (cloud.state(listing), len(cloud.server.made)) == (LIVE, 1)
     assert len(relay.said) == 2
 
 
@@ -72,7 +73,7 @@ async def test_each_kind_of_trouble_is_told_once_and_then_the_end(
     relay.clock.pass_(PATIENCE / 1000)
     await cloud.due()
     assert relay.texts == [said("waiting"), said("odd"), said("busy"), said("given-up")]
-    assert cloud.state(listing) == store.FAILED
+    assert cloud.state(listing) == FAILED
 
 
 async def test_what_was_given_up_is_removed_where_it_was_made_after_all(
@@ -83,7 +84,7 @@ async def test_what_was_given_up_is_removed_where_it_was_made_after_all(
     cloud.server.down(FAILING)
     relay.clock.pass_(PATIENCE / 1000 + 1)
     await cloud.due()
-    assert (cloud.state(listing), len(cloud.server.made)) == (store.FAILED, 1)
+    assert (cloud.state(listing), len(cloud.server.made)) == (FAILED, 1)
     await cloud.pass_(TIDYING / 1000 + 10)
     cloud.server.down(None)
     await cloud.pass_(60)
@@ -97,7 +98,7 @@ async def test_wrong_credentials_end_it_with_clear_words(
     with capture_logs() as logs:
         await cloud.create(listing, Trouble(told(status)))
     assert relay.texts == [said("locked")]
-    assert (cloud.state(listing), cloud.waiting) == (store.FAILED, [])
+    assert (cloud.state(listing), cloud.waiting) == (FAILED, [])
     assert [line["mend"] for line in logs] == ["check APP_ID and APP_SECRET"]
 
 
@@ -107,10 +108,10 @@ async def test_wrong_credentials_end_nothing_that_may_have_been_made(
     await cloud.create(listing, LOST)
     secret, cloud.server.app_secret = cloud.server.app_secret, "another"
     await cloud.pass_(30)
-    assert (cloud.state(listing), relay.texts) == (store.CREATING, [said("waiting"), said("odd")])
+    assert (cloud.state(listing), relay.texts) == (CREATING, [said("waiting"), said("odd")])
     cloud.server.app_secret = secret
     await cloud.pass_(60)
-    assert (cloud.state(listing), cloud.shown(listing)) == (store.LIVE, cloud.server.only.id)
+    assert (cloud.state(listing), cloud.shown(listing)) == (LIVE, cloud.server.only.id)
 
 
 async def test_a_certificate_that_nobody_trusts_is_named_in_the_log(
@@ -136,10 +137,10 @@ async def test_a_name_that_the_server_finds_long_is_asked_for_again(
     """The server names the field in its words alone."""
     sam = relay.joins("Sam")
     listing = relay.listed(sam, replace(COFFEE, name="C" * 26))
-    relay.db.run(lambda tx: store.save_destination(tx, sam.id, "$anna"))
+    relay.db.run(lambda tx: sellers.save_destination(tx, sam.id, "$anna"))
     await cloud.create(listing)
-    draft = relay.db.run(lambda tx: store.draft(tx, sam.id, sam.id))
+    draft = relay.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
     assert draft
     assert draft.step == "name"
     assert "less than or equal to 25 characters" in relay.texts[0]
-    assert (cloud.state(listing), cloud.waiting) == (store.FAILED, [])
+    assert (cloud.state(listing), cloud.waiting) == (FAILED, [])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.cards import (
+from bot.chat.cards.card_text import (
     Card,
     card,
     deep_link,
@@ -20,7 +20,7 @@ from bot.chat.cards import (
     stamp,
     visited,
 )
-from bot.chat.replies import Button, Reply, escaped, shortened, units
+from bot.chat.messages.reply import Button, Reply, escaped, shortened, units
 from tests.saying import actions, check, check_rows, labels, parsed
 from tests.serving import NOON
 

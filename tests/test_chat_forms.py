@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import store
-from bot.chat.conversation import Outcome, Seller, Setting, Wish, moments
-from bot.chat.handlers import Person as Who
-from bot.chat.store import images
-from bot.chat.usecases.forms import follow
-from bot.chat.usecases.turn import Turn
+from bot.chat.dialogue.events import Person as Who
+from bot.chat.dialogue.form_effects import follow
+from bot.chat.dialogue.turn import Turn
+from bot.chat.forms.outcome import Outcome, Setting
+from bot.chat.model.wish import Wish
+from bot.chat.store import images, sellers
+from bot.chat.times import moments
 
 if TYPE_CHECKING:
-    from bot.core.db import Transaction
-    from bot.sandbox.people import Person
+    from bot.chat.model.seller import Seller
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
 
 WISH = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
@@ -32,7 +34,7 @@ def act(relay: Relay, sam: Person, *outcomes: Outcome) -> None:
     """Follow outcomes one after the other, each in its transaction."""
 
     def work(tx: Transaction, outcome: Outcome) -> None:
-        seller = store.seller(tx, sam.id, "en", relay.clock())
+        seller = sellers.seller(tx, sam.id, "en", relay.clock())
         who = Who(sam.id, sam.id, private=True, tag=None)
         follow(Turn(tx, relay.queues, who, seller, None, relay.clock()), outcome)
 
@@ -41,7 +43,7 @@ def act(relay: Relay, sam: Person, *outcomes: Outcome) -> None:
 
 
 def saved(relay: Relay, sam: Person) -> Seller:
-    found = relay.db.run(lambda tx: store.known_seller(tx, sam.id))
+    found = relay.db.run(lambda tx: sellers.known_seller(tx, sam.id))
     assert found is not None
     return found
 
@@ -81,14 +83,14 @@ async def test_the_picture_of_a_wish_is_kept(relay: Relay, sam: Person) -> None:
 async def test_a_text_a_day_after_is_no_answer(relay: Relay, sam: Person) -> None:
     """The row says when the form was last touched."""
     await relay.says(sam, "/new")
-    draft = relay.db.run(lambda tx: store.draft(tx, sam.id, sam.id))
+    draft = relay.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
     assert draft is not None
     await relay.presses(sam, f"draft:{draft.id}:kind:donation")
     relay.clock.pass_(24 * 3600 + 1)
     relay.hear()
     await relay.says(sam, "Coffee")
     assert "You have begun a request" in relay.texts[0]
-    stored = relay.db.run(lambda tx: store.draft(tx, sam.id, sam.id))
+    stored = relay.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
     assert stored is not None
     assert (stored.step, stored.name, stored.asleep) == ("name", None, True)
     relay.hear()

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import store
-from bot.chat.standing import card_of, status_of
-from bot.core import lanes
+from bot.chat.cards.status import card_of, status_of
+from bot.chat.store.listings import STOPPED
+from bot.chat.store.payments import FOUND, IN_DOUBT, TOLD, Payment
+from bot.core.outbox import lanes
 from tests.relaying import COFFEE, PAINTING, STICKERS, answer
 
 if TYPE_CHECKING:
-    from bot.sandbox.people import Person
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
 
 
@@ -28,7 +29,7 @@ def test_how_a_listing_stands_is_one_word(relay: Relay, sam: Person) -> None:
         "active": relay.listed(sam, COFFEE, answer(id="1", expires_at=now + 1)),
         "expired": relay.listed(sam, COFFEE, answer(id="2", expires_at=now)),
         "scheduled": relay.listed(sam, COFFEE, answer(id="3", enabled_at=now + 1)),
-        "stopped": relay.listed(sam, COFFEE, answer(id="4"), state=store.STOPPED),
+        "stopped": relay.listed(sam, COFFEE, answer(id="4"), state=STOPPED),
         "soldOut": relay.listed(sam, STICKERS, answer(id="5", remaining_units=0)),
     }
     held = relay.listed(sam, STICKERS, answer(id="6", remaining_units=0, reserved_units=1))
@@ -38,14 +39,14 @@ def test_how_a_listing_stands_is_one_word(relay: Relay, sam: Person) -> None:
         assert status_of(listing, now) == word
 
 
-def pay(number: int, request: str = "r") -> store.Payment:
-    return store.Payment(request, f"t{number}", 250, "USD", {})
+def pay(number: int, request: str = "r") -> Payment:
+    return Payment(request, f"t{number}", 250, "USD", {})
 
 
 async def test_a_payment_is_recorded_and_told_once(relay: Relay, sam: Person) -> None:
     listing = relay.listed(sam, STICKERS, answer(remaining_units=3))
-    assert await relay.chat.record_payment(listing, pay(1), 2) is True
-    assert await relay.chat.record_payment(listing, pay(1), 2) is False
+    assert await relay.recorder.record(listing, pay(1), 2) is True
+    assert await relay.recorder.record(listing, pay(1), 2) is False
     assert (len(relay.rows("received_payments")), len(relay.said)) == (1, 1)
     (row,) = [row for row in relay.rows("outbox") if row["queue"] == "messages"]
     assert (row["lane"], row["priority"]) == (str(sam.id), lanes.ALERT)
@@ -57,7 +58,7 @@ async def test_the_same_transaction_of_two_requests_is_two_payments(
 ) -> None:
     for request in ("a", "b"):
         listing = relay.listed(sam, COFFEE, answer(id=request))
-        assert await relay.chat.record_payment(listing, pay(1, request), None) is True
+        assert await relay.recorder.record(listing, pay(1, request), None) is True
     assert len(relay.said) == 2
 
 
@@ -68,7 +69,7 @@ async def test_what_is_left_of_a_drop_only_goes_down_in_whatever_order_it_is_tol
     """Where the service does not say, it is counted from the payments told."""
     listing = relay.listed(sam, STICKERS, answer(remaining_units=3))
     for number, left in enumerate(told):
-        await relay.chat.record_payment(listing, pay(number), left)
+        await relay.recorder.record(listing, pay(number), left)
     kept = relay.listing(listing.id).answer
     assert kept is not None
     assert kept.remaining_units == known
@@ -80,7 +81,7 @@ async def test_units_that_lapsed_reservations_gave_back_can_be_had_again(
     """Three pieces, two of them held while one is paid; they lapse, and one more is paid."""
     listing = relay.listed(sam, STICKERS, answer(remaining_units=3))
     for payment, left in [(replace(pay(1), reserved_units=2), 0), (pay(2), 1)]:
-        await relay.chat.record_payment(listing, payment, left)
+        await relay.recorder.record(listing, payment, left)
     card = card_of(relay.listing(listing.id), relay.clock())
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 1, 0)
 
@@ -88,7 +89,7 @@ async def test_units_that_lapsed_reservations_gave_back_can_be_had_again(
 async def test_units_that_only_change_sides_are_taken_for_news(relay: Relay, sam: Person) -> None:
     """As many remain and are reserved together, but a reservation lapsed."""
     listing = relay.listed(sam, STICKERS, answer(remaining_units=0, reserved_units=2))
-    await relay.chat.record_payment(listing, pay(1), 2)
+    await relay.recorder.record(listing, pay(1), 2)
     card = card_of(relay.listing(listing.id), relay.clock())
     assert (card.remaining_units, card.reserved_units) == (2, 0)
 
@@ -99,7 +100,7 @@ async def test_a_drop_whose_last_units_are_only_reserved_is_not_told_as_sold_out
     """Whoever holds them may yet go away."""
     listing = relay.listed(sam, STICKERS, answer(remaining_units=3))
     held = replace(pay(1), reserved_units=2)
-    await relay.chat.record_payment(listing, held, 0)
+    await relay.recorder.record(listing, held, 0)
     (text,) = relay.texts
     assert text.splitlines()[1:] == ["0 of 3 left", "2 are being paid right now"]
     card = card_of(relay.listing(listing.id), relay.clock())
@@ -110,7 +111,7 @@ async def test_money_for_which_nothing_was_left_is_told_as_owed_back(
     relay: Relay, sam: Person
 ) -> None:
     listing = relay.listed(sam, STICKERS, answer(remaining_units=0))
-    await relay.chat.record_payment(listing, replace(pay(1), oversold=True), 0)
+    await relay.recorder.record(listing, replace(pay(1), oversold=True), 0)
     (text,) = relay.texts
     assert "OVERSOLD" in text
     assert "SOLD OUT" not in text
@@ -121,7 +122,7 @@ async def test_money_for_which_nothing_was_left_is_told_as_owed_back(
 async def test_a_one_off_that_is_paid_is_completed(relay: Relay, sam: Person) -> None:
     listing = relay.listed(sam, PAINTING, answer())
     assert status_of(listing, relay.clock()) == "active"
-    await relay.chat.record_payment(listing, pay(1), None)
+    await relay.recorder.record(listing, pay(1), None)
     assert status_of(relay.listing(listing.id), relay.clock()) == "completed"
 
 
@@ -129,7 +130,7 @@ async def test_a_payment_that_comes_before_the_answer_to_create_is_told(
     relay: Relay, sam: Person
 ) -> None:
     listing = relay.listed(sam)
-    assert await relay.chat.record_payment(listing, pay(1), None) is True
+    assert await relay.recorder.record(listing, pay(1), None) is True
     assert len(relay.said) == 1
 
 
@@ -139,7 +140,7 @@ async def test_each_alert_tells_what_was_left_after_its_own_payment(
     """However the webhooks overtook each other: one alert, and one only, says sold out."""
     listing = relay.listed(sam, STICKERS, answer(remaining_units=3))
     for number, left in enumerate([1, 0, 2]):
-        await relay.chat.record_payment(listing, pay(number), left)
+        await relay.recorder.record(listing, pay(number), left)
     assert ["sold out" in text.lower() for text in relay.texts] == [False, True, False]
 
 
@@ -147,8 +148,8 @@ async def test_payments_that_only_their_units_tell_are_told_as_found_later(
     relay: Relay, sam: Person
 ) -> None:
     listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
-    assert await relay.chat.record_missing(listing.id, 1, 2) == 0
-    assert await relay.chat.record_missing(listing.id, 0, 2) == 2
+    assert await relay.recorder.record_missing(listing.id, 1, 2) == 0
+    assert await relay.recorder.record_missing(listing.id, 0, 2) == 2
     found = "🔎 Found later: I was not notified of this payment, so I am telling you now."
     price = "💰 <b>$2.50</b> received for <b>Stickers</b>"
     total = "Together: <b>$5.00</b> from 2 payments"
@@ -163,10 +164,10 @@ async def test_the_webhook_of_a_payment_that_was_found_by_its_unit_counts_once_a
     relay: Relay, sam: Person
 ) -> None:
     listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
-    await relay.chat.record_missing(listing.id, 0, 1)
+    await relay.recorder.record_missing(listing.id, 0, 1)
     late = replace(pay(1), payer={"email": "pat@example.org"})
-    assert await relay.chat.record_payment(listing, late, None) is True
-    assert await relay.chat.record_payment(listing, late, None) is False
+    assert await relay.recorder.record(listing, late, None) is True
+    assert await relay.recorder.record(listing, late, None) is False
     assert relay.listing(listing.id).paid_count == 1
     assert relay.texts[1].startswith("<i>Possibly repeated")
     assert "pat@example.org" in relay.texts[1]
@@ -178,9 +179,9 @@ async def test_a_webhook_that_comes_twice_explains_one_payment_that_was_found(
 ) -> None:
     """Though another one that was found is still without a name."""
     listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
-    await relay.chat.record_missing(listing.id, 0, 2)
+    await relay.recorder.record_missing(listing.id, 0, 2)
     relay.hear()
-    came = [await relay.chat.record_payment(listing, pay(1), None) for _ in range(2)]
+    came = [await relay.recorder.record(listing, pay(1), None) for _ in range(2)]
     assert (came, len(relay.texts)) == ([True, False], 1)
     assert relay.listing(listing.id).paid_count == 2
 
@@ -189,14 +190,14 @@ async def test_a_payment_more_settles_the_doubt_of_one_payment_only(
     relay: Relay, sam: Person
 ) -> None:
     listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=5))
-    await relay.chat.record_missing(listing.id, 0, 2)
+    await relay.recorder.record_missing(listing.id, 0, 2)
     for number in (1, 2):
-        await relay.chat.record_payment(listing, pay(number), None)
+        await relay.recorder.record(listing, pay(number), None)
     relay.hear()
-    assert await relay.chat.record_missing(listing.id, 2, 1) == 0
+    assert await relay.recorder.record_missing(listing.id, 2, 1) == 0
     assert (relay.texts, relay.listing(listing.id).paid_count) == ([], 3)
     stand = sorted(row["found"] for row in relay.rows("received_payments"))
-    assert stand == sorted([store.TOLD, store.FOUND, store.IN_DOUBT])
+    assert stand == sorted([TOLD, FOUND, IN_DOUBT])
 
 
 async def test_a_payment_taken_for_one_that_was_found_is_not_told_again_when_both_count(
@@ -204,14 +205,14 @@ async def test_a_payment_taken_for_one_that_was_found_is_not_told_again_when_bot
 ) -> None:
     """The lost webhook never comes: each later payment is told once, for a day with the doubt."""
     listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
-    await relay.chat.record_missing(listing.id, 0, 1)
+    await relay.recorder.record_missing(listing.id, 0, 1)
     for number in (1, 2):
-        assert await relay.chat.record_payment(listing, pay(number), None) is True
-        assert await relay.chat.record_missing(listing.id, number, 1) == 0
+        assert await relay.recorder.record(listing, pay(number), None) is True
+        assert await relay.recorder.record_missing(listing.id, number, 1) == 0
         assert relay.listing(listing.id).paid_count == number + 1
     assert [text.startswith("<i>Possibly repeated") for text in relay.texts] == [False, True, True]
     relay.clock.pass_(24 * 3600 + 1)
-    assert await relay.chat.record_payment(listing, pay(3), None) is True
+    assert await relay.recorder.record(listing, pay(3), None) is True
     assert not relay.texts[3].startswith("<i>Possibly repeated")
     assert relay.listing(listing.id).paid_count == 4
 
@@ -221,7 +222,7 @@ async def test_a_list_of_payments_names_what_only_its_unit_told_without_a_word(
 ) -> None:
     """A server that learns to list payments: they are the ones that were found."""
     listing = relay.listed(sam, STICKERS, answer(id="r", remaining_units=3))
-    await relay.chat.record_missing(listing.id, 0, 1)
-    assert await relay.chat.record_payment(listing, replace(pay(1), found=True), None) is False
-    assert await relay.chat.record_payment(listing, pay(1), None) is False
+    await relay.recorder.record_missing(listing.id, 0, 1)
+    assert await relay.recorder.record(listing, replace(pay(1), found=True), None) is False
+    assert await relay.recorder.record(listing, pay(1), None) is False
     assert (len(relay.texts), relay.listing(listing.id).paid_count) == (1, 1)

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat import store
-from bot.chat.usecases.chat import TRIES
-from bot.chat.usecases.commands import PAGE
-from bot.core import exact, outbox
-from bot.core.texts import t
-from bot.core.worker import STUMBLE
+from bot.chat.dialogue.commands import PAGE
+from bot.chat.dialogue.dialogue import TRIES
+from bot.chat.store import sellers
+from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
+from bot.core import exact_json
+from bot.core.outbox import outbox
+from bot.core.outbox.worker import STUMBLE
+from bot.core.text.translations import t
 from tests.queueing import work
 from tests.relaying import COFFEE, Relay, answer
 
 if TYPE_CHECKING:
-    from bot.core.db import Database
-    from bot.core.outbox import Message
-    from bot.sandbox.people import Person
+    from bot.core.database.database import Database
+    from bot.core.outbox.outbox import Message
+    from bot.sandbox.world.people import Person
     from tests.serving import Clock
 
 
@@ -36,7 +38,7 @@ def pat(relay: Relay) -> Person:
 
 async def with_destination(relay: Relay, person: Person) -> None:
     await relay.says(person, "/start")
-    relay.db.run(lambda tx: store.save_destination(tx, person.id, "$anna"))
+    relay.db.run(lambda tx: sellers.save_destination(tx, person.id, "$anna"))
     relay.hear()
 
 
@@ -82,7 +84,7 @@ async def test_one_line_makes_a_listing_and_asks_the_service_once(
     await relay.says(sam, "/drop 100 2.50 USD Sticker pack")
     (row,) = relay.rows("listings")
     assert (row["state"], row["seller_id"], row["request_id"]) == ("creating", sam.id, None)
-    assert exact.loads(row["wish"])["amount"] == 250
+    assert exact_json.loads(row["wish"])["amount"] == 250
     call = {"call": "create", "listing": row["id"], "chat": sam.id, "language": "en"}
     assert relay.calls == [call]
 
@@ -122,11 +124,11 @@ async def test_draft_replies_and_done_mark_commit_together_or_not_at_all(
 async def test_a_form_goes_on_after_a_restart(relay: Relay, sam: Person) -> None:
     await with_destination(relay, sam)
     await relay.says(sam, "/new")
-    draft = exact.loads(relay.rows("drafts")[0]["body"])
+    draft = exact_json.loads(relay.rows("drafts")[0]["body"])
     again = Relay(relay.db, relay.clock)
     again.world = relay.world
     await again.presses(sam, f"draft:{draft['id']}:kind:donation")
-    assert exact.loads(again.rows("drafts")[0]["body"])["step"] == "name"
+    assert exact_json.loads(again.rows("drafts")[0]["body"])["step"] == "name"
 
 
 async def fails_as_in_a_worker(relay: Relay) -> list[int]:
@@ -217,16 +219,16 @@ async def test_a_request_of_somebody_else_cannot_be_touched(
     await relay.presses(pat, f"{word}:{listing.id}")
     assert [one["text"] for one in relay.answers] == [t("en", "listing-gone")]
     assert (relay.calls, relay.said) == ([], [])
-    assert relay.listing(listing.id).state == store.LIVE
+    assert relay.listing(listing.id).state == LIVE
 
 
 @pytest.mark.parametrize("word", WORDS)
-@pytest.mark.parametrize("state", ["unknown", store.DELETED])
+@pytest.mark.parametrize("state", ["unknown", DELETED])
 async def test_a_request_that_is_gone_is_said_to_be_gone(
     relay: Relay, sam: Person, word: str, state: str
 ) -> None:
     listing_id = "abcdefghij"
-    if state == store.DELETED:
+    if state == DELETED:
         listing_id = relay.listed(sam, COFFEE, answer(), state=state).id
     await relay.presses(sam, f"{word}:{listing_id}")
     assert [one["text"] for one in relay.answers] == [t("en", "listing-gone")]
@@ -391,8 +393,8 @@ def cards_of(body: dict[str, Any]) -> list[str]:
 
 
 async def test_what_is_not_there_yet_or_no_more_is_not_listed(relay: Relay, sam: Person) -> None:
-    for state in (store.CREATING, store.FAILED, store.DELETED):
+    for state in (CREATING, FAILED, DELETED):
         relay.listed(sam, COFFEE, answer(id=state), state=state)
-    stopped = relay.listed(sam, COFFEE, answer(), state=store.STOPPED)
+    stopped = relay.listed(sam, COFFEE, answer(), state=STOPPED)
     await relay.says(sam, "/list")
     assert cards_of(relay.said[0]) == [stopped.id]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.answers import Answer, Price
-from bot.chat.client import LONGEST_EXPIRATION, Client
-from bot.core import errors, exact
+from bot.chat.model.answers import Answer, Price
+from bot.chat.provider.client import LONGEST_EXPIRATION, Client
+from bot.core import errors, exact_json
+from bot.core.database.vault import Vault
 from bot.core.errors import BotError, FieldProblem
-from bot.core.vault import Vault
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from bot.service.usecases import apps
 from tests.peer import CUT, listening_peer, told
 from tests.relaying import REQUEST_ID as ID
@@ -27,7 +27,7 @@ from tests.telegraph import listening
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from bot.core.db import Database
+    from bot.core.database.database import Database
     from tests.peer import Peer
     from tests.serving import Clock
 
@@ -101,7 +101,7 @@ async def test_amounts_go_out_exact_and_as_numbers(
     await peer.say(told(200, LEAST))
     await client.create({"sendAmount": amount}, "key")
     assert b'"sendAmount":"' not in peer.calls[0].body
-    assert exact.loads(peer.calls[0].body) == {"sendAmount": amount}
+    assert exact_json.loads(peer.calls[0].body) == {"sendAmount": amount}
 
 
 async def test_fields_that_a_server_leaves_out_are_none(client: Client, peer: Peer) -> None:

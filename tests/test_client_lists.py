@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.answers import Paid
-from bot.chat.client import PAGE, Client
+from bot.chat.model.answers import Paid
+from bot.chat.provider.client import PAGE, Client
 from bot.core import errors
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from tests.peer import told
 from tests.relaying import REQUEST_ID as ID
 from tests.relaying import URL
@@ -23,7 +23,7 @@ from tests.telegraph import listening
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.chat.answers import Answer
+    from bot.chat.model.answers import Answer
     from tests.peer import Peer
     from tests.serving import Shop
 

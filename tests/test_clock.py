@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.chat.conversation.moments import is_within, next_at, read_clock, read_hours
-from bot.chat.conversation.reading import Problem
-from bot.core.texts import languages, t
+from bot.chat.messages.problem import Problem
+from bot.chat.times.moments import is_within, next_at, read_clock, read_hours
+from bot.core.text.translations import languages, t
 from tests.test_moments import BERLIN, CODE, KATHMANDU, LORD_HOWE, NEW_YORK, at
 
 ZONES = st.sampled_from([BERLIN, NEW_YORK, LORD_HOWE, KATHMANDU, "America/Santiago", "Etc/UTC"])

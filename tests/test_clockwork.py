@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import clockwork, store
-from bot.chat.clockwork import LONGEST_WAIT, Clockwork
+from bot.chat import schedule
+from bot.chat.schedule import LONGEST_WAIT, Clockwork
 from bot.chat.store import posts
+from bot.chat.store.listings import STOPPED
 from bot.chat.store.posts import LAPSE
 from tests.relaying import DROP, answer
 from tests.stage import until
 
 if TYPE_CHECKING:
-    from bot.chat.answers import Answer
-    from bot.chat.store import Listing
+    from bot.chat.model.answers import Answer
+    from bot.chat.store.listings import Listing
     from tests.relaying import Relay
     from tests.sharing import Sharing
 
@@ -88,7 +89,7 @@ async def test_the_service_is_asked_when_a_reservation_may_have_lapsed(
 
 async def test_a_stopped_request_is_not_asked_about(show: Sharing, work: Clockwork) -> None:
     listing = listed(show, answer(total_units=5, remaining_units=4, reserved_units=1))
-    show.state(listing, store.STOPPED)
+    show.state(listing, STOPPED)
     show.relay.clock.pass_(LAPSE / 1000)
     await work.tick()
     assert show.relay.calls == []
@@ -97,7 +98,7 @@ async def test_a_stopped_request_is_not_asked_about(show: Sharing, work: Clockwo
 async def test_more_than_one_batch_is_done_at_once(
     show: Sharing, work: Clockwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clockwork, "BATCH", 2)
+    monkeypatch.setattr(schedule, "BATCH", 2)
     for number in range(5):
         listed(show, answer(id=f"{number}" * 24, expires_at=show.relay.clock() + 1000))
     show.relay.clock.pass_(1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
-from bot.cli import main
+from bot.cli.commands import main
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from bot.cli import main
+from bot.cli.commands import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from bot import config
 from bot.core.errors import ConfigError
-from bot.core.ops import Hide
-from bot.core.rates import Rate
-from bot.sandbox.world import TOKEN
+from bot.core.net.rates import Rate
+from bot.core.ops.endpoints import Hide
+from bot.sandbox.world.world import TOKEN
 
 if TYPE_CHECKING:
     from pathlib import Path

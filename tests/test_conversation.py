@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from bot.chat.conversation import Pressed, Said, Seller, Wish
+from bot.chat.forms.outcome import Pressed, Said
+from bot.chat.model.wish import Wish
 from tests.saying import check, labels
 from tests.talking import FORM, KNOWN, OTHER, STRANGER, Talk, at, new
+
+if TYPE_CHECKING:
+    from bot.chat.model.seller import Seller
 
 COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 

@@ -9,27 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.chat.conversation import (
-    ASKS,
-    Draft,
-    Present,
-    Pressed,
-    Said,
-    Seller,
-    Share,
-    Wish,
-    cancel,
-    duplicate,
-    edit_form,
-    new_form,
-    one_line,
-    pictured,
-    reopen,
-    settings_form,
-)
-from bot.chat.conversation.draft import OPTIONS, STEPS
-from bot.core.money import to_minor
-from bot.core.texts import languages
+from bot.chat.forms.draft import OPTIONS, STEPS, Draft
+from bot.chat.forms.existing import Present, duplicate, edit_form, reopen
+from bot.chat.forms.form import cancel, new_form, pictured, settings_form
+from bot.chat.forms.one_line import one_line
+from bot.chat.forms.outcome import Pressed, Said
+from bot.chat.model.seller import Seller
+from bot.chat.model.stored_json import ASKS
+from bot.chat.model.wish import Share, Wish
+from bot.core.money.amounts import to_minor
+from bot.core.text.translations import languages
 from tests.talking import BERLIN, FORM, KNOWN, NOW, OTHER, STRANGER, Talk, at
 
 if TYPE_CHECKING:

@@ -9,18 +9,23 @@ from pathlib import Path
 import pytest
 
 from bot.chat import conversation
-from bot.chat.conversation import (
-    Pressed,
-    Said,
-    Wish,
-    cancel,
-    new_form,
-    one_line,
-    reopen,
-    settings_form,
+from bot.chat.forms import bot_texts
+from bot.chat.forms.bot_texts import (
+    description,
+    help_reply,
+    paysupport_reply,
+    privacy_reply,
+    settings,
+    short_description,
+    start_reply,
 )
-from bot.chat.replies import units
-from bot.core.texts import languages
+from bot.chat.forms.existing import reopen
+from bot.chat.forms.form import cancel, new_form, settings_form
+from bot.chat.forms.one_line import one_line
+from bot.chat.forms.outcome import Pressed, Said
+from bot.chat.messages.reply import units
+from bot.chat.model.wish import Wish
+from bot.core.text.translations import languages
 from tests.saying import actions, check, labels
 from tests.talking import FORM, KNOWN, OTHER, STRANGER, Talk, at
 
@@ -144,11 +149,11 @@ def test_a_line_within_a_form_leaves_the_form_as_it_was() -> None:
 
 
 def test_settings_show_the_destination_and_change_it() -> None:
-    reply = conversation.settings(KNOWN)
+    reply = settings(KNOWN)
     assert "$anna" in check(reply)
     words = ("destination", "zone", "quiet", "summary")
     assert actions(reply.rows) == [("settings", word) for word in words]
-    assert "You have not said yet" in check(conversation.settings(STRANGER))
+    assert "You have not said yet" in check(settings(STRANGER))
     talk = Talk(KNOWN)
     talk.take(settings_form("destination", OTHER, talk.seller))
     talk.say("two words")
@@ -279,30 +284,30 @@ def test_a_refusal_within_another_form_gives_that_back() -> None:
 
 def test_the_greeting_tells_a_new_seller_of_digital_goods_once() -> None:
     rule = "Telegram asks that digital goods and services be sold for Telegram Stars"
-    first = conversation.start_reply(STRANGER, new=True)
+    first = start_reply(STRANGER, new=True)
     assert rule in check(first)
-    assert rule not in check(conversation.start_reply(STRANGER, new=False))
+    assert rule not in check(start_reply(STRANGER, new=False))
     assert actions(first.rows) == [("new",), ("list", "0"), ("help",)]
-    assert rule in check(conversation.help_reply("en"))
+    assert rule in check(help_reply("en"))
 
 
 def test_privacy_and_paysupport_answer() -> None:
-    privacy = check(conversation.privacy_reply("en"))
+    privacy = check(privacy_reply("en"))
     for word in ("Telegram id", "destination", "requests", "form", "Payments", "How long", "delet"):
         assert word in privacy
-    assert "seller" in check(conversation.paysupport_reply("en"))
+    assert "seller" in check(paysupport_reply("en"))
 
 
 @pytest.mark.parametrize("language", languages())
 def test_the_profile_is_within_telegrams_limits(language: str) -> None:
-    commands = conversation.commands(language)
+    commands = bot_texts.commands(language)
     assert [name for name, _ in commands] == [
         *("new", "list", "donation", "oneoff", "drop", "alerts", "settings"),
         *("help", "cancel", "privacy", "paysupport", "start"),
     ]
     assert all(1 <= units(what) <= 256 for _, what in commands)
-    assert units(conversation.description(language)) <= 512
-    assert units(conversation.short_description(language)) <= 120
+    assert units(description(language)) <= 512
+    assert units(short_description(language)) <= 120
 
 
 def test_no_key_stands_in_two_files() -> None:

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.conversation import (
-    Change,
-    Draft,
-    Photo,
-    Present,
-    Pressed,
-    Said,
-    Seller,
-    Share,
-    Wish,
-    duplicate,
-    edit_form,
-    left_over,
-    new_form,
-    pictured,
-    reopen,
-    settings_form,
-    start_reply,
-)
-from bot.chat.conversation.draft import STEPS
-from bot.chat.conversation.forms import ASLEEP_AFTER
-from bot.chat.conversation.reading import Problem, read_poster_text
+from bot.chat.forms.bot_texts import start_reply
+from bot.chat.forms.draft import STEPS, Draft
+from bot.chat.forms.existing import Present, duplicate, edit_form, reopen
+from bot.chat.forms.form import ASLEEP_AFTER, left_over, new_form, pictured, settings_form
+from bot.chat.forms.outcome import Change, Photo, Pressed, Said
+from bot.chat.forms.parsing import read_poster_text
+from bot.chat.messages.problem import Problem
+from bot.chat.model.wish import Share, Wish
 from tests.saying import actions, check, labels
 from tests.talking import BERLIN, FORM, KNOWN, NOW, OTHER, STRANGER, Talk, at
+
+if TYPE_CHECKING:
+    from bot.chat.model.seller import Seller
 
 LISTING = "abcdefghij"
 SETTLED = replace(KNOWN, zone=BERLIN)

@@ -7,7 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat.conversation import Draft, Wish
+from bot.chat.forms.draft import Draft
+from bot.chat.model.wish import Wish
 from tests.talking import FORM, OTHER
 
 COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")

@@ -6,8 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.conversation import ASKS, Outcome, Pressed, Said, Seller, Share, pictured
-from bot.chat.conversation.draft import OPTIONS
+from bot.chat.forms.draft import OPTIONS
+from bot.chat.forms.form import pictured
+from bot.chat.forms.outcome import Outcome, Pressed, Said
+from bot.chat.model.seller import Seller
+from bot.chat.model.stored_json import ASKS
+from bot.chat.model.wish import Share
 from tests.saying import labels
 from tests.talking import BERLIN, FORM, KNOWN, NOW, Talk, at, new, option
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.conversation import Portion, Share
-from bot.chat.conversation.reading import Problem
-from bot.chat.conversation.receivers import meant, read_portions, resolve, sum_of
+from bot.chat.forms.draft import Portion
+from bot.chat.forms.receivers import meant, read_portions, resolve, sum_of
+from bot.chat.messages.problem import Problem
+from bot.chat.model.wish import Share
 from tests.saying import labels
 from tests.talking import option
 

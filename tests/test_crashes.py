@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat import undelivered
-from bot.chat.client import Client
-from bot.core import outbox, owners
-from bot.core.lanes import Queue
-from bot.core.texts import t
-from bot.core.worker import CRASHED, Job, Worker
+from bot.chat.alerts import undelivered
+from bot.chat.provider.client import Client
+from bot.core.outbox import lease_owners, outbox
+from bot.core.outbox.lanes import Queue
+from bot.core.outbox.worker import CRASHED, Job, Worker
+from bot.core.text.translations import t
 from bot.service.model.delivery import DeliveryState
 from bot.service.notify.webhooks import Webhooks
 from bot.service.usecases import deliveries
@@ -29,9 +29,9 @@ from tests.test_telling import lines, pay
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.core.db import Database, Transaction
-    from bot.core.outbox import Message
-    from bot.sandbox.people import Person
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.outbox import Message
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
     from tests.sending import Sending
     from tests.serving import Clock
@@ -54,9 +54,9 @@ def post(db: Database, clock: Clock) -> Post:
 def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Message]:
     """Claim all there is and end without an outcome, as often as said; what was claimed last."""
     for _ in range(times):
-        owner = owners.begin()
+        owner = lease_owners.begin()
         claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023 - run at once
-        owners.end(owner)
+        lease_owners.end(owner)
         db.run(lambda tx: outbox.recover(tx, queue, clock()))
     return claimed
 

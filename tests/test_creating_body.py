@@ -7,14 +7,14 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat import store
-from bot.chat.conversation import Share, Wish
-from bot.chat.conversation.receivers import read_portions, resolve
-from bot.chat.create_body import request_body
-from bot.chat.edits import Addresses
-from bot.chat.replies import TEXT_LIMIT
-from bot.core import exact
-from bot.core.bodies import MAX_BODY
+from bot.chat.forms.receivers import read_portions, resolve
+from bot.chat.messages.reply import TEXT_LIMIT
+from bot.chat.model.wish import Share, Wish
+from bot.chat.requests.create_body import request_body
+from bot.chat.requests.edit_rules import Addresses
+from bot.chat.store.listings import CREATING, Listing
+from bot.core import exact_json
+from bot.core.net.request_body import MAX_BODY
 from bot.service.wire.bodies import CreateBody
 
 NOW = 1_800_000_000_000
@@ -33,7 +33,7 @@ WEBHOOK = {
 
 
 def body(wish: Wish, instrument: str | None = None, now: int = NOW) -> dict[str, object]:
-    listing = store.Listing("abcdefghij", 1, 1, "token", store.CREATING, wish, None, None, 0, NOW)
+    listing = Listing("abcdefghij", 1, 1, "token", CREATING, wish, None, None, 0, NOW)
     made = request_body(listing, ADDRESSES, instrument, now)
     CreateBody.model_validate(made)
     return made
@@ -104,4 +104,4 @@ def test_as_many_receivers_as_one_message_holds_make_a_body_that_the_service_tak
     wish = replace(PLAIN, amount=123_456, receivers=shares)
     sent = body(Wish.from_json(wish.to_json()) or PLAIN)
     assert len(shares) == 1000
-    assert len(exact.dumps(sent).encode()) <= MAX_BODY
+    assert len(exact_json.dumps(sent).encode()) <= MAX_BODY

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.wiring import accepting
-from bot.wiring.process import WebServer
+from bot.wiring.web import accept_loop
+from bot.wiring.web.process import WebServer
 from tests.knocking import NOBODY, SECONDS, Caller, Site, get, open_site, post
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Shop:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is room for few connections."""
-    monkeypatch.setattr(accepting, "MOST", ROOM)
+    monkeypatch.setattr(accept_loop, "MOST", ROOM)
 
 
 async def served(site: Site, host: str) -> bool:

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core import health, schema, writer
-from bot.core.db import Database, open_database, sqlite_path
+from bot.core import health
+from bot.core.database import writer
+from bot.core.database.database import Database, open_database, sqlite_path
+from bot.core.database.schema import migrations
+from bot.core.database.write_check import PAYMENT
 from bot.core.errors import ConfigProblem, StorageError
 from bot.core.health import Health
-from bot.core.storage_check import PAYMENT
 from tests.breaking import locked, moved
 
 if TYPE_CHECKING:
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
 
 KEEP = "INSERT INTO kept_secrets (name, sealed) VALUES (:name, :sealed)"
 COUNT = "SELECT COUNT(*) AS n FROM kept_secrets"
@@ -125,7 +127,7 @@ async def test_who_only_reads_can_not_write(db: Database) -> None:
     with pytest.raises(StorageError, match="readonly"):
         await db.read(lambda tx: tx.execute("DELETE FROM migrations"))
     assert await db.read(lambda tx: len(tx.query("SELECT number FROM migrations"))) == len(
-        schema.MIGRATIONS
+        migrations.MIGRATIONS
     )
 
 
@@ -162,7 +164,7 @@ def test_migrating_twice_is_harmless(tmp_path: Path) -> None:
     second.migrate()
     assert second.run(lambda tx: tx.query("SELECT name FROM kept_secrets")) == [{"name": "a"}]
     numbers = second.run(lambda tx: tx.query("SELECT number FROM migrations"))
-    assert [row["number"] for row in numbers] == [*range(1, len(schema.MIGRATIONS) + 1)]
+    assert [row["number"] for row in numbers] == [*range(1, len(migrations.MIGRATIONS) + 1)]
     first.close()
     second.close()
 
@@ -171,7 +173,7 @@ def test_a_migration_that_fails_leaves_nothing_of_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = ("CREATE TABLE good (id TEXT)", "CREATE NONSENSE")
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, broken))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, broken))
     url = f"sqlite:///{tmp_path}/bot.db"
     with pytest.raises(ConfigProblem, match="NONSENSE"):
         open_database(url)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.answers import Price
-from bot.chat.dialects import DIALECTS, Check, check, is_about_spelling, spellings
+from bot.chat.model.answers import Price
+from bot.chat.provider.dialects import DIALECTS, Check, check, is_about_spelling, spellings
 from bot.core.errors import FieldProblem
 from tests.relaying import COFFEE, answer
 

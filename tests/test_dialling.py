@@ -14,9 +14,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from bot.core.addresses import AllowList
-from bot.core.dialling import GuardedTransport
 from bot.core.errors import ForbiddenAddress
+from bot.core.net.addresses import AllowList
+from bot.core.net.dialling import GuardedTransport
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -14,23 +14,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import store
-from bot.chat.ledger import Ledger
-from bot.chat.queues import make_queues
-from bot.core import lanes, outbox
-from bot.core.rates import Rate
-from bot.sandbox.faults import Fault
-from bot.sandbox.limits import Limits
-from bot.sandbox.model import Draft
+from bot.chat.alerts import alert_text
+from bot.chat.messages.queues import make_queues
+from bot.chat.payments.recording import Ledger
+from bot.chat.store.payments import Payment
+from bot.core.net.rates import Rate
+from bot.core.outbox import lanes, outbox
+from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.model import Draft
 from tests.relaying import COFFEE, Relay, answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.chat.store import Listing
-    from bot.core.db import Database, Transaction
-    from bot.core.outbox import Message
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.outbox import Message
+    from bot.sandbox.world.people import Person
     from tests.sending import Sending
     from tests.serving import Clock
 
@@ -51,7 +52,11 @@ TOTAL = re.compile(r"\nTogether: \$([\d,.]+) from (\d+) payments$")
 @pytest.fixture
 def relay(db: Database, clock: Clock) -> Relay:
     """The chat at Telegram's rates, beside a Telegram that holds it to its limits."""
-    made = Relay(db, clock, queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)))
+    made = Relay(
+        db,
+        clock,
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+    )
     made.world.limiter.limits = Limits()
     return made
 
@@ -84,7 +89,7 @@ class Burst:
         amounts, listing = self.paid[seller], self.listings[seller]
         amounts.append(len(amounts) + 1)
         request = listing.request_id or ""
-        payment = store.Payment(request, f"t{len(amounts)}", amounts[-1], "USD", {})
+        payment = Payment(request, f"t{len(amounts)}", amounts[-1], "USD", {})
         ledger = Ledger(tx, self.relay.queues, self.relay.clock())
         assert ledger.record(listing.id, payment, None)
 

@@ -15,18 +15,18 @@ from PIL import Image
 from starlette.routing import BaseRoute, Match
 
 from bot import config
-from bot.chat.conversation import KINDS
-from bot.chat.conversation.answers import COMMANDS
-from bot.chat.usecases import commands as usecases
-from bot.cli import main
-from bot.core.ops import Ops
-from bot.sandbox.server import routes as sandbox_routes
-from bot.sandbox.world import World
+from bot.chat.dialogue import commands as usecases
+from bot.chat.forms.bot_texts import COMMANDS
+from bot.chat.model.kinds import KINDS
+from bot.cli.commands import main
+from bot.core.ops.endpoints import Ops
+from bot.sandbox.web.server import routes as sandbox_routes
+from bot.sandbox.world.world import World
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 
 if TYPE_CHECKING:
-    from bot.core.db import Database
+    from bot.core.database.database import Database
 
 ROOT = Path(__file__).parents[1]
 README, TOUR = ROOT / "README.md", ROOT / "CONTRIBUTING.md"

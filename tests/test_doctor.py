@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot import config
-from bot.chat.queues import make_queues
-from bot.core import outbox, writer
-from bot.core.db import open_database
+from bot.chat.messages.queues import make_queues
+from bot.core.database import writer
+from bot.core.database.database import open_database
+from bot.core.outbox import outbox
 from bot.service.usecases.deliveries import WEBHOOKS
 from bot.service.usecases.letters import MAILS
-from bot.wiring.doctor import examine, machine, storage
+from bot.wiring.doctor.examination import examine, machine, storage
 from tests.breaking import locked
 from tests.mailing import BODY, SENDER, office
 from tests.stage import free_port
@@ -26,7 +27,7 @@ from tests.stage import free_port
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.wiring.doctor import Finding
+    from bot.wiring.doctor.finding import Finding
 
 LOGIN = ("shop@example.org", "open/sesame")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.wiring.doctor import Finding
+    from bot.wiring.doctor.finding import Finding
 
 REFUSED = "no connection (ConnectError); look at the proxy or the tunnel"
 BESIDE = pytest.mark.asyncio(loop_scope="module")

@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from bot import config
-from bot.chat.queues import make_queues
-from bot.chat.updates import WEBHOOK_PATH
-from bot.core import outbox
-from bot.core.db import open_database
-from bot.wiring.doctor import examine
+from bot.chat.messages.queues import make_queues
+from bot.chat.telegram.intake import WEBHOOK_PATH
+from bot.core.database.database import open_database
+from bot.core.outbox import outbox
+from bot.wiring.doctor.examination import examine
 from bot.wiring.doctor.telegram import FEEDBACK_UNKNOWN, LATELY, MOST_OFF, MOST_WAITING
 from tests.peer import CUT, told
 from tests.stage import free_port
@@ -21,7 +21,7 @@ from tests.stage import free_port
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.wiring.doctor import Finding
+    from bot.wiring.doctor.finding import Finding
     from tests.peer import Peer
 
 TOKEN = "123456:a-token-of-the-test"

@@ -12,9 +12,9 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from bot.chat.downloads import Downloads, TooManyBytes
+from bot.chat.telegram.downloads import Downloads, TooManyBytes
 from bot.core.errors import BadAnswer, Overloaded, Refused, Unreachable
-from bot.wiring.telegram import _make_bot
+from bot.wiring.app.telegram import _make_bot
 from tests.telegraph import listening
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.conversation import Change
-from bot.chat.edits import (
+from bot.chat.forms.outcome import Change
+from bot.chat.requests.edit_rules import (
     ATTRIBUTES,
     Addresses,
     Stock,
@@ -19,12 +19,12 @@ from bot.chat.edits import (
     problem_of,
     wished,
 )
-from bot.chat.store import LIVE, Listing
+from bot.chat.store.listings import LIVE, Listing
 from tests.relaying import COFFEE, DROP, answer
 from tests.serving import NOON
 
 if TYPE_CHECKING:
-    from bot.chat.conversation import Wish
+    from bot.chat.model.wish import Wish
 
 IMAGES = "https://bot.example.org/images"
 ADDRESSES = Addresses("https://bot.example.org/webhooks", IMAGES)

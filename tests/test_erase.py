@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat import alerts, store
-from bot.core import erasure, outbox
-from bot.wiring import erasing
+from bot.chat.alerts import alert_text
+from bot.chat.store.payments import Payment
+from bot.core.outbox import outbox
+from bot.core.privacy import erasure
+from bot.wiring.maintenance import payer_erasure
 from tests.relaying import COFFEE, Relay, answer
 from tests.serving import LOOPBACK, NOON, Shop, opened
 
@@ -19,9 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.core.db import Database, Row
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database, Row
     from bot.service.notify.webhooks import Webhooks
-    from bot.wiring.erasing import Erased
+    from bot.wiring.maintenance.payer_erasure import Erased
     from tests.receiving import Receiver
 
 ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
@@ -53,8 +56,8 @@ async def erase(
     db: Database, *who: str, before: int | None = None, request: str | None = None
 ) -> Erased:
     """Do what the command does, up to the bytes."""
-    scope = db.run(lambda tx: erasing.scope_of(tx, who, before, request))
-    return await erasing.erase(db, scope, await erasing.survey(db, scope), NOON)
+    scope = db.run(lambda tx: payer_erasure.scope_of(tx, who, before, request))
+    return await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), NOON)
 
 
 def text_of(db: Database) -> str:
@@ -145,10 +148,10 @@ async def test_what_an_endpoint_answered_goes_with_its_payer(
     assert (attempt["status"], attempt["answer"]) == (500, None)
 
 
-def tell(relay: Relay, listing: store.Listing, transaction: str, payer: dict[str, Any]) -> None:
+def tell(relay: Relay, listing: Listing, transaction: str, payer: dict[str, Any]) -> None:
     """Record a payment as a webhook tells it, its alert put."""
-    payment = store.Payment(listing.request_id or "", transaction, 500, "USD", payer)
-    relay.db.run(lambda tx: relay.chat._ledger(tx).record(listing.id, payment, None))
+    payment = Payment(listing.request_id or "", transaction, 500, "USD", payer)
+    relay.db.run(lambda tx: relay.recorder._ledger(tx).record(listing.id, payment, None))
 
 
 async def test_in_the_chat_records_and_alerts_that_wait_lose_their_payer(relay: Relay) -> None:
@@ -253,7 +256,7 @@ async def test_an_alert_of_that_request_goes_without_its_payer(relay: Relay) -> 
     await erase(relay.db, request=listing.request_id)
     payers = {it["payments"][0]["listing_id"]: it["payments"][0]["payer"] for it in relay.said}
     assert payers == {listing.id: {}, other.id: anna}
-    assert all(alerts.worded(it)["args"]["text"] for it in relay.said)
+    assert all(alert_text.worded(it)["args"]["text"] for it in relay.said)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bot.cli import erasing as command
-from bot.cli import main
-from bot.core import scrubbing
-from bot.wiring import erasing
+from bot.cli.commands import main
+from bot.core.privacy import scrubbing
+from bot.wiring.maintenance import payer_erasure
 from tests.breaking import locked
 from tests.serving import NOON, opened
 from tests.test_erase import ANNA, ASKED, BOB
@@ -45,11 +45,13 @@ async def test_nothing_of_it_is_in_the_bytes(tmp_path: Path, seed: int) -> None:
             await shop.pay(made["id"], token=f"{number:032d}", email=person)
         shop.db.run(lambda tx: tx.execute("DELETE FROM payments WHERE id < '4'"))
         gone = dice.sample(people, 60)
-        scope = shop.db.run(lambda tx: erasing.scope_of(tx, gone, None, None))
-        done = await erasing.erase(shop.db, scope, await erasing.survey(shop.db, scope), NOON)
+        scope = shop.db.run(lambda tx: payer_erasure.scope_of(tx, gone, None, None))
+        done = await payer_erasure.erase(
+            shop.db, scope, await payer_erasure.survey(shop.db, scope), NOON
+        )
         path = Path(shop.db.path)
     assert set(done.gone) == set(gone)
-    found = erasing.clean(path, done.gone)
+    found = payer_erasure.clean(path, done.gone)
     assert (found.compacted, found.left, found.traced) == (True, 0, 60)
     whole = bytes_of(path)
     assert [person for person in gone if person.encode() in whole] == []
@@ -64,7 +66,7 @@ async def test_what_is_left_is_said_with_its_place(tmp_path: Path) -> None:
         made = await shop.create(**ASKED)
         await shop.pay(made["id"], **ANNA)
         path = Path(shop.db.path)
-    found = erasing.clean(path, [ANNA["email"]])
+    found = payer_erasure.clean(path, [ANNA["email"]])
     assert found.left == 1
     assert {"checkouts.user_data", "payments.user_data"} <= set(found.holders)
 
@@ -79,7 +81,9 @@ async def test_what_is_left_is_said_with_its_place(tmp_path: Path) -> None:
 )
 def test_the_advice_helps_with_what_is_left(holders: tuple[str, ...], told: str) -> None:
     """A second run knows what it is told, not what went with the first."""
-    said = command._bytes(erasing.Bytes(compacted=True, traced=1, of=1, left=1, holders=holders))
+    said = command._bytes(
+        payer_erasure.Bytes(compacted=True, traced=1, of=1, left=1, holders=holders)
+    )
     assert said.endswith(told)
 
 
@@ -132,13 +136,13 @@ def test_whose_data_it_is_is_asked_beside_the_writer(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A look through many payments keeps nobody from paying."""
-    scope_of = erasing.scope_of
+    scope_of = payer_erasure.scope_of
 
     def beside(*given: Any) -> Any:
         with locked(path):
             return scope_of(*given)
 
-    monkeypatch.setattr(erasing, "scope_of", beside)
+    monkeypatch.setattr(payer_erasure, "scope_of", beside)
     done = order("anna@hand.example", "--yes")
     assert done.exit_code == 0, done.stderr
     assert left(path) == 1

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core.exact import dumps, loads
+from bot.core.exact_json import dumps, loads
 
 DECIMALS = st.decimals(allow_nan=False, allow_infinity=False)
 LEAVES = st.none() | st.booleans() | st.integers() | DECIMALS | st.text()

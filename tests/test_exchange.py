@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core import money
 from bot.core.errors import MoneyError
-from bot.service import exchange
-from bot.service.exchange import Exchange, SandboxExchange
+from bot.core.money import amounts
 from bot.service.model import quote
 from bot.service.model.request import ExchangeRate, Kind, Product, Receiver, Terms
+from bot.service.rails import exchange_rates
+from bot.service.rails.exchange_rates import Exchange, SandboxExchange
 
-FILE = Path(exchange.__file__).with_name("rates.json")
+FILE = Path(exchange_rates.__file__).with_name("rates.json")
 TABLE = json.loads(FILE.read_text("utf-8"))
 SOURCE = "sandbox table of made-up figures, not market rates"
 AT = 1_767_225_600_000
-CODES = st.sampled_from(sorted(money.currencies()))
+CODES = st.sampled_from(sorted(amounts.currencies()))
 
 
 def rate_of(denomination: str, instrument: str) -> ExchangeRate:
@@ -40,7 +40,7 @@ def paid(amount: int, denomination: str, instrument: str) -> int:
 
 def test_every_currency_has_a_positive_price_in_dollars() -> None:
     """Whatever is valid on the wire can be paid in whatever else is."""
-    for code in money.currencies():
+    for code in amounts.currencies():
         assert Decimal(TABLE["perDollar"][code]) > 0, code
     assert Decimal(TABLE["perDollar"]["USD"]) == 1
 
@@ -89,7 +89,7 @@ def test_crossed_rates_are_of_28_digits(denomination: str, instrument: str) -> N
     table = TABLE["perDollar"]
     exact = Fraction(table[instrument]) / Fraction(table[denomination])
     off = Fraction(rate_of(denomination, instrument).rate) / exact - 1
-    assert 0 <= off < Fraction(1, 10 ** (exchange.DIGITS - 1))
+    assert 0 <= off < Fraction(1, 10 ** (exchange_rates.DIGITS - 1))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_prices_come_to_exact_amounts(
     amount: int, denomination: str, instrument: str, minor: int
 ) -> None:
     """Currencies of 0, 2, 3, 5 and 8 decimals, in both directions, half up."""
-    if minor > money.MAX_MINOR:
+    if minor > amounts.MAX_MINOR:
         with pytest.raises(MoneyError) as caught:
             paid(amount, denomination, instrument)
         assert caught.value.reason == "tooLarge"
@@ -143,10 +143,10 @@ def test_a_rate_of_28_digits_costs_no_minor_unit(
 ) -> None:
     """What a price comes to is what it would by the table, were nothing rounded but the total."""
     table = TABLE["perDollar"]
-    decimals = money.exponent(instrument) - money.exponent(denomination)
+    decimals = amounts.exponent(instrument) - amounts.exponent(denomination)
     exact = amount * Fraction(table[instrument]) / Fraction(table[denomination])
     expected = (2 * exact * Fraction(10) ** decimals + 1) // 2
-    if 0 < expected <= money.MAX_MINOR:
+    if 0 < expected <= amounts.MAX_MINOR:
         assert expected == paid(amount, denomination, instrument)
 
 

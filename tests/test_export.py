@@ -22,11 +22,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bot.chat import store as chat
-from bot.cli import main
+from bot.chat.store import payments
+from bot.chat.store.payments import Payment
+from bot.cli.commands import main
 from bot.cli.tables import Csv, Lines
-from bot.core import money
-from bot.core.db import open_database
+from bot.core.database.database import open_database
+from bot.core.money import amounts
 from bot.service.store import exporting
 from bot.service.store.exporting import Wanted
 from bot.service.wire import exported
@@ -87,7 +88,7 @@ def add_many(path: str) -> None:
 
 def sums(path: str) -> dict[str, Decimal]:
     found = rows(Path(path), "SELECT currency, SUM(amount) FROM payments GROUP BY currency")
-    return {currency: money.from_minor(minor, currency) for currency, minor in found}
+    return {currency: amounts.from_minor(minor, currency) for currency, minor in found}
 
 
 def test_the_sum_of_the_export_is_the_sum_of_the_table_in_every_currency() -> None:
@@ -275,8 +276,8 @@ def test_where_another_server_is_used_the_payments_told_are_exported() -> None:
     with closing(open_database(URL)) as db:
         relay = Relay(db, Clock())
         listing = relay.listed(relay.joins(), STICKERS, answer(total_units=3, remaining_units=3))
-        told = chat.Payment(listing.request_id or "", "t1", 250, "USD", {"email": "=a@b.example"})
-        db.run(lambda tx: chat.add_payment(tx, listing.id, told, NOON))
+        told = Payment(listing.request_id or "", "t1", 250, "USD", {"email": "=a@b.example"})
+        db.run(lambda tx: payments.add_payment(tx, listing.id, told, NOON))
     env = {"PAYMENTS_URL": "https://pay.example", "APP_ID": "a", "APP_SECRET": "s"}
     (found,) = csv.DictReader(io.StringIO(order(**env).stdout))
     assert found == {

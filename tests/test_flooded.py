@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.sandbox import people
-from bot.sandbox.faults import Fault
-from bot.sandbox.limits import Limits
-from bot.sandbox.model import Draft
+from bot.sandbox.world import people
+from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.model import Draft
 from tests.playing import link_of, pay, settled_seller
 from tests.stage import staged
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from bot.sandbox.world import Call, World
+    from bot.sandbox.world.world import Call, World
 
 LIMITED = {
     "TELEGRAM_RATE": "30/second",

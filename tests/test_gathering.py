@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core import outbox
-from bot.core.lanes import ALERT, Pace, Queue
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import ALERT, Pace, Queue
 from tests.queueing import Post
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bot.core.db import Database
+    from bot.core.database.database import Database
     from tests.serving import Clock
 
 BURST, MOST = 3, 5

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import groups, lanes, outbox
-from bot.core.lanes import Queue
+from bot.core.outbox import groups, lanes, outbox
+from bot.core.outbox.lanes import Queue
 from tests.queueing import Post
 
 if TYPE_CHECKING:
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
     from tests.serving import Clock
 
 WIDTH = 3

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.wiring.protocol import BoundedProtocol
+from bot.wiring.web.protocol import BoundedProtocol
 from tests.knocking import get, open_site, post
 
 if TYPE_CHECKING:

@@ -6,25 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.handlers import (
-    Chosen,
-    Moved,
-    Person,
-    Searched,
-    Spoke,
-    Tapped,
-    answered,
-    changed,
-    read,
-    said,
-)
-from bot.chat.replies import Button, Reply
+from bot.chat.dialogue.events import Chosen, Moved, Person, Searched, Spoke, Tapped, read
+from bot.chat.messages.payloads import answered, changed, said
+from bot.chat.messages.reply import Button, Reply
 from bot.core.errors import Unreadable
-from bot.sandbox.model import Draft
+from bot.sandbox.world.model import Draft
 from tests.relaying import BOT_NAME, Relay
 
 if TYPE_CHECKING:
-    from bot.chat.handlers import Event
+    from bot.chat.dialogue.events import Event
 
 ROWS = ((Button("Show", action=("list", "0")),),)
 MARKUP = {"inline_keyboard": [[{"text": "Show", "callback_data": "list:0"}]]}
@@ -111,7 +101,7 @@ def test_what_the_bot_wrote_itself_and_somebody_posted_to_it_is_no_message() -> 
 
 @pytest.fixture
 def qr_picture() -> bytes:
-    from bot.core import qr  # noqa: PLC0415
+    from bot.core.images import qr  # noqa: PLC0415
 
     return qr.png("x")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core import harmless
+from bot.core.text import sanitize
 
 BAD = "\ufffd"
 
@@ -24,9 +24,9 @@ BAD = "\ufffd"
     ],
 )
 def test_nothing_is_left_that_could_steer_a_terminal(raw: str, text: str, line: str) -> None:
-    assert (harmless.text(raw), harmless.line(raw)) == (text, line)
+    assert (sanitize.text(raw), sanitize.line(raw)) == (text, line)
     text.encode()
 
 
 def test_it_is_cut_where_it_gets_too_long() -> None:
-    assert (harmless.text("a\r\n" * 9, 3), harmless.line("a  b  c", 4)) == ("a\na", "a b ")
+    assert (sanitize.text("a\r\n" * 9, 3), sanitize.line("a  b  c", 4)) == ("a\na", "a b ")

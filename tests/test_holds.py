@@ -11,7 +11,7 @@ from bot.service.model.holds import Held, Holder, may_hold
 from bot.service.store import checkouts
 
 if TYPE_CHECKING:
-    from bot.core.db import Database
+    from bot.core.database.database import Database
     from tests.serving import Shop
 
 NAMELESS, KNOWN = Holder("n"), Holder("n", "p")

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat import store
-from bot.chat.inline import PAGE, Inline
-from bot.sandbox.faults import Fault
+from bot.chat.store.listings import CREATING, DELETED, FAILED, STOPPED
+from bot.chat.telegram.inline import PAGE, Inline
+from bot.sandbox.world.faults import Fault
 from tests.relaying import COFFEE, STICKERS, URL, Relay, answer, telegram_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.core.db import Database
-    from bot.sandbox.model import InlineQuery
-    from bot.sandbox.people import Person
+    from bot.core.database.database import Database
+    from bot.sandbox.world.model import InlineQuery
+    from bot.sandbox.world.people import Person
 
 
 PUBLIC = "https://bot.example.org"
@@ -117,7 +117,7 @@ async def test_nobody_finds_what_is_anothers(relay: Relay, search: Searching, sa
     assert (await search.types(pat, listing.id)).results == []
 
 
-@pytest.mark.parametrize("state", [store.CREATING, store.STOPPED, store.FAILED, store.DELETED])
+@pytest.mark.parametrize("state", [CREATING, STOPPED, FAILED, DELETED])
 async def test_only_what_can_be_paid_is_shared(
     relay: Relay, search: Searching, sam: Person, state: str
 ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.sandbox import people
+from bot.sandbox.world import people
 from tests.playing import (
     Seller,
     closed,
@@ -24,7 +24,7 @@ from tests.playing import (
 from tests.stage import until
 
 if TYPE_CHECKING:
-    from bot.sandbox.world import World
+    from bot.sandbox.world.world import World
     from tests.stage import Process
 
 NEW = "\N{HEAVY PLUS SIGN} New request"

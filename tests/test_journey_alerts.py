@@ -7,14 +7,14 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from bot.sandbox.faults import Fault
+from bot.sandbox.world.faults import Fault
 from tests.playing import SECONDS, link_of, pay, settled_seller, texts
 from tests.stage import product, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.sandbox.model import Message
+    from bot.sandbox.world.model import Message
     from tests.playing import Seller
     from tests.stage import Process
 

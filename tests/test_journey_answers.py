@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.sandbox import people
+from bot.sandbox.world import people
 from tests.playing import labels, link_of, opened, pay, seller, settled_seller, texts, told
 
 if TYPE_CHECKING:
-    from bot.sandbox.world import World
+    from bot.sandbox.world.world import World
     from tests.stage import Process
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from bot.core.texts import t
+from bot.core.text.translations import t
 from tests.handcash import SILENT, HandCash, handcash
 from tests.playing import Seller, link_of, settled_seller, told
 from tests.stage import PATIENCE, free_port, staged

@@ -12,8 +12,8 @@ from PIL import Image
 from tests.playing import labels, link_of, opened, settled_seller, told
 
 if TYPE_CHECKING:
-    from bot.sandbox.model import Message
-    from bot.sandbox.world import World
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.world import World
     from tests.playing import Seller
     from tests.stage import Process
 

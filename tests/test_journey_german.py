@@ -10,8 +10,8 @@ import pytest
 from tests.playing import SECONDS, Seller, inline_button, labels, link_of, pay, seller, told
 
 if TYPE_CHECKING:
-    from bot.sandbox.model import Message
-    from bot.sandbox.world import World
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.world import World
     from tests.stage import Process
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

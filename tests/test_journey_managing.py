@@ -29,8 +29,8 @@ from tests.test_photos import photo
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.sandbox.model import Message
-    from bot.sandbox.world import World
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.world import World
     from tests.stage import Process
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

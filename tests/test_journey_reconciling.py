@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bot.chat.reconciling import FIRST_WAIT, GRACE
+from bot.chat.payments.reconciler import FIRST_WAIT, GRACE
 from bot.core import signing
 from tests.fronts import foreign
 from tests.peer import listening_peer

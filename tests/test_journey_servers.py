@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bot.chat.updates import SECRET_HEADER, WEBHOOK_PATH
+from bot.chat.telegram.intake import SECRET_HEADER, WEBHOOK_PATH
 from bot.core import signing
 from tests.certifying import certificate
 from tests.demoing import SELLER, buttons, offer_vase, say, sell_vase, shown

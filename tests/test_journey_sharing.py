@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.sandbox.faults import Fault
+from bot.sandbox.world.faults import Fault
 from tests.playing import decoded, labels, link_of, pay, seller, settled_seller
 from tests.stage import staged
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.sandbox.model import Chat, Message
-    from bot.sandbox.world import World
+    from bot.sandbox.world.model import Chat, Message
+    from bot.sandbox.world.world import World
     from tests.playing import Seller
     from tests.stage import Process
 

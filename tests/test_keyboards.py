@@ -9,13 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from telegram import InlineKeyboardMarkup
 
-from bot.chat.keyboards import decode, encode, linkable, markup
-from bot.chat.replies import Button
-from bot.sandbox.entities import web_address
-from bot.sandbox.keyboards import inline
+from bot.chat.messages.buttons import decode, encode, linkable, markup
+from bot.chat.messages.reply import Button
+from bot.sandbox.bot_api.keyboards import inline
+from bot.sandbox.world.entities import web_address
 
 if TYPE_CHECKING:
-    from bot.chat.replies import Action
+    from bot.chat.messages.reply import Action
 
 ACTIONS: list[Action] = [
     *[("draft", "ab2c3d", "kind", kind) for kind in ("donation", "oneoff", "drop")],

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.chat.queues import make_queues
-from bot.core import lanes, outbox
-from bot.core.db import open_database
-from bot.core.lanes import ALERT, NOTICE, REPLY, Pace, Queue
-from bot.core.rates import Rate
+from bot.chat.messages.queues import make_queues
+from bot.core.database.database import open_database
+from bot.core.net.rates import Rate
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Pace, Queue
 from tests.queueing import Post
 from tests.serving import NOON
 
 if TYPE_CHECKING:
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
     from tests.serving import Clock
 
 SECOND = 1000

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import clocks, lanes, outbox
-from bot.core.clocks import LONGEST_HOLD, Jumps
-from bot.core.lanes import Queue
+from bot.core.outbox import clock_changes, lanes, outbox
+from bot.core.outbox.clock_changes import LONGEST_HOLD, Jumps
+from bot.core.outbox.lanes import Queue
 from tests.queueing import Post
 from tests.test_lanes import ANN, BOB, MESSAGES, SECOND, sent_at
 
 if TYPE_CHECKING:
-    from bot.core.db import Database
+    from bot.core.database.database import Database
     from tests.serving import Clock
 
 
@@ -83,7 +83,7 @@ def jump(post: Post, seconds: float) -> None:
     """Set the clock while the queue is worked, as a worker notices it."""
     post.clock.pass_(seconds)
     ms = int(seconds * SECOND)
-    post.db.run(lambda tx: clocks.follow(tx, post.queue, ms, post.clock()))
+    post.db.run(lambda tx: clock_changes.follow(tx, post.queue, ms, post.clock()))
 
 
 def hold(post: Post, lane: str, seconds: float) -> None:
@@ -135,7 +135,7 @@ def test_following_a_jump_twice_makes_nobody_wait_longer(post: Post) -> None:
     post.put("a", "one")
     hold(post, "a", 30)
     jump(post, 3600)
-    post.db.run(lambda tx: clocks.follow(tx, post.queue, 3600 * SECOND, post.clock()))
+    post.db.run(lambda tx: clock_changes.follow(tx, post.queue, 3600 * SECOND, post.clock()))
     assert post.next_open() == 30_000
 
 

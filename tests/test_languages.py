@@ -10,12 +10,14 @@ from datetime import UTC, datetime
 import pytest
 from telegram.constants import CallbackQueryLimit
 
-from bot.chat import conversation
-from bot.chat.cards import Card, card, list_page
-from bot.chat.conversation import KINDS, Seller, one_line
-from bot.chat.conversation.answers import COMMANDS
-from bot.chat.replies import units
-from bot.core.texts import DEFAULT, languages, t
+from bot.chat.cards.card_text import Card, card, list_page
+from bot.chat.forms import bot_texts
+from bot.chat.forms.bot_texts import COMMANDS, commands
+from bot.chat.forms.one_line import one_line
+from bot.chat.messages.reply import units
+from bot.chat.model.kinds import KINDS
+from bot.chat.model.seller import Seller
+from bot.core.text.translations import DEFAULT, languages, t
 from tests.saying import check, labels, parsed
 from tests.talking import OTHER, Talk, at
 from tests.test_texts import VARIABLE, messages
@@ -109,7 +111,7 @@ def test_buttons_that_share_a_row_are_short(language: str) -> None:
     talk.seller = Seller(language, "$anna", "USD")
     talk.press("options")
     shown = (
-        *(conversation.menu(language), card(DROP, language).rows, talk.replies[-1].rows),
+        *(bot_texts.menu(language), card(DROP, language).rows, talk.replies[-1].rows),
         *(card(replace(DROP, status=each), language).rows for each in ("stopped", "soldOut")),
         list_page([DROP], 1, 3, language).rows,
     )
@@ -130,7 +132,7 @@ def test_every_example_of_a_line_creates_at_once(language: str) -> None:
     """In the help, below what was wrong, and in Telegram's menu."""
     texts = [t(language, key) for key in ("help", *(f"line-form-{kind}" for kind in KINDS))]
     examples = [found for text in texts for found in EXAMPLE.findall(text)]
-    menu = dict(conversation.commands(language))
+    menu = dict(commands(language))
     examples += [(kind, "".join(IN_MENU.findall(menu[kind]))) for kind in KINDS]
     assert len(examples) == 3 * len(KINDS)
     for kind, line in examples:

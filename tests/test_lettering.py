@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from PIL import ImageFont
 
-from bot.core import lettering
-from bot.core.lettering import ELLIPSIS, FONTS, Fitted
+from bot.core.images import lettering
+from bot.core.images.lettering import ELLIPSIS, FONTS, Fitted
 
 WIDTH = 300
 

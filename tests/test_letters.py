@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import outbox
-from bot.core.db import open_database
-from bot.core.worker import CRASHED
+from bot.core.database.database import open_database
+from bot.core.outbox import outbox
+from bot.core.outbox.worker import CRASHED
 from bot.service.notify.mails import Mails
 from bot.service.store import letters as store
 from bot.service.usecases import deliveries, letters
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
 
 HALF_HOUR = TO_MAILBOX.interval / 1000
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core.rates import Rate
-from bot.service.api.limits import payer_key
+from bot.core.net.rates import Rate
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
+from bot.service.http.rate_limits import payer_key
 from tests.knocking import NOBODY, Site, get, open_site
 from tests.serving import ALL, URL, Shop, headers_of
 

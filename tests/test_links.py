@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import links
+from bot.core.text import links
 from bot.service.model.links import ascii_url
 
 if TYPE_CHECKING:

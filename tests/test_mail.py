@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.core.errors import MailRefused
-from bot.core.headers import literal
-from bot.service.composing import _line
+from bot.core.mail.headers import literal
+from bot.service.notify.letter_texts import _line
 from tests.mailing import BODY, PAY, SENDER, as_written, letter
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import uvloop
 
-from bot.core import outgoing
 from bot.core.errors import MailRefused
-from bot.core.smtp import SmtpServer
-from bot.service.mail import MOST_TOLD, Mailer
+from bot.core.mail.smtp import SmtpServer
+from bot.core.net import http_client
+from bot.service.notify.smtp_sender import MOST_TOLD, Mailer
 from tests.mailing import SENDER, Office, Seals, as_written, office, scripted, seals
 
 LOGIN = ("shop@example.org", "open/sesame")
@@ -330,7 +330,7 @@ def test_certificates_are_checked_but_on_this_machine() -> None:
 def test_the_certificates_are_not_those_that_http_clients_share() -> None:
     """They offer "http/1.1" by ALPN from then on, and mail servers that know ALPN hang up."""
     ours = Mailer(SmtpServer("mail.example.org", 587, tls=False, near=False))._context
-    assert ours is not outgoing.context()
+    assert ours is not http_client.context()
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["STARTTLS", "certificate"])

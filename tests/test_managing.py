@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat import store
-from bot.chat.client import Client
-from bot.chat.store import images
-from bot.core import exact
-from bot.core.texts import t
+from bot.chat.provider.client import Client
+from bot.chat.store import images, listings
+from bot.chat.store.listings import DELETED, LIVE, STOPPED
+from bot.core import exact_json
+from bot.core.text.translations import t
 from tests.asking import IMAGES, PLACE, RECEIVER, Calling, Cloud
 from tests.editing import edited, made, put, puts, saved
 from tests.handcash import BROKEN, FAILING, HTML, LOST, Trouble, busy
@@ -19,9 +19,9 @@ from tests.peer import told
 from tests.relaying import DROP
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.core.db import Transaction
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
 
 DAY = 24 * 3600 * 1000
@@ -107,8 +107,8 @@ async def test_the_picture_of_a_deleted_request_is_swept_one_that_another_has_st
         made = [images.add_image(tx, sam.id, b"jpeg", relay.clock()) for _ in range(2)]
         for picture, wanting in zip(made, (listing, *others), strict=False):
             images.keep_image(tx, picture, sam.id)
-            store.set_wish(tx, wanting.id, replace(wanting.wish, image=picture))
-        store.set_wish(tx, others[1].id, replace(others[1].wish, image=made[1]))
+            listings.set_wish(tx, wanting.id, replace(wanting.wish, image=picture))
+        listings.set_wish(tx, others[1].id, replace(others[1].wish, image=made[1]))
         return made
 
     others = [await made(cloud, relay, sam, replace(DROP, name=name)) for name in ("Tea", "Cake")]
@@ -118,7 +118,7 @@ async def test_the_picture_of_a_deleted_request_is_swept_one_that_another_has_st
     for gone in (listing, others[0]):
         cloud.put(call, gone, **PLACE)
     await cloud.due()
-    assert [cloud.state(each) for each in (listing, others[0])] == [store.DELETED] * 2
+    assert [cloud.state(each) for each in (listing, others[0])] == [DELETED] * 2
     relay.clock.pass_(2 * images.LOOSE_FOR / 1000)
     before = relay.clock() - images.LOOSE_FOR
     assert relay.db.run(lambda tx: images.sweep_images(tx, before)) == 1
@@ -131,7 +131,7 @@ async def test_an_edit_is_in_the_audit_log_with_what_was_and_what_is(
     await edited(cloud, listing, "name", "Tea")
     (line,) = [row for row in relay.rows("audit") if row["action"] == "request.edited"]
     assert (line["actor"], line["subject"]) == (f"seller {sam.id}", listing.request_id)
-    assert exact.loads(line["details"])["name"] == ["Coffee", "Tea"]
+    assert exact_json.loads(line["details"])["name"] == ["Coffee", "Tea"]
 
 
 async def test_a_list_is_searched_by_the_new_name(
@@ -160,10 +160,10 @@ async def test_a_new_end_brings_a_stopped_request_back(
     cloud.put("stop", listing)
     await cloud.due()
     relay.clock.pass_(5)
-    assert cloud.state(listing) == store.STOPPED
+    assert cloud.state(listing) == STOPPED
     end = None if value is None else relay.clock() + value
     after = await edited(cloud, listing, "end", end)
-    assert (after.state, after.wish.ends_at) == (store.LIVE, end)
+    assert (after.state, after.wish.ends_at) == (LIVE, end)
     assert cloud.server.only.closed(relay.clock() / 1000) is None
 
 
@@ -176,7 +176,7 @@ async def test_resuming_brings_back_the_end_that_was_wished_for(
         cloud.put(call, listing)
         await cloud.due()
     assert cloud.server.only.expires_at == pytest.approx(end / 1000, abs=1)
-    assert cloud.state(listing) == store.LIVE
+    assert cloud.state(listing) == LIVE
 
 
 async def test_resuming_after_the_end_takes_it_away(
@@ -187,7 +187,7 @@ async def test_resuming_after_the_end_takes_it_away(
     cloud.put("resume", listing)
     await cloud.due()
     after = relay.listing(listing.id)
-    assert (after.state, after.wish.ends_at) == (store.LIVE, None)
+    assert (after.state, after.wish.ends_at) == (LIVE, None)
     assert cloud.server.only.closed(relay.clock() / 1000) is None
 
 
@@ -199,7 +199,7 @@ async def test_a_stop_whose_answer_was_lost_is_not_taken_for_the_end_that_was_th
     cloud.server.fail("PUT", BROKEN)
     cloud.put("stop", listing)
     await cloud.due()
-    assert cloud.state(listing) == store.LIVE
+    assert cloud.state(listing) == LIVE
 
 
 async def test_a_refusal_is_told_in_the_servers_words_and_asked_anew(
@@ -208,7 +208,7 @@ async def test_a_refusal_is_told_in_the_servers_words_and_asked_anew(
     after = await edited(cloud, listing, "name", "S" * 26)
     assert after.wish == listing.wish
     assert "25 characters" in relay.texts[0]
-    draft = exact.loads(relay.rows("drafts")[0]["body"])
+    draft = exact_json.loads(relay.rows("drafts")[0]["body"])
     assert (draft["form"], draft["step"], draft["listing"]) == ("edit", "name", listing.id)
 
 
@@ -244,7 +244,7 @@ async def test_an_edit_of_what_is_gone_at_the_server_says_so(
     cloud: Cloud, listing: Listing, relay: Relay
 ) -> None:
     cloud.server.made.clear()
-    assert (await edited(cloud, listing, "name", "Tea")).state == store.DELETED
+    assert (await edited(cloud, listing, "name", "Tea")).state == DELETED
     assert relay.texts == [t("en", "service-gone", name="Coffee")]
 
 
@@ -270,7 +270,7 @@ async def test_what_is_looked_at_for_its_cards_tells_nobody(
     cloud.server.made.clear()
     cloud.put("look", listing)
     await cloud.due()
-    assert (relay.said, cloud.state(listing)) == ([], store.DELETED)
+    assert (relay.said, cloud.state(listing)) == ([], DELETED)
 
 
 REFUSALS = [

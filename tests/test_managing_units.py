@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import store
-from bot.chat.creating import SETTLING
-from bot.chat.editing import DOUBT
-from bot.chat.reconciling import CONFIRMED, Reconciler
-from bot.core.texts import t
+from bot.chat.payments.reconciler import CONFIRMED, Reconciler
+from bot.chat.requests.create import SETTLING
+from bot.chat.requests.edit import DOUBT
+from bot.chat.store.payments import Payment
+from bot.core.text.translations import t
 from tests.editing import edited, made, put, puts, saved
 from tests.handcash import BROKEN, LOST, SLOW, Trouble
 from tests.relaying import COFFEE, DROP
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.people import Person
     from tests.asking import Cloud
     from tests.relaying import Relay
     from tests.sending import Sending
@@ -59,9 +59,9 @@ async def sold(cloud: Cloud, count: int) -> None:
     relay = cloud.relay
     for _ in range(count):
         transaction = await cloud.server.pay(cloud.server.only.id, hook=False)
-        payment = store.Payment(cloud.server.only.id, transaction, 250, "USD", {})
+        payment = Payment(cloud.server.only.id, transaction, 250, "USD", {})
         (listing,) = relay.rows("listings")
-        await relay.chat.record_payment(relay.listing(listing["id"]), payment, None)
+        await relay.recorder.record(relay.listing(listing["id"]), payment, None)
 
 
 async def ends(sending: Sending, sam: Person) -> list[str]:
@@ -106,7 +106,7 @@ async def test_an_end_that_is_found_out_later_is_said_as_well(
 
 async def look(cloud: Cloud) -> int:
     """Compare with the server until it would tell payments that only its units tell of."""
-    calm = Reconciler(cloud.relay.db, cloud.client, cloud.relay.chat, cloud.relay.clock, _rest)
+    calm = Reconciler(cloud.relay.db, cloud.client, cloud.relay.recorder, cloud.relay.clock, _rest)
     found = 0
     for _ in range(3):
         found += await calm.look()
@@ -133,7 +133,7 @@ async def test_units_whose_answer_was_lost_are_taken_out_once(
     cloud: Cloud, listing: Listing, relay: Relay, trouble: Trouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server may be at work for long: nothing is said to be undone before it has had time."""
-    monkeypatch.setattr("bot.chat.troubles.LONGEST", 1.0)
+    monkeypatch.setattr("bot.chat.requests.retry.LONGEST", 1.0)
     cloud.server.fail("PUT", trouble)
     await edited(cloud, listing, "units", 2)
     await cloud.pass_(20)
@@ -194,8 +194,8 @@ async def test_payments_meanwhile_are_not_taken_for_units_taken_out(
     cloud.server.fail("PUT", BROKEN)
     await edited(cloud, listing, "units", 1)
     await cloud.server.pay(cloud.server.only.id, hook=False)
-    payment = store.Payment(cloud.server.only.id, "t1", 250, "USD", {})
-    await relay.chat.record_payment(relay.listing(listing.id), payment, None)
+    payment = Payment(cloud.server.only.id, "t1", 250, "USD", {})
+    await relay.recorder.record(relay.listing(listing.id), payment, None)
     await cloud.pass_(SETTLING / 1000 + 60)
     assert relay.listing(listing.id).wish.units == 5
     assert relay.texts[-1] == t("en", "edit-unchanged", name="Coffee")

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.chat import menus
-from bot.chat.cards import Card
-from bot.chat.conversation import Change, Seller
-from bot.chat.shelf import Receipt
-from bot.chat.usecases.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
-from bot.core.texts import languages
+from bot.chat.cards import menus
+from bot.chat.cards.card_text import Card
+from bot.chat.dialogue.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
+from bot.chat.forms.outcome import Change
+from bot.chat.model.seller import Seller
+from bot.chat.store.queries import Receipt
+from bot.core.text.translations import languages
 from tests.relaying import BOT_NAME
 from tests.saying import actions, check, labels
 from tests.serving import NOON

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat import shelf, store
-from bot.chat.usecases.posters import FILES, PAGE
-from bot.core.texts import t
+from bot.chat.dialogue.posters import FILES, PAGE
+from bot.chat.store import listings, payments, queries
+from bot.chat.store.listings import CREATING, DELETED
+from bot.chat.store.payments import Payment
+from bot.core.text.translations import t
 from tests.relaying import COFFEE, DROP, Relay, answer
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.people import Person
 
 WORDS = (
     *("edit", "edit-not", "duplicate", "poster", "alerts"),
@@ -46,14 +48,14 @@ async def test_a_request_of_somebody_else_is_neither_seen_nor_touched(
 
 
 @pytest.mark.parametrize("word", WORDS)
-@pytest.mark.parametrize("state", [store.CREATING, store.DELETED])
+@pytest.mark.parametrize("state", [CREATING, DELETED])
 async def test_what_is_not_there_yet_or_no_more_is_said_to_be(
     relay: Relay, sam: Person, word: str, state: str
 ) -> None:
-    known = answer() if state == store.DELETED else None
+    known = answer() if state == DELETED else None
     listing = relay.listed(sam, DROP, known, state=state)
     await relay.presses(sam, data(word, listing.id))
-    key = "listing-gone" if state == store.DELETED else "listing-not-ready"
+    key = "listing-gone" if state == DELETED else "listing-not-ready"
     assert [one["text"] for one in relay.answers] == [t("en", key)]
     assert (relay.calls, relay.said) == ([], [])
 
@@ -142,7 +144,7 @@ async def test_units_sold_while_the_form_stood_open_are_not_taken_out(
     """Whoever is told so can try again from there."""
     listing = relay.listed(sam, DROP, answer(remaining_units=3))
     await relay.presses(sam, f"edit:{listing.id}:units")
-    relay.db.run(lambda tx: store.set_answer(tx, listing.id, answer(remaining_units=2)))
+    relay.db.run(lambda tx: listings.set_answer(tx, listing.id, answer(remaining_units=2)))
     relay.hear()
     await relay.says(sam, "3")
     assert relay.texts == [t("en", "units-too-many", name="Stickers", left=2)]
@@ -159,7 +161,7 @@ async def test_an_edit_of_what_was_deleted_meanwhile_is_said_to_be_late(
 ) -> None:
     listing = relay.listed(sam, COFFEE, answer())
     await relay.presses(sam, f"edit:{listing.id}:name")
-    relay.db.run(lambda tx: store.set_state(tx, listing.id, store.DELETED))
+    relay.db.run(lambda tx: listings.set_state(tx, listing.id, DELETED))
     relay.hear()
     await relay.says(sam, "Tea")
     assert (relay.calls, relay.texts) == ([], [t("en", "listing-gone")])
@@ -205,9 +207,9 @@ async def test_a_poster_is_on_its_way_once_however_often_it_is_pressed(
 
 
 def paid(relay: Relay, listing: Listing, number: int, payer: dict[str, Any] | None = None) -> None:
-    payment = store.Payment("r", f"t{number:06d}", number, "USD", payer or {})
+    payment = Payment("r", f"t{number:06d}", number, "USD", payer or {})
     now = relay.clock() + number
-    relay.db.run(lambda tx: store.add_payment(tx, listing.id, payment, now))
+    relay.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, now))
 
 
 async def test_payments_are_paged_newest_first_with_what_they_come_to(
@@ -229,7 +231,7 @@ def test_a_page_among_ten_thousand_payments_is_read_by_its_index(relay: Relay, s
     listing = relay.listed(sam, COFFEE, answer())
     plan = relay.db.run(
         lambda tx: tx.query(
-            f"EXPLAIN QUERY PLAN {shelf.RECEIPTS}", listing=listing.id, limit=10, start=0
+            f"EXPLAIN QUERY PLAN {queries.RECEIPTS}", listing=listing.id, limit=10, start=0
         )
     )
     assert "received_payments_listing" in str(plan)

@@ -15,13 +15,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.routing import Route
 
 from bot import config
-from bot.core import lanes, metrics, outbox
 from bot.core.errors import StorageError
-from bot.core.lanes import Queue
-from bot.core.metrics import REQUESTS, CountRequests, Family, Metrics, count_request
-from bot.wiring import figures
-from bot.wiring.application import Application
-from bot.wiring.process import WebServer
+from bot.core.ops import metrics
+from bot.core.ops.metrics import REQUESTS, CountRequests, Family, Metrics, count_request
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.lanes import Queue
+from bot.wiring.app import metric_families
+from bot.wiring.app.application import Application
+from bot.wiring.web.process import WebServer
 from tests.breaking import moved
 from tests.knocking import get, open_site
 from tests.queueing import Post
@@ -31,12 +32,14 @@ from tests.stage import ROOT, free_port
 if TYPE_CHECKING:
     from pathlib import Path as Folder
 
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
     from tests.serving import Clock
 
 QUEUE = Queue("messages", lease=60_000)
 PAID = Family("payments", "Payments.", ("settlement",), (("paid", "late"),))
-FAMILIES = {family.name: family for family in (REQUESTS, *figures.SERVICE, *figures.CHAT)}
+FAMILIES = {
+    family.name: family for family in (REQUESTS, *metric_families.SERVICE, *metric_families.CHAT)
+}
 
 
 async def told(told_by: Metrics) -> dict[str, float]:
@@ -193,7 +196,7 @@ async def test_requests_refused_before_they_could_be_read_are_counted(
 async def test_requests_and_payments_are_counted_by_kind_and_settlement(tmp_path: Folder) -> None:
     """A key used twice makes one request; an edit of nothing is none; a second form pays once."""
     async with opened(tmp_path) as shop:
-        desk = Metrics(shop.db, shop.clock, figures.SERVICE)
+        desk = Metrics(shop.db, shop.clock, metric_families.SERVICE)
         made = await shop.create(**DROP)
         for _ in range(2):
             shop.seller.headers["Idempotency-Key"] = "k"

@@ -7,9 +7,9 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.core import schema
-from bot.core.db import open_database
-from bot.core.schema.recipients import RECIPIENTS
+from bot.core.database.database import open_database
+from bot.core.database.schema import migrations
+from bot.core.database.schema.recipients import RECIPIENTS
 from bot.service.usecases import deliveries
 from tests.consenting import VICTIM, posted
 from tests.serving import NOON
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
 
-MIGRATIONS = schema.MIGRATIONS
+MIGRATIONS = migrations.MIGRATIONS
 BODY = {
     "appId": CREDENTIALS.app_id, "requestId": REQUEST, "userData": {},
     "amount": 500, "currency": "USD", "remainingUnits": None, "reservedUnits": None,
@@ -57,7 +57,7 @@ async def test_a_letter_that_waited_is_sent_and_one_given_up_can_be(
     versions = [(1, first), (MIGRATIONS.index(RECIPIENTS), owe)]
     for version, work in versions:
         with monkeypatch.context() as then:
-            then.setattr(schema, "MIGRATIONS", MIGRATIONS[:version])
+            then.setattr(migrations, "MIGRATIONS", MIGRATIONS[:version])
             with closing(open_database(f"sqlite:///{tmp_path}/bot.db")) as db:
                 db.run(work)
     async with posted(tmp_path, strangers=False) as post:

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat import alerts, store
-from bot.chat.conversation import Wish
-from bot.core import outbox, schema, signing
-from bot.core.db import Database, open_database, sqlite_path
-from bot.core.vault import Vault
+from bot.chat.alerts import alert_text
+from bot.chat.model.wish import Wish
+from bot.chat.store import listings
+from bot.chat.store import payments as stored_payments
+from bot.chat.store.payments import taken
+from bot.core import signing
+from bot.core.database.database import Database, open_database, sqlite_path
+from bot.core.database.schema import migrations
+from bot.core.database.vault import Vault
+from bot.core.outbox import outbox
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.model.request import Payment, Quote, Receiver
 from bot.service.notify.webhooks import Webhooks
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
 
 VAULT = Vault("key")
 LANE = lane_of("http://h.example/w", "")
@@ -49,7 +54,7 @@ def url(tmp_path: Path) -> str:
 def old(url: str, monkeypatch: pytest.MonkeyPatch) -> Credentials:
     """A database of the first version with an application, three payments and their webhooks."""
     with monkeypatch.context() as first:
-        first.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        first.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
         with closing(open_database(url)) as db:
             db.run(lambda tx: fill(tx, CREDENTIALS.app_id))
     return CREDENTIALS
@@ -311,7 +316,7 @@ def owe_alert(tx: Transaction, number: int, state: str, *, repeated: bool) -> No
 def sold(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
     """A chat's database of the fourth version, brought up to date."""
     with monkeypatch.context() as fourth:
-        fourth.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:4])
+        fourth.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:4])
         with closing(open_database(url)) as then:
             then.run(sell)
     with closing(open_database(url)) as it:
@@ -319,31 +324,31 @@ def sold(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
 
 
 def test_what_was_paid_is_added_up_by_currency(sold: Database) -> None:
-    assert sold.run(lambda tx: store.taken(tx, "abcdefghij")) == [(1000, "USD"), (600, "EUR")]
-    assert sold.run(lambda tx: store.taken(tx, "zyxwvutsrq")) == []
-    assert [sold.run(lambda tx: store.known_listing(tx, "abcdefghij")).paid_count] == [6]
+    assert sold.run(lambda tx: taken(tx, "abcdefghij")) == [(1000, "USD"), (600, "EUR")]
+    assert sold.run(lambda tx: taken(tx, "zyxwvutsrq")) == []
+    assert [sold.run(lambda tx: listings.known_listing(tx, "abcdefghij")).paid_count] == [6]
 
 
 def test_what_was_told_is_all_but_what_waits_or_was_given_up(sold: Database) -> None:
     """What says that it may be a repetition was told before."""
-    account = sold.run(lambda tx: store.account(tx, "abcdefghij"))
+    account = sold.run(lambda tx: stored_payments.account(tx, "abcdefghij"))
     assert account is not None
     assert (account.told, account.muted, account.is_summed_up) == (4, 0, False)
-    other = sold.run(lambda tx: store.account(tx, "zyxwvutsrq"))
+    other = sold.run(lambda tx: stored_payments.account(tx, "zyxwvutsrq"))
     assert other is not None
     assert other.told == 0
 
 
 def test_a_wish_of_before_is_still_read(sold: Database) -> None:
     """With nothing of what it could not wish for then, and alerts on."""
-    listing = sold.run(lambda tx: store.known_listing(tx, "abcdefghij"))
+    listing = sold.run(lambda tx: listings.known_listing(tx, "abcdefghij"))
     assert listing.wish == Wish("drop", "Pack", None, 250, "USD", 9, "$anna")
     assert (listing.alerts, listing.poster_text) == ("on", None)
 
 
 def test_an_alert_that_waits_is_still_told(sold: Database) -> None:
     rows = sold.run(lambda tx: tx.query("SELECT body FROM outbox WHERE id = 'alert1'"))
-    call = alerts.worded(json.loads(rows[0]["body"]))
+    call = alert_text.worded(json.loads(rows[0]["body"]))
     assert call["args"]["text"] == ("💰 <b>$2.50</b> received for <b>Pack</b>\n3 of 9 left")
 
 
@@ -373,9 +378,9 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
     def fail(_tx: object) -> None:
         raise LookupError
 
-    broken = (schema.MIGRATIONS[0], (*schema.MIGRATIONS[1], fail))
+    broken = (migrations.MIGRATIONS[0], (*migrations.MIGRATIONS[1], fail))
     with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", broken)
+        patched.setattr(migrations, "MIGRATIONS", broken)
         with pytest.raises(LookupError):
             open_database(url)
     with closing(open_database(url)) as db:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.chat.conversation import moments
-from bot.chat.conversation.moments import Choice, button_label, read_moment, spelled
-from bot.chat.conversation.reading import Problem
-from bot.core.texts import languages, t
+from bot.chat.messages.problem import Problem
+from bot.chat.times import moments
+from bot.chat.times.moments import Choice, button_label, read_moment, spelled
+from bot.core.text.translations import languages, t
 from tests.test_texts import messages
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.conversation import moments
-from bot.chat.conversation.moments import Choice, button_label, spelled
-from bot.core.texts import languages
+from bot.chat.times import moments
+from bot.chat.times.moments import Choice, button_label, spelled
+from bot.core.text.translations import languages
 from tests.test_moments import BERLIN, KATHMANDU, LORD_HOWE, NEW_YORK, NOW, at, ends
 
 SPELLED = re.compile(r", Berlin time.*|, Zeit in Berlin.*")

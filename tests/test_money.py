@@ -9,19 +9,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.core import money
 from bot.core.errors import MoneyError
+from bot.core.money import amounts
 
 NBSP, NARROW, THIN = "\u00a0", "\u202f", "\u2009"
 SEPARATORS = ".,'\u2019\u066b\u066c" + NBSP + NARROW
 AMBIGUOUS = (Decimal(1), Decimal(1000))
-CODES = st.sampled_from(sorted(money.currencies()))
+CODES = st.sampled_from(sorted(amounts.currencies()))
 
 
 def readings(text: str) -> tuple[Decimal, ...]:
     """What the text may mean: one amount, or the choices that are asked about."""
     try:
-        return (money.read_amount(text, None)[0],)
+        return (amounts.read_amount(text, None)[0],)
     except MoneyError as error:
         return error.choices
 
@@ -30,7 +30,7 @@ def readings(text: str) -> tuple[Decimal, ...]:
 def sums(draw: st.DrawFn) -> tuple[int, str]:
     """Any sum that can be asked for: minor units and their currency."""
     code = draw(CODES)
-    most = money.MAX_AMOUNT * 10 ** money.exponent(code)
+    most = amounts.MAX_AMOUNT * 10 ** amounts.exponent(code)
     return draw(st.integers(1, most)), code
 
 
@@ -48,8 +48,8 @@ EXPONENTS = {
 def test_exponent_is_that_of_the_currency(decimals: int, codes: str) -> None:
     """Each currency has its own decimals."""
     for code in codes.split():
-        assert decimals == money.exponent(code)
-        assert code in money.currencies()
+        assert decimals == amounts.exponent(code)
+        assert code in amounts.currencies()
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_exponent_is_that_of_the_currency(decimals: int, codes: str) -> None:
 def test_unknown_currencies_are_refused(code: str) -> None:
     """Only codes in use, in upper case, are valid on the wire."""
     with pytest.raises(MoneyError) as caught:
-        money.exponent(code)
+        amounts.exponent(code)
     assert caught.value.reason == "unknownCurrency"
-    assert code not in money.currencies()
+    assert code not in amounts.currencies()
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,14 @@ def test_unknown_currencies_are_refused(code: str) -> None:
 )
 def test_people_name_currencies_their_way(name: str, code: str) -> None:
     """A name that means one currency is that currency."""
-    assert code == money.normalise(name)
+    assert code == amounts.normalise(name)
 
 
 @pytest.mark.parametrize("name", ["kr", "", "dollar", "US", "$$", "USDT", "x" * 10_000])
 def test_names_of_no_single_currency_are_refused(name: str) -> None:
     """A name that several currencies share, or none has, is asked about."""
     with pytest.raises(MoneyError) as caught:
-        money.normalise(name)
+        amounts.normalise(name)
     assert caught.value.reason == "unknownCurrency"
     assert len(str(caught.value)) < 200
 
@@ -112,7 +112,7 @@ def test_names_of_no_single_currency_are_refused(name: str) -> None:
 )
 def test_amounts_become_exact_minor_units(amount: str, code: str, minor: int) -> None:
     """An amount that the currency can represent is taken exactly, however it is written."""
-    assert minor == money.to_minor(Decimal(amount), code)
+    assert minor == amounts.to_minor(Decimal(amount), code)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_impossible_amounts_are_refused(amount: str, code: str, reason: str) -> 
     """What is not positive, too large, too fine or no number is refused, and quickly."""
     began = time.process_time()
     with pytest.raises(MoneyError) as caught:
-        money.to_minor(Decimal(amount), code)
+        amounts.to_minor(Decimal(amount), code)
     assert reason == caught.value.reason
     assert time.process_time() - began < 1
 
@@ -150,14 +150,14 @@ def test_impossible_amounts_are_refused(amount: str, code: str, reason: str) -> 
 def test_minor_units_survive_the_way_there_and_back(sum_: tuple[int, str]) -> None:
     """from_minor and to_minor are each other's inverse, for every currency."""
     minor, code = sum_
-    assert minor == money.to_minor(money.from_minor(minor, code), code)
+    assert minor == amounts.to_minor(amounts.from_minor(minor, code), code)
 
 
 @given(st.integers(-(10**40), 10**40), CODES)
 def test_sums_of_any_size_are_exact(minor: int, code: str) -> None:
     """from_minor rounds nothing, and shows all the decimals."""
-    amount = money.from_minor(minor, code)
-    assert -money.exponent(code) == amount.as_tuple().exponent
+    amount = amounts.from_minor(minor, code)
+    assert -amounts.exponent(code) == amount.as_tuple().exponent
     assert str(abs(minor)) == "".join(map(str, amount.as_tuple().digits))
 
 
@@ -189,7 +189,7 @@ def test_amounts_are_shown_as_the_reader_writes_them(
     minor: int, code: str, language: str, shown: str
 ) -> None:
     """People see their own format, exact; an unknown language reads English."""
-    assert shown == money.format_money(minor, code, language)
+    assert shown == amounts.format_money(minor, code, language)
 
 
 @given(sums(), st.sampled_from(["en", "de", "es", "fr", "ar", "hi", "ru", "pt-br", "fa", "zh"]))
@@ -198,9 +198,9 @@ def test_amounts_are_shown_as_the_reader_writes_them(
 def test_what_is_shown_reads_back(sum_: tuple[int, str], language: str) -> None:
     """No format that we print is read as another amount; at worst it is asked about."""
     minor, code = sum_
-    shown = money.format_money(minor, code, language)
+    shown = amounts.format_money(minor, code, language)
     digits = "".join(char for char in shown if char.isdecimal() or char in SEPARATORS)
-    assert money.from_minor(minor, code) in readings(digits.strip(SEPARATORS))
+    assert amounts.from_minor(minor, code) in readings(digits.strip(SEPARATORS))
 
 
 READ = [
@@ -287,9 +287,9 @@ def test_amounts_are_read_as_people_write_them(
     text: str, amount: str, currency: str | None
 ) -> None:
     """Whatever a person may write, it is read as meant."""
-    assert (Decimal(amount), currency) == money.read_amount(text, None)
-    assert (Decimal(amount), currency or "NOK") == money.read_amount(text, "NOK")
-    assert currency == money.read_currency(text, None)
+    assert (Decimal(amount), currency) == amounts.read_amount(text, None)
+    assert (Decimal(amount), currency or "NOK") == amounts.read_amount(text, "NOK")
+    assert currency == amounts.read_currency(text, None)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_amounts_are_read_as_people_write_them(
 def test_ambiguous_amounts_are_asked_about(text: str, choices: tuple[Decimal, ...]) -> None:
     """One mark before exactly three digits may be either; nobody guesses, whatever the currency."""
     with pytest.raises(MoneyError) as caught:
-        money.read_amount(text, "USD")
+        amounts.read_amount(text, "USD")
     assert caught.value.reason == "ambiguous"
     assert choices == caught.value.choices
     assert all("E" not in str(choice) for choice in caught.value.choices)
@@ -363,7 +363,7 @@ NO_AMOUNTS = (
 def test_what_is_no_amount_is_refused(text: str, reason: str) -> None:
     """Nothing is made of a text that is not one amount, with one currency at most."""
     with pytest.raises(MoneyError) as caught:
-        money.read_amount(text, "USD")
+        amounts.read_amount(text, "USD")
     assert reason == caught.value.reason
     assert caught.value.choices == ()
     assert str(caught.value)
@@ -374,12 +374,12 @@ def test_what_is_no_amount_is_refused(text: str, reason: str) -> None:
 def test_reading_answers_any_text(text: str) -> None:
     """Any text is an exact amount that is finite and not negative, or a MoneyError."""
     try:
-        amount, currency = money.read_amount(text, "USD")
+        amount, currency = amounts.read_amount(text, "USD")
     except MoneyError:
         return
     assert amount.is_finite()
     assert amount >= 0
-    assert currency in money.currencies()
+    assert currency in amounts.currencies()
 
 
 @given(st.integers(1, 10**12), st.integers(0, 8), st.sampled_from(".,"))

@@ -14,16 +14,11 @@ import structlog
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from bot.core import ops, readiness, storage_check, writer
+from bot.core.database import write_check, writer
 from bot.core.errors import StorageError
-from bot.core.ops import (
-    HIDDEN,
-    EndQuietly,
-    Ops,
-    configure_logging,
-    storage_trouble,
-)
-from bot.wiring.process import WebServer, listen
+from bot.core.ops import endpoints, readiness
+from bot.core.ops.endpoints import HIDDEN, EndQuietly, Ops, configure_logging, storage_trouble
+from bot.wiring.web.process import WebServer, listen
 from tests.breaking import locked
 from tests.knocking import get, open_site
 from tests.serving import client
@@ -33,7 +28,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Message, Receive, Scope, Send
 
-    from bot.core.db import Database
+    from bot.core.database.database import Database
     from tests.serving import Clock
 
 SECRETS = ["correct-horse", 'quote"and\\slash', "schlüssel", "42:short"]
@@ -44,7 +39,9 @@ SHAPES = ["123456789:AAHabcdefghijklmnopqrstuvwxyz_-012", "whsec_MfKQ9r8GKYqrTwj
 def _logging_as_it_was() -> Iterator[None]:
     root = logging.getLogger()
     kept, level = [*root.handlers], root.level
-    levels = {name: logging.getLogger(name).level for name in (*ops.QUIET, "telegram.request")}
+    levels = {
+        name: logging.getLogger(name).level for name in (*endpoints.QUIET, "telegram.request")
+    }
     yield
     root.handlers[:] = kept
     root.setLevel(level)
@@ -129,7 +126,7 @@ def test_below_the_level_nothing_is_written(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", ops.QUIET)
+@pytest.mark.parametrize("name", endpoints.QUIET)
 def test_loggers_that_print_every_call_are_quiet_even_at_debug(
     capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
@@ -224,10 +221,10 @@ async def test_readyz_is_503_where_the_database_can_be_read_and_not_written(
         assert answer.status_code == 503
         assert answer.json()["checks"] == {"database": "database is locked"}
     assert (await near.get("/readyz")).status_code == 200
-    monkeypatch.setattr(storage_check, "PROVEN_SECONDS", 3600.0)
+    monkeypatch.setattr(write_check, "PROVEN_SECONDS", 3600.0)
     with locked(Path(desk.db.path)):
         assert (await near.get("/readyz")).status_code == 200
-        monkeypatch.setattr(storage_check, "PROVEN_SECONDS", 0.0)
+        monkeypatch.setattr(write_check, "PROVEN_SECONDS", 0.0)
         assert (await near.get("/readyz")).status_code == 503
 
 
@@ -258,7 +255,7 @@ async def test_without_a_token_metrics_answer_loopback_only(
 
 
 @pytest.mark.parametrize(
-    "name", [*ops.FORWARDING, "x-forwarded", "x-forwarded-port", "x-original-forwarded-for"]
+    "name", [*endpoints.FORWARDING, "x-forwarded", "x-forwarded-port", "x-original-forwarded-for"]
 )
 async def test_without_a_token_metrics_answer_nobody_who_comes_through_a_proxy(
     desk: Ops, name: str

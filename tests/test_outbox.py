@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import lanes, outbox
-from bot.core.lanes import ALERT, NOTICE, REPLY, Queue
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Queue
 from tests.queueing import Post
 
 if TYPE_CHECKING:
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
     from tests.serving import Clock
 
 LEASE = 60_000

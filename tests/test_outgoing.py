@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.core import outgoing
+from bot.core.net import http_client
 
 
 @pytest.mark.parametrize(
@@ -17,8 +17,8 @@ from bot.core import outgoing
     ],
 )
 def test_only_addresses_outside_take_the_proxy(url: str, *, leaves: bool) -> None:
-    assert outgoing.leaves_network(url) == leaves
+    assert http_client.leaves_network(url) == leaves
 
 
 def test_certificates_are_read_once() -> None:
-    assert outgoing.context() is outgoing.context()
+    assert http_client.context() is http_client.context()

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import outbox, owners
-from bot.core.lanes import Queue
+from bot.core.outbox import lease_owners, outbox
+from bot.core.outbox.lanes import Queue
 from tests.queueing import Post
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bot.core.db import Database
-    from bot.core.outbox import Message
+    from bot.core.database.database import Database
+    from bot.core.outbox.outbox import Message
     from tests.serving import Clock
 
 BEGIN = "from bot.core import owners; print(owners.begin(), flush=True); input()"
@@ -32,9 +32,9 @@ def post(db: Database, clock: Clock) -> Post:
 
 @pytest.fixture
 def owner() -> Iterator[str]:
-    made = owners.begin()
+    made = lease_owners.begin()
     yield made
-    owners.end(made)
+    lease_owners.end(made)
 
 
 def claim(post: Post, owner: str) -> list[Message]:
@@ -50,17 +50,17 @@ def recover(post: Post) -> int:
 
 
 def test_every_worker_has_a_name_of_its_own() -> None:
-    one, other = owners.begin(), owners.begin()
+    one, other = lease_owners.begin(), lease_owners.begin()
     assert one != other
-    assert owners.is_at_work(one)
-    owners.end(one)
-    assert (owners.is_at_work(one), owners.is_at_work(other)) == (False, True)
-    owners.end(other)
+    assert lease_owners.is_at_work(one)
+    lease_owners.end(one)
+    assert (lease_owners.is_at_work(one), lease_owners.is_at_work(other)) == (False, True)
+    lease_owners.end(other)
 
 
 @pytest.mark.parametrize("name", ["", "x", "::", "elsewhere:1:2:3", "a:b:c:d:e:f"])
 def test_who_is_not_known_is_not_there(name: str) -> None:
-    assert owners.is_at_work(name) is False
+    assert lease_owners.is_at_work(name) is False
 
 
 def test_a_worker_of_another_process_is_there_as_long_as_that_is() -> None:
@@ -73,31 +73,31 @@ def test_a_worker_of_another_process_is_there_as_long_as_that_is() -> None:
     assert child.stdout
     name = child.stdout.readline().strip()
     assert name.split(":")[1] == str(child.pid)
-    assert owners.is_at_work(name) is True
+    assert lease_owners.is_at_work(name) is True
     child.communicate("\n")
-    assert owners.is_at_work(name) is False
+    assert lease_owners.is_at_work(name) is False
 
 
 def test_a_number_that_was_given_to_another_process_since_is_nobodys() -> None:
-    host, pid, _, number = owners.begin().split(":")
+    host, pid, _, number = lease_owners.begin().split(":")
     assert pid == str(os.getpid())
     parent = os.getppid()
-    assert owners.is_at_work(f"{host}:{parent}:1:{number}") is False
+    assert lease_owners.is_at_work(f"{host}:{parent}:1:{number}") is False
 
 
 def test_of_a_worker_of_another_numbering_of_processes_nobody_knows() -> None:
     """Two containers may have one host name, and one machine before and after it starts anew."""
-    ours = owners.begin()
+    ours = lease_owners.begin()
     host, pid, _, number = ours.split(":")
     boot = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
     numbering = str(Path("/proc/self/ns/pid").stat().st_ino)
     foreign = {socket.gethostname(), host.replace(boot, "0" * 8), host.replace(numbering, "1")}
     assert len(foreign - {host}) == 3
-    assert owners.is_gone(f"{host}:{pid}:1:{number}") is True
+    assert lease_owners.is_gone(f"{host}:{pid}:1:{number}") is True
     for other in foreign:
         gone = f"{other}:{pid}:1:{number}"
-        assert (owners.is_gone(gone), owners.is_at_work(gone)) == (False, False)
-    owners.end(ours)
+        assert (lease_owners.is_gone(gone), lease_owners.is_at_work(gone)) == (False, False)
+    lease_owners.end(ours)
 
 
 def test_a_lease_lasts_as_long_as_its_owner_works_whatever_the_clock_says(
@@ -114,7 +114,7 @@ def test_a_lease_lasts_as_long_as_its_owner_works_whatever_the_clock_says(
 def test_a_lease_comes_back_at_the_start_after_its_owner_is_gone(post: Post, owner: str) -> None:
     post.put("a", "one")
     claim(post, owner)
-    owners.end(owner)
+    lease_owners.end(owner)
     assert recover(post) == 1
     again = post.first()
     assert (again.uncertain, again.attempts) == (True, 2)
@@ -127,7 +127,7 @@ def test_what_a_worker_leaves_is_inherited_before_its_lease_is_over(post: Post, 
     post.put("b", "elsewhere's")
     claim(post, "elsewhere:1:2:3")
     assert inherit(post) == 0
-    owners.end(owner)
+    lease_owners.end(owner)
     assert inherit(post) == 1
     again = post.first()
     assert (again.body["word"], again.uncertain) == ("one", True)

@@ -13,8 +13,9 @@ import pytest
 import zxingcpp
 from PIL import Image
 
-from bot.core import lettering, texts
-from bot.core.rates import Rate
+from bot.core.images import lettering
+from bot.core.net.rates import Rate
+from bot.core.text import translations
 from bot.service.page import card, view
 from bot.service.page.card import Content
 from bot.service.page.view import CARD, Reader
@@ -153,6 +154,6 @@ def test_a_page_runs_the_way_its_language_is_written(language: str, direction: s
     assert Reader(language, language).direction == direction
 
 
-@pytest.mark.parametrize("language", texts.languages())
+@pytest.mark.parametrize("language", translations.languages())
 def test_a_language_names_the_country_that_open_graph_asks_for(language: str) -> None:
     assert re.fullmatch(rf"{language}_[A-Z]{{2}}", view.Reader(language, language).t("page-locale"))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.rates import Rate
-from bot.service.api.calls import CROWD
-from bot.service.deps import Service
+from bot.core.net.rates import Rate
+from bot.service.http.calls import CROWD
+from bot.service.http.dependencies import Service
 from bot.service.page import live
 from bot.service.page.live import FRESH
 from bot.service.page.view import IDLE, SLOWEST, WATCHED, Reader

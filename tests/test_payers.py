@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import httpx
 import pytest
 
-from bot.core.rates import Rate
-from bot.service.api.payers import FORM, PayerCookies
+from bot.core.net.rates import Rate
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
+from bot.service.http.payers import FORM, PayerCookies
 from tests.knocking import NOBODY, open_site
 from tests.serving import DROP, URL, Shop, client, opened, token_of
 

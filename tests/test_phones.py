@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core import erasure, phones
+from bot.core.privacy import erasure
+from bot.core.text import phones
 from bot.service.model import payer
 
 NUMBERS = ["+44 20 7946 0958", "(020) 7946-0958", "1234567", "123456789012345", "+49.30/901820"]

@@ -13,17 +13,17 @@ from httpx import ASGITransport, AsyncClient
 from PIL import Image
 from structlog.testing import capture_logs
 
-from bot.chat.downloads import Downloads
-from bot.chat.gallery import gallery
-from bot.chat.photos import BACKOFF, Photos
-from bot.chat.pictures import child
+from bot.chat.cards.image_route import gallery
+from bot.chat.pictures import decoder_process
 from bot.chat.store import images
-from bot.core import exact
-from bot.core.bounded_child import BoundedChild, Budget
+from bot.chat.telegram.downloads import Downloads
+from bot.chat.telegram.photos import BACKOFF, Photos
+from bot.core import exact_json
+from bot.core.bounded_process import BoundedChild, Budget
 from bot.core.errors import StorageError
-from bot.core.worker import Job
-from bot.sandbox import api
-from bot.sandbox.faults import Fault
+from bot.core.outbox.worker import Job
+from bot.sandbox.bot_api import api
+from bot.sandbox.world.faults import Fault
 from tests.queueing import work
 from tests.relaying import Relay, telegram_of
 from tests.test_crashes import crash
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.core.db import Database
-    from bot.sandbox.people import Person
+    from bot.core.database.database import Database
+    from bot.sandbox.world.people import Person
     from tests.serving import Clock
 
 WEEKS = 5 * 7 * 24 * 3600
@@ -63,7 +63,7 @@ class Studio:
     @property
     def draft(self) -> dict[str, str]:
         (row,) = self.relay.rows("drafts")
-        found: dict[str, str] = exact.loads(row["body"])
+        found: dict[str, str] = exact_json.loads(row["body"])
         return found
 
     @property
@@ -200,7 +200,7 @@ async def test_a_picture_that_takes_too_much_memory_is_told(
     await studio.begin()
     studio.relay.hear()
     tight = Budget(memory=20_000_000, processor=5, seconds=20.0, answer=1_000_000)
-    monkeypatch.setattr(studio.photos, "_child", BoundedChild(child.MODULE, tight))
+    monkeypatch.setattr(studio.photos, "_child", BoundedChild(decoder_process.MODULE, tight))
     await studio.send(photo((3000, 3000)))
     (told,) = studio.relay.texts
     assert "save it as an ordinary JPEG" in told

@@ -12,19 +12,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageChops
 
-from bot.chat.cards import Card
-from bot.chat.drawing import draw
-from bot.chat.handlers import CARD
+from bot.chat.cards.card_text import Card
+from bot.chat.cards.drawing import draw
+from bot.chat.cards.views import View
+from bot.chat.messages.payloads import CARD
+from bot.chat.messages.reply import Reply
 from bot.chat.pictures import card as drawing
 from bot.chat.pictures.card import Face, card
 from bot.chat.pictures.head import head
-from bot.chat.replies import Reply
-from bot.chat.store import Listing
+from bot.chat.store.listings import Listing
 from bot.chat.store.posts import OWN
-from bot.chat.views import View
-from bot.core import lettering, qr
-from bot.core.money import format_money
-from bot.core.texts import t
+from bot.core.images import lettering, qr
+from bot.core.money.amounts import format_money
+from bot.core.text.translations import t
 from tests.picturing import BASE, link, opened, read, ready, saved, scene, unread
 from tests.relaying import COFFEE
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.pictures import child
-from bot.core.bounded_child import BoundedChild
+from bot.chat.pictures import decoder_process
+from bot.core.bounded_process import BoundedChild
 from bot.core.errors import OverBudget, PictureError
 from tests.hostile_pictures.collection import CRAFTED
 from tests.picturing import opened
@@ -28,13 +28,13 @@ REFUSED = {
 }
 
 
-BUDGET = replace(child.BUDGET, seconds=100.0)
+BUDGET = replace(decoder_process.BUDGET, seconds=100.0)
 """That of the product, but for the wall clock: a child goes last on a machine that is busy."""
 
 
 async def prepared(name: str) -> bytes:
-    made = BoundedChild(child.MODULE, BUDGET)
-    return child.read(await made.run(CRAFTED[name]()))
+    made = BoundedChild(decoder_process.MODULE, BUDGET)
+    return decoder_process.read(await made.run(CRAFTED[name]()))
 
 
 @pytest.mark.parametrize("name", TAKEN)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageFont, ImageOps
 
-from bot.chat.conversation.reading import MAX_POSTER_TEXT
+from bot.chat.forms.parsing import MAX_POSTER_TEXT
 from bot.chat.pictures import png
 from bot.chat.pictures.poster import (
     MOST_TEXT,
@@ -24,8 +24,8 @@ from bot.chat.pictures.poster import (
     square_png,
 )
 from bot.chat.pictures.truetype import TrueType
-from bot.core import lettering, qr
-from bot.core.lettering import FONTS
+from bot.core.images import lettering, qr
+from bot.core.images.lettering import FONTS
 from tests.picturing import link, opened, read, ready, saved, scene, unread
 
 if TYPE_CHECKING:

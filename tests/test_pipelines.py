@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.wiring import crowd
-from bot.wiring.protocol import READ, BoundedProtocol
+from bot.wiring.web import connections
+from bot.wiring.web.protocol import READ, BoundedProtocol
 from tests.knocking import SECONDS, get, open_site, post
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ async def test_who_half_closes_after_a_long_pipeline_gets_every_answer() -> None
 
 async def test_who_makes_us_keep_most_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept for all together is bounded, and others are not cut off for it."""
-    monkeypatch.setattr(crowd, "MOST_BYTES", 20 * BoundedProtocol.MAX_UNREAD)
+    monkeypatch.setattr(connections, "MOST_BYTES", 20 * BoundedProtocol.MAX_UNREAD)
     async with open_site(answering) as site:
         other = await site.knock("127.0.0.2")
         await other.say(post("/", b"", length=100))
@@ -93,7 +93,7 @@ async def test_who_makes_us_keep_most_is_closed_first(monkeypatch: pytest.Monkey
             while site.connections > 20:  # noqa: ASYNC110 - uvicorn has no event
                 await asyncio.sleep(0.01)
         kept = sum(one.weight for one in site.server.server_state.connections)  # type: ignore[union-attr]
-        assert kept <= crowd.MOST_BYTES
+        assert kept <= connections.MOST_BYTES
         await other.say(b"x" * 100)
         assert (await other.answer()).status == 200
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import store
-from bot.chat.store import posts
+from bot.chat.store import listings, posts
+from bot.chat.store.listings import DELETED
 from bot.chat.store.posts import KEPT, LAPSE, LIVE, OWN, SHARED, SOON, VISITED, Place, Seen
-from bot.core import outbox
-from bot.core.lanes import NOTICE
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import NOTICE
 from tests.relaying import DROP, Relay, answer
 
 if TYPE_CHECKING:
-    from bot.chat.answers import Answer
-    from bot.chat.store import Listing
+    from bot.chat.model.answers import Answer
+    from bot.chat.store.listings import Listing
     from bot.chat.store.posts import Post
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
 
 HOUR = 3600 * 1000
 INLINE = Place("inline:abc", 0)
@@ -52,7 +52,7 @@ class Posting:
 
     def told(self, told: Answer) -> int | None:
         """Keep an answer, refresh; when time alone changes the listing next."""
-        self.db.run(lambda tx: store.set_answer(tx, self.listing.id, told))
+        self.db.run(lambda tx: listings.set_answer(tx, self.listing.id, told))
         self.refresh()
         return self.due
 
@@ -177,5 +177,5 @@ def test_time_changes_a_request_at_its_start_its_end_and_when_a_reservation_laps
 def test_nothing_is_awaited_of_a_deleted_request(posting: Posting) -> None:
     ends = answer(expires_at=posting.relay.clock() + HOUR)
     assert posting.told(ends) is not None
-    posting.db.run(lambda tx: store.set_state(tx, posting.listing.id, store.DELETED))
+    posting.db.run(lambda tx: listings.set_state(tx, posting.listing.id, DELETED))
     assert posting.told(replace(ends)) is None

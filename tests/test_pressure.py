@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.queues import REPLIES_WAITING, make_queues
-from bot.core import lanes, outbox
-from bot.core.lanes import ALERT, REPLY
-from bot.core.pressure import LOOK_AGAIN
-from bot.core.rates import Rate
+from bot.chat.messages.queues import REPLIES_WAITING, make_queues
+from bot.core.net.rates import Rate
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.back_pressure import LOOK_AGAIN
+from bot.core.outbox.lanes import ALERT, REPLY
 from tests.queueing import Post
 
 if TYPE_CHECKING:
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
     from tests.serving import Clock
 
 QUEUES = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60))

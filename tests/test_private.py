@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core import private
-from bot.core.db import open_database
+from bot.core.database import private_files
+from bot.core.database.database import open_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ def test_closing_takes_from_others_and_gives_the_owner_nothing(
     path.touch()
     path.chmod(given)
     exposed = [path] if given != left else []
-    assert private.exposed([path, missing]) == exposed
-    assert private.close_to_others([path, missing]) == exposed
-    assert private.exposed([path, missing]) == []
+    assert private_files.exposed([path, missing]) == exposed
+    assert private_files.close_to_others([path, missing]) == exposed
+    assert private_files.exposed([path, missing]) == []
     assert mode(path) == left

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from bot.core.texts import languages
-from bot.sandbox.faults import Fault
-from bot.sandbox.world import TOKEN
+from bot.core.text.translations import languages
+from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.world import TOKEN
 from tests.peer import listening_peer, told
 from tests.playing import link_of, pay, seller, settled_seller
 from tests.stage import (
@@ -313,7 +313,7 @@ def test_it_may_open_more_files_than_systems_grant_unasked() -> None:
     """Each payer's connection is one; what is granted already is never taken back."""
     look = (
         "import resource as r\n"
-        "from bot.wiring.process import MOST_FILES, open_many_files\n"
+        "from bot.wiring.web.process import MOST_FILES, open_many_files\n"
         "hard = r.getrlimit(r.RLIMIT_NOFILE)[1]\n"
         "r.setrlimit(r.RLIMIT_NOFILE, (256, hard))\n"
         "open_many_files()\n"

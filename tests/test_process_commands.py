@@ -14,8 +14,8 @@ import pytest
 import pytest_asyncio
 from click.testing import CliRunner
 
-from bot.cli import main
-from bot.sandbox.world import TOKEN
+from bot.cli.commands import main
+from bot.sandbox.world.world import TOKEN
 from bot.wiring.doctor.telegram import FEEDBACK_UNKNOWN
 from tests.playing import link_of, pay, settled_seller
 from tests.receiving import answer, receiving

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bot.sandbox.faults import Fault
+from bot.sandbox.world.faults import Fault
 from tests.fronts import foreign, relayed
 from tests.playing import link_of, pay, seller, settled_seller, texts, told
 from tests.stage import PATIENCE, Process, Stage, free_port, staged, until
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.sandbox.model import Message
+    from bot.sandbox.world.model import Message
     from tests.playing import Seller
 
 MARK = "Possibly repeated: I may have told you this already."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.storage_check import COMMIT, PROVEN_SECONDS
+from bot.core.database.write_check import COMMIT, PROVEN_SECONDS
 from tests.breaking import balanced, health, stall, well
 
 if TYPE_CHECKING:

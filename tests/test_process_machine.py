@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.wiring.accepting import RESERVE
+from bot.wiring.web.accept_loop import RESERVE
 from tests.breaking import (
     MARK,
     OPEN,

@@ -11,15 +11,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot import config
-from bot.sandbox.faults import Fault
-from bot.wiring.application import Application
+from bot.sandbox.world.faults import Fault
+from bot.wiring.app.application import Application
 from tests.playing import link_of, pay, settled_seller
 from tests.stage import PATIENCE, finished, free_port, product, status, until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.sandbox.world import World
+    from bot.sandbox.world.world import World
     from tests.stage import Process
 
 BESIDE = pytest.mark.asyncio(loop_scope="module")

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.db import open_database
-from bot.core.storage_check import PROVEN_SECONDS
-from bot.core.writer import BUSY_TIMEOUT_SECONDS, MOVED
+from bot.core.database.database import open_database
+from bot.core.database.write_check import PROVEN_SECONDS
+from bot.core.database.writer import BUSY_TIMEOUT_SECONDS, MOVED
 from tests.breaking import (
     OPEN,
     OVER,

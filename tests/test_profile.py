@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.conversation import commands, description, short_description
-from bot.chat.profile import present
-from bot.sandbox.faults import Fault
+from bot.chat.forms.bot_texts import commands, description, short_description
+from bot.chat.telegram.profile import present
+from bot.sandbox.world.faults import Fault
 from tests.relaying import telegram_of
 
 if TYPE_CHECKING:

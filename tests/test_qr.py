@@ -17,7 +17,7 @@ from qrcode import QRCode
 from qrcode.constants import ERROR_CORRECT_M
 from qrcode.util import lost_point
 
-from bot.core import qr
+from bot.core.images import qr
 
 URL = "https://pay.example.com/pay/0123456789abcdef01234567"
 TEXTS = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.queues import make_queues
-from bot.core.lanes import Pace
-from bot.core.rates import Rate
+from bot.chat.messages.queues import make_queues
+from bot.core.net.rates import Rate
+from bot.core.outbox.lanes import Pace
 
 TELEGRAM = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60))
 

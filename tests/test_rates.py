@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.rates import Rate, parse_rate
+from bot.core.net.rates import Rate, parse_rate
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from bot.core import readiness
-from bot.core.ops import Ops
-from bot.core.readiness import DEGRADED, NOT_READY, OK, Glance, Readiness
+from bot.core.ops import readiness
+from bot.core.ops.endpoints import Ops
+from bot.core.ops.readiness import DEGRADED, NOT_READY, OK, Glance, Readiness
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from bot.core.db import Database
+    from bot.core.database.database import Database
     from tests.serving import Clock
 
 

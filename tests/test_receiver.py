@@ -13,10 +13,12 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from bot.chat import store
-from bot.chat.conversation import Wish
-from bot.chat.receiver import PATH, Proof, Receiver
-from bot.core import bodies, exact, lanes, signing
+from bot.chat.model.wish import Wish
+from bot.chat.payments.webhook import PATH, Proof, Receiver
+from bot.chat.store import payments
+from bot.core import exact_json, signing
+from bot.core.net import request_body
+from bot.core.outbox import lanes
 from tests.knocking import stalling
 from tests.relaying import COFFEE, REQUEST_ID, STICKERS, answer
 from tests.serving import client
@@ -25,8 +27,8 @@ from tests.telegraph import listening
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.chat.store import Listing
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
 
 SECRET = signing.new_secret()
@@ -53,7 +55,7 @@ HANDCASH: dict[str, Any] = {
 def serve(relay: Relay, webhook_secret: str | None) -> FastAPI:
     app = FastAPI()
     proof = Proof(APP_SECRET, webhook_secret)
-    app.include_router(Receiver(relay.db, relay.chat, proof, relay.clock).router())
+    app.include_router(Receiver(relay.db, relay.recorder, proof, relay.clock).router())
     return app
 
 
@@ -69,7 +71,7 @@ class Service:
         return (await self.http.post(self.path, content=body, headers=headers)).status_code
 
     async def signs(self, body: dict[str, Any] | bytes, seconds: int = 0) -> int:
-        content = body if isinstance(body, bytes) else exact.dumps(body).encode()
+        content = body if isinstance(body, bytes) else exact_json.dumps(body).encode()
         at = datetime.fromtimestamp(self.relay.clock() / 1000 + seconds, UTC)
         return await self.sends(content, signing.sign([SECRET], "m1", at, content))
 
@@ -295,7 +297,7 @@ async def test_a_body_that_breaks_off_is_a_line_in_the_log_and_nothing_is_stored
 async def test_a_body_that_stalls_is_refused_and_nothing_is_stored(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.01)
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
     assert (await service.http.post(service.path, content=stalling())).status_code == 400
     assert service.nothing_happened()
 
@@ -352,7 +354,7 @@ async def test_a_payment_is_told_whatever_amount_its_server_names(
     """Another server's way to write money keeps no payment from its seller, nor spoils the sum."""
     assert await service.signs(PAID | fields) == 200
     (row,) = relay.rows("received_payments")
-    (sum_,) = relay.db.run(lambda tx: store.taken(tx, row["listing_id"]))
+    (sum_,) = relay.db.run(lambda tx: payments.taken(tx, row["listing_id"]))
     assert (row["amount"], row["currency"]) == counts == sum_
     (text,) = relay.texts
     assert (word or "received for") in text
@@ -363,7 +365,7 @@ async def test_odd_amounts_are_believed_no_sooner_than_others(
     service: Service, handcash: Service
 ) -> None:
     for fields, _, _ in ODD_AMOUNTS:
-        body = exact.dumps(PAID | fields).encode()
+        body = exact_json.dumps(PAID | fields).encode()
         assert await service.sends(body) == 401
         assert await handcash.sends(body) == 401
     assert service.nothing_happened()

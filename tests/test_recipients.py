@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import mailboxes
+from bot.core.mail import mailboxes
 from bot.service.model.recipient import DAY, MOST_ASKS, MOST_OPEN, VALID
 from bot.service.usecases import deliveries
 from bot.service.usecases.letters import ASK_MAILBOX, ASK_SELLER, LAPSED
-from bot.wiring import erasing
+from bot.wiring.maintenance import payer_erasure
 from tests.consenting import VICTIM, Post, link, plain, posted
 from tests.serving import ALL, NOON_ISO, code, fields
 
@@ -255,10 +255,10 @@ async def test_an_address_that_is_erased_is_nowhere_and_gets_nothing(post: Post)
     stop = link(post.letters[0], "stop")
     await post.shop.anyone.post(stop, data={"scope": "everybody"})
     db = post.shop.db
-    scope = db.run(lambda tx: erasing.scope_of(tx, [VICTIM.upper()], None, None))
-    found = await erasing.survey(db, scope)
+    scope = db.run(lambda tx: payer_erasure.scope_of(tx, [VICTIM.upper()], None, None))
+    found = await payer_erasure.survey(db, scope)
     assert found.recipients == 1
-    await erasing.erase(db, scope, found, post.shop.clock())
+    await payer_erasure.erase(db, scope, found, post.shop.clock())
     with closing(sqlite3.connect(db.path)) as connection:
         assert VICTIM not in "\n".join(connection.iterdump()).lower()
     await post.pay(made)
@@ -274,8 +274,8 @@ async def test_an_address_is_erased_in_whichever_spelling_of_its_domain(
 ) -> None:
     await post.sells("anna@bücher.example", "anna")
     db = post.shop.db
-    scope = db.run(lambda tx: erasing.scope_of(tx, [word], None, None))
-    await erasing.erase(db, scope, await erasing.survey(db, scope), post.shop.clock())
+    scope = db.run(lambda tx: payer_erasure.scope_of(tx, [word], None, None))
+    await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), post.shop.clock())
     assert await post.shop.rows("recipients") == []
     (row,) = await post.shop.rows("payment_requests")
     assert row["email"] is None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.client import PAGE
-from bot.chat.reconciling import FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
+from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
+from bot.chat.provider.client import PAGE
 from tests.marketing import Resting, alerts, market_of
 from tests.relaying import COFFEE, DROP
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.sandbox.people import Person
+    from bot.sandbox.world.people import Person
     from tests.marketing import Market
     from tests.relaying import Relay
 
@@ -36,7 +36,7 @@ async def market(tmp_path: Path, relay: Relay, sam: Person) -> AsyncIterator[Mar
 
 @pytest.fixture
 def reconciler(relay: Relay, market: Market, resting: Resting) -> Reconciler:
-    return Reconciler(relay.db, market.client, relay.chat, relay.clock, resting)
+    return Reconciler(relay.db, market.client, relay.recorder, relay.clock, resting)
 
 
 async def test_a_payment_that_no_webhook_told_is_told_once_as_found_later(

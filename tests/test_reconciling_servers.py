@@ -9,12 +9,16 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from bot.chat import reconciling, store
-from bot.chat.client import Client
-from bot.chat.create_body import request_body
-from bot.chat.edits import Addresses
-from bot.chat.receiver import PATH, Proof, Receiver
-from bot.chat.reconciling import BACKOFF, FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
+from bot.chat import store
+from bot.chat.payments import reconciler
+from bot.chat.payments.reconciler import BACKOFF, FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
+from bot.chat.payments.webhook import PATH, Proof, Receiver
+from bot.chat.provider.client import Client
+from bot.chat.requests.create_body import request_body
+from bot.chat.requests.edit_rules import Addresses
+from bot.chat.store import listings
+from bot.chat.store.listings import DELETED, FAILED, LIVE, STOPPED
+from bot.chat.store.payments import Payment
 from bot.core import errors
 from tests.handcash import handcash
 from tests.marketing import Resting, alerts
@@ -23,9 +27,9 @@ from tests.relaying import COFFEE, DROP, PAINTING, REQUEST_ID, URL, answer
 from tests.telegraph import listening
 
 if TYPE_CHECKING:
-    from bot.chat.conversation import Wish
-    from bot.chat.store import Listing
-    from bot.sandbox.people import Person
+    from bot.chat.model.wish import Wish
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.people import Person
     from tests.peer import Peer
     from tests.relaying import Relay
 
@@ -37,7 +41,7 @@ def sam(relay: Relay) -> Person:
 
 @pytest.fixture
 def looking(relay: Relay, client: Client, resting: Resting) -> Reconciler:
-    return Reconciler(relay.db, client, relay.chat, relay.clock, resting)
+    return Reconciler(relay.db, client, relay.recorder, relay.clock, resting)
 
 
 def item(listing: Listing, request_id: str = REQUEST_ID, **fields: Any) -> dict[str, Any]:
@@ -76,8 +80,8 @@ async def test_webhooks_that_come_meanwhile_count(
     listing = relay.listed(sam, DROP, answer())
     assert await looks(relay, looking, peer, item(listing, **units(2))) == 0
     for name in ("t1", "t2"):
-        payment = store.Payment(REQUEST_ID, name, 250, "USD", {})
-        assert await relay.chat.record_payment(listing, payment, None)
+        payment = Payment(REQUEST_ID, name, 250, "USD", {})
+        assert await relay.recorder.record(listing, payment, None)
     assert await looks(relay, looking, peer, item(listing, **units(1))) == 1
     assert [alert["found"] for alert in alerts(relay)] == [False, False, True]
 
@@ -110,8 +114,8 @@ async def test_a_late_webhook_of_what_only_units_told_is_not_told_as_new(
     listing = relay.listed(sam, DROP, answer())
     gone = item(listing, **units(4))
     assert [await looks(relay, looking, peer, gone) for _ in range(2)] == [0, 1]
-    late = store.Payment(REQUEST_ID, "t1", 250, "USD", {})
-    await relay.chat.record_payment(listing, late, 4)
+    late = Payment(REQUEST_ID, "t1", 250, "USD", {})
+    await relay.recorder.record(listing, late, 4)
     assert [await looks(relay, looking, peer, gone) for _ in range(2)] == [0, 0]
     assert [alert["repeated"] for alert in alerts(relay)] == [False, True]
     assert [row["transaction_id"] for row in relay.rows("received_payments")] == ["t1"]
@@ -123,7 +127,9 @@ async def test_handcashs_late_webhook_is_no_second_payment(
     """It names nothing but the transaction, so the seller reads that it may be the one found."""
     app = FastAPI()
     secret = "the application's own"
-    app.include_router(Receiver(relay.db, relay.chat, Proof(secret, None), relay.clock).router())
+    app.include_router(
+        Receiver(relay.db, relay.recorder, Proof(secret, None), relay.clock).router()
+    )
     listing = relay.listed(sam, DROP)
     async with (
         handcash(app_secret=secret, now=lambda: relay.clock() / 1000) as server,
@@ -132,9 +138,9 @@ async def test_handcashs_late_webhook_is_no_second_payment(
         client = Client(server.url, server.app_id, secret)
         body = request_body(listing, Addresses(f"{root}{PATH}", root), "BSV", relay.clock())
         made = await client.create(body, listing.id)
-        relay.db.run(lambda tx: store.set_answer(tx, listing.id, made))
-        relay.db.run(lambda tx: store.set_state(tx, listing.id, store.LIVE))
-        looking = Reconciler(relay.db, client, relay.chat, relay.clock, resting)
+        relay.db.run(lambda tx: listings.set_answer(tx, listing.id, made))
+        relay.db.run(lambda tx: listings.set_state(tx, listing.id, LIVE))
+        looking = Reconciler(relay.db, client, relay.recorder, relay.clock, resting)
         transaction = await server.pay(made.id, hook=False)
         for found in (0, 1, 0):
             assert await looking.look() == found
@@ -223,7 +229,7 @@ async def test_a_payment_of_a_server_whose_clock_is_ahead_is_found_when_its_time
 OTHER = "f" * 24
 
 
-@pytest.mark.parametrize("state", [store.LIVE, store.STOPPED, store.DELETED])
+@pytest.mark.parametrize("state", [LIVE, STOPPED, DELETED])
 async def test_a_request_made_twice_is_taken_away(
     relay: Relay, looking: Reconciler, peer: Peer, sam: Person, state: str
 ) -> None:
@@ -239,7 +245,7 @@ async def test_a_request_made_twice_is_taken_away(
 async def test_what_is_left_of_a_failed_create_is_taken_away(
     relay: Relay, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
-    listing = relay.listed(sam, state=store.FAILED)
+    listing = relay.listed(sam, state=FAILED)
     await peer.say(told(200, {"items": [item(listing)]}), told(404))
     await looking.look()
     assert [call.method for call in peer.calls] == ["GET", "DELETE"]
@@ -258,7 +264,7 @@ async def test_a_deleted_listings_own_request_is_not_touched(
     relay: Relay, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
     """It was taken for gone by a server that has it: its link may hang somewhere."""
-    listing = relay.listed(sam, COFFEE, answer(), state=store.DELETED)
+    listing = relay.listed(sam, COFFEE, answer(), state=DELETED)
     await looks(relay, looking, peer, item(listing))
     assert len(peer.calls) == 1
 
@@ -349,7 +355,7 @@ async def test_trouble_with_many_requests_is_trouble_with_the_server(
     await peer.say(told(200, {"items": counted}), *[told(500)] * 10)
     with pytest.raises(errors.Overloaded):
         await looking.look()
-    assert len(peer.calls) == 1 + reconciling.MOST_TROUBLES + 1
+    assert len(peer.calls) == 1 + reconciler.MOST_TROUBLES + 1
 
 
 async def test_what_was_seen_before_a_failure_is_remembered(

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.reconciling import BACKOFF, FIRST_WAIT, LEAST_REST, Reconciler
+from bot.chat.payments.reconciler import BACKOFF, FIRST_WAIT, LEAST_REST, Reconciler
 from tests.marketing import Resting, alerts
 from tests.peer import told
 from tests.relaying import COFFEE, answer
 from tests.test_reconciling_servers import item
 
 if TYPE_CHECKING:
-    from bot.chat.client import Client
-    from bot.chat.store import Listing
-    from bot.sandbox.people import Person
+    from bot.chat.provider.client import Client
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.people import Person
     from tests.peer import Peer
     from tests.relaying import Relay
 
@@ -34,7 +34,7 @@ def sam(relay: Relay) -> Person:
 
 @pytest.fixture
 def looking(relay: Relay, client: Client) -> Reconciler:
-    return Reconciler(relay.db, client, relay.chat, relay.clock, Resting())
+    return Reconciler(relay.db, client, relay.recorder, relay.clock, Resting())
 
 
 def listed(relay: Relay, sam: Person, number: int) -> Listing:
@@ -59,7 +59,7 @@ async def test_whatever_fails_in_a_look_is_a_line_in_the_log_and_no_end(
             await relay.db.transaction(lambda tx: tx.execute(BACK))
 
     with capture_logs() as logs, pytest.raises(asyncio.CancelledError):
-        await Reconciler(relay.db, client, relay.chat, relay.clock, sleep).run()
+        await Reconciler(relay.db, client, relay.recorder, relay.clock, sleep).run()
     waits = [seconds for seconds in slept if seconds not in (0, LEAST_REST)]
     assert waits == [FIRST_WAIT, BACKOFF[0]]
     errors = [line["event"] for line in logs if line["log_level"] == "error"]

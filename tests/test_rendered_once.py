@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.rates import Rate
+from bot.core.net.rates import Rate
 from bot.service.api import docs
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from bot.service.page import render
 from tests.knocking import get, open_site
 from tests.serving import URL

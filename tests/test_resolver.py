@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import dialling
-from bot.core.dialling import LOOKUPS, MEMORY, ZONE_LOOKUPS, SystemResolver
+from bot.core.net import dialling
+from bot.core.net.dialling import LOOKUPS, MEMORY, ZONE_LOOKUPS, SystemResolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bot.cli import main
-from bot.core import outbox, schema
-from bot.core.db import open_database
-from bot.core.lanes import ALERT
-from bot.core.vault import Vault
+from bot.cli.commands import main
+from bot.core.database.database import open_database
+from bot.core.database.schema import migrations
+from bot.core.database.vault import Vault
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import ALERT
 from bot.service.model.delivery import Channel
 from bot.service.usecases.deliveries import queue_of
-from bot.wiring.resuming import INWARD
+from bot.wiring.maintenance.resume import INWARD
 from tests.relaying import DROP, REQUEST_ID, Relay, answer
 from tests.serving import NOON, Clock
 from tests.stage import ROOT, rows
@@ -40,7 +41,7 @@ SEALED = re.compile(r"gAAAA[\w-]+=*")
 
 DYING = """
 import os, shutil, sys
-from bot.cli import main
+from bot.cli.commands import main
 STEPS = {"os.link", "os.rename", "os.remove", "os.mkdir", "sqlite3.connect"}
 def dying(left):
     def hook(event, args):
@@ -298,7 +299,7 @@ def test_a_backup_of_an_earlier_version_is_brought_up_to_date(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as first:
-        first.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        first.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
         with closing(open_database("sqlite:///old.db")) as db:
             db.run(
                 lambda tx: tx.execute(
@@ -310,7 +311,7 @@ def test_a_backup_of_an_earlier_version_is_brought_up_to_date(
     assert done.exit_code == 0, done.stderr
     assert apps_of(DATA) == ["shop"]
     newest = rows(DATA, "SELECT MAX(number) FROM migrations")
-    assert newest == [(len(schema.MIGRATIONS),)]
+    assert newest == [(len(migrations.MIGRATIONS),)]
     assert rows(Path("old.db"), "SELECT MAX(number) FROM migrations") == [(1,)]
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import snapshot
-from bot.core.db import open_database
+from bot.core.database import snapshot
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
 from bot.core.errors import BotError
-from bot.core.vault import Vault
 from bot.service.usecases import apps
 from tests.serving import NOON
 from tests.test_restore import DATA, URL, apps_of, aside, everything, order

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bot.sandbox.faults import Fault
+from bot.sandbox.world.faults import Fault
 from tests.breaking import MARK, OPEN, OWED, told
 from tests.crowding import posted, request_of
 from tests.playing import labels, link_of, settled_seller, texts

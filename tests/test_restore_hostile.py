@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from bot.cli import main
-from bot.core import outbox
-from bot.core.db import open_database
+from bot.cli.commands import main
+from bot.core.database.database import open_database
+from bot.core.outbox import outbox
 from bot.service.usecases.deliveries import OWN_WEBHOOKS, WEBHOOKS
-from bot.wiring.resuming import INWARD
+from bot.wiring.maintenance.resume import INWARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.handlers import changed, said
-from bot.chat.keyboards import markup
-from bot.chat.queues import make_queues
-from bot.chat.replies import Button, Reply
-from bot.chat.store import said as memory
-from bot.core.rates import Rate
-from bot.sandbox.limits import Limits
-from bot.sandbox.model import Draft
+from bot.chat.alerts import alert_text
+from bot.chat.messages.buttons import markup
+from bot.chat.messages.payloads import changed, said
+from bot.chat.messages.queues import make_queues
+from bot.chat.messages.reply import Button, Reply
+from bot.chat.store import shown_texts as memory
+from bot.core.net.rates import Rate
+from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.model import Draft
 from tests.queueing import work
 from tests.relaying import Relay, telegram_of
 from tests.sending import Sending
 
 if TYPE_CHECKING:
-    from bot.core.db import Database
-    from bot.core.outbox import Message
-    from bot.sandbox.people import Person
+    from bot.core.database.database import Database
+    from bot.core.outbox.outbox import Message
+    from bot.sandbox.world.people import Person
     from tests.serving import Clock
 
 KEY = Button("Help", action=("help",))
@@ -89,7 +90,11 @@ async def test_a_message_long_on_its_way_has_the_next_ones_no_closer_behind(
     db: Database, clock: Clock
 ) -> None:
     """A large picture takes a second to make: Telegram counts from when it came."""
-    relay = Relay(db, clock, queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)))
+    relay = Relay(
+        db,
+        clock,
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+    )
     relay.world.limiter.limits = Limits()
     sam = relay.joins("Sam")
     async with telegram_of(relay.world) as bot:

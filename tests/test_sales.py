@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.sales import sold
-from bot.chat.store import LIVE, STOPPED, Listing
+from bot.chat.payments.units_sold import sold
+from bot.chat.store.listings import LIVE, STOPPED, Listing
 from tests.relaying import COFFEE, PAINTING, STICKERS, answer
 from tests.serving import NOON
 
 if TYPE_CHECKING:
-    from bot.chat.conversation import Wish
+    from bot.chat.model.wish import Wish
 
 
 def listing(wish: Wish, state: str = LIVE) -> Listing:

@@ -8,11 +8,11 @@ import pytest
 import telegram
 from telegram import error
 
-from bot.sandbox import people
-from bot.sandbox.faults import Fault
-from bot.sandbox.limits import Limits
-from bot.sandbox.server import create_app
-from bot.sandbox.world import World
+from bot.sandbox.web.server import create_app
+from bot.sandbox.world import people
+from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.world import World
 from tests.telegraph import listening, png
 
 MARKUP = telegram.InlineKeyboardMarkup(

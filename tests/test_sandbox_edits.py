@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox import people
-from bot.sandbox.limits import NO_LIMITS
-from bot.sandbox.model import Message, Version
-from bot.sandbox.world import World
+from bot.sandbox.world import people
+from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.model import Message, Version
+from bot.sandbox.world.world import World
 from tests.telegraph import START, A, Bot, Clock, keys, png, serving
 
 WRONG_FILE = "wrong file identifier/HTTP URL specified"

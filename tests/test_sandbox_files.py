@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PIL import Image
 
-from bot.sandbox.scaling import fitted, scaled
+from bot.sandbox.world.scaling import fitted, scaled
 from tests.telegraph import png
 
 if TYPE_CHECKING:
-    from bot.sandbox import people
+    from bot.sandbox.world import people
     from tests.telegraph import Bot
 
 

@@ -11,11 +11,11 @@ import uvloop
 
 from bot import config
 from bot.core.errors import MailRefused
-from bot.sandbox.mail import KEPT, Mails
-from bot.sandbox.mailbox import MOST_BYTES, Mailbox
-from bot.sandbox.world import World
-from bot.service.mail import Mailer, parse_server
-from bot.wiring.demo import DEMO_SENDER, prepare
+from bot.sandbox.web.mailbox import MOST_BYTES, Mailbox
+from bot.sandbox.world.mail import KEPT, Mails
+from bot.sandbox.world.world import World
+from bot.service.notify.smtp_sender import Mailer, parse_server
+from bot.wiring.app.demo import DEMO_SENDER, prepare
 from tests.mailing import SENDER, as_written
 from tests.telegraph import START, Clock
 

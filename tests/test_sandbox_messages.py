@@ -7,9 +7,9 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.sandbox import people
-from bot.sandbox.limits import NO_LIMITS, Limiter, Limits, Rate
-from bot.sandbox.world import World
+from bot.sandbox.world import people
+from bot.sandbox.world.limits import NO_LIMITS, Limiter, Limits, Rate
+from bot.sandbox.world.world import World
 from tests.telegraph import START, A, Bot, Clock, keys, listening, png, serving
 
 

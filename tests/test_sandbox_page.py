@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox import page, people
-from bot.sandbox.limits import Limits
-from bot.sandbox.world import World
+from bot.sandbox.web import page
+from bot.sandbox.world import people
+from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.world import World
 from tests.chatpage import HOSTILE_MAIL, KEYBOARD, act, offer
 from tests.telegraph import Bot, Clock, cast, png
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox import people
-from bot.sandbox.errors import WorldError
-from bot.sandbox.world import World
+from bot.sandbox.world import people
+from bot.sandbox.world.errors import WorldError
+from bot.sandbox.world.world import World
 from tests.telegraph import Bot, Clock, keys, png
 
 TOO_OLD = (

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox import people
+from bot.sandbox.world import people
 from tests.telegraph import Bot
 
 

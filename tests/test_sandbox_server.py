@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.sandbox import people
-from bot.sandbox.faults import Fault, Faults
-from bot.sandbox.world import World
+from bot.sandbox.world import people
+from bot.sandbox.world.faults import Fault, Faults
+from bot.sandbox.world.world import World
 from tests.telegraph import START, Bot, Clock
 
 

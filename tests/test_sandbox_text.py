@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.entities import formatted, units, web_address, written
-from bot.sandbox.errors import ApiError
-from bot.sandbox.formatting import parse_html
-from bot.sandbox.images import Picture, measure
+from bot.sandbox.world.entities import formatted, units, web_address, written
+from bot.sandbox.world.errors import ApiError
+from bot.sandbox.world.formatting import parse_html
+from bot.sandbox.world.images import Picture, measure
 from tests.telegraph import png
 
 

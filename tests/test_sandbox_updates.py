@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.sandbox import people
-from bot.sandbox.errors import WorldError
-from bot.sandbox.limits import NO_LIMITS
-from bot.sandbox.world import World
+from bot.sandbox.world import people
+from bot.sandbox.world.errors import WorldError
+from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.world import World
 from tests.telegraph import START, Bot, Clock, listening, png, serving
 
 

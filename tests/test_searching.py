@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.searching import AT_ONCE, DROPPED, MOST_WAITING, Searching
-from bot.core.lanes import Pace
-from bot.core.tally import Tally
+from bot.chat.telegram.inline_queue import AT_ONCE, DROPPED, MOST_WAITING, Searching
+from bot.core.database.counters import Tally
+from bot.core.outbox.lanes import Pace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,19 +12,20 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from structlog.testing import capture_logs
 
-from bot.chat import store
-from bot.chat.handlers import said
-from bot.chat.queues import SENT_AT_ONCE, make_queues
-from bot.chat.replies import CAPTION_LIMIT, Reply
-from bot.chat.sender import TRIES, Sender
-from bot.chat.verdicts import BACKOFF
-from bot.core import outbox
-from bot.core.lanes import ALERT, NOTICE, REPLY
-from bot.core.rates import Rate
-from bot.core.worker import Job, Worker
-from bot.sandbox.limits import Limits
-from bot.sandbox.world import TOKEN
-from bot.wiring.telegram import _make_bot
+from bot.chat.alerts import alert_text
+from bot.chat.messages.payloads import said
+from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
+from bot.chat.messages.reply import CAPTION_LIMIT, Reply
+from bot.chat.store.listings import CREATING
+from bot.chat.telegram.failures import BACKOFF
+from bot.chat.telegram.sender import TRIES, Sender
+from bot.core.net.rates import Rate
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import ALERT, NOTICE, REPLY
+from bot.core.outbox.worker import Job, Worker
+from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.world import TOKEN
+from bot.wiring.app.telegram import _make_bot
 from tests.queueing import work
 from tests.relaying import COFFEE, URL, Relay, answer, telegram_of
 from tests.sending import Sending
@@ -33,9 +34,9 @@ from tests.telegraph import listening
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from bot.core.db import Database
-    from bot.sandbox.model import Chat
-    from bot.sandbox.people import Person
+    from bot.core.database.database import Database
+    from bot.sandbox.world.model import Chat
+    from bot.sandbox.world.people import Person
     from tests.serving import Clock
 
 PNG = b"\x89PNG"
@@ -278,7 +279,7 @@ async def test_a_group_that_moves_takes_along_its_messages_and_listings(
     await sending.work()
     assert seen(new) == ["one", "two"]
     assert (relay.listing(listing.id).chat_id, sending.waiting) == (new.id, [])
-    assert relay.listing(listing.id).state != store.CREATING
+    assert relay.listing(listing.id).state != CREATING
 
 
 async def test_where_a_method_is_unknown_alerts_wait_and_the_rest_is_given_up(
@@ -343,7 +344,11 @@ async def test_a_failure_is_one_line_in_the_log_with_its_reason(
 
 async def test_at_telegrams_own_limits_not_one_call_is_refused(db: Database, clock: Clock) -> None:
     """Eight people and a group get five messages each, at the product's rates, on a set clock."""
-    relay = Relay(db, clock, queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)))
+    relay = Relay(
+        db,
+        clock,
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+    )
     relay.world.limiter.limits = Limits()
     async with telegram_of(relay.world) as bot:
         sending = Sending(relay, bot)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.sandbox.model import Draft
+from bot.sandbox.world.model import Draft
 from tests.queueing import bodies
 
 if TYPE_CHECKING:
-    from bot.sandbox.model import CallbackQuery
+    from bot.sandbox.world.model import CallbackQuery
     from tests.sending import Sending
 
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from structlog.testing import capture_logs
 
-from bot.chat import alerts, sender
-from bot.chat.queues import SENT_AT_ONCE
-from bot.chat.sender import Sender
-from bot.chat.verdicts import BACKOFF
-from bot.core.lanes import ALERT
-from bot.sandbox.world import TOKEN
-from bot.wiring.telegram import _make_bot
+from bot.chat.alerts import alert_text
+from bot.chat.messages.queues import SENT_AT_ONCE
+from bot.chat.telegram import sender
+from bot.chat.telegram.failures import BACKOFF
+from bot.chat.telegram.sender import Sender
+from bot.core.outbox.lanes import ALERT
+from bot.sandbox.world.world import TOKEN
+from bot.wiring.app.telegram import _make_bot
 from tests.queueing import work
 from tests.relaying import telegram_of
 from tests.sending import Sending
@@ -30,7 +31,7 @@ SECONDS = 10.0
 DRIP_SECONDS = 0.02
 MARK = "Possibly repeated: I may have told you this already.\n"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-COFFEE = alerts.Payment("abcdefghij", "donation", "Coffee", 500, "USD", repeated=True)
+COFFEE = alert_text.Payment("abcdefghij", "donation", "Coffee", 500, "USD", repeated=True)
 
 
 @asynccontextmanager
@@ -85,7 +86,7 @@ async def test_a_repetition_says_so_once_for_whatever_reasons(relay: Relay) -> N
     async with telegram_of(relay.world) as bot:
         sending = Sending(relay, bot)
         sending.fault("cut", method="sendMessage")
-        sending.put_body(sam.chat, alerts.body(COFFEE, "en"), ALERT)
+        sending.put_body(sam.chat, alert_text.body(COFFEE, "en"), ALERT)
         await sending.work()
         await sending.work_later()
     told = f"{MARK}💰 $5.00 received for Coffee"

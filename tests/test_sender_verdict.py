@@ -6,8 +6,8 @@ import httpx
 import pytest
 from telegram import error as telegram
 
-from bot.chat.verdicts import BACKOFF, Fate, Verdict, verdict
-from bot.sandbox.world import TOKEN
+from bot.chat.telegram.failures import BACKOFF, Fate, Verdict, verdict
+from bot.sandbox.world.world import TOKEN
 
 
 def caused(error: telegram.TelegramError, cause: Exception) -> telegram.TelegramError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.core.db import Row
+    from bot.core.database.database import Row
     from bot.service.notify.webhooks import Webhooks
     from tests.receiving import Receiver
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.core import exact
+from bot.core import exact_json
 from bot.service.usecases import apps
 from bot.service.wire.answers import (
     PaymentList,
@@ -95,11 +95,11 @@ async def test_amounts_are_exact_json_numbers(shop: Shop) -> None:
     """0.1 three times is 0.3, and eight decimals keep all eight."""
     receivers = [{"sendAmount": 0.1, "destination": "a"}] * 3
     made = await shop.seller.post(ALL, json=NEW | {"receivers": receivers})
-    assert exact.loads(made.text)["paymentAmount"]["amount"] == Decimal("0.3")
-    text = exact.dumps(NEW | {"instrumentCurrencyCode": "BSV"})
+    assert exact_json.loads(made.text)["paymentAmount"]["amount"] == Decimal("0.3")
+    text = exact_json.dumps(NEW | {"instrumentCurrencyCode": "BSV"})
     text = text.replace('"sendAmount":5', '"sendAmount":123456.12345678')
     sent = await shop.seller.post(ALL, content=text, headers={"Content-Type": "application/json"})
-    assert exact.loads(sent.text)["paymentAmount"]["amount"] == Decimal("123456.12345678")
+    assert exact_json.loads(sent.text)["paymentAmount"]["amount"] == Decimal("123456.12345678")
 
 
 async def test_the_list_is_the_applications_own_newest_first(shop: Shop) -> None:
@@ -330,7 +330,7 @@ async def test_one_idempotency_key_makes_one_request(shop: Shop) -> None:
     """However the body is spaced and ordered; another body is a conflict; 24 hours."""
     key = {"Idempotency-Key": "k1"}
     made = (await shop.seller.post(ALL, json=NEW, headers=key)).json()
-    spaced = exact.dumps(dict(reversed(NEW.items()))).replace(",", " , ")
+    spaced = exact_json.dumps(dict(reversed(NEW.items()))).replace(",", " , ")
     headers = key | {"Content-Type": "application/json"}
     again = await shop.seller.post(ALL, content=spaced, headers=headers)
     assert again.json() == made

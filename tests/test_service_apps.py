@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.db import open_database
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
 from bot.core.errors import ConfigProblem, NotFound, Refused, Unauthorized
-from bot.core.vault import Vault
 from bot.service.store import apps as store
 from bot.service.usecases import apps
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from bot.core.db import Database
+    from bot.core.database.database import Database
 
 VAULT = Vault("key")
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core import outbox
 from bot.core.errors import NotFound
-from bot.core.rates import Rate
+from bot.core.net.rates import Rate
+from bot.core.outbox import outbox
 from bot.service.model.request import Settlement
-from bot.service.rails import DELAY, SETTLEMENTS, Notice, SandboxRail
-from bot.service.settling import Settler
+from bot.service.rails.rail import DELAY, SETTLEMENTS, Notice, SandboxRail
 from bot.service.usecases import paying
+from bot.service.usecases.settlement import Settler
 from tests.serving import DROP, NOON, Shop, opened
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import jsonschema_rs
 import pytest
 from starlette.requests import Request
 
-from bot.core import ops
 from bot.core.errors import StorageError
-from bot.service.api import answering
-from bot.service.api.answering import Internal
+from bot.core.ops import endpoints
 from bot.service.api.docs import brief
+from bot.service.http import responses
+from bot.service.http.responses import Internal
 from tests.serving import NEW, Shop
 
 
@@ -188,9 +188,9 @@ async def test_the_examples_of_refusals_are_what_is_answered(shop: Shop) -> None
         "413": await shop.seller.post("/v3/paymentRequests", json=["x" * 70_000]),
         "415": await shop.seller.post("/v3/paymentRequests", content="{}"),
     }
-    locked = await ops.storage_trouble(Request({"type": "http"}), StorageError("locked"))
+    locked = await endpoints.storage_trouble(Request({"type": "http"}), StorageError("locked"))
     told = {code: answer.content for code, answer in answers.items()}
-    told |= {"500": bytes(answering.refused(Internal()).body), "503": bytes(locked.body)}
+    told |= {"500": bytes(responses.refused(Internal()).body), "503": bytes(locked.body)}
     for code, answer in told.items():
         assert json.loads(answer) == said[code]["content"]["application/json"]["example"]
 

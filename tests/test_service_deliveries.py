@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core import exact, outbox
+from bot.core import exact_json
 from bot.core.errors import NotFound
+from bot.core.outbox import outbox
 from bot.service.model.delivery import Attempt, DeliveryState
 from bot.service.model.request import Payment, Quote, Settlement
 from bot.service.store import deliveries as store
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.core.db import Row, Transaction
+    from bot.core.database.database import Row, Transaction
     from bot.service.notify.webhooks import Webhooks
 
 BOTH = {"notifications": {"webhook": HOOK, "email": "Ann.Lee@Shop.example"}}
@@ -107,7 +108,7 @@ async def test_a_letter_carries_what_there_is_to_write(shop: Shop) -> None:
     request_id = await owed(shop)
     (row,) = await messages(shop, MAILS.name)
     assert row["lane"] == "ann.lee@shop.example"
-    assert exact.loads(row["body"]) == {
+    assert exact_json.loads(row["body"]) == {
         "appId": shop.credentials.app_id,
         "requestId": request_id,
         "transactionId": f"{1:024x}",
@@ -126,7 +127,7 @@ async def test_a_letter_carries_what_there_is_to_write(shop: Shop) -> None:
 
 async def test_what_was_paid_is_told_where_it_is_in_another_currency(shop: Shop) -> None:
     await owed(shop, paid=Quote(12_345, "BSV", (12_345,)))
-    body = exact.loads((await messages(shop, MAILS.name))[0]["body"])
+    body = exact_json.loads((await messages(shop, MAILS.name))[0]["body"])
     assert (body["paidAmount"], body["paidCurrency"]) == (12_345, "BSV")
     assert (body["amount"], body["currency"]) == (500, "USD")
 
@@ -135,7 +136,7 @@ async def test_money_for_which_no_unit_was_left_is_told_as_such(shop: Shop) -> N
     await owed(shop, state=Settlement.OVERSOLD)
     for queue in (WEBHOOKS, MAILS):
         (row,) = await messages(shop, queue.name)
-        assert exact.loads(row["body"])["oversold"] is True
+        assert exact_json.loads(row["body"])["oversold"] is True
 
 
 async def test_one_payment_is_never_owed_twice_by_one_channel(shop: Shop) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core import outbox
+from bot.core.outbox import outbox
 from bot.service.store import deliveries as store
 from bot.service.usecases import apps
 from bot.service.usecases.deliveries import WEBHOOKS

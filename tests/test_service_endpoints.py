@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.addresses import LONGEST_ENDPOINT, AllowList
+from bot.core.net.addresses import LONGEST_ENDPOINT, AllowList
 from bot.service.notify.webhooks import ROOM, Webhooks
 from bot.service.usecases.deliveries import WEBHOOKS, lane_of
 from bot.service.usecases.requests import INTERNAL_HOST
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.core.lanes import Queue
+    from bot.core.outbox.lanes import Queue
 
 
 @pytest.fixture

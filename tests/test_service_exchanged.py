@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.errors import MoneyError
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from tests.serving import DROP, URL, Shop, client
 
 if TYPE_CHECKING:

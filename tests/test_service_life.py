@@ -20,15 +20,15 @@ from hypothesis.stateful import (
     rule,
 )
 
-from bot.core import outbox
-from bot.core.db import Database, open_database
+from bot.core.database.database import Database, open_database
+from bot.core.database.vault import Vault
 from bot.core.errors import NotEnoughUnits, NotFound, NotLimited, NotPayable, TooManyHolds
-from bot.core.vault import Vault
-from bot.service.exchange import SandboxExchange
+from bot.core.outbox import outbox
 from bot.service.model.changes import Creation, Edit
 from bot.service.model.holds import NOBODY, Holder
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Webhook
-from bot.service.rails import SETTLEMENTS, Manner, Notice, SandboxRail
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.rails.rail import SETTLEMENTS, Manner, Notice, SandboxRail
 from bot.service.store import checkouts
 from bot.service.store import requests as store
 from bot.service.usecases import apps, paying, requests

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bench import million
-from bot.core import schema
-from bot.core.db import open_database
-from bot.core.vault import Vault
+from bot.core.database.database import open_database
+from bot.core.database.schema import migrations
+from bot.core.database.vault import Vault
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from bot.service.model.request import Kind, Status
 from bot.service.store import payments, requests, stages
 from bot.service.usecases import apps
@@ -26,7 +26,7 @@ from tests.test_service_store import insert_every_combination
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
 
 INDEXES = {
     "payment requests": "payment_requests_newest",
@@ -244,7 +244,7 @@ async def test_what_an_earlier_version_kept_is_counted_and_found(
     """After the migration payers are numbered, names folded, and what is gone is marked as such."""
     url = f"sqlite:///{tmp_path}/bot.db"
     with monkeypatch.context() as former:
-        former.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+        former.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
         with closing(open_database(url)) as old:
             old.run(fill_lists)
     with closing(open_database(url)) as db:

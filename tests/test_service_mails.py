@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core import outbox
-from bot.core.smtp import SmtpServer
-from bot.service.mail import Mailer
+from bot.core.mail.smtp import SmtpServer
+from bot.core.outbox import outbox
 from bot.service.notify.mails import ROOM, Mails
 from bot.service.notify.outcomes import SCHEDULE
+from bot.service.notify.smtp_sender import Mailer
 from bot.service.usecases import deliveries
 from bot.service.usecases.letters import MAILS
 from tests.mailing import SENDER, Office, office, scripted
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.core.db import Row
-    from bot.core.outbox import Message
+    from bot.core.database.database import Row
+    from bot.core.outbox.outbox import Message
     from bot.service.model.delivery import Attempt
 
 ADDRESS = "Ann.Lee@shop.example"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.core import exact
+from bot.core import exact_json
 from tests.serving import ALL, HOOK, NEW, Shop, code
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ async def test_shares_of_a_price_in_another_currency_make_its_total(shop: Shop) 
     )
     assert (await shop.pay(made["id"])).status_code == 303
     answer = await shop.seller.get(f"{ALL}/{made['id']}/payments")
-    paid = exact.loads(answer.content)["items"][0]["paid"]
+    paid = exact_json.loads(answer.content)["items"][0]["paid"]
     assert (len(paid["shares"]), sum(paid["shares"])) == (MOST, paid["amount"])
 
 

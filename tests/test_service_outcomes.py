@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.waits import read_retry_after
+from bot.core.net.retry_after import read_retry_after
 from bot.service.model.delivery import Attempt
 from bot.service.notify.outcomes import Outcome, next_attempt
 from tests.serving import NOON

@@ -9,10 +9,10 @@ import pytest
 import zxingcpp
 from PIL import Image
 
-from bot.core.links import check_redirect
-from bot.core.rates import Rate
+from bot.core.net.rates import Rate
+from bot.core.text.links import check_redirect
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from bot.service.model import links
 from bot.service.page import view
 from tests.serving import DROP, URL, Shop, client, opened, token_of

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.errors import NotFound
-from bot.service.exchange import SandboxExchange
-from bot.service.rails import Manner, Notice, SandboxRail
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.rails.rail import Manner, Notice, SandboxRail
 from bot.service.usecases import paying
 from bot.service.usecases.paying import Order, Till
 from tests.serving import DROP, NOON, Shop
 
 if TYPE_CHECKING:
-    from bot.core.db import Transaction
-    from bot.service.rails import Attempt, Rail
+    from bot.core.database.database import Transaction
+    from bot.service.rails.rail import Attempt, Rail
     from bot.service.usecases.paying import Standing
 
 HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}

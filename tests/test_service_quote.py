@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from bot.core import money
 from bot.core.errors import MoneyError
+from bot.core.money.amounts import MAX_MINOR, exponent
 from bot.service.model import quote
 from bot.service.model.request import ExchangeRate, Kind, Product, Quote, Receiver, Terms
 
@@ -21,7 +21,7 @@ AT = 1_800_000_000_000
 CODES = st.sampled_from(["JPY", "SAT", "USD", "EUR", "KWD", "CLF", "MNEE", "BSV", "BTC"])
 AMOUNTS = st.lists(st.integers(1, 10**17), min_size=1, max_size=100)
 RATES = st.decimals("1E-12", "1E+12", allow_nan=False).filter(bool)
-FILES = ["bot/service/model/quote.py", "bot/service/exchange.py"]
+FILES = ["bot/service/model/quote.py", "bot/service/rails/exchange_rates.py"]
 
 
 def terms(amounts: list[int], denomination: str | None, instrument: str) -> Terms:
@@ -106,7 +106,7 @@ def test_the_callers_decimal_context_changes_nothing() -> None:
         (1, "0", "notPositive"),
         (1, "-1", "notPositive"),
         (1, "1E-999999", "notPositive"),
-        (money.MAX_MINOR, "101", "tooLarge"),
+        (MAX_MINOR, "101", "tooLarge"),
         (1, "1E+999999", "tooLarge"),
         (1, "NaN", "notAnAmount"),
         (1, "Infinity", "notAnAmount"),
@@ -122,10 +122,10 @@ def test_what_has_no_amount_is_refused(amount: int, rate: str, reason: str) -> N
 
 def test_the_largest_amount_is_64_bits() -> None:
     """What the column holds is taken, one more is refused."""
-    largest = quote.quote(terms([money.MAX_MINOR], "BTC", "SAT"), rated("1E+8"))
-    assert largest.amount == money.MAX_MINOR
+    largest = quote.quote(terms([MAX_MINOR], "BTC", "SAT"), rated("1E+8"))
+    assert largest.amount == MAX_MINOR
     with pytest.raises(MoneyError) as caught:
-        quote.quote(terms([money.MAX_MINOR, 1], "BTC", "SAT"), rated("1E+8"))
+        quote.quote(terms([MAX_MINOR, 1], "BTC", "SAT"), rated("1E+8"))
     assert caught.value.reason == "tooLarge"
 
 
@@ -144,12 +144,10 @@ def test_shares_are_fair_and_sum_to_the_amount(
 ) -> None:
     """The sum is exact, each share within a unit of its exact value; ties go to the earlier."""
     assume(denomination != instrument)
-    factor = Fraction(rate) * Fraction(10) ** (
-        money.exponent(instrument) - money.exponent(denomination)
-    )
+    factor = Fraction(rate) * Fraction(10) ** (exponent(instrument) - exponent(denomination))
     total = math.floor(sum(amounts) * factor + Fraction(1, 2))
     asked = terms(amounts, denomination, instrument)
-    if not 0 < total <= money.MAX_MINOR:
+    if not 0 < total <= MAX_MINOR:
         with pytest.raises(MoneyError):
             quote.quote(asked, rated(rate))
         return

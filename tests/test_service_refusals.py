@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi import APIRouter, HTTPException
 
-from bot.core import bodies, exact
-from bot.core.rates import Rate
+from bot.core import exact_json
+from bot.core.net import request_body
+from bot.core.net.rates import Rate
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from bot.service.usecases import apps
 from tests.knocking import stalling
 from tests.serving import (
@@ -84,7 +85,9 @@ async def test_header_names_are_read_in_any_case(shop: Shop) -> None:
     ],
 )
 async def test_bodies_are_json(shop: Shop, kind: str, answer: tuple[int, str] | None) -> None:
-    sent = await shop.seller.post(ALL, content=exact.dumps(NEW), headers={"Content-Type": kind})
+    sent = await shop.seller.post(
+        ALL, content=exact_json.dumps(NEW), headers={"Content-Type": kind}
+    )
     assert sent.status_code == 200 if answer is None else code(sent) == answer
 
 
@@ -102,7 +105,7 @@ async def test_a_large_body_is_refused_while_it_is_read(shop: Shop) -> None:
     for content in (b" " * 65_537, chunks()):
         answer = await shop.seller.post(ALL, content=content, headers=json)
         assert code(answer) == (413, "bodyTooLarge")
-    fits = exact.dumps(NEW).encode().ljust(65_536)
+    fits = exact_json.dumps(NEW).encode().ljust(65_536)
     assert (await shop.seller.post(ALL, content=fits, headers=json)).status_code == 200
 
 
@@ -331,7 +334,7 @@ async def test_a_list_that_can_not_be_read_is_an_error_from_its_first_byte(shop:
 async def test_a_body_that_stalls_is_refused(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, path: str, kind: str
 ) -> None:
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.01)
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
 
     async with asyncio.timeout(5):
         answer = await shop.seller.post(path, content=stalling(), headers={"Content-Type": kind})

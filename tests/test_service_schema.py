@@ -27,7 +27,7 @@ import pytest
 import uvloop
 
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from bot.service.usecases import apps
 from tests.knocking import open_site
 from tests.serving import ALL, DROP, HOOK, URL, Shop, client, headers_of, opened

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from tests.serving import LOOPBACK, URL, Shop
 from tests.telegraph import listening
 

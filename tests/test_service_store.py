@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from bot.core.db import open_database
-from bot.core.vault import Vault
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
 from bot.service.model.request import Status
 from bot.service.store import requests, stages
 from bot.service.usecases import apps
@@ -15,7 +15,7 @@ from tests.serving import NOON
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
 
 ROW = """
     INSERT INTO payment_requests (

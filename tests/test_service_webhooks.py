@@ -11,11 +11,11 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 from structlog.testing import capture_logs
 
-from bot.core import exact, signing
-from bot.core.addresses import AllowList
-from bot.core.vault import Vault
+from bot.core import exact_json, signing
+from bot.core.database.vault import Vault
+from bot.core.net.addresses import AllowList
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
 from bot.service.notify import outcomes, webhooks
 from bot.service.notify.webhooks import Webhooks
 from bot.service.usecases import apps, deliveries
@@ -46,8 +46,8 @@ async def test_a_payment_is_told_with_a_body_signed_by_the_applications_secret(
     assert received.line == "POST /hook HTTP/1.1"
     assert received.headers["content-type"] == "application/json"
     assert received.headers["webhook-id"] == row["id"]
-    assert exact.loads(received.body) == exact.loads(
-        exact.dumps(
+    assert exact_json.loads(received.body) == exact_json.loads(
+        exact_json.dumps(
             {
                 "paymentRequestId": request_id,
                 "transactionId": payment["id"],
@@ -60,7 +60,7 @@ async def test_a_payment_is_told_with_a_body_signed_by_the_applications_secret(
             }
         )
     )
-    WebhookEvent.model_validate(exact.loads(received.body))
+    WebhookEvent.model_validate(exact_json.loads(received.body))
     now = datetime.fromtimestamp(NOON / 1000, UTC)
     secret = shop.credentials.webhook_secret
     signing.verify([secret], received.headers, received.body, now)

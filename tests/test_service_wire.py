@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core import exact
+from bot.core import exact_json
 from bot.core.errors import InvalidBody
 from bot.service.model.changes import Edit
 from bot.service.model.request import Kind, Product, Receiver, Webhook
-from bot.service.wire import exact_json, reading
+from bot.service.wire import json_body, reading
 from bot.service.wire.fields import iso
 
 NOW = 1_800_000_000_000
@@ -28,7 +28,7 @@ NEW: dict[str, Any] = {
 
 
 def body(**fields: Any) -> str:
-    return exact.dumps(NEW | fields)
+    return exact_json.dumps(NEW | fields)
 
 
 def refused(text: str, *, edit: bool = False) -> dict[str, str]:
@@ -89,11 +89,11 @@ def test_every_spelling_of_the_currencies_is_the_same() -> None:
     other = {name: value for name, value in NEW.items() if name != "instrumentCurrencyCode"}
     for denomination in ("denominationCurrencyCode", "denominatedIn", "currency"):
         for instrument in ("instrumentCurrencyCode", "currencyCode"):
-            spelled = exact.dumps(other | {instrument: "BSV", denomination: "USD"})
+            spelled = exact_json.dumps(other | {instrument: "BSV", denomination: "USD"})
             terms = reading.read_create(spelled, NOW).terms
             assert (terms.instrument, terms.denomination) == ("BSV", "USD")
-    assert refused(exact.dumps(other)) == {"instrumentCurrencyCode": "is required"}
-    assert refused(exact.dumps(other | {"currency": "USD"})) == {
+    assert refused(exact_json.dumps(other)) == {"instrumentCurrencyCode": "is required"}
+    assert refused(exact_json.dumps(other | {"currency": "USD"})) == {
         "instrumentCurrencyCode": "is required"
     }
     assert reading.read_create(body(currencyCode="USD"), NOW).terms.instrument == "USD"
@@ -387,7 +387,7 @@ ANYTHING = st.recursive(
 @given(st.dictionaries(NAMES, ANYTHING), st.booleans())
 def test_no_body_is_a_bug(fields: dict[str, Any], edit: bool) -> None:  # noqa: FBT001 - drawn
     """Whatever JSON comes, it is read or refused with the fields named."""
-    text = exact.dumps(fields if edit else NEW | fields)
+    text = exact_json.dumps(fields if edit else NEW | fields)
     named = None
     try:
         reading.read_edit(text, NOW) if edit else reading.read_create(text, NOW)
@@ -398,9 +398,7 @@ def test_no_body_is_a_bug(fields: dict[str, Any], edit: bool) -> None:  # noqa: 
 
 def test_equal_bodies_have_one_canonical_text() -> None:
     one, other = '{"a": [1.0, {"c": 1, "b": 2}], "d": null}', '{"d":null,"a":[1.0,{"b":2,"c":1}]}'
-    assert exact_json.canonical(exact_json.loads(one)) == exact_json.canonical(
-        exact_json.loads(other)
-    )
+    assert json_body.canonical(json_body.loads(one)) == json_body.canonical(json_body.loads(other))
 
 
 def test_times_are_written_as_javascript_writes_them() -> None:
@@ -413,5 +411,5 @@ def test_a_name_given_twice_is_found_in_one_walk() -> None:
     names = [*map(str, range(30_000)), "29999"]
     began = time.process_time()
     with pytest.raises(InvalidBody, match="The field '29999' is given twice"):
-        exact_json.loads("{" + ",".join(f'"{name}":1' for name in names) + "}")
+        json_body.loads("{" + ",".join(f'"{name}":1' for name in names) + "}")
     assert time.process_time() - began < 1

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.queues import CLASS_WIDTH, SENT_AT_ONCE, make_queues
-from bot.core import outbox
-from bot.core.db import open_database
-from bot.core.lanes import ALERT, NOTICE, REPLY, Pace, Queue
-from bot.core.rates import Rate
-from bot.core.shares import CYCLE, after, in_turn
+from bot.chat.messages.queues import CLASS_WIDTH, SENT_AT_ONCE, make_queues
+from bot.core.database.database import open_database
+from bot.core.net.rates import Rate
+from bot.core.outbox import outbox
+from bot.core.outbox.class_shares import CYCLE, after, in_turn
+from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Pace, Queue
 from tests.queueing import Post
 
 if TYPE_CHECKING:
-    from bot.core.db import Database
+    from bot.core.database.database import Database
     from tests.serving import Clock
 
 NAMES = {REPLY: "R", ALERT: "A", NOTICE: "N"}

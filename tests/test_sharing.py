@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import store
+from bot.chat.store import listings
+from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE
 from bot.chat.store.posts import VISITED
-from bot.sandbox.model import Draft
+from bot.sandbox.world.model import Draft
 from tests.relaying import DROP, URL, answer
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.sandbox.model import Message
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
     from tests.sharing import Sharing
 
@@ -82,7 +83,7 @@ async def test_a_message_that_telegram_does_not_name_is_not_followed(
     told = relay.listing(drop.id).answer
     assert told
     local = replace(told, url="http://localhost:8080/pay/1")
-    show.change(drop, lambda tx: store.set_answer(tx, drop.id, local))
+    show.change(drop, lambda tx: listings.set_answer(tx, drop.id, local))
     posted = await show.share(sam, sam.dialog(relay.joins("Pat")))
     assert "http://localhost:8080/pay/1" in posted.text
     assert show.posts() == []
@@ -126,7 +127,7 @@ async def test_a_visitors_card_is_brought_up_to_date_in_its_place(
     await press(show, pat, card, f"look:{drop.id}")
     assert "SOLD OUT" in card.text
     assert [button["text"] for button in card.buttons] == ["🔄 Refresh"]
-    show.state(drop, store.DELETED)
+    show.state(drop, DELETED)
     await press(show, pat, card, f"look:{drop.id}")
     assert (card.text, card.buttons) == ("Stickers is no longer available.", [])
 
@@ -147,13 +148,13 @@ async def test_its_seller_gets_their_own_card(show: Sharing, sam: Person, drop: 
 
 
 @pytest.mark.parametrize("who", ["Sam", "Pat"])
-@pytest.mark.parametrize("state", [store.CREATING, store.FAILED, store.DELETED, None])
+@pytest.mark.parametrize("state", [CREATING, FAILED, DELETED, None])
 async def test_a_link_that_leads_nowhere_says_so_and_not_why(
     show: Sharing, relay: Relay, state: str | None, who: str
 ) -> None:
     sam = relay.joins("Sam")
-    told = None if state == store.CREATING else answer()
-    listing = relay.listed(sam, DROP, told, state=state or store.LIVE)
+    told = None if state == CREATING else answer()
+    listing = relay.listed(sam, DROP, told, state=state or LIVE)
     person = sam if who == "Sam" else relay.joins("Pat")
     said = await follow(show, person, listing.id if state else "aaaaaaaaaa")
     assert said.text.startswith(GONE)

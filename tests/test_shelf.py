@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import shelf, store
+from bot.chat.store import queries
+from bot.chat.store.listings import DELETED, LIVE, STOPPED
 from tests.relaying import COFFEE, Relay, answer
 
 if TYPE_CHECKING:
-    from bot.sandbox.people import Person
+    from bot.sandbox.world.people import Person
 
 
 @pytest.fixture
@@ -19,14 +20,14 @@ def sam(relay: Relay) -> Person:
     return relay.joins("Sam")
 
 
-def listed(relay: Relay, person: Person, name: str, state: str = store.LIVE) -> str:
+def listed(relay: Relay, person: Person, name: str, state: str = LIVE) -> str:
     relay.clock.pass_(0.001)
     told = answer(id=f"{relay.clock():024x}")
     return relay.listed(person, replace(COFFEE, name=name), told, state=state).id
 
 
 def found(relay: Relay, person: Person, text: str, limit: int = 9, start: int = 0) -> list[str]:
-    listings = relay.db.run(lambda tx: shelf.search(tx, person.id, text, limit, start))
+    listings = relay.db.run(lambda tx: queries.search(tx, person.id, text, limit, start))
     return [listing.wish.name for listing in listings]
 
 
@@ -51,7 +52,7 @@ def test_a_search_gives_the_part_that_is_asked_for(relay: Relay, sam: Person) ->
     """Newest first, only what is live, only one's own; an id finds its request."""
     other = relay.joins("Other")
     ids = [listed(relay, sam, f"Coffee {number}") for number in range(5)]
-    listed(relay, sam, "Coffee stopped", store.STOPPED)
+    listed(relay, sam, "Coffee stopped", STOPPED)
     listed(relay, other, "Coffee of another")
     assert found(relay, sam, "coffee", limit=2, start=1) == ["Coffee 3", "Coffee 2"]
     assert found(relay, sam, "coffee", start=4) == ["Coffee 0"]
@@ -62,9 +63,9 @@ def test_a_search_gives_the_part_that_is_asked_for(relay: Relay, sam: Person) ->
 def test_the_list_counts_and_pages_what_stands(relay: Relay, sam: Person) -> None:
     """Live and stopped requests, newest first; what is deleted or not made yet is left out."""
     for number in range(4):
-        listed(relay, sam, f"Nr. {number}", store.STOPPED if number % 2 else store.LIVE)
-    listed(relay, sam, "Deleted", store.DELETED)
+        listed(relay, sam, f"Nr. {number}", STOPPED if number % 2 else LIVE)
+    listed(relay, sam, "Deleted", DELETED)
     relay.listed(sam, COFFEE)
-    assert relay.db.run(lambda tx: shelf.count(tx, sam.id)) == 4
-    page = relay.db.run(lambda tx: shelf.page(tx, sam.id, 2, 1))
+    assert relay.db.run(lambda tx: queries.count(tx, sam.id)) == 4
+    page = relay.db.run(lambda tx: queries.page(tx, sam.id, 2, 1))
     assert [listing.wish.name for listing in page] == ["Nr. 2", "Nr. 1"]

@@ -9,26 +9,27 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from bot.chat import store
-from bot.chat.handlers import changed
-from bot.chat.queues import make_queues
-from bot.chat.replies import Reply
-from bot.chat.showing import LENDING, LENDING_TRIES, Call, Sent, Showing
-from bot.chat.store import images, posts
+from bot.chat.alerts import alert_text
+from bot.chat.cards.rendering import LENDING, LENDING_TRIES, Call, Sent, Showing
+from bot.chat.cards.views import view_of
+from bot.chat.messages.payloads import changed
+from bot.chat.messages.queues import make_queues
+from bot.chat.messages.reply import Reply
+from bot.chat.store import images, listings, posts
+from bot.chat.store.listings import STOPPED
 from bot.chat.store.posts import LIVE, OWN
-from bot.chat.views import view_of
-from bot.core.lanes import REPLY
-from bot.core.rates import Rate
-from bot.sandbox.limits import Limits
+from bot.core.net.rates import Rate
+from bot.core.outbox.lanes import REPLY
+from bot.sandbox.world.limits import Limits
 from tests.playing import decoded
 from tests.relaying import COFFEE, DROP, STICKERS, URL, Relay, answer, found
 from tests.sharing import Sharing, sharing
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.core.db import Database
-    from bot.sandbox.model import Message
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.people import Person
     from tests.serving import Clock
 
 FIVE = answer(total_units=5, remaining_units=5)
@@ -96,7 +97,7 @@ async def test_a_card_that_a_block_kept_from_its_news_shows_it_afterwards(
     """It is still there when its seller lets the bot in again."""
     card = await show.card(drop)
     sam.block()
-    show.state(drop, store.STOPPED)
+    show.state(drop, STOPPED)
     await show.work_later(1)
     await show.work_later(1)
     assert (len(show.relay.world.refused), "Stopped" in card.text) == (2, False)
@@ -127,17 +128,17 @@ async def test_a_sold_out_card_gets_a_new_picture_and_says_so(show: Sharing, dro
     assert "editMessageMedia" in methods(show.relay)
 
 
-@pytest.mark.parametrize("state", [store.STOPPED, store.LIVE])
+@pytest.mark.parametrize("state", [STOPPED, listings.LIVE])
 async def test_a_stop_is_stamped_and_taken_back_with_the_picture_that_was(
     show: Sharing, drop: Listing, state: str
 ) -> None:
     card = await show.card(drop)
     before = card.photo
-    for step in (store.STOPPED, state):
+    for step in (STOPPED, state):
         show.state(drop, step)
         await show.work_later()
     assert card.photo != before
-    assert ("Stopped" in card.text) == (state == store.STOPPED)
+    assert ("Stopped" in card.text) == (state == STOPPED)
 
 
 async def test_a_menu_in_a_cards_place_is_left_alone_until_the_card_is_asked_for(
@@ -323,7 +324,11 @@ async def test_a_drop_in_five_chats_sold_out_at_once_costs_few_edits_and_says_so
     db: Database, clock: Clock
 ) -> None:
     """Two hundred payments within a minute, at Telegram's own limits: not one call is refused."""
-    relay = Relay(db, clock, queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)))
+    relay = Relay(
+        db,
+        clock,
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+    )
     relay.world.limiter.limits = Limits()
     sam = relay.joins("Sam")
     wish = replace(STICKERS, units=200)

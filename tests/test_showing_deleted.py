@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from bot.chat import store
-from bot.chat.handlers import changed
-from bot.chat.replies import Reply
+from bot.chat.messages.payloads import changed
+from bot.chat.messages.reply import Reply
 from bot.chat.store import images
+from bot.chat.store.listings import DELETED
 from tests.playing import decoded
 from tests.relaying import DROP, URL, Relay, answer
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.sandbox.model import Message
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.people import Person
     from tests.sharing import Sharing
 
 FIVE = answer(total_units=5, remaining_units=5)
@@ -56,7 +56,7 @@ async def test_a_shared_card_of_a_deleted_request_says_so_and_is_followed_no_mor
     card = await show.card(drop)
     posted = await show.share(sam, sam.dialog(relay.joins("Pat")))
     await show.work()
-    show.state(drop, store.DELETED)
+    show.state(drop, DELETED)
     await show.work_later()
     assert posted.text == "Stickers is no longer available."
     assert card.text == "Stickers is deleted. Its link no longer works."
@@ -72,7 +72,7 @@ async def test_a_deleted_request_is_stamped_wherever_it_is_shown(
     posted = [await show.share(sam, chat) for chat in chats]
     await show.work()
     assert decoded(relay.world, posted[0]) == URL
-    show.state(drop, store.DELETED)
+    show.state(drop, DELETED)
     for _ in range(3):
         await show.work_later(3)
     gone_and_stamped(show, card, *posted)
@@ -88,7 +88,7 @@ async def test_a_shared_card_that_comes_before_the_stamp_is_stamped_all_the_same
     await show.work()
     answers(show, card, Reply("Delete it?"))
     await show.work()
-    show.state(drop, store.DELETED)
+    show.state(drop, DELETED)
     await show.work_later(3)
     assert (posted.text, card.text) == ("Stickers is no longer available.", "Delete it?")
     answers(show, card, Reply("gone", picture=drop.id))
@@ -107,6 +107,6 @@ async def test_a_deleted_request_is_stamped_though_its_photo_is_swept(
     card = await show.card(listing)
     relay.db.run(lambda tx: images.drop_loose(tx, [image]))
     assert relay.rows("images") == []
-    show.state(listing, store.DELETED)
+    show.state(listing, DELETED)
     await show.work_later()
     gone_and_stamped(show, card)

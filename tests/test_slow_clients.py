@@ -11,10 +11,10 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core import bodies
+from bot.core.net import request_body
 from bot.service.app import create_app
-from bot.service.deps import Service
-from bot.wiring.protocol import BoundedProtocol
+from bot.service.http.dependencies import Service
+from bot.wiring.web.protocol import BoundedProtocol
 from tests.knocking import SECONDS, Site, get, open_site, post
 from tests.serving import ALL, NEW, URL, Shop, headers_of
 
@@ -285,7 +285,7 @@ async def test_who_goes_on_sending_is_cut_off(
 async def test_after_a_body_that_stalls_the_connection_ends(
     site: Site, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.1)
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.1)
     caller = await site.knock()
     await caller.say(post(ALL, b"{", *proved(shop), length=100))
     answer = await caller.answer()
@@ -298,7 +298,7 @@ async def test_after_a_body_that_stalls_the_connection_ends(
 async def test_a_body_that_trickles_is_bounded_as_a_whole(
     site: Site, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.2)
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 0.1)
     caller = await site.knock()
     await caller.say(post(ALL, b"", *proved(shop), length=60_000))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.wiring.protocol import BoundedProtocol
+from bot.wiring.web.protocol import BoundedProtocol
 from tests.knocking import SECONDS, get, open_site
 
 if TYPE_CHECKING:

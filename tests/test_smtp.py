@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.domains import ascii_host
 from bot.core.errors import ConfigProblem, MailRefused
-from bot.core.smtp import SmtpServer, ascii_address, parse_sender, parse_server, passwords
+from bot.core.mail.smtp import SmtpServer, ascii_address, parse_sender, parse_server, passwords
+from bot.core.text.domains import ascii_host
 from tests.mailing import as_written, letter
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import soundness
-from bot.core.soundness import damage
+from bot.core.database import integrity
+from bot.core.database.integrity import damage
 from tests.breaking import locked
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def test_a_torn_page_is_found(file: Path) -> None:
 
 def test_a_look_ends_when_its_time_is_over(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was seen until then was sound."""
-    monkeypatch.setattr(soundness, "STEPS", 1)
+    monkeypatch.setattr(integrity, "STEPS", 1)
     assert damage(str(file), 0.0) is None
 
 

@@ -12,10 +12,10 @@ from babel.numbers import get_currency_name
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core import money, spellings
 from bot.core.errors import MoneyError
+from bot.core.money import amounts, spellings
 
-CODES = sorted(money.currencies())
+CODES = sorted(amounts.currencies())
 LANGUAGES = ("en", "de", "es", "pt", "fr", "ru", "ar", "hi")
 FUNDS = {"CHE", "CHW", "COU", "UYI", "USN"}  # units of account: nobody is paid in them
 BY_CODE = {"CNH", "GGP", "IMP", "JEP", "XAG", "XAU"}  # named by their codes alone
@@ -36,7 +36,7 @@ BY_CODE = {"CNH", "GGP", "IMP", "JEP", "XAG", "XAU"}  # named by their codes alo
 )
 def test_whole_names_are_known_in_every_language(name: str, code: str) -> None:
     """A currency's full name, in any of its forms, is that currency."""
-    assert code == money.normalise(name)
+    assert code == amounts.normalise(name)
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_whole_names_are_known_in_every_language(name: str, code: str) -> None:
 )
 def test_metals_and_the_like_are_named_by_their_codes_alone(name: str) -> None:
     """`5 Gold` is no price in ounces."""
-    assert money.normalise("xau") == "XAU"
+    assert amounts.normalise("xau") == "XAU"
     with pytest.raises(MoneyError):
-        money.normalise(name)
+        amounts.normalise(name)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -72,9 +72,9 @@ def test_every_spelling_is_of_currencies_that_there_are() -> None:
     """Nothing is read as a currency that can't be charged, and no code means another one."""
     for name, spelling in spellings.known().items():
         assert spelling.codes
-        assert spelling.codes <= money.currencies(), name
+        assert spelling.codes <= amounts.currencies(), name
         assert spelling.usual is None or spelling.usual in spelling.codes
-        assert name not in money.currencies() or spelling == spellings.only(name)
+        assert name not in amounts.currencies() or spelling == spellings.only(name)
 
 
 @given(st.sampled_from(sorted(spellings.known())), st.sampled_from([*CODES, None]))
@@ -82,7 +82,7 @@ def test_a_spelling_means_one_of_its_own(name: str, usual: str | None) -> None:
     """However a spelling is chosen from, what comes out is written so, or asked about."""
     meant = spellings.known()[name]
     try:
-        assert money.read_currency(f"5 {name}", usual) in meant.codes & {usual, meant.usual}
+        assert amounts.read_currency(f"5 {name}", usual) in meant.codes & {usual, meant.usual}
     except MoneyError:
         assert len(meant.codes & {usual, meant.usual}) != 1
 

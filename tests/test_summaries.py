@@ -9,17 +9,19 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.chat import store, summaries
-from bot.chat.conversation import moments
-from bot.chat.ledger import Ledger
-from bot.core import lanes
+from bot.chat.alerts import daily_summary
+from bot.chat.payments.recording import Ledger
+from bot.chat.store import sellers
+from bot.chat.store.payments import Payment
+from bot.chat.times import moments
+from bot.core.outbox import lanes
 from tests.relaying import COFFEE, STICKERS, answer
 from tests.saying import parsed
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.core.db import Transaction
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
 
 EVENING = 20 * 60
@@ -35,10 +37,10 @@ def wish(relay: Relay, person: Person, minute: int = EVENING, zone: str = "UTC")
     """Let somebody wish for a summary, as the form does."""
 
     def save(tx: Transaction) -> None:
-        store.seller(tx, person.id, "en", relay.clock())
-        store.save_zone(tx, person.id, zone)
+        sellers.seller(tx, person.id, "en", relay.clock())
+        sellers.save_zone(tx, person.id, zone)
         due_at = moments.next_at(minute, relay.clock(), zone)
-        store.save_summary(tx, person.id, minute, due_at)
+        sellers.save_summary(tx, person.id, minute, due_at)
 
     relay.db.run(save)
 
@@ -46,12 +48,12 @@ def wish(relay: Relay, person: Person, minute: int = EVENING, zone: str = "UTC")
 def put(relay: Relay) -> list[str]:
     """Put what is due; the texts."""
     relay.hear()
-    relay.db.run(lambda tx: summaries.put_due(tx, relay.queues, relay.clock()))
+    relay.db.run(lambda tx: daily_summary.put_due(tx, relay.queues, relay.clock()))
     return relay.texts
 
 
 def pay(relay: Relay, listing: Listing, number: int, currency: str = "USD") -> None:
-    paid = store.Payment(listing.request_id or "", f"t{number}", 500, currency, {})
+    paid = Payment(listing.request_id or "", f"t{number}", 500, currency, {})
 
     def record(tx: Transaction) -> None:
         Ledger(tx, relay.queues, relay.clock()).record(listing.id, paid, None)
@@ -109,8 +111,8 @@ def test_of_two_processes_that_see_it_due_one_puts_it(relay: Relay, sam: Person)
     now = relay.clock()
 
     def race(tx: Transaction) -> list[bool]:
-        (awaiting,) = store.summaries_due(tx, now, DAY * 1000, 2)
-        return [store.take_summary(tx, awaiting, now + 1) for _ in range(2)]
+        (awaiting,) = sellers.summaries_due(tx, now, DAY * 1000, 2)
+        return [sellers.take_summary(tx, awaiting, now + 1) for _ in range(2)]
 
     assert relay.db.run(race) == [True, False]
 
@@ -188,19 +190,19 @@ def test_a_chat_that_may_not_be_written_to_gets_none_piled_up(relay: Relay, sam:
 
 def test_in_quiet_hours_it_makes_no_sound(relay: Relay, sam: Person) -> None:
     wish(relay, sam)
-    relay.db.run(lambda tx: store.save_quiet(tx, sam.id, (19 * 60, 7 * 60)))
+    relay.db.run(lambda tx: sellers.save_quiet(tx, sam.id, (19 * 60, 7 * 60)))
     relay.clock.pass_(12 * 3600)
     put(relay)
     assert relay.worded[0]["disable_notification"] is True
 
 
 def test_many_are_put_batch_by_batch(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summaries, "BATCH", 2)
+    monkeypatch.setattr(daily_summary, "BATCH", 2)
     for number in range(5):
         wish(relay, relay.joins(f"Seller {number}"))
     relay.clock.pass_(12 * 3600)
     done = [
-        relay.db.run(lambda tx: summaries.put_due(tx, relay.queues, relay.clock()))
+        relay.db.run(lambda tx: daily_summary.put_due(tx, relay.queues, relay.clock()))
         for _ in range(4)
     ]
     assert done == [2, 2, 1, 0]
@@ -218,14 +220,14 @@ def test_after_a_clock_that_ran_ahead_it_comes_again_each_day(relay: Relay, sam:
 
 def test_a_zone_that_is_known_no_more_holds_up_nobody(relay: Relay, sam: Person) -> None:
     wish(relay, sam)
-    relay.db.run(lambda tx: store.save_zone(tx, sam.id, "Mars/Olympus"))
+    relay.db.run(lambda tx: sellers.save_zone(tx, sam.id, "Mars/Olympus"))
     relay.clock.pass_(12 * 3600)
     assert len(put(relay)) == 1
 
 
 def test_it_stays_one_message_however_much_came_in(relay: Relay, sam: Person) -> None:
     wish(relay, sam)
-    for number in range(summaries.LISTED + 3):
+    for number in range(daily_summary.LISTED + 3):
         listing = relay.listed(sam, replace(COFFEE, name="&" * 100), answer(id=f"c{number}"))
         pay(relay, listing, number)
     relay.clock.pass_(12 * 3600)

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat import store, telling
-from bot.chat.ledger import Ledger
-from bot.chat.sender import TRIES
-from bot.core import lanes
+from bot.chat.alerts import delivery
+from bot.chat.payments.recording import Ledger
+from bot.chat.store import listings, payments
+from bot.chat.store.payments import Payment
+from bot.chat.telegram.sender import TRIES
+from bot.core.outbox import lanes
 from tests.relaying import COFFEE, PAINTING, STICKERS, answer
 from tests.sending import BLOCKED, REFUSAL, Sending
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.core.db import Transaction
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
 
 
@@ -31,7 +33,7 @@ def pay(relay: Relay, listing: Listing, *numbers: int, **given: object) -> None:
 
     def work(tx: Transaction) -> None:
         for number in numbers:
-            paid = store.Payment(listing.request_id or "", f"t{number}", 250, "USD", {})
+            paid = Payment(listing.request_id or "", f"t{number}", 250, "USD", {})
             ledger = Ledger(tx, relay.queues, relay.clock())
             assert ledger.record(listing.id, replace(paid, **given), None)  # type: ignore[arg-type] # fields of a payment
 
@@ -39,7 +41,7 @@ def pay(relay: Relay, listing: Listing, *numbers: int, **given: object) -> None:
 
 
 def mute(relay: Relay, listing: Listing, mode: str) -> None:
-    relay.db.run(lambda tx: store.set_alerts(tx, listing.id, mode))
+    relay.db.run(lambda tx: listings.set_alerts(tx, listing.id, mode))
 
 
 def drop(relay: Relay, sam: Person, units: int = 3, number: int = 0) -> Listing:
@@ -54,7 +56,7 @@ def texts(sam: Person) -> list[str]:
 
 def deliver(relay: Relay, body: dict[str, Any]) -> None:
     """Settle an alert as the sender does once Telegram took it."""
-    relay.db.run(lambda tx: telling.delivered(tx, relay.queues, body, relay.clock()))
+    relay.db.run(lambda tx: delivery.delivered(tx, relay.queues, body, relay.clock()))
 
 
 def lines(sam: Person) -> list[str]:
@@ -233,7 +235,7 @@ async def test_a_payment_told_twice_because_it_was_found_first_counts_once(
 ) -> None:
     """Nor is the line said when all that was told is one of two."""
     listing = drop(relay, sam, 2)
-    await relay.chat.record_missing(listing.id, 0, 1)
+    await relay.recorder.record_missing(listing.id, 0, 1)
     pay(relay, listing, 1)
     await sending.work()
     assert (len(texts(sam)), lines(sam)) == (2, [])
@@ -247,11 +249,11 @@ async def test_a_doubt_that_is_settled_counts_both(
 ) -> None:
     """The one that was found and the one that came by its webhook have both been told."""
     listing = drop(relay, sam, 2)
-    await relay.chat.record_missing(listing.id, 0, 1)
+    await relay.recorder.record_missing(listing.id, 0, 1)
     pay(relay, listing, 1)
     await sending.work()
-    assert await relay.chat.record_missing(listing.id, 1, 1) == 0
-    found = relay.db.run(lambda tx: store.account(tx, listing.id))
+    assert await relay.recorder.record_missing(listing.id, 1, 1) == 0
+    found = relay.db.run(lambda tx: payments.account(tx, listing.id))
     assert found is not None
     assert (found.told, found.listing.paid_count) == (2, 2)
 
@@ -264,11 +266,11 @@ async def test_units_that_were_taken_out_are_not_waited_for(
     pay(relay, listing, 1, 2)
     await sending.work()
     relay.db.run(
-        lambda tx: store.set_answer(
+        lambda tx: listings.set_answer(
             tx, listing.id, answer(id=listing.request_id, total_units=2, remaining_units=0)
         )
     )
-    relay.db.run(lambda tx: telling.settle(tx, relay.queues, listing.id, relay.clock()))
+    relay.db.run(lambda tx: delivery.settle(tx, relay.queues, listing.id, relay.clock()))
     await sending.work()
     assert lines(sam) == ["🏁 Stickers: all 2 sold = 2 alerts delivered"]
 
@@ -295,7 +297,7 @@ async def test_the_line_goes_behind_the_alerts_in_its_class(relay: Relay, sam: P
     """So that a blocked chat keeps it as well."""
     pay(relay, drop(relay, sam, 1), 1)
     body = relay.said[0]
-    relay.db.run(lambda tx: telling.delivered(tx, relay.queues, body, relay.clock()))
+    relay.db.run(lambda tx: delivery.delivered(tx, relay.queues, body, relay.clock()))
     assert [row["priority"] for row in relay.rows("outbox")] == [lanes.ALERT] * 2
 
 
@@ -309,4 +311,4 @@ async def test_the_line_is_put_by_the_last_alert_and_no_earlier(relay: Relay, sa
         deliver(relay, body)
         put.append(len(relay.said) - len(bodies))
     assert put == [0, 0, 1, 1]
-    assert relay.db.run(lambda tx: store.sum_up(tx, listing.id)) is False
+    assert relay.db.run(lambda tx: payments.sum_up(tx, listing.id)) is False

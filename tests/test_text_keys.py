@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from bot.chat.cards import EMAIL_STATES, STAMPED
-from bot.chat.conversation import KINDS
-from bot.chat.conversation.answers import COMMANDS
-from bot.chat.conversation.draft import OPTIONS, STEPS
-from bot.chat.edits import FIELDS
-from bot.chat.usecases.posters import FILES
+from bot.chat.cards.card_text import EMAIL_STATES, STAMPED
+from bot.chat.dialogue.posters import FILES
+from bot.chat.forms.bot_texts import COMMANDS
+from bot.chat.forms.draft import OPTIONS, STEPS
+from bot.chat.model.kinds import KINDS
+from bot.chat.requests.edit_rules import FIELDS
 from bot.core import errors
-from bot.core.texts import DEFAULT
+from bot.core.text.translations import DEFAULT
 from bot.service.model.checkout import CheckoutState
 from bot.service.model.request import RESERVED, UNPRICED, PayerField, Status
-from bot.service.rails import Manner
+from bot.service.rails.rail import Manner
 from tests.test_texts import messages
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import pytest
 from fluent.runtime import FluentResource
 from fluent.syntax import ast
 
-from bot.core import texts
-from bot.core.texts import DEFAULT, LOCALES, choose, languages, t
+from bot.core.text import translations
+from bot.core.text.translations import DEFAULT, LOCALES, choose, languages, t
 
 VARIABLE = re.compile(r"\$([a-zA-Z][\w-]*)")
 
@@ -61,11 +61,11 @@ def test_each_message_is_taken_from_its_file_whole_and_alone(language: str) -> N
     for key, (whole,) in written.items():
         (taken,) = (
             entry
-            for entry in FluentResource(texts._sources(language)[key]).body
+            for entry in FluentResource(translations._sources(language)[key]).body
             if not isinstance(entry, ast.ResourceComment | ast.GroupComment | ast.Comment)
         )
         assert taken.equals(whole), key
-    assert texts._sources(language).keys() == written.keys()
+    assert translations._sources(language).keys() == written.keys()
 
 
 def test_values_stand_in_the_text_as_they_are() -> None:
@@ -90,4 +90,4 @@ def test_a_missing_value_is_a_bug_and_never_shown(values: dict[str, str]) -> Non
 
 def test_an_unknown_key_is_a_bug() -> None:
     with pytest.raises(LookupError, match="no-such-key"):
-        texts.t("en", "no-such-key")
+        translations.t("en", "no-such-key")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.wiring import turns
-from bot.wiring.turns import AT_ONCE, EACH, Turns
+from bot.wiring.web import fair_turns
+from bot.wiring.web.fair_turns import AT_ONCE, EACH, Turns
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -57,7 +57,7 @@ async def settle() -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No turn ends by time."""
-    monkeypatch.setattr(turns, "TURN_TICKS", sys.maxsize)
+    monkeypatch.setattr(fair_turns, "TURN_TICKS", sys.maxsize)
 
 
 @pytest.mark.usefixtures("patient")
@@ -138,7 +138,7 @@ async def test_a_busy_loop_forgets_nobody_whom_it_has_not_come_to() -> None:
     door = Turns(work)
     tasks = [ask(door, "a") for _ in range(3 * EACH)]
     await settle()
-    for _ in range(turns.TURN_TICKS - 1):
+    for _ in range(fair_turns.TURN_TICKS - 1):
         time.sleep(0.1)  # noqa: ASYNC251 - a loop that is busy is what is tried
         await asyncio.sleep(0)
     assert work.inside["a"] == EACH

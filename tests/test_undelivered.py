@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import alerts, store
-from bot.chat.ledger import Ledger
-from bot.chat.sender import TRIES
-from bot.core import lanes, outbox
+from bot.chat.alerts import alert_text
+from bot.chat.payments.recording import Ledger
+from bot.chat.store import sellers
+from bot.chat.store.payments import Payment
+from bot.chat.telegram.sender import TRIES
+from bot.core.outbox import lanes, outbox
 from tests.relaying import COFFEE, STICKERS, answer
 from tests.sending import BLOCKED, REFUSAL, Sending
 
 if TYPE_CHECKING:
-    from bot.chat.store import Listing
-    from bot.core.db import Transaction
-    from bot.sandbox.people import Person
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
     from tests.relaying import Relay
 
 HOUR = 3600
@@ -37,7 +39,7 @@ def pay(relay: Relay, listing: Listing, *numbers: int, oversold: bool = False) -
     def work(tx: Transaction) -> None:
         for number in numbers:
             wish = listing.wish
-            paid = store.Payment(
+            paid = Payment(
                 listing.request_id or "", f"t{number}", wish.amount, wish.currency, {}, oversold
             )
             Ledger(tx, relay.queues, relay.clock()).record(listing.id, paid, None)
@@ -158,9 +160,9 @@ async def test_in_quiet_hours_alerts_come_at_once_and_without_a_sound(
     hour, zone, silent = case
 
     def choose(tx: Transaction) -> None:
-        store.save_quiet(tx, sam.id, (22 * 60, 7 * 60))
+        sellers.save_quiet(tx, sam.id, (22 * 60, 7 * 60))
         if zone:
-            store.save_zone(tx, sam.id, zone)
+            sellers.save_zone(tx, sam.id, zone)
 
     relay.db.run(choose)
     relay.clock.pass_((hour - 8) % 24 * HOUR)  # it is eight in UTC
@@ -173,8 +175,8 @@ async def test_in_quiet_hours_alerts_come_at_once_and_without_a_sound(
 async def test_a_zone_that_is_known_no_more_costs_no_alert(
     relay: Relay, sam: Person, listing: Listing
 ) -> None:
-    relay.db.run(lambda tx: store.save_quiet(tx, sam.id, (0, 1439)))
-    relay.db.run(lambda tx: store.save_zone(tx, sam.id, "Mars/Olympus"))
+    relay.db.run(lambda tx: sellers.save_quiet(tx, sam.id, (0, 1439)))
+    relay.db.run(lambda tx: sellers.save_zone(tx, sam.id, "Mars/Olympus"))
     pay(relay, listing, 1)
     assert told(relay) == [(ALERT, False)]
 
@@ -272,7 +274,7 @@ async def test_a_digest_that_was_given_up_is_a_line_a_request(
 ) -> None:
     pay(relay, listing, 1, 2, 3)
 
-    gathered = alerts.gather(relay.said)
+    gathered = alert_text.gather(relay.said)
     assert gathered is not None
 
     def bury(tx: Transaction) -> None:

@@ -12,8 +12,8 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from bot.chat import updates
-from bot.chat.updates import (
+from bot.chat.telegram import intake
+from bot.chat.telegram.intake import (
     SECRET_HEADER,
     WEBHOOK_PATH,
     Poller,
@@ -21,8 +21,9 @@ from bot.chat.updates import (
     lane_of,
     receive_updates,
 )
-from bot.core import bodies, exact
-from bot.sandbox.world import TOKEN
+from bot.core import exact_json
+from bot.core.net import request_body
+from bot.sandbox.world.world import TOKEN
 from tests.knocking import stalling
 from tests.peer import CUT, SECONDS, listening_peer, told
 from tests.serving import client
@@ -45,7 +46,7 @@ def message(number: int, chat: int = 7) -> dict[str, Any]:
 
 def stored(relay: Relay) -> list[int]:
     rows = sorted(relay.rows("outbox"), key=lambda row: str(row["id"]))
-    return [exact.loads(row["body"])["update_id"] for row in rows]
+    return [exact_json.loads(row["body"])["update_id"] for row in rows]
 
 
 def ok(*found: Any) -> bytes:
@@ -131,7 +132,7 @@ async def test_the_same_update_twice_is_stored_once(relay: Relay) -> None:
 async def test_an_update_that_was_handled_is_not_handled_again(relay: Relay) -> None:
     sam = relay.joins()
     await relay.says(sam, "/help")
-    raw = exact.loads(relay.rows("outbox")[0]["body"])
+    raw = exact_json.loads(relay.rows("outbox")[0]["body"])
     relay.hear()
     await relay.intake.take([raw])
     assert relay.states(relay.queues.updates) == ["done"]
@@ -185,7 +186,7 @@ async def test_failures_in_a_row_are_waited_out_longer_and_longer(relay: Relay) 
 async def test_a_server_that_does_not_hold_the_call_is_not_asked_in_a_spin(
     relay: Relay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(updates, "SHORTEST_WAIT", SECONDS)  # however slow this machine is
+    monkeypatch.setattr(intake, "SHORTEST_WAIT", SECONDS)  # however slow this machine is
     async with polling(relay, ok(), ok()) as poll:
         await poll.asked(3)
     assert poll.waits == [SECONDS, SECONDS]
@@ -313,7 +314,7 @@ async def test_webhook_an_update_as_deep_as_may_be_is_stored(
 async def test_webhook_a_body_that_stalls_is_400_and_nothing_is_stored(
     relay: Relay, telegram: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.01)
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
 
     with capture_logs() as logs:
         answer = await telegram.post(WEBHOOK_PATH, content=stalling())

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.core.database.vault import Vault, keep, new_password, read_key
 from bot.core.errors import ConfigProblem
-from bot.core.vault import Vault, keep, new_password, read_key
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.core.db import Database
+    from bot.core.database.database import Database
 
 VAULT = Vault("key")
 

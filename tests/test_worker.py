@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core import outbox, worker
-from bot.core.lanes import Pace, Queue
-from bot.core.worker import STUMBLE, STUMBLES, Job, Worker
+from bot.core.outbox import outbox, worker
+from bot.core.outbox.lanes import Pace, Queue
+from bot.core.outbox.worker import STUMBLE, STUMBLES, Job, Worker
 from tests.queueing import Post
 from tests.stage import until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from bot.core.db import Database
-    from bot.core.outbox import Message
+    from bot.core.database.database import Database
+    from bot.core.outbox.outbox import Message
     from tests.serving import Clock
 
 SECONDS = 15.0

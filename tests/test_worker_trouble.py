@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core import db as db_module
-from bot.core import outbox, owners, worker
+from bot.core.database import database as db_module
 from bot.core.errors import StorageError
-from bot.core.worker import STORAGE_PAUSE, STUMBLE, STUMBLES
+from bot.core.outbox import lease_owners, outbox, worker
+from bot.core.outbox.worker import STORAGE_PAUSE, STUMBLE, STUMBLES
 from tests.queueing import Post
 from tests.stage import until
 from tests.test_worker import QUEUE, SECONDS, Hands, ended, post_waits, put, working
 from tests.test_writer import orphan
 
 if TYPE_CHECKING:
-    from bot.core.db import Database
+    from bot.core.database.database import Database
     from tests.serving import Clock
 
 
@@ -84,12 +84,12 @@ async def test_a_worker_is_at_work_until_it_has_stopped(post: Post, hands: Hands
     async with working(post, hands.handle):
         await hands.took(1)
         (owner,) = {str(row["lease"]).rpartition("/")[0] for row in post.rows()}
-        assert owners.is_at_work(owner)
+        assert lease_owners.is_at_work(owner)
         post.clock.pass_(24 * 3600)
         assert post.claim() == []
         hands.may_go.set()
         await ended(post)
-    assert not owners.is_at_work(owner)
+    assert not lease_owners.is_at_work(owner)
 
 
 async def test_a_worker_takes_over_what_another_one_leaves(
@@ -97,13 +97,13 @@ async def test_a_worker_takes_over_what_another_one_leaves(
 ) -> None:
     """Not at its own start alone: the other one may end later."""
     monkeypatch.setattr(worker, "INHERIT_SECONDS", 0.0)
-    other = owners.begin()
+    other = lease_owners.begin()
     post.put("a", "one")
     post.db.run(lambda tx: outbox.claim(tx, post.queue, post.clock(), 1, other))
     async with working(post, hands.handle):
         await put(post, "b", "two")
         assert await hands.took(1) == ["two"]
-        owners.end(other)
+        lease_owners.end(other)
         post.db.wake("test")
         assert await hands.took(2) == ["two", "one"]
     assert hands.taken[1].uncertain is True
@@ -191,11 +191,11 @@ async def test_a_worker_that_is_stopping_is_at_work_as_long_as_its_handlers_are(
         (owner,) = {str(row["lease"]).rpartition("/")[0] for row in post.rows()}
         stopping = asyncio.create_task(made.stop(SECONDS))
         await made._idle.wait()  # it claims no more
-        assert owners.is_at_work(owner)
+        assert lease_owners.is_at_work(owner)
         assert post.db.run(lambda tx: outbox.inherit(tx, post.queue)) == 0
         hands.may_go.set()
         await stopping
-    assert not owners.is_at_work(owner)
+    assert not lease_owners.is_at_work(owner)
     assert (hands.words, post.rows()) == (["slow"], [])
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import writer
+from bot.core.database import writer
 from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
 
 PUT = "INSERT INTO kept_secrets (name, sealed) VALUES (:name, '')"
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core import writer
-from bot.core.db import open_database
+from bot.core.database import writer
+from bot.core.database.database import open_database
+from bot.core.database.writer import Listener
 from bot.core.errors import StorageError
-from bot.core.writer import Listener
 from tests.breaking import locked
 from tests.test_writer import Held, fail, orphan, put, there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
 
 SECONDS = 5.0
 

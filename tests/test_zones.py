@@ -10,10 +10,10 @@ from babel import Locale
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.conversation import zones
-from bot.chat.conversation.reading import Problem
-from bot.chat.conversation.zones import is_zone, read_zone, rules, shown_zone, suggested
-from bot.core.texts import languages
+from bot.chat.messages.problem import Problem
+from bot.chat.times import zones
+from bot.chat.times.zones import is_zone, read_zone, rules, shown_zone, suggested
+from bot.core.text.translations import languages
 
 WINTER = int(datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp() * 1000)
 SUMMER = int(datetime(2026, 7, 1, 12, tzinfo=UTC).timestamp() * 1000)

@@ -8,7 +8,7 @@ import click
 
 from bot.cli import shell
 from bot.service.usecases import apps as usecases
-from bot.wiring.application import now
+from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
     from bot.service.usecases.apps import Credentials

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bot.cli import shell
-from bot.core import audit as log
+from bot.core.ops import audit as log
 from bot.service.usecases import apps
 
 if TYPE_CHECKING:
-    from bot.core.audit import Line
+    from bot.core.ops.audit import Line
 
 SHOWN = 100
 """How many changes are listed unless asked for more."""

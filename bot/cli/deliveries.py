@@ -9,7 +9,7 @@ import click
 from bot.cli import shell
 from bot.service.model.delivery import DeliveryState
 from bot.service.usecases import deliveries as usecases
-from bot.wiring.application import now
+from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
     from bot.service.model.delivery import Attempt, Delivery

@@ -11,12 +11,12 @@ import click
 from bot import config
 from bot.cli import shell
 from bot.cli.moments import Moment
-from bot.core import snapshot
-from bot.core.db import open_database
-from bot.wiring.application import now
+from bot.core.database import snapshot
+from bot.core.database.database import open_database
+from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
-    from bot.wiring.erasing import Bytes, Erased, Found
+    from bot.wiring.maintenance.payer_erasure import Bytes, Erased, Found
 
 ELSEWHERE = (
     "Backups that were made before still hold it, and what was sent (alerts, webhooks, e-mails)"
@@ -52,21 +52,23 @@ def erase(
     file is written anew, so that nothing is left in its bytes, and they are searched for it. Exits
     with 1 where something is left, and says what to do.
     """
-    from bot.wiring import erasing  # noqa: PLC0415 - other commands start without it
+    from bot.wiring.maintenance import payer_erasure  # noqa: PLC0415 - other commands start without it
 
     url = config.load().database_url
     path = snapshot.file_of(url)
     database = open_database(url)
     try:
-        scope = asyncio.run(database.read(lambda tx: erasing.scope_of(tx, who, before, request_id)))
-        found = asyncio.run(erasing.survey(database, scope))
+        scope = asyncio.run(
+            database.read(lambda tx: payer_erasure.scope_of(tx, who, before, request_id))
+        )
+        found = asyncio.run(payer_erasure.survey(database, scope))
         _announce(found)
         if not found.nothing and not yes:
             click.confirm("Erase it for good?", abort=True, err=True)
-        done = asyncio.run(erasing.erase(database, scope, found, now()))
+        done = asyncio.run(payer_erasure.erase(database, scope, found, now()))
     finally:
         database.close()
-    left = erasing.clean(path, done.gone)
+    left = payer_erasure.clean(path, done.gone)
     _report(found, done, left, as_json=as_json)
     sys.exit(1 if left.left else 0)
 

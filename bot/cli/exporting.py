@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bot import config
-from bot.chat import exporting as chat
+from bot.chat.store import export as chat
 from bot.cli import shell
 from bot.cli.moments import Moment
 from bot.cli.tables import Csv, Lines
-from bot.core import audit, snapshot
-from bot.core.db import open_database
+from bot.core.database import snapshot
+from bot.core.database.database import open_database
 from bot.core.errors import BotError
+from bot.core.ops import audit
 from bot.service.store import exporting as store
 from bot.service.store.exporting import FOREVER, Wanted
 from bot.service.wire import exported
 from bot.service.wire.fields import iso
-from bot.wiring.application import now
+from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from bot.cli.tables import Table
-    from bot.core.db import Database
+    from bot.core.database.database import Database
 
 
 @click.command()

@@ -8,12 +8,12 @@ import click
 
 from bot import config
 from bot.cli import shell
-from bot.wiring.application import now
+from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.core.snapshot import Contents
+    from bot.core.database.snapshot import Contents
 
 MEGABYTE = 1_000_000
 
@@ -34,9 +34,9 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
 
     To have one each night, call it from cron or a timer; old ones are yours to delete.
     """
-    from bot.wiring import keeping  # noqa: PLC0415 - other commands start without it
+    from bot.wiring.maintenance import backups  # noqa: PLC0415 - other commands start without it
 
-    made = keeping.backup(config.load(), to, now())
+    made = backups.backup(config.load(), to, now())
     if made.trouble:
         shell.tell(f"The backup is whole; the audit log has no line of it: {made.trouble}")
     if made.refusal:
@@ -66,9 +66,9 @@ def restore(source: Path, replace: bool) -> None:  # noqa: FBT001 - click passes
     A database that holds data is refused, or moved aside with --replace, under a name with the time
     in it.
     """
-    from bot.wiring import keeping  # noqa: PLC0415 - other commands start without it
+    from bot.wiring.maintenance import backups  # noqa: PLC0415 - other commands start without it
 
-    done = keeping.restore(config.load(), source, now(), replace=replace)
+    done = backups.restore(config.load(), source, now(), replace=replace)
     shell.print_fact("restored", done.path)
     _print(done.contents)
     shell.print_fact("may repeat", f"{done.doubtful} that waited to be sent")

@@ -14,10 +14,10 @@ import click
 
 from bot import config
 from bot.cli.tables import in_ascii
-from bot.core import harmless
-from bot.core.db import open_database, sqlite_path
-from bot.core.ops import configure_logging
-from bot.wiring.application import open_vault
+from bot.core.database.database import open_database, sqlite_path
+from bot.core.ops.endpoints import configure_logging
+from bot.core.text import sanitize
+from bot.wiring.app.application import open_vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from click import Context, Parameter
 
     from bot.config import Settings
-    from bot.core.db import Database, Transaction
-    from bot.core.vault import Vault
+    from bot.core.database.database import Database, Transaction
+    from bot.core.database.vault import Vault
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ def _opened(loaded: Settings) -> Iterator[Database]:
 
 def print_fact(name: str, value: object) -> None:
     """Print a name and its value on a line."""
-    text = harmless.line(str(value)) if value is not None else "-"
+    text = sanitize.line(str(value)) if value is not None else "-"
     click.echo(f"{name + ':':<13} {text}")
 
 
@@ -104,7 +104,7 @@ def print_table(
         return
     lines = [[name.upper() for name in columns]]
     lines += [
-        [harmless.line(str(row[name])) if row[name] is not None else "-" for name in columns]
+        [sanitize.line(str(row[name])) if row[name] is not None else "-" for name in columns]
         for row in rows
     ]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
@@ -119,7 +119,7 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 def tell(text: str) -> None:
     """Say to people what is none of the output that programs read."""
-    click.echo(harmless.text(text), err=True)
+    click.echo(sanitize.text(text), err=True)
 
 
 def time_text(moment: int | None) -> str | None:

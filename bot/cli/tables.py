@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bot.core import exact
+from bot.core import exact_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ class Lines:
 
     def line(self, record: Mapping[str, Any]) -> str:
         """Give a line; amounts are numbers with the digits that they have."""
-        return in_ascii(exact.dumps(record)) + "\n"
+        return in_ascii(exact_json.dumps(record)) + "\n"
 
 
 def in_ascii(text: str) -> str:
@@ -81,7 +81,7 @@ def _cell(value: object) -> str:
         return f"{value:f}"
     if isinstance(value, list):
         return _defused("; ".join(" ".join(map(_cell, one.values())) for one in value))
-    return _defused(exact.dumps(value) if isinstance(value, dict) else str(value))
+    return _defused(exact_json.dumps(value) if isinstance(value, dict) else str(value))
 
 
 def _defused(text: str) -> str:

@@ -1,0 +1,1 @@
+"""The payment request service, a complete implementation of the published interface."""

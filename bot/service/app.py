@@ -11,9 +11,10 @@ from starlette.exceptions import HTTPException
 
 from bot.core import errors
 from bot.core.errors import Refused, StorageError
-from bot.service.api import answering, deliveries, docs, public, routes
-from bot.service.api.answering import Internal, Unavailable
-from bot.service.api.calls import Doors
+from bot.service.api import deliveries, docs, public, routes
+from bot.service.http import responses
+from bot.service.http.calls import Doors
+from bot.service.http.responses import Internal, Unavailable
 from bot.service.page import checkout_routes, consent, forms, render
 from bot.service.page import routes as pages
 from bot.service.page.live import Live
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from bot.service.deps import Service
+    from bot.service.http.dependencies import Service
 
 PAGES = ("/pay/", "/email/")
 """Where people look, so that even errors are pages."""
@@ -74,7 +75,7 @@ def _answer(request: Request, refusal: Refused, allow: str | None = None) -> Res
     if request.url.path.startswith(PAGES):
         looking = request.method == "GET"
         return render.refused(forms.reader(request), refusal, allow, looking=looking)
-    return answering.refused(refusal, allow)
+    return responses.refused(refusal, allow)
 
 
 async def _refused(request: Request, error: Any) -> Response:

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import httpx
 from playwright.async_api import ViewportSize, async_playwright
 
-from bot.core.db import open_database
-from bot.core.vault import Vault
-from bot.service.api.payers import COOKIE, PATH
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
 from bot.service.app import create_app
-from bot.service.deps import Service
+from bot.service.http.dependencies import Service
+from bot.service.http.payers import COOKIE, PATH
 from bot.service.usecases import apps
 from tests.chatpage import CHROMIUM, FLAGS
 from tests.serving import Clock, Shop, headers_of

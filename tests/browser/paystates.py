@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.core import outbox
 from bot.core.errors import MoneyError
-from bot.service.exchange import SandboxExchange
-from bot.service.rails import DELAY, SETTLEMENTS, SandboxRail
-from bot.service.settling import Settler
+from bot.core.outbox import outbox
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.rails.rail import DELAY, SETTLEMENTS, SandboxRail
+from bot.service.usecases.settlement import Settler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

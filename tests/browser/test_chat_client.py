@@ -11,7 +11,7 @@ import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import expect
 
-from bot.sandbox import people
+from bot.sandbox.world import people
 from tests.browser.payers import DESK, PHONE, SMALL, browsing, fits
 from tests.chatpage import CHROMIUM, HAS_BROWSER, KEYBOARD, looking, picture
 from tests.stage import PATIENCE
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser, Locator, Page
 
-    from bot.sandbox.model import Chat
+    from bot.sandbox.world.model import Chat
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),  # one browser serves all

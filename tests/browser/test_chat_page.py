@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from bot.sandbox import people
+from bot.sandbox.world import people
 from tests.browser.payers import DESK, browsing
 from tests.chatpage import CHROMIUM, HAS_BROWSER, HOSTILE_MAIL, KEYBOARD, looking, offer
 from tests.stage import PATIENCE

@@ -13,7 +13,7 @@ from axe_playwright_python.async_playwright import Axe
 from PIL import Image
 from playwright.async_api import expect
 
-from bot.core.rates import Rate
+from bot.core.net.rates import Rate
 from tests.browser.payers import DESK, PHONE, SMALL, browsing, fits, opened, payer
 from tests.browser.paystates import ASKED, RESERVATION, STATES, Market, Scene
 from tests.chatpage import CHROMIUM, HAS_BROWSER

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from bot.core import outgoing
+from bot.core.net import http_client
 from tests.faults import reading
 from tests.serving import token_of
 
 if TYPE_CHECKING:
     from random import Random
 
-    from bot.sandbox.model import Message
-    from bot.sandbox.people import Person
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.people import Person
     from tests.faults.house import House
 
 PATIENCE = 3600.0
@@ -144,7 +144,7 @@ class Browser:
     chance: Random
     http: httpx.AsyncClient = field(
         default_factory=lambda: httpx.AsyncClient(
-            trust_env=False, timeout=15, verify=outgoing.context()
+            trust_env=False, timeout=15, verify=http_client.context()
         )
     )
 

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bot.sandbox.answers import CALLBACK_SECONDS
+from bot.sandbox.bot_api.answers import CALLBACK_SECONDS
 from tests.faults import reading
 
 if TYPE_CHECKING:

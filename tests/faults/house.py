@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import SecretStr
 
-from bot.sandbox.server import create_app
-from bot.sandbox.world import TOKEN, World
-from bot.wiring.application import Application
+from bot.sandbox.web.server import create_app
+from bot.sandbox.world.world import TOKEN, World
+from bot.wiring.app.application import Application
 from tests.faults import kinds, trouble
 from tests.faults.clockwork import Clock, Loop
 from tests.faults.menus import Fault
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.config import Settings
-    from bot.core.db import Row
+    from bot.core.database.database import Row
     from bot.service.usecases.apps import Credentials
     from tests.faults.parts import Templates
     from tests.faults.proxy import Point

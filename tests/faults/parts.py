@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from bot.config import Settings
-from bot.core.db import open_database
-from bot.core.vault import Vault
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
 from bot.service.usecases import apps
 from tests.faults.clockwork import NOON
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.service.usecases.apps import Credentials
-    from bot.wiring.application import Application
+    from bot.wiring.app.application import Application
 
 KEY = "the key of the schedules"
 ASKS_PAYERS = (

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core.texts import t
+from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.sandbox.model import Chat, Message
+    from bot.sandbox.world.model import Chat, Message
 
 LANGUAGE = "en"
 _TAG = re.compile(r"<[^<>]*>")

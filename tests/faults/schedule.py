@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
-from bot.sandbox import people
+from bot.sandbox.world import people
 from tests.faults.acting import PRICE, Browser, Draft, Offer, Payer, Seller
 from tests.faults.house import COMMIT, Weather
 from tests.faults.proxy import AFTER, BEFORE

@@ -11,7 +11,7 @@ from PIL import Image
 from tests.playing import link_of
 
 if TYPE_CHECKING:
-    from bot.sandbox.model import Message
+    from bot.sandbox.world.model import Message
     from tests.playing import Seller
 
 

@@ -20,18 +20,18 @@ import uvicorn
 
 from bench.payments import chat_of, told
 from bench.stage import KEEP_ALIVE_SECONDS, OFFER, pay_link
-from bot.sandbox import people
-from bot.sandbox.faults import Fault
-from bot.sandbox.mailbox import Mailbox
-from bot.sandbox.server import create_app
-from bot.sandbox.world import World
+from bot.sandbox.web.mailbox import Mailbox
+from bot.sandbox.web.server import create_app
+from bot.sandbox.world import people
+from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.world import World
 from tests.floods import guided
 from tests.playing import Seller
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from bot.sandbox.people import Person
+    from bot.sandbox.world.people import Person
 
 PATIENCE = 60.0
 LONGEST_LINE = 2**20

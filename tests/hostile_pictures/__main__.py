@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.sandbox import people
-from bot.sandbox.errors import ApiError
+from bot.sandbox.world import people
+from bot.sandbox.world.errors import ApiError
 from tests.floods.alerts import Spread
 from tests.floods.memory import resident
 from tests.floods.table import spread
@@ -30,7 +30,7 @@ from tests.stage import Stage, free_port, process, staged
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.sandbox.model import Message
+    from bot.sandbox.world.model import Message
     from tests.playing import Seller
 
 MEBIBYTE = 2**20

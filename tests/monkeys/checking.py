@@ -10,17 +10,17 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.keyboards import decode
-from bot.core.lanes import ALERT
-from bot.core.texts import languages, t
+from bot.chat.messages.buttons import decode
+from bot.core.outbox.lanes import ALERT
+from bot.core.text.translations import languages, t
 from tests.faults.clockwork import NOON
 from tests.monkeys.words import PAYER, PRIVATE, PUBLIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bot.sandbox.model import Message
-    from bot.sandbox.world import Call
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.world import Call
     from tests.monkeys.hour import Hour
     from tests.monkeys.house import House
     from tests.monkeys.sellers import Seller

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
-from bot.sandbox import people
-from bot.sandbox.errors import ApiError, WorldError
+from bot.sandbox.world import people
+from bot.sandbox.world.errors import ApiError, WorldError
 from tests.monkeys.payers import Payers
 from tests.monkeys.sellers import LANGUAGES, Seller
 from tests.monkeys.words import Mark

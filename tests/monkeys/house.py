@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from bot.sandbox.server import create_app
-from bot.sandbox.world import TOKEN, World
-from bot.wiring.application import Application
+from bot.sandbox.web.server import create_app
+from bot.sandbox.world.world import TOKEN, World
+from bot.wiring.app.application import Application
 from tests.faults import trouble
 from tests.faults.clockwork import Clock
 from tests.faults.house import OWED
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
     from pathlib import Path
 
-    from bot.core.db import Row
+    from bot.core.database.database import Row
 
 REST_SECONDS = 6 * 3600.0
 """Seconds of the loop after which everything has come to rest, retries included."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from bot.core import outgoing
+from bot.core.net import http_client
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Payers:
         default_factory=lambda: httpx.AsyncClient(
             trust_env=False,
             timeout=SECONDS,
-            verify=outgoing.context(),
+            verify=http_client.context(),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
     )

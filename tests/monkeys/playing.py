@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from bot.core import worker
+from bot.core.outbox import worker
 from tests.faults.clockwork import Loop, drawn, threadless
 from tests.faults.playing import made_templates, own_folder
 from tests.monkeys import words

@@ -7,16 +7,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bot.sandbox import people
-from bot.sandbox.errors import WorldError
+from bot.sandbox.world import people
+from bot.sandbox.world.errors import WorldError
 from tests.monkeys import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from bot.sandbox.model import Chat, Message
-    from bot.sandbox.people import Person
+    from bot.sandbox.world.model import Chat, Message
+    from bot.sandbox.world.people import Person
     from tests.monkeys.house import House
     from tests.monkeys.words import Mark
 

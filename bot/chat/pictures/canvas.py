@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from PIL import Image, ImageDraw
 
 from bot.chat.pictures.shapes import rounded
-from bot.core import qr
+from bot.core.images import qr
 
 if TYPE_CHECKING:
-    from bot.core.lettering import Fitted
+    from bot.core.images.lettering import Fitted
 
 Box: TypeAlias = tuple[int, int, int, int]
 Colour: TypeAlias = tuple[int, int, int]

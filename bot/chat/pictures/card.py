@@ -11,12 +11,12 @@ from PIL import Image, ImageChops, ImageDraw
 from bot.chat.pictures.canvas import GROUNDS, PAPER
 from bot.chat.pictures.head import ending, head
 from bot.chat.pictures.shapes import lay, rounded, stamp
-from bot.core import lettering, qr
+from bot.core.images import lettering, qr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.core.lettering import Fitted
+    from bot.core.images.lettering import Fitted
 
 WIDTH = 800
 HEAD = 450

@@ -14,7 +14,7 @@ from PIL import Image, ImageChops, ImageDraw, ImageOps
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bot.core.lettering import Fitted
+    from bot.core.images.lettering import Fitted
 
 SHARP_ENOUGH = 0.75
 """Part of the pixels wanted that a photo may be decoded to where that is quicker."""

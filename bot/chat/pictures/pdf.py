@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from bot.chat.pictures.canvas import PAPER, fitting
 from bot.chat.pictures.truetype import TrueType
-from bot.core import qr
+from bot.core.images import qr
 
 if TYPE_CHECKING:
     from PIL import Image
 
     from bot.chat.pictures.canvas import Box, Colour
-    from bot.core.lettering import Fitted
+    from bot.core.images.lettering import Fitted
 
 A4 = (595.2756, 841.8898)  # points: 210 by 297 millimetres
 ROUND = 0.5523  # how far a Bézier curve's points lie along the tangents of a quarter circle

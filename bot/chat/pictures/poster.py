@@ -9,8 +9,8 @@ from bot.chat.pictures import png
 from bot.chat.pictures.canvas import GROUNDS, PAPER, Pixels
 from bot.chat.pictures.head import Words, ending, head
 from bot.chat.pictures.pdf import Page
-from bot.core import lettering
-from bot.core.lettering import Fitted
+from bot.core.images import lettering
+from bot.core.images.lettering import Fitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from PIL import Image, ImageDraw
 
-from bot.core import lettering
+from bot.core.images import lettering
 
 SMOOTHNESS = 4
 """Pixels that are drawn for one that is shown, each way."""

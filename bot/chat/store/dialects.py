@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
 
 
 def dialect(tx: Transaction, server: str) -> str | None:

@@ -10,7 +10,7 @@ from bot.chat.store.listings import DELETED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
 
 ID_BYTES = 12
 

@@ -8,13 +8,13 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.chat.answers import Answer
-from bot.chat.conversation import Wish
+from bot.chat.model.answers import Answer
+from bot.chat.model.wish import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.core.db import Database, Row, Transaction
+    from bot.core.database.database import Database, Row, Transaction
 
 CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
 

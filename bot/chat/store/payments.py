@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.conversation import Wish
+from bot.chat.model.wish import Wish
 from bot.chat.store.listings import SELECT_LISTING, Listing, among, read_listing, short_id
-from bot.core import exact, sums
+from bot.core import exact_json
+from bot.core.database import big_sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.core.db import Database, Row, Transaction
+    from bot.core.database.database import Database, Row, Transaction
 
 UNNAMED = "unnamed:"
 """What the transaction of a payment begins with that only the units told; no server's does."""
@@ -89,7 +90,7 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
             listing=listing_id,
             amount=payment.amount,
             currency=payment.currency,
-            body=exact.dumps(payment.payer),
+            body=exact_json.dumps(payment.payer),
             oversold=int(payment.oversold),
             found=FOUND if payment.found else TOLD,
             now=now,
@@ -136,13 +137,13 @@ def _name(tx: Transaction, payment: Payment, unnamed_id: str) -> int:
         found=FOUND if payment.found else IN_DOUBT,
         amount=payment.amount,
         currency=payment.currency,
-        body=exact.dumps(payment.payer),
+        body=exact_json.dumps(payment.payer),
     )
 
 
 def _take(tx: Transaction, listing_id: str, amount: int, currency: str, payments: int) -> None:
     """Add so much, of so many payments, to what a listing took."""
-    billions, rest = sums.split(amount)
+    billions, rest = big_sums.split(amount)
     tx.execute(
         "INSERT INTO takings (listing_id, currency, billions, rest, payments)"
         " VALUES (:listing, :currency, :billions, :rest, :payments)"
@@ -164,7 +165,7 @@ def taken(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
         " ORDER BY payments DESC, currency",
         listing=listing_id,
     )
-    return [(sums.whole(row), str(row["currency"])) for row in rows]
+    return [(big_sums.whole(row), str(row["currency"])) for row in rows]
 
 
 def account(tx: Transaction, listing_id: str) -> Account | None:
@@ -220,7 +221,7 @@ def days(tx: Transaction, seller_id: int, since: int, until: int) -> list[Day]:
     """
     rows = tx.query(
         "SELECT listing_id, p.currency, COUNT(*) AS payments,"  # noqa: S608 - our own words
-        f" SUM({sums.BILLIONS}) AS billions, SUM({sums.REST}) AS rest"
+        f" SUM({big_sums.BILLIONS}) AS billions, SUM({big_sums.REST}) AS rest"
         " FROM listings JOIN received_payments p ON listing_id = listings.id"
         " WHERE seller_id = :seller AND received_at >= :since AND received_at < :until"
         " GROUP BY listing_id, p.currency ORDER BY payments DESC, listing_id, p.currency",
@@ -237,7 +238,7 @@ def days(tx: Transaction, seller_id: int, since: int, until: int) -> list[Day]:
 
 
 def _day(listing: Listing, parts: Sequence[Row]) -> Day:
-    amounts = tuple((sums.whole(row), str(row["currency"])) for row in parts)
+    amounts = tuple((big_sums.whole(row), str(row["currency"])) for row in parts)
     return Day(listing, amounts, sum(int(row["payments"]) for row in parts))
 
 

@@ -1,8 +1,8 @@
 """SQL of posts: the messages that show a request, and what is to change them.
 
 Whoever changes a request asks for its posts to be refreshed, in the same transaction. At most one
-message a post waits to do it, and what it shows is made when it is sent (see chat/showing.py), so
-many changes are one edit.
+message a post waits to do it, and what it shows is made when it is sent
+(see chat/cards/rendering.py), so many changes are one edit.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from bot.chat.answers import Answer
+from bot.chat.model.answers import Answer
 from bot.chat.store.listings import DELETED, short_id
-from bot.core import lanes, outbox
+from bot.core.outbox import lanes, outbox
 
 if TYPE_CHECKING:
-    from bot.core.db import Row, Transaction
-    from bot.core.lanes import Queue
+    from bot.core.database.database import Row, Transaction
+    from bot.core.outbox.lanes import Queue
 
 SHARED, OWN, VISITED = 0, 1, 2
 """Where a post stands: in a message posted inline, with the seller, with who followed the link."""

@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bot.chat.conversation import Draft, Seller
+from bot.chat.forms.draft import Draft
+from bot.chat.model.seller import Seller
 
 if TYPE_CHECKING:
-    from bot.core.db import Row, Transaction
+    from bot.core.database.database import Row, Transaction
 
 FIELDS = "language, destination, currency, prices, zone, quiet, summary"
 """Columns of a seller."""

@@ -6,10 +6,11 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from bot.core.errors import NotFound
-from bot.service.api import answering, paging
-from bot.service.api.calls import Calling, Serving
-from bot.service.api.contract import AUTHENTICATED, failures
+from bot.service.api import paging
 from bot.service.api.paging import Cursor, Limit
+from bot.service.http import responses
+from bot.service.http.calls import Calling, Serving
+from bot.service.http.openapi import AUTHENTICATED, failures
 from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.store import deliveries as store
 from bot.service.usecases import deliveries
@@ -67,7 +68,7 @@ async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: 
     if found is None:
         raise NotFound(f"There is no delivery {id}.")
     attempts = await store.read_attempts(service.db, caller.app_id, id)
-    return answering.json(writing.delivery(found, attempts))
+    return responses.json(writing.delivery(found, attempts))
 
 
 @router.post(
@@ -83,4 +84,4 @@ async def retry(id: str, service: Serving, caller: Calling) -> Response:  # noqa
     again = await service.db.transaction(
         lambda tx: deliveries.retry_own(tx, caller.app_id, id, caller.now)
     )
-    return answering.json(writing.item(again))
+    return responses.json(writing.item(again))

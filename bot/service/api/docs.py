@@ -7,9 +7,10 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from bot.service.api import answering, deliveries, public, routes
-from bot.service.api.calls import Serving
-from bot.service.api.contract import document
+from bot.service.api import deliveries, public, routes
+from bot.service.http import responses
+from bot.service.http.calls import Serving
+from bot.service.http.openapi import document
 from bot.service.page import render
 
 router = APIRouter(include_in_schema=False)
@@ -25,7 +26,7 @@ def spec(public_url: str) -> dict[str, Any]:
 async def openapi(service: Serving) -> Response:
     """Return the contract for machines."""
     return Response(
-        _for_machines(service.public_url), 200, answering.HEADERS, JSONResponse.media_type
+        _for_machines(service.public_url), 200, responses.HEADERS, JSONResponse.media_type
     )
 
 

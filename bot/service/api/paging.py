@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, WithJsonSchema
 from starlette.responses import Response
 
 from bot.core.errors import FieldProblem, InvalidBody
-from bot.service.api import answering
-from bot.service.api.contract import NO_CURSOR
+from bot.service.http import responses
+from bot.service.http.openapi import NO_CURSOR
 from bot.service.model.request import Status
 from bot.service.store.requests import Place
 from bot.service.wire.writing import Json
@@ -57,7 +57,7 @@ def cut(rows: list[T], limit: int, place: Callable[[T], Place]) -> tuple[list[T]
 def answer(items: list[Json], end: Place | None) -> Response:
     """Answer with a page of a list, which says where the next begins if there is one."""
     page: Json = {"items": items}
-    return answering.json(page if end is None else page | {"nextCursor": write_cursor(end)})
+    return responses.json(page if end is None else page | {"nextCursor": write_cursor(end)})
 
 
 def read_cursor(cursor: str | None, lengths: Container[int] = (ID_DIGITS,)) -> Place | None:

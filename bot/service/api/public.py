@@ -4,8 +4,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from bot.core.errors import NotFound
-from bot.service.api import answering, calls
-from bot.service.api.contract import OPEN, failures
+from bot.service.http import calls, responses
+from bot.service.http.openapi import OPEN, failures
 from bot.service.store import payments, requests
 from bot.service.wire import writing
 from bot.service.wire.answers import PublicAnswer, StatsAnswer
@@ -51,6 +51,6 @@ async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name
 
 def _open(answer: Json) -> Response:
     """Answer so that a page of anybody's may read it in its visitor's browser."""
-    response = answering.json(answer)
+    response = responses.json(answer)
     response.headers["Access-Control-Allow-Origin"] = "*"
     return response

@@ -8,14 +8,15 @@ from typing import Annotated, Protocol
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from bot.core import exact
+from bot.core import exact_json
 from bot.core.errors import NotFound
-from bot.service.api import answering, calls, paging
-from bot.service.api.calls import Calling, Serving
-from bot.service.api.contract import AUTHENTICATED, KEYED, body, failures
+from bot.service.api import paging
 from bot.service.api.paging import MAX_PAGE, Cursor, InState, Limit
-from bot.service.api.plain import PlainRoute
-from bot.service.deps import Service
+from bot.service.http import calls, responses
+from bot.service.http.calls import Calling, Serving
+from bot.service.http.dependencies import Service
+from bot.service.http.openapi import AUTHENTICATED, KEYED, body, failures
+from bot.service.http.plain import PlainRoute
 from bot.service.model.request import Payment, PaymentRequest
 from bot.service.store import payments as payment_store
 from bot.service.store import requests as request_store
@@ -24,12 +25,7 @@ from bot.service.store.requests import Place
 from bot.service.usecases import requests
 from bot.service.usecases.requests import Caller
 from bot.service.wire import reading, writing
-from bot.service.wire.answers import (
-    PaymentAnswer,
-    PaymentList,
-    RequestAnswer,
-    RequestList,
-)
+from bot.service.wire.answers import PaymentAnswer, PaymentList, RequestAnswer, RequestList
 from bot.service.wire.writing import Json
 
 router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
@@ -58,7 +54,7 @@ async def create(request: Request) -> Response:
     creation, key = reading.read_create(text, caller.now), calls.key(request, text)
     caller = replace(caller, owner=calls.owner(request))
     made = await service.db.transaction(lambda tx: requests.create(tx, caller, creation, key))
-    return answering.json(writing.request(service.public_url, made, caller.now))
+    return responses.json(writing.request(service.public_url, made, caller.now))
 
 
 @router.get(
@@ -87,7 +83,7 @@ async def list_(
     if limit is None:
         first = await read(limit=MAX_PAGE, after=after)  # before the answer begins: it may fail
         chunks = _everything(first, read, write)
-        return StreamingResponse(chunks, 200, answering.HEADERS, "application/json")
+        return StreamingResponse(chunks, 200, responses.HEADERS, "application/json")
     rows, end = paging.cut(await read(limit=limit + 1, after=after), limit, _place)
     return paging.answer([write(row) for row in rows], end)
 
@@ -98,7 +94,7 @@ async def _everything(
     """Write the whole list page by page from the first one, so that it fills no memory."""
     opening = '{"items":['
     while rows:
-        yield opening + ",".join(exact.dumps(write(row)) for row in rows)
+        yield opening + ",".join(exact_json.dumps(write(row)) for row in rows)
         opening = ","
         if len(rows) < MAX_PAGE:
             break
@@ -121,7 +117,7 @@ def _place(row: PaymentRequest) -> Place:
 async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
     """Give one request of the application."""
     found = await _own(service, caller, id)
-    return answering.json(writing.request(service.public_url, found, caller.now))
+    return responses.json(writing.request(service.public_url, found, caller.now))
 
 
 @router.put(
@@ -141,7 +137,7 @@ async def edit(
     """Change the fields that the body names; the others stay."""
     change = reading.read_edit(await calls.json_text(request), caller.now)
     edited = await service.db.transaction(lambda tx: requests.edit(tx, caller, id, change))
-    return answering.json(writing.request(service.public_url, edited, caller.now))
+    return responses.json(writing.request(service.public_url, edited, caller.now))
 
 
 @router.delete(
@@ -156,7 +152,7 @@ async def edit(
 async def delete(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
     """Take the request and its pay page away for good."""
     await service.db.transaction(lambda tx: requests.delete(tx, caller, id))
-    return Response(status_code=200, headers=answering.HEADERS)
+    return Response(status_code=200, headers=responses.HEADERS)
 
 
 @router.get(
@@ -204,7 +200,7 @@ async def payment(
     found = await payment_store.read_of_app(service.db, caller.app_id, id, transactionId)
     if found is None:
         raise NotFound("The application has no such payment of such a request.")
-    return answering.json(writing.payment(found))
+    return responses.json(writing.payment(found))
 
 
 async def _own(service: Service, caller: Caller, request_id: str) -> PaymentRequest:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
-from bot.core import money
 from bot.core.errors import FieldProblem, InvalidBody, MoneyError, NotEnoughUnits, NotLimited
+from bot.core.money import amounts
 from bot.service.model.request import Kind, PaymentRequest, Product, Terms, Units, Webhook
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _price(terms: Terms, price: Decimal | Keep | None) -> int | None:
 def minor(amount: Decimal, currency: str, field: str) -> int:
     """Minor units of an amount of a body; InvalidBody naming the field where it can't be."""
     try:
-        return money.to_minor(amount, currency)
+        return amounts.to_minor(amount, currency)
     except MoneyError as error:
         raise _invalid(field, str(error)) from None
 

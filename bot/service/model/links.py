@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from bot.core.links import WEB, authority, check_app, split
+from bot.core.text.links import WEB, authority, check_app, split
 
 _KEPT = "%:/?#[]@!$&'()*+,;=-._~"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bot.core import phones
+from bot.core.text import phones
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 
-from bot.core import money
 from bot.core.errors import MoneyError
+from bot.core.money.amounts import MAX_MINOR, exponent
 from bot.service.model.request import ExchangeRate, Quote, Terms
 
 _EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -40,7 +40,7 @@ def _factor(terms: Terms, rate: ExchangeRate | None) -> Decimal:
         raise MoneyError("unknownCurrency", message)
     if not rate.rate.is_finite():
         raise MoneyError("notAnAmount", f"{rate.rate} is no exchange rate")
-    shift = money.exponent(terms.instrument) - money.exponent(terms.currency)
+    shift = exponent(terms.instrument) - exponent(terms.currency)
     return _EXACT.scaleb(rate.rate, shift)
 
 
@@ -49,7 +49,7 @@ def _total(exact: Decimal, currency: str) -> int:
     rounded = exact.to_integral_value(ROUND_HALF_UP, _EXACT)
     if rounded <= 0:
         raise MoneyError("notPositive", f"The price comes to nothing in {currency}")
-    if rounded > money.MAX_MINOR:
+    if rounded > MAX_MINOR:
         message = f"The price in {currency} must fit in 64 bits of minor units"
         raise MoneyError("tooLarge", message)
     return int(rounded)

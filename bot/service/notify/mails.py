@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.core.errors import MailRefused
-from bot.core.worker import Job
-from bot.service import composing
-from bot.service.composing import Origin, Target
+from bot.core.outbox.worker import Job
 from bot.service.model.delivery import Channel
+from bot.service.notify import letter_texts
+from bot.service.notify.letter_texts import Origin, Target
 from bot.service.notify.outcomes import Book, Outcome
 from bot.service.usecases import letters
 from bot.service.usecases.letters import MAILS
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from email.message import EmailMessage
 
-    from bot.core.db import Database
-    from bot.core.outbox import Message
-    from bot.service.mail import Mailer
+    from bot.core.database.database import Database
+    from bot.core.outbox.outbox import Message
+    from bot.service.notify.smtp_sender import Mailer
     from bot.service.usecases.letters import Letter
 
 ROOM = 4  # letters under way at once: mail servers count connections
@@ -66,5 +66,5 @@ class Mails:
         it = letter.recipient
         target = Target(message.id, message.body["address"], it.stop_token)
         if letter.bodies:
-            return composing.compose(letter.bodies, target, self._origin)
-        return composing.question(it.token or "", message.body["at"], target, self._origin)
+            return letter_texts.compose(letter.bodies, target, self._origin)
+        return letter_texts.question(it.token or "", message.body["at"], target, self._origin)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.core import harmless, outbox
+from bot.core.outbox import outbox
+from bot.core.text import sanitize
 from bot.service.model.delivery import Attempt, Channel
 from bot.service.store import deliveries
 from bot.service.usecases import letters
@@ -17,9 +18,9 @@ from bot.service.usecases import letters
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.core.db import Database, Transaction
-    from bot.core.lanes import Queue
-    from bot.core.outbox import Message
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.outbox import Message
 
 log = structlog.get_logger()
 
@@ -56,7 +57,7 @@ class Outcome:
         """Say it to the operator."""
         if self.trouble is None:
             return f"answered {self.status}"
-        return harmless.line(self.trouble, MOST_TROUBLE)
+        return sanitize.line(self.trouble, MOST_TROUBLE)
 
     def attempt(self, began: int, ended: int) -> Attempt:
         """Give it as it is written down, with nothing in it that could do harm where it is read."""
@@ -65,7 +66,7 @@ class Outcome:
             at=began,
             took=max(0, ended - began),
             status=self.status,
-            answer=harmless.text(text) if self.status is not None else None,
+            answer=sanitize.text(text) if self.status is not None else None,
             trouble=self.note if self.trouble is not None else None,
         )
 

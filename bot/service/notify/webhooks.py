@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Self
 
 import httpx
 
-from bot.core import addresses, outgoing, signing
-from bot.core.dialling import GuardedTransport
+from bot.core import signing
 from bot.core.errors import ConfigProblem, ForbiddenAddress
-from bot.core.waits import read_retry_after
-from bot.core.worker import Job
+from bot.core.net import addresses, http_client
+from bot.core.net.dialling import GuardedTransport
+from bot.core.net.retry_after import read_retry_after
+from bot.core.outbox.worker import Job
 from bot.service.model.delivery import Channel
 from bot.service.notify.outcomes import MOST_KEPT, Book, Outcome
 from bot.service.store import apps
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from bot.core.addresses import AllowList
-    from bot.core.db import Database
-    from bot.core.dialling import InternalHosts
-    from bot.core.outbox import Message
-    from bot.core.vault import Vault
+    from bot.core.database.database import Database
+    from bot.core.database.vault import Vault
+    from bot.core.net.addresses import AllowList
+    from bot.core.net.dialling import InternalHosts
+    from bot.core.outbox.outbox import Message
 
 TIMEOUT = 15  # seconds for name, connection, request and the head of the answer together
 BODY_TIMEOUT = 2  # seconds for what is kept of its body, which decides nothing
@@ -67,7 +68,7 @@ class Webhooks:
         self._book = Book(db, Channel.WEBHOOK, WEBHOOKS, now)
         self._own_book = Book(db, Channel.WEBHOOK, OWN_WEBHOOKS, now)
         self._embedded_app_id = embedded_app_id
-        verify = outgoing.context()
+        verify = http_client.context()
         self._outside = _client(allow, {}, verify)
         self._inside = _client(allow, internal or {}, verify)
         self.job = Job(WEBHOOKS, self.handle, ROOM, self._book.buried)

@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 
 from PIL import Image, ImageDraw
 
-from bot.core import lettering, money, qr
+from bot.core.images import lettering, qr
+from bot.core.money import amounts
 from bot.service.page import view
 
 if TYPE_CHECKING:
-    from bot.core.lettering import Fitted
+    from bot.core.images.lettering import Fitted
     from bot.service.model.request import PaymentRequest
     from bot.service.page.view import Reader
 
@@ -56,7 +57,7 @@ def content(who: Reader, request: PaymentRequest, url: str) -> Content:
     name = lettering.tidied(terms.product.name)
     price = lettering.tidied(view.money_text(terms.amount, terms.currency, who.tag))
     if not lettering.writable(price):
-        price = f"{money.from_minor(terms.amount, terms.currency):f} {terms.currency}"
+        price = f"{amounts.from_minor(terms.amount, terms.currency):f} {terms.currency}"
     return Content(url, name if lettering.writable(name) else None, price)
 
 

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from bot.core.errors import InvalidBody, NotFound
-from bot.service.api import calls
-from bot.service.api.plain import PlainRoute
-from bot.service.deps import Service
+from bot.service.http import calls
+from bot.service.http.dependencies import Service
+from bot.service.http.plain import PlainRoute
 from bot.service.model.checkout import Checkout
 from bot.service.page import forms, leading, render, view
 from bot.service.store import checkouts, payments, requests

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Request
 
 from bot.core.errors import UnsupportedMediaType
-from bot.service.api import calls
-from bot.service.api.plain import PlainRoute
+from bot.service.http import calls
+from bot.service.http.plain import PlainRoute
 from bot.service.model import payer
 from bot.service.model.recipient import CONFIRM, STOP, Recipient, RecipientState
 from bot.service.page import forms, render
@@ -22,7 +22,7 @@ from bot.service.usecases import recipients
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from bot.service.deps import Service
+    from bot.service.http.dependencies import Service
 
 router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from bot.core.errors import InvalidBody
-from bot.service.api import bodies
+from bot.service.http import bodies
 from bot.service.page import view
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.service.model import links
 
 if TYPE_CHECKING:
-    from bot.service.deps import Service
+    from bot.service.http.dependencies import Service
     from bot.service.model.request import PaymentRequest
     from bot.service.usecases.paying import Standing
 

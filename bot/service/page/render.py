@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from bot.core.errors import NotFound, RateLimited, TooManyHolds
-from bot.service.api import answering
+from bot.service.http import responses
 from bot.service.model import links
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bot.service.model.request import PaymentRequest
     from bot.service.page.view import Reader
 
-TEMPLATES = Path(__file__).parents[1] / "templates"
+TEMPLATES = Path(__file__).with_name("templates")
 ICON = (TEMPLATES / "icon.svg").read_bytes()
 HEADERS = {
     "Cache-Control": "no-store",
@@ -142,11 +142,11 @@ def refused(
     Who was only `looking` sees the page that they wanted as soon as they may.
     """
     key = "page-missing" if isinstance(refusal, NotFound) else f"page-{refusal.code}"
-    passing = isinstance(refusal, RateLimited | answering.Unavailable)
-    seconds = int(answering.headers(refusal)["Retry-After"]) if passing else 0
+    passing = isinstance(refusal, RateLimited | responses.Unavailable)
+    seconds = int(responses.headers(refusal)["Retry-After"]) if passing else 0
     written = _state(replace(who, tag=who.language), key, seconds, looking=looking)
-    answer = _answer(written, who, policy(live=looking and passing), answering.status(refusal))
-    answer.headers.update(answering.headers(refusal, allow))
+    answer = _answer(written, who, policy(live=looking and passing), responses.status(refusal))
+    answer.headers.update(responses.headers(refusal, allow))
     return answer
 
 

@@ -8,16 +8,16 @@ import structlog
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from bot.core import qr
 from bot.core.errors import InvalidBody, NotFound, NotPayable
-from bot.service.api import calls
-from bot.service.api.plain import PlainRoute
-from bot.service.deps import Service
+from bot.core.images import qr
+from bot.service.http import calls
+from bot.service.http.dependencies import Service
+from bot.service.http.plain import PlainRoute
 from bot.service.model import payer
 from bot.service.model.request import PaymentRequest
 from bot.service.page import forms, leading, render, sheets, view
 from bot.service.page.view import Form
-from bot.service.rails import Manner
+from bot.service.rails.rail import Manner
 from bot.service.store import payments, requests
 from bot.service.usecases import paying
 from bot.service.usecases.paying import Order

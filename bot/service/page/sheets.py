@@ -12,7 +12,7 @@ from bot.service.page.view import Form
 from bot.service.wire import writing
 
 if TYPE_CHECKING:
-    from bot.service.deps import Service
+    from bot.service.http.dependencies import Service
     from bot.service.model.request import PaymentRequest, Quote
     from bot.service.page.view import Reader
 

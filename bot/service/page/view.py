@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from bot.core import money, texts
+from bot.core.money import amounts
+from bot.core.text import translations
 from bot.service.model import links
 from bot.service.model import payer as payers
 from bot.service.model.checkout import CheckoutState
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _TAG = re.compile(r"([a-z]{2,3}(?:-[a-z0-9]{1,8}){0,3})(?:;q=([01](?:\.[0-9]{0,3})?))?")
 MAX_HEADER = 200  # characters of Accept-Language that are looked at
-money_text = lru_cache(maxsize=4096)(money.format_money)
+money_text = lru_cache(maxsize=4096)(amounts.format_money)
 
 SOON, LATER, LATE = 3, 10, 30
 """Seconds after which who waits looks again: at first, after SOON_FOR, once it has lapsed."""
@@ -74,7 +75,7 @@ class Reader:
 @lru_cache(maxsize=4096)
 def _said(language: str, key: str, values: tuple[tuple[str, object], ...]) -> str:
     """Give a text, remembered: the same few are asked for by every payer of a request."""
-    return texts.t(language, key, **dict(values))
+    return translations.t(language, key, **dict(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,8 @@ def reader(accept_language: str) -> Reader:
     found = [match for part in parts if (match := _TAG.fullmatch(part))]
     ranked = sorted(found, key=lambda match: -float(match[2] or 1))
     tags = [match[1] for match in ranked if float(match[2] or 1) > 0]
-    known = (tag for tag in tags if tag.partition("-")[0] in texts.languages())
-    return Reader(texts.choose(next(known, None)), tags[0] if tags else texts.DEFAULT)
+    known = (tag for tag in tags if tag.partition("-")[0] in translations.languages())
+    return Reader(translations.choose(next(known, None)), tags[0] if tags else translations.DEFAULT)
 
 
 def pay(who: Reader, request: PaymentRequest, now: int, form: Form) -> dict[str, Any]:
@@ -245,7 +246,7 @@ def _rated(who: Reader, currency: str, quote: Quote, key: str) -> str | None:
     return who.t(
         key,
         amount=money_text(quote.amount, quote.currency, who.tag),
-        rate=f"1 {currency} = {money.format_number(quote.rate.rate, who.tag)} {quote.currency}",
+        rate=f"1 {currency} = {amounts.format_number(quote.rate.rate, who.tag)} {quote.currency}",
         source=quote.rate.source,
         at=moment(quote.rate.at),
     )

@@ -15,7 +15,7 @@ from bot.service.model.request import Settlement
 from bot.service.store.requests import read_row
 
 if TYPE_CHECKING:
-    from bot.core.db import Database, Row, Transaction
+    from bot.core.database.database import Database, Row, Transaction
     from bot.service.model.holds import Holder
     from bot.service.model.request import PaymentRequest
 

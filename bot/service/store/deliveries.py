@@ -11,7 +11,7 @@ from bot.service.store.requests import Place
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bot.core.db import Database, Row, Transaction
+    from bot.core.database.database import Database, Row, Transaction
 
 STATES = {
     "waiting": DeliveryState.WAITING,

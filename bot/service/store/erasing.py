@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bot.core import exact, mailboxes
-from bot.core.erasure import Gone, Place, narrowed, redacted, texts
+from bot.core import exact_json
+from bot.core.mail import mailboxes
+from bot.core.privacy.erasure import Gone, Place, narrowed, redacted, texts
 
 if TYPE_CHECKING:
-    from bot.core.db import Row, Transaction
-    from bot.core.erasure import Scope
+    from bot.core.database.database import Row, Transaction
+    from bot.core.privacy.erasure import Scope
 
 NOTHING = "{}"
 HOLDS = f"user_data <> '{NOTHING}'"
@@ -113,11 +114,11 @@ def _deliveries(tx: Transaction, row: Row) -> None:
     """Let what is owed of a payment go without its payer; what endpoints answered goes whole."""
     gone = Gone.of(texts(json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
-        body = {**exact.loads(owed["body"]), "userData": {}}
+        body = {**exact_json.loads(owed["body"]), "userData": {}}
         tx.execute(
             "UPDATE outbox SET body = :body, note = :note WHERE id = :id",
             id=owed["id"],
-            body=exact.dumps(body),
+            body=exact_json.dumps(body),
             note=redacted(owed["note"], gone),
         )
     for attempt in tx.query(ATTEMPTS, payment=row["id"]):

@@ -10,7 +10,7 @@ from bot.service.store import requests as request_store
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.core.db import Database, Row
+    from bot.core.database.database import Database, Row
 
 PAGE = 1000
 """Rows in the memory at once."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.core import exact
+from bot.core import exact_json
 
 if TYPE_CHECKING:
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
 
 MOST = 2000
 """Payments in one letter."""
@@ -64,7 +64,7 @@ def first_waiting(tx: Transaction, recipient_id: str) -> str | None:
 
 def bodies(tx: Transaction, leader: str) -> list[dict[str, Any]]:
     """Return what the outbox keeps of every payment that a letter tells."""
-    return [exact.loads(row["body"]) for row in tx.query(BODIES, leader=leader)]
+    return [exact_json.loads(row["body"]) for row in tx.query(BODIES, leader=leader)]
 
 
 def follow(tx: Transaction, leader: str, state: str, note: str, now: int) -> int:

@@ -12,7 +12,7 @@ from bot.service.model.request import ExchangeRate, Payment, Quote, Settlement, 
 from bot.service.store.requests import Place, read_receivers, write_receivers
 
 if TYPE_CHECKING:
-    from bot.core.db import Database, Row, Transaction
+    from bot.core.database.database import Database, Row, Transaction
     from bot.service.model.request import PaymentRequest
 
 # The one that took a unit comes before what came beside it, be it of the same millisecond.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.service.model.recipient import Recipient, RecipientState
 
 if TYPE_CHECKING:
-    from bot.core.db import Row, Transaction
+    from bot.core.database.database import Row, Transaction
 
 INSERT = """
     INSERT INTO recipients (id, app_id, owner, address, mailbox, state, stop_token, created_at)

@@ -10,21 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.service.model.recipient import Notice, RecipientState
-from bot.service.model.request import (
-    Kind,
-    PaymentRequest,
-    Product,
-    Receiver,
-    Terms,
-    Units,
-    Webhook,
-)
+from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Units, Webhook
 from bot.service.store import stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bot.core.db import Database, Row, Transaction
+    from bot.core.database.database import Database, Row, Transaction
     from bot.service.model.request import Status
 
 COLUMNS = (

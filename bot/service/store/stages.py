@@ -14,7 +14,7 @@ from bot.service.model.request import Status
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
 
 # The same as `PaymentRequest.status`, which a test holds it to.
 STATUS = f"""

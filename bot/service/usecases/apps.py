@@ -9,16 +9,18 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core import audit, signing, vault
+from bot.core import signing
+from bot.core.database import vault
 from bot.core.errors import NotFound, Refused, Unauthorized
+from bot.core.ops import audit
 from bot.service.store import apps as store
 from bot.service.store import recipients
 from bot.service.store.apps import App
 from bot.service.usecases.requests import new_id
 
 if TYPE_CHECKING:
-    from bot.core.db import Database, Transaction
-    from bot.core.vault import Vault
+    from bot.core.database.database import Database, Transaction
+    from bot.core.database.vault import Vault
 
 EMBEDDED = "embedded-app"
 MAX_NAME = 100

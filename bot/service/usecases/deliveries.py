@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bot.core import addresses, audit, outbox
 from bot.core.errors import NotFound
-from bot.core.lanes import Queue
+from bot.core.net import addresses
+from bot.core.ops import audit
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import Queue
 from bot.service.model.delivery import Channel
 from bot.service.model.recipient import RecipientState
 from bot.service.model.request import Kind
@@ -19,7 +21,7 @@ from bot.service.usecases.letters import MAILS
 from bot.service.usecases.requests import INTERNAL_HOST
 
 if TYPE_CHECKING:
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
     from bot.service.model.delivery import Attempt, Delivery, DeliveryState
     from bot.service.model.request import Payment, PaymentRequest
 

@@ -10,12 +10,14 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from bot.core import addresses, audit, money
+from bot.core.money import amounts
+from bot.core.net import addresses
+from bot.core.ops import audit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
     from bot.service.model.request import PaymentRequest, Terms
 
 CHANGED = "changed"
@@ -90,7 +92,7 @@ def _webhook(old: Terms, new: Terms) -> Iterator[tuple[str, Any]]:
 def _price(terms: Terms, amount: int | None) -> str | None:
     if amount is None:
         return None
-    return f"{money.from_minor(amount, terms.currency)} {terms.currency}"
+    return f"{amounts.from_minor(amount, terms.currency)} {terms.currency}"
 
 
 def _plain(url: str | None) -> str | None:

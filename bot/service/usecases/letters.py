@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.core import outbox
-from bot.core.lanes import Pace, Queue
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import Pace, Queue
 from bot.service.model.recipient import DAY, RecipientState
 from bot.service.store import letters as store
 from bot.service.store import recipients
 
 if TYPE_CHECKING:
-    from bot.core.db import Transaction
-    from bot.core.outbox import Message
+    from bot.core.database.database import Transaction
+    from bot.core.outbox.outbox import Message
     from bot.service.model.recipient import Recipient
 
 MAILS = Queue("mails", lease=60_000, ordered=False, keep=True)

@@ -13,17 +13,17 @@ from bot.service.model import quote
 from bot.service.model.checkout import Checkout
 from bot.service.model.holds import NOBODY, Holder, may_hold
 from bot.service.model.request import UNPRICED, Payment, Settlement
-from bot.service.rails import Attempt, Manner
+from bot.service.rails.rail import Attempt, Manner
 from bot.service.store import checkouts, payments, requests
 from bot.service.store.payments import Source
 from bot.service.usecases import deliveries
 from bot.service.usecases.requests import new_id
 
 if TYPE_CHECKING:
-    from bot.core.db import Transaction
-    from bot.service.exchange import Exchange
+    from bot.core.database.database import Transaction
     from bot.service.model.request import PayerField, PaymentRequest, Quote
-    from bot.service.rails import Notice, Rail
+    from bot.service.rails.exchange_rates import Exchange
+    from bot.service.rails.rail import Notice, Rail
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core import lanes, mailboxes, outbox
 from bot.core.errors import FieldProblem, InvalidBody
+from bot.core.mail import mailboxes
+from bot.core.outbox import lanes, outbox
 from bot.service.model.recipient import (
     MOST_ASKS,
     MOST_OPEN,
@@ -21,7 +22,7 @@ from bot.service.store import recipients as store
 from bot.service.usecases.letters import MAILS
 
 if TYPE_CHECKING:
-    from bot.core.db import Transaction
+    from bot.core.database.database import Transaction
 
 FIELD = "notifications.email"
 TOO_MANY = (

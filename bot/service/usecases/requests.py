@@ -6,8 +6,6 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bot.core import links
-from bot.core.addresses import AllowList, check_url
 from bot.core.errors import (
     EmailUnavailable,
     FieldProblem,
@@ -18,6 +16,8 @@ from bot.core.errors import (
     NotEnoughUnits,
     NotFound,
 )
+from bot.core.net.addresses import AllowList, check_url
+from bot.core.text import links
 from bot.service.model import changes, quote
 from bot.service.store import apps, checkouts
 from bot.service.store import requests as store
@@ -25,10 +25,10 @@ from bot.service.usecases import history, recipients
 from bot.service.usecases.recipients import Naming
 
 if TYPE_CHECKING:
-    from bot.core.db import Transaction
-    from bot.service.exchange import Exchange
+    from bot.core.database.database import Transaction
     from bot.service.model.changes import Creation, Edit
     from bot.service.model.request import PaymentRequest, Terms
+    from bot.service.rails.exchange_rates import Exchange
 
 INTERNAL_HOST = "bot.internal"
 """Host of the bot's own receiver, dialled wherever it listens."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from bot.core import money
+from bot.core.money import amounts
 from bot.service.wire import writing
 from bot.service.wire.fields import iso
 
 if TYPE_CHECKING:
-    from bot.core.db import Row
+    from bot.core.database.database import Row
 
 PAYER = ("paymail", "email", "phoneNumber")
 """What payers said about themselves."""
@@ -27,13 +27,13 @@ def payment(row: Row, *, payers: bool) -> dict[str, Any]:
         "paymentRequestId": row["request_id"],
         "product": row["name"],
         "completedAt": iso(row["completed_at"]),
-        "amount": money.from_minor(row["amount"], currency),
+        "amount": amounts.from_minor(row["amount"], currency),
         "currencyCode": currency,
-        "paidAmount": money.from_minor(row["instrument_amount"], paid_in),
+        "paidAmount": amounts.from_minor(row["instrument_amount"], paid_in),
         "paidCurrencyCode": paid_in,
         "settlement": row["state"],
         "receivers": [
-            {"destination": to, "amount": money.from_minor(share, currency)}
+            {"destination": to, "amount": amounts.from_minor(share, currency)}
             for to, share, *_ in json.loads(row["receivers"])
         ],
     }
@@ -55,12 +55,12 @@ def request(row: Row) -> dict[str, Any]:
         "product": row["name"],
         "createdAt": iso(row["created_at"]),
         "expirationType": row["expiration_type"],
-        "amount": money.from_minor(row["amount"], currency),
+        "amount": amounts.from_minor(row["amount"], currency),
         "currencyCode": currency,
         **(dict.fromkeys(UNITS) | writing.units(row["request"])),
         "payments": count,
         "oversold": row["oversold_count"],
-        "volume": money.from_minor(count * row["amount"], currency),
+        "volume": amounts.from_minor(count * row["amount"], currency),
         "enabledAt": _moment(row["enabled_at"]),
         "expiresAt": _moment(row["expires_at"]),
         "deletedAt": _moment(row["deleted_at"]),

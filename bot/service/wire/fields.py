@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from bot.core import exact, links, money, smtp
+from bot.core import exact_json
 from bot.core.errors import MoneyError
+from bot.core.mail import smtp
+from bot.core.money import amounts
+from bot.core.text import links
 
 if TYPE_CHECKING:
     from pydantic.config import JsonDict
@@ -69,7 +72,7 @@ def _amount(value: Any) -> Decimal:
 
 def _currency(code: str) -> str:
     try:
-        money.exponent(code)
+        amounts.exponent(code)
     except MoneyError as error:
         raise ValueError(str(error)) from None
     return code
@@ -84,7 +87,7 @@ def _email(text: str) -> str:
 def _parameters(value: dict[str, Any]) -> dict[str, Any]:
     if any(map(has_controls, _keys(value))):
         raise ValueError("has control characters in a key")
-    if len(exact.dumps(value).encode()) > CUSTOM_PARAMETERS:
+    if len(exact_json.dumps(value).encode()) > CUSTOM_PARAMETERS:
         raise ValueError(f"is larger than {CUSTOM_PARAMETERS} bytes")
     return value
 
@@ -175,13 +178,13 @@ Amount: TypeAlias = Annotated[
         {
             "type": "number",
             "exclusiveMinimum": 0,
-            "maximum": money.MAX_AMOUNT,
+            "maximum": amounts.MAX_AMOUNT,
             "examples": [5],
         }
     ),
 ]
 Currency: TypeAlias = Annotated[
-    str, AfterValidator(_currency), Field(json_schema_extra={"enum": sorted(money.currencies())})
+    str, AfterValidator(_currency), Field(json_schema_extra={"enum": sorted(amounts.currencies())})
 ]
 Parameters: TypeAlias = Annotated[
     dict[str, Any],

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from bot.core import exact
+from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.service.model.changes import KEEP, Creation, Edit, Keep, minor
 from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
-from bot.service.wire import exact_json
+from bot.service.wire import json_body
 from bot.service.wire.bodies import CreateBody, EditBody, NotificationsBody, NotificationsEdit
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def read_edit(text: str, now: int) -> Edit:
 
 
 def _validated(kind: type[B], text: str) -> B:
-    value = exact_json.loads(text)
+    value = json_body.loads(text)
     if not isinstance(value, dict):
         raise InvalidBody("The body must be a JSON object.")
     try:
@@ -150,7 +150,7 @@ def _webhook(notifications: NotificationsBody) -> Webhook | None:
 
 
 def _json(value: dict[str, Any] | None) -> str | None:
-    return None if value is None else exact.dumps(value)
+    return None if value is None else exact_json.dumps(value)
 
 
 def _end(seconds: int | None, at: int | None, now: int) -> int | None:

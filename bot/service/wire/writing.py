@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bot.core import exact, money
+from bot.core import exact_json
+from bot.core.money import amounts
 from bot.service.model.request import Kind, Settlement
-from bot.service.wire import exact_json
+from bot.service.wire import json_body
 from bot.service.wire.fields import iso
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def payment(it: Payment) -> Json:
     """Give a PaymentAnswer, as a request's payments have them."""
     return given(
         transactionId=it.id,
-        amount=money.from_minor(it.amount, it.currency),
+        amount=amounts.from_minor(it.amount, it.currency),
         currencyCode=it.currency,
         receivers=_receivers(it.receivers, it.currency),
         userData=it.user_data,
@@ -79,9 +80,9 @@ def _paid(it: Quote) -> Json | None:
     if it.rate is None:
         return None
     return {
-        "amount": money.from_minor(it.amount, it.currency),
+        "amount": amounts.from_minor(it.amount, it.currency),
         "currencyCode": it.currency,
-        "shares": [money.from_minor(share, it.currency) for share in it.shares],
+        "shares": [amounts.from_minor(share, it.currency) for share in it.shares],
         "rate": it.rate.rate,
         "rateSource": it.rate.source,
         "ratedAt": iso(it.rate.at),
@@ -92,7 +93,7 @@ def stats(it: Stats) -> Json:
     """Answer of the public figures: a StatsAnswer."""
     return {
         "totalPayments": it.payments,
-        "totalVolume": money.from_minor(it.volume, it.currency),
+        "totalVolume": amounts.from_minor(it.volume, it.currency),
         "currencyCode": it.currency,
         "uniqueUsers": it.payers,
     }
@@ -105,14 +106,14 @@ def event(it: Mapping[str, Any]) -> bytes:
         transactionId=it["transactionId"],
         customParameters=_parameters(it["customParameters"]),
         userData=it["userData"],
-        amount=money.from_minor(it["amount"], it["currency"]),
+        amount=amounts.from_minor(it["amount"], it["currency"]),
         currencyCode=it["currency"],
         remainingUnits=it["remainingUnits"],
         reservedUnits=it.get("reservedUnits"),
         oversold=it.get("oversold") or None,
         completedAt=iso(it["completedAt"]),
     )
-    return exact.dumps(told).encode()
+    return exact_json.dumps(told).encode()
 
 
 def error(refusal: Refused) -> Json:
@@ -184,20 +185,20 @@ def _notifications(it: PaymentRequest) -> Json:
 def _payment_amount(terms: Terms) -> Json:
     return {
         "currencyCode": terms.instrument,
-        "amount": money.from_minor(terms.amount, terms.currency),
+        "amount": amounts.from_minor(terms.amount, terms.currency),
         "denominatedIn": terms.currency,
     }
 
 
 def _price(terms: Terms) -> Decimal | None:
     price = terms.price_before_discount
-    return None if price is None else money.from_minor(price, terms.currency)
+    return None if price is None else amounts.from_minor(price, terms.currency)
 
 
 def _receivers(receivers: Iterable[Receiver], currency: str) -> list[Json]:
     return [
         given(
-            sendAmount=money.from_minor(receiver.amount, currency),
+            sendAmount=amounts.from_minor(receiver.amount, currency),
             currencyCode=currency,
             destination=receiver.destination,
             tags=receiver.tags or None,
@@ -210,12 +211,12 @@ def _webhook(webhook: Webhook | None) -> Json | None:
     if webhook is None:
         return None
     text = webhook.custom_parameters
-    parameters = None if text is None else exact_json.loads(text)
+    parameters = None if text is None else json_body.loads(text)
     return given(webhookUrl=webhook.url, customParameters=parameters)
 
 
 def _parameters(text: str | None) -> Json:
-    return exact_json.loads(text) if text else {}
+    return json_body.loads(text) if text else {}
 
 
 def units(it: PaymentRequest) -> Json:

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from bot.core import outgoing
-from bot.core.ops import DEPLOYMENT
+from bot.core.net import http_client
+from bot.core.ops.endpoints import DEPLOYMENT
 from bot.wiring.doctor.finding import Finding, mend, well
-from bot.wiring.process import loopback
+from bot.wiring.web.process import loopback
 
 if TYPE_CHECKING:
     from bot.config import Settings
@@ -96,7 +96,7 @@ async def _reached(settings: Settings, deployment: str | None) -> list[Finding]:
     """Ask for /livez from outside; a bot that does not run yet can't answer."""
     inside = f"http://{loopback(settings.host)}:{settings.port}"
     async with httpx.AsyncClient(
-        timeout=PATIENCE, trust_env=False, verify=outgoing.context(), follow_redirects=False
+        timeout=PATIENCE, trust_env=False, verify=http_client.context(), follow_redirects=False
     ) as http:
         near, far = await asyncio.gather(_ask(http, inside), _ask(http, settings.url))
         if near.status is None:

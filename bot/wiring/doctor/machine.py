@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.core import private
-from bot.core.db import sqlite_path
-from bot.wiring.application import key_path
+from bot.core.database import private_files
+from bot.core.database.database import sqlite_path
+from bot.wiring.app.application import key_path
 from bot.wiring.doctor.finding import Finding, mend
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _key(settings: Settings) -> list[Finding]:
     if settings.secret_key is not None:
         return []
     path = key_path(settings)
-    if not private.exposed([path]):
+    if not private_files.exposed([path]):
         return []
     text = f"others on this machine may read or write {path}: chmod 600 {path}"
     return [mend("SECRET_KEY", text)]

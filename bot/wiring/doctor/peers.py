@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.client import Client
+from bot.chat.provider.client import Client
 from bot.core.errors import (
     BadAnswer,
     BotError,
@@ -16,8 +16,8 @@ from bot.core.errors import (
     Unauthorized,
     Unreachable,
 )
-from bot.core.smtp import parse_sender, parse_server
-from bot.service.mail import Mailer
+from bot.core.mail.smtp import parse_sender, parse_server
+from bot.service.notify.smtp_sender import Mailer
 from bot.wiring.doctor.finding import Finding, mend, well
 
 if TYPE_CHECKING:

@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.core import private, schema, soundness
-from bot.core.db import open_database
+from bot.core.database import integrity, private_files
+from bot.core.database.database import open_database
+from bot.core.database.schema import migrations
 from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.service.usecases.letters import MAILS
-from bot.wiring.application import deployment, open_vault
+from bot.wiring.app.application import deployment, open_vault
 from bot.wiring.doctor.finding import Finding, mend, well
-from bot.wiring.leftovers import read as left
+from bot.wiring.maintenance.dead_letters import read as left
 
 if TYPE_CHECKING:
     from bot.config import Settings
-    from bot.core.db import Database, Transaction
+    from bot.core.database.database import Database, Transaction
 
 REMEDIES = {
     "is locked": "another process holds it: end that one, or look again once it is done",
@@ -102,14 +103,14 @@ def _file(database: Database) -> list[Finding]:
 
 def _version(database: Database) -> str | None:
     (row,) = database.run(lambda tx: tx.query("SELECT MAX(number) AS number FROM migrations"))
-    if row["number"] <= len(schema.MIGRATIONS):
+    if row["number"] <= len(migrations.MIGRATIONS):
         return None
     return "a later version of this program has changed it: update, or take the backup of before"
 
 
 def _damage(path: str) -> str | None:
     try:
-        found = soundness.damage(path)
+        found = integrity.damage(path)
     except sqlite3.Error as error:
         return f"it can't be looked through: {error}"
     return None if found is None else f"it is damaged ({found}): take the last backup"
@@ -130,7 +131,7 @@ def _log(path: str) -> str | None:
 
 def _mode(path: str) -> str | None:
     """What others may read, payers told us; what others may write, they may forge."""
-    files = " ".join(map(str, private.exposed(private.database_files(path))))
+    files = " ".join(map(str, private_files.exposed(private_files.database_files(path))))
     return f"others on this machine may read or write it: chmod 600 {files}" if files else None
 
 

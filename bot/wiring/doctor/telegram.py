@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from bot.chat.updates import WEBHOOK_PATH
+from bot.chat.telegram.intake import WEBHOOK_PATH
 from bot.config import TELEGRAM
-from bot.core import exact, harmless, outgoing
+from bot.core import exact_json
+from bot.core.net import http_client
+from bot.core.text import sanitize
 from bot.wiring.doctor.finding import Finding, mend, well
 
 if TYPE_CHECKING:
@@ -68,8 +70,8 @@ async def look(settings: Settings, now: Callable[[], int], feedback: bool) -> li
     async with httpx.AsyncClient(
         base_url=f"{root}/bot{token}/",
         timeout=PATIENCE,
-        verify=outgoing.context(),
-        trust_env=outgoing.leaves_network(root),
+        verify=http_client.context(),
+        trust_env=http_client.leaves_network(root),
     ) as http:
         try:
             me, hook = await _ask(http, root, "getMe"), await _ask(http, root, "getWebhookInfo")
@@ -94,7 +96,7 @@ async def _ask(http: httpx.AsyncClient, root: str, method: str) -> Told:
     if response.status_code in UNKNOWN:
         raise NotTold("Telegram does not know it: copy it again")
     try:
-        data = exact.loads(response.content)
+        data = exact_json.loads(response.content)
         result = data["result"]
     except (ValueError, TypeError, KeyError):
         told = f"{root} answered {response.status_code} and no result: look at TELEGRAM_API_URL"
@@ -138,7 +140,7 @@ def _taken(settings: Settings, hook: Mapping[str, Any]) -> str | None:
     url = str(hook.get("url") or "")
     if not url or (settings.telegram_mode == "webhook" and url == settings.url + WEBHOOK_PATH):
         return None
-    host = harmless.line(urlsplit(url).hostname or "another address", LONGEST_TOLD)
+    host = sanitize.line(urlsplit(url).hostname or "another address", LONGEST_TOLD)
     return (
         f"updates go to a webhook at {host}: start the bot again, which takes them back;"
         " where another program uses this token, end that one"
@@ -149,7 +151,7 @@ def _undelivered(hook: Mapping[str, Any], now: int) -> str | None:
     at, told = hook.get("last_error_date"), hook.get("last_error_message")
     if not isinstance(at, int) or now - at > LATELY or not told:
         return None
-    said = harmless.line(str(told), LONGEST_TOLD)
+    said = sanitize.line(str(told), LONGEST_TOLD)
     return f"Telegram could not hand over updates lately ({said}): look at the proxy, the log"
 
 

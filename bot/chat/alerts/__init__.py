@@ -1,0 +1,1 @@
+"""A payment as a message: alert, digest, quiet hours, daily summary, undelivered alerts."""

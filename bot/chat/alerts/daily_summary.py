@@ -1,0 +1,139 @@
+"""The daily summary, for who wishes one: what came in by request, once a day at a local time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.chat.alerts import quiet_hours
+from bot.chat.alerts.alert_text import together
+from bot.chat.cards.card_text import total_of
+from bot.chat.cards.status import card_of
+from bot.chat.messages.payloads import said
+from bot.chat.messages.reply import Reply, escaped
+from bot.chat.store import payments, sellers
+from bot.chat.times import moments, zones
+from bot.core.outbox import lanes, outbox
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bot.chat.cards.card_text import Card
+    from bot.chat.messages.queues import Queues
+    from bot.chat.model.seller import Seller
+    from bot.chat.store.payments import Day
+    from bot.chat.store.sellers import Awaiting
+    from bot.core.database.database import Transaction
+
+BATCH = 50
+"""Sellers in one transaction, for others wait for it; the rest come with the next."""
+
+LISTED = 20
+"""Requests in one summary: more is no message that anybody reads."""
+
+LONGEST_DAY, SHORTEST_DAY = 26 * 3_600_000, 12 * 3_600_000
+"""Milliseconds between which a local time comes again on the next day; clocks are put back and
+forward, and a time that comes twice in one night is one day's."""
+
+UNREAD = 60_000
+"""Milliseconds until the next try where there is no file handle for the rules of a zone."""
+
+_NAME = 60
+"""UTF-16 units of a request's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From which to which moment a summary tells of, and when the next is due: epoch ms."""
+
+    since: int
+    until: int
+    next_at: int
+
+
+def put_due(tx: Transaction, queues: Queues, now: int) -> int:
+    """Put the summaries that are due at `now` (epoch ms), at most BATCH; how many were due.
+
+    What was missed while we were stopped comes once. A chat that may not be written to gets none:
+    they would all come when it is let in again.
+    """
+    due = sellers.summaries_due(tx, now, LONGEST_DAY, BATCH)
+    for awaiting in due:
+        _put(tx, queues, awaiting, now)
+    return len(due)
+
+
+def _put(tx: Transaction, queues: Queues, awaiting: Awaiting, now: int) -> None:
+    seller_id, seller = awaiting.seller_id, awaiting.seller
+    span = _span(seller, now)
+    is_ours = sellers.take_summary(tx, awaiting, span.next_at if span else now + UNREAD)
+    if span is None or not is_ours:
+        return
+    lane = str(seller_id)
+    if lanes.is_paused(tx, queues.messages, lane):
+        return
+    days = payments.days(tx, seller_id, span.since, span.until)
+    body = said(summary(days, seller.language, now), seller.language)
+    if quiet_hours.is_quiet(seller, now):
+        body = quiet_hours.silenced(body)
+    outbox.put(tx, queues.messages, lane, body, now, priority=lanes.NOTICE)
+
+
+def _span(seller: Seller, now: int) -> Span | None:
+    """Give the day that ended when this seller's time was last, across summer time.
+
+    None while the rules of the zone can't be read.
+    """
+    try:
+        return _of_day(seller.summary or 0, seller.zone or zones.UNIVERSAL, now)
+    except OSError:
+        return None
+    except KeyError:  # the zone is known no more
+        return _of_day(seller.summary or 0, zones.UNIVERSAL, now)
+
+
+def _of_day(minute: int, zone: str, now: int) -> Span:
+    until = moments.next_at(minute, now - LONGEST_DAY, zone)
+    while (later := moments.next_at(minute, until, zone)) <= now:
+        until = later
+    if later - until < SHORTEST_DAY:
+        later = moments.next_at(minute, later, zone)
+    return Span(moments.next_at(minute, until - LONGEST_DAY, zone), until, later)
+
+
+def summary(days: Sequence[Day], language: str, now: int) -> Reply:
+    """Say what came in by request, and in all where there are several."""
+    if not days:
+        return Reply(t(language, "summary-none"))
+    lines = [t(language, "summary")]
+    lines += [_line(day, language, now) for day in days[:LISTED]]
+    if more := len(days[LISTED:]):
+        lines.append(t(language, "summary-more", more=more))
+    if len(days) > 1:
+        count = sum(day.count for day in days)
+        lines.append(together(_added(days), count, language))
+    return Reply("\n".join(lines))
+
+
+def _line(day: Day, language: str, now: int) -> str:
+    name, total = escaped(day.listing.wish.name, _NAME), total_of(day.amounts, language)
+    line = t(language, "summary-line", name=name, total=total, count=day.count)
+    return " · ".join(filter(None, [line, _left(card_of(day.listing, now), language)]))
+
+
+def _left(card: Card, language: str) -> str | None:
+    if card.remaining_units is None or card.total_units is None:
+        return None
+    if card.status == "soldOut":
+        return t(language, "status-soldOut")
+    return t(language, "left-of", left=card.remaining_units, total=card.total_units)
+
+
+def _added(days: Iterable[Day]) -> list[tuple[int, str]]:
+    """Add up what came in, by currency, in the order of the list."""
+    sums: dict[str, int] = {}
+    for day in days:
+        for amount, currency in day.amounts:
+            sums[currency] = sums.get(currency, 0) + amount
+    return [(amount, currency) for currency, amount in sums.items()]

@@ -1,0 +1,125 @@
+"""What became of alerts: how many were delivered, and the line at the end of a drop.
+
+A payment counts once, however often it was told. When all that a drop had is sold and the last of
+its alerts has come to its end, one line says how many were sold and how many alerts delivered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.alerts import alert_text, quiet_hours, undelivered
+from bot.chat.messages.payloads import said
+from bot.chat.messages.reply import Button, Reply, escaped
+from bot.chat.store import payments as stored_payments
+from bot.chat.store import sellers
+from bot.chat.store.payments import count_oversold, count_told, sum_up
+from bot.core.outbox import lanes, outbox
+from bot.core.text.translations import choose, t
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bot.chat.messages.queues import Queues
+    from bot.chat.store.listings import Listing
+    from bot.chat.store.payments import Account
+    from bot.core.database.database import Transaction
+
+_NAME = 200
+"""UTF-16 units of a request's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a drop ended: units sold, and how many of their alerts were lost or not wished for.
+
+    `oversold` counts payments that came when nothing was left.
+    """
+
+    sold: int
+    lost: int
+    muted: int
+    oversold: int
+
+
+def delivered(tx: Transaction, queues: Queues, body: Mapping[str, Any], now: int) -> None:
+    """Count what a message told that Telegram took, in the transaction that settles it."""
+    payments = alert_text.told_by(body) or []
+    fresh = Counter(payment.listing_id for payment in payments if not payment.repeated)
+    for listing_id, number in fresh.items():
+        count_told(tx, listing_id, number)
+    _settle_all(tx, queues, payments, now)
+
+
+def buried(tx: Transaction, queues: Queues, body: Mapping[str, Any], now: int) -> None:
+    """Take note of a message that was given up, in the transaction that buries it, after that."""
+    _settle_all(tx, queues, alert_text.told_by(body) or [], now)
+
+
+def _settle_all(
+    tx: Transaction, queues: Queues, payments: list[alert_text.Payment], now: int
+) -> None:
+    drops = dict.fromkeys(payment.listing_id for payment in payments if payment.kind == "drop")
+    for listing_id in drops:
+        settle(tx, queues, listing_id, now)
+
+
+def settle(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
+    """Say that a drop is over, once, where all is sold and no alert of it is under way."""
+    account = stored_payments.account(tx, listing_id)
+    if account is None or account.is_summed_up:
+        return
+    ending = _ending(tx, queues, account)
+    if ending is None or not sum_up(tx, listing_id):
+        return
+    listing = account.listing
+    seller = sellers.known_seller(tx, listing.seller_id)
+    language = seller.language if seller else choose(None)
+    body = said(_line(listing, ending, language), language)
+    if listing.alerts != "on" or quiet_hours.is_quiet(seller, now):
+        body = quiet_hours.silenced(body)
+    outbox.put(tx, queues.messages, str(listing.chat_id), body, now, priority=lanes.ALERT)
+
+
+def _ending(tx: Transaction, queues: Queues, account: Account) -> Ending | None:
+    """Give how a drop ended; None while units are left or alerts are under way."""
+    listing = account.listing
+    paid, units = listing.paid_count, _units(listing)
+    if units is None or paid < units:
+        return None
+    lost = _lost(tx, queues, listing) if account.told + account.muted < paid else ()
+    if account.told + account.muted + len(lost) < paid:
+        return None
+    oversold = count_oversold(tx, listing.id)
+    sold = paid - oversold
+    lost_sold = sum(not payment.oversold for payment in lost)
+    return Ending(sold, lost_sold, account.muted, oversold) if sold >= units else None
+
+
+def _units(listing: Listing) -> int | None:
+    """How many units a drop has: fewer by now where some were taken out."""
+    known = (listing.wish.units, listing.answer.total_units if listing.answer else None)
+    return min((units for units in known if units is not None), default=None)
+
+
+def _lost(tx: Transaction, queues: Queues, listing: Listing) -> list[alert_text.Payment]:
+    """Give the payments of a listing whose alerts were given up."""
+    lost = undelivered.lost(tx, queues, str(listing.chat_id))
+    return [one for one in lost if one.listing_id == listing.id and not one.repeated]
+
+
+def _line(listing: Listing, ending: Ending, language: str) -> Reply:
+    name = escaped(listing.wish.name, _NAME)
+    sold, told = ending.sold, ending.sold - ending.lost - ending.muted
+    key = "drop-told" if told == sold else "drop-sold"
+    lines = [t(language, key, name=name, sold=sold, told=told)]
+    if ending.muted:
+        lines.append(t(language, "drop-muted", muted=ending.muted))
+    if ending.lost:
+        lines.append(t(language, "drop-lost", lost=ending.lost))
+    if ending.oversold:
+        lines.append(t(language, "drop-oversold", oversold=ending.oversold))
+    button = Button(t(language, "button-show-card"), action=("card", listing.id))
+    return Reply("\n".join(lines), ((button,),))

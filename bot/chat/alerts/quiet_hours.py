@@ -1,0 +1,30 @@
+"""When a message makes no sound: where its seller wishes so, and at night. Nothing is held back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.times import moments, zones
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bot.chat.model.seller import Seller
+
+
+def is_quiet(seller: Seller | None, now: int) -> bool:
+    """Whether this seller has quiet hours at `now` (epoch ms).
+
+    Not while the zone's rules can't be read: a sound too many harms less than an alert lost.
+    """
+    if seller is None or seller.quiet is None:
+        return False
+    try:
+        return moments.is_within(now, seller.zone or zones.UNIVERSAL, seller.quiet)
+    except (OSError, KeyError):
+        return False
+
+
+def silenced(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the body of a call that makes no sound (Bot API: disable_notification)."""
+    return {**body, "args": {**body["args"], "disable_notification": True}}

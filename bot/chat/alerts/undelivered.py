@@ -1,0 +1,90 @@
+"""Alerts that have not reached their chat: given up, or still waiting, newest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from bot.chat.alerts import alert_text
+from bot.core import exact_json
+from bot.core.outbox import lanes, outbox
+
+if TYPE_CHECKING:
+    from bot.chat.messages.queues import Queues
+    from bot.core.database.database import Row, Transaction
+
+LOOKED_AT = 20
+"""Messages of each sort that `/alerts` looks at: nobody reads more."""
+
+REVIVED = 500
+"""Messages that one press sends again, for others wait for the transaction; the next has more."""
+
+EVERY = 1_000_000
+"""More than one chat ever has of them."""
+
+# The state is part of each statement, so that an index of that state alone serves it.
+_OF_LANE = "FROM outbox WHERE queue = :queue AND lane = :lane AND priority = :priority AND state ="
+_COLUMNS = "id, body, note, uncertain, created_at"
+DEAD = f"SELECT {_COLUMNS} {_OF_LANE} 'dead' ORDER BY id DESC LIMIT :most"
+WAITING = f"SELECT {_COLUMNS} {_OF_LANE} 'waiting' ORDER BY id DESC LIMIT :most"
+COUNT = (
+    f"SELECT (SELECT COUNT(*) {_OF_LANE} 'dead') + (SELECT COUNT(*) {_OF_LANE} 'waiting') AS number"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """An alert that its chat has not got; `note` says what came of the last try, None of none.
+
+    `is_dead`: it was given up. `uncertain`: it may have arrived all the same.
+    """
+
+    payments: tuple[alert_text.Payment, ...]
+    created_at: int
+    note: str | None
+    is_dead: bool
+    uncertain: bool
+
+
+def newest(tx: Transaction, queues: Queues, lane: str) -> list[Untold]:
+    """Give a chat's alerts that were given up or wait, newest first, LOOKED_AT of each at most."""
+    dead = [(row, True) for row in _rows(tx, queues, lane, DEAD, LOOKED_AT)]
+    waiting = [(row, False) for row in _rows(tx, queues, lane, WAITING, LOOKED_AT)]
+    found = sorted([*dead, *waiting], key=lambda one: str(one[0]["id"]), reverse=True)
+    return [_read(row, is_dead=is_dead) for row, is_dead in found]
+
+
+def count(tx: Transaction, queues: Queues, lane: str) -> int:
+    """Count the messages that `newest` may tell of."""
+    row = tx.one(COUNT, queue=queues.messages.name, lane=lane, priority=lanes.ALERT)
+    return int(row["number"]) if row else 0
+
+
+def lost(tx: Transaction, queues: Queues, lane: str) -> list[alert_text.Payment]:
+    """Give the payments of which alerts to this chat were given up."""
+    rows = _rows(tx, queues, lane, DEAD, EVERY)
+    return [*chain.from_iterable(_read(row, is_dead=True).payments for row in rows)]
+
+
+def revive(tx: Transaction, queues: Queues, lane: str, now: int) -> int:
+    """Let what was given up go again, in its old order; how many messages.
+
+    At most REVIVED of them, the newest.
+    """
+    rows = _rows(tx, queues, lane, DEAD, REVIVED)
+    return sum(outbox.revive(tx, queues.messages, row["id"], now) for row in reversed(rows))
+
+
+def _rows(tx: Transaction, queues: Queues, lane: str, sql: str, most: int) -> list[Row]:
+    return tx.query(sql, queue=queues.messages.name, lane=lane, priority=lanes.ALERT, most=most)
+
+
+def _read(row: Row, *, is_dead: bool) -> Untold:
+    return Untold(
+        payments=tuple(alert_text.told_by(exact_json.loads(row["body"])) or ()),
+        created_at=int(row["created_at"]),
+        note=row["note"],
+        is_dead=is_dead,
+        uncertain=bool(row["uncertain"]),
+    )

@@ -1,0 +1,1 @@
+"""A request as a message: card, status, menus, list, rendering."""

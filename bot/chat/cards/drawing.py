@@ -1,0 +1,70 @@
+"""The pictures of a request, to be drawn in a thread: cards take tens of ms, posters hundreds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.chat.cards import card_text
+from bot.chat.messages.payloads import CARD, PUBLIC
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.chat.cards.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """Bytes to upload, and the name that they go by."""
+
+    data: bytes
+    name: str
+
+
+def draw(what: str, view: View, photo: bytes | None) -> bytes:
+    """Draw a view's card, or the poster or square that `what` names, such as `print-dark.pdf`."""
+    if what in (CARD, PUBLIC):
+        return _card(view, photo)
+    return _sheet(what, view, photo)
+
+
+def _card(view: View, photo: bytes | None) -> bytes:
+    from bot.chat.pictures import card as drawing  # noqa: PLC0415 - costs memory, seldom used
+
+    card, language = view.card, view.language
+    price, stamp = card_text.price(card, language), card_text.stamp(card, language)
+    face = drawing.Face(
+        name=card.name,
+        price=price,
+        code=card.url,
+        photo=photo,
+        stamp=stamp,
+        dark=stamp is not None,
+        hint=None if stamp else t(language, "poster-scan"),
+    )
+    return drawing.card(face)
+
+
+def _sheet(what: str, view: View, photo: bytes | None) -> bytes:
+    from bot.chat.pictures import poster  # noqa: PLC0415 - costs memory, seldom used
+
+    design, _, ending = what.partition(".")
+    layout, _, ground = design.partition("-")
+    card, language = view.card, view.language
+    sheet = poster.Sheet(
+        name=card.name,
+        price=card_text.price(card, language),
+        code=card.url,
+        photo=photo,
+        text=view.listing.poster_text,
+        hint=t(language, "poster-scan"),
+        dark=ground == "dark",
+    )
+    made: dict[str, Callable[[poster.Sheet], bytes]] = {
+        "print.png": poster.poster_png,
+        "print.pdf": poster.poster_pdf,
+        "square.png": poster.square_png,
+    }
+    return made[f"{layout}.{ending}"](sheet)

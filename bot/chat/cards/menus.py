@@ -1,0 +1,190 @@
+"""What is done with a request beside its card: what can be edited, its poster, its payments.
+
+A menu stands in the place of the card whose button was pressed, so the card stays one message.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from bot.chat.cards.card_text import card as whole_card
+from bot.chat.cards.card_text import deep_link, total_of, turns
+from bot.chat.messages.reply import Button, Reply, escaped, plain
+from bot.chat.model.stored_json import ASKS
+from bot.chat.times import moments, zones
+from bot.core.money.amounts import format_money
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bot.chat.cards.card_text import Card
+    from bot.chat.forms.outcome import Change
+    from bot.chat.model.seller import Seller
+    from bot.chat.store.queries import Receipt
+
+FIELDS = (
+    ("name", "description"),
+    ("picture", "redirect"),
+    ("email", "end"),
+    ("units", "postertext"),
+)
+"""What the interface lets one edit (section 4.3), and the words on the poster, as buttons stand."""
+
+DESIGNS = (("print-light", "print-dark"), ("square-light", "square-dark"))
+"""The posters there are: for paper, and square for stories."""
+
+# Bounds in UTF-16 units: another server's words, and a payer's, may have any length.
+_NAME = 200
+_SAVED = 600
+_LONGEST_LINK = 300
+_PAYER_LINE = 160
+_PAYER_LABEL = 40
+
+
+def edit_menu(card: Card, language: str) -> Reply:
+    """Show what can be changed, below what the card says."""
+    own = {"units"} if card.kind != "drop" else set()
+    rows = tuple(
+        tuple(_edits(card, field, language) for field in row if field not in own) for row in FIELDS
+    )
+    fixed = Button(t(language, "button-edit-not"), action=("edit-not", card.listing_id))
+    return Reply(whole_card(card, language).text, (*rows, (fixed,), (_back(card, language),)))
+
+
+def fixed_menu(card: Card, language: str) -> Reply:
+    """Say what can't be changed, why, and what to do instead."""
+    text = t(language, "edit-not", name=escaped(card.name, _NAME))
+    again = Button(t(language, "button-duplicate"), action=("duplicate", card.listing_id))
+    back = Button(t(language, "button-back"), action=("edit", card.listing_id))
+    return Reply(text, ((again,), (back,)))
+
+
+def delete_question(card: Card, language: str) -> Reply:
+    """Ask before deleting, saying what is lost and what stays."""
+    lines = [t(language, "delete-question", name=escaped(card.name, _NAME))]
+    if card.paid_count:
+        lines.append(t(language, "delete-paid", paid=card.paid_count))
+    if card.reserved_units:
+        lines.append(t(language, "delete-reserved", reserved=card.reserved_units))
+    yes = Button(t(language, "button-delete-yes"), action=("delete-yes", card.listing_id))
+    no = Button(t(language, "button-delete-no"), action=("refresh", card.listing_id))
+    return Reply("\n".join(lines), ((yes,), (no,)))
+
+
+def poster_menu(card: Card, text: str | None, bot_name: str, language: str) -> Reply:
+    """Show where a request is found, and the posters that can be had; `text` stands on them."""
+    link = card.url if len(card.url) <= _LONGEST_LINK else ""
+    lines = [
+        t(language, "poster", name=escaped(card.name, _NAME)),
+        link and t(language, "poster-link", link=escaped(link, len(link))),
+        t(language, "poster-deep-link", link=escaped(deep_link(bot_name, card.listing_id))),
+        text and t(language, "poster-text", text=escaped(text, _NAME)),
+    ]
+    designs = tuple(
+        tuple(
+            Button(t(language, f"button-{design}"), action=("poster", card.listing_id, design))
+            for design in row
+        )
+        for row in DESIGNS
+    )
+    key = "button-poster-text-change" if text else "button-poster-text-add"
+    words = Button(t(language, key), action=("edit", card.listing_id, "postertext"))
+    return Reply("\n".join(filter(None, lines)), (*designs, (words,), (_back(card, language),)))
+
+
+def payments_page(
+    card: Card, receipts: Sequence[Receipt], place: tuple[int, int], seller: Seller
+) -> Reply:
+    """Show a page of a request's payments, newest first; `place` is which, from 0, and of how many.
+
+    `card.taken` is what all of them come to; times are those of the seller's zone.
+    """
+    language, (page, pages) = seller.language, place
+    zone = seller.zone or zones.UNIVERSAL
+    head = [t(language, "payments", name=escaped(card.name, _NAME), page=page + 1, pages=pages)]
+    if not receipts:
+        head.append(t(language, "payments-none"))
+    else:
+        total = total_of(card.taken, language)
+        head.append(t(language, "payments-total", total=total, count=card.paid_count or 0))
+        head.append(t(language, "payments-zone", zone=escaped(zones.place(zone, language))))
+    back = Button(t(language, "button-back"), action=("card", card.listing_id))
+    lines = [_receipt(receipt, zone, language) for receipt in receipts]
+    beside = turns(("payments", card.listing_id), page, pages, language)
+    return Reply("\n\n".join(["\n".join(head), *lines]), (*beside, (back,)))
+
+
+def saved(card: Card, change: Change, seller: Seller, now: int) -> Reply:
+    """Say what was changed; of a request that can't be paid all the same, how it stands."""
+    language = seller.language
+    if change.value is None:
+        text = t(language, f"cleared-{change.field}")
+    else:
+        text = t(language, f"saved-{change.field}", value=_value(change, seller, now))
+    lines = [t(language, "saved", name=escaped(card.name, _NAME)), text]
+    if change.field in ("end", "units") and card.status not in ("active", "deleted"):
+        lines.append(t(language, f"status-{card.status}"))
+    poster = Button(t(language, "button-poster"), action=("poster", card.listing_id))
+    first = ((poster,),) if change.field == "postertext" else ()
+    return Reply("\n".join(lines), (*first, _onwards(card, language)))
+
+
+def unsaved(card: Card, why: str, language: str) -> Reply:
+    """Say why a change can't be made, with a way to make another."""
+    return Reply(why, (_onwards(card, language),))
+
+
+def _onwards(card: Card, language: str) -> tuple[Button, Button]:
+    show = Button(t(language, "button-show-card"), action=("card", card.listing_id))
+    return show, Button(t(language, "button-edit"), action=("edit", card.listing_id))
+
+
+def _edits(card: Card, field: str, language: str) -> Button:
+    return Button(t(language, f"button-edit-{field}"), action=("edit", card.listing_id, field))
+
+
+def _back(card: Card, language: str) -> Button:
+    return Button(t(language, "button-back"), action=("refresh", card.listing_id))
+
+
+def _value(change: Change, seller: Seller, now: int) -> object:
+    """Give a new value as its text takes it: an end in the seller's time, a number of units."""
+    if change.field == "end":
+        zone = seller.zone or zones.UNIVERSAL
+        return escaped(moments.spelled(int(change.value or 0), now, zone, seller.language))
+    return change.value if change.field == "units" else escaped(change.value, _SAVED)
+
+
+def _receipt(receipt: Receipt, zone: str, language: str) -> str:
+    """Write one payment: when, how much, what is odd about it, what the payer was asked for."""
+    amount = escaped(format_money(receipt.amount, receipt.currency, language))
+    at = escaped(moments.button_label(receipt.received_at, zone, language))
+    marks = [
+        t(language, key)
+        for key, holds in (
+            ("payments-oversold", receipt.oversold),
+            ("payments-found", receipt.found),
+            ("payments-in-doubt", receipt.in_doubt),
+        )
+        if holds
+    ]
+    head = t(language, "payments-line", at=at, amount=amount)
+    told = _told(receipt.payer, language)
+    return "\n".join(filter(None, [head, " · ".join(marks), told]))
+
+
+def _told(payer: Mapping[str, object], language: str) -> str:
+    """Write what the payer was asked for on one line, whatever it holds."""
+    pairs = [
+        t(
+            language,
+            "alert-payer",
+            label=t(language, f"payer-{name}") if name in ASKS else plain(name, _PAYER_LABEL),
+            value=plain(value, _PAYER_LINE),
+        )
+        for name, value in islice(payer.items(), len(ASKS))
+        if value not in (None, "")
+    ]
+    return escaped(" · ".join(pairs), _PAYER_LINE)

@@ -1,0 +1,296 @@
+"""A request as a call of the Bot API: made when it is sent, from how it stands then.
+
+A body of the queue names a listing and what to draw of it, or the post that is to change (see
+store/posts.py). `Showing` makes its call, and notes afterwards what the message shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.cards.drawing import File, draw
+from bot.chat.cards.views import View, key_of, view_of
+from bot.chat.messages.buttons import markup
+from bot.chat.messages.payloads import CARD, PUBLIC
+from bot.chat.messages.queues import INLINE
+from bot.chat.store import images, listings, posts, shown_texts
+from bot.chat.store.listings import DELETED
+from bot.chat.store.posts import OWN, SHARED, VISITED, Place, Seen
+from bot.core.database import file_handles
+from bot.core.images import qr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bot.chat.messages.queues import Queues
+    from bot.chat.store.posts import Post
+    from bot.core.database.database import Database, Transaction
+
+LENDING, LENDING_TRIES = 3_000, 4
+"""Milliseconds between looks for the picture that the own card is to lend, and how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Showed:
+    """What is to be noted once Telegram took a call.
+
+    `post_id` where a refresh made it, `gone` where there is nothing more to follow: the request is
+    deleted, and the picture says so too.
+    """
+
+    listing_id: str
+    own: int
+    seen: Seen
+    post_id: str | None = None
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the Bot API; `picture` is a file to upload or the file_id of one it has.
+
+    `place` is the message that it changes, None where it makes one.
+    """
+
+    method: str
+    args: Mapping[str, Any]
+    picture: File | str | None = None
+    place: Place | None = None
+    showed: Showed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """Nothing can be sent yet; `wait` in ms."""
+
+    wait: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What Telegram answered: the message, and the file_id of its picture, where it told them."""
+
+    message_id: int | None = None
+    file_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A call whose picture is still to be drawn."""
+
+    call: Call
+    what: str
+    view: View
+
+
+Made = Call | Later | _Plan | None
+
+
+class Showing:
+    """Makes the calls of bodies, at `now` (epoch ms)."""
+
+    def __init__(self, db: Database, queues: Queues, now: Callable[[], int]) -> None:
+        self._db = db
+        self._queues = queues
+        self._now = now
+
+    async def call(self, body: Mapping[str, Any], lane: str, attempts: int) -> Call | Later | None:
+        """Give the call that a body is by now, None where there is nothing to do any more.
+
+        Raises StorageError.
+        """
+        make: Callable[[Transaction], Made]
+        now = self._now()
+        if "post" in body:
+            make = partial(_refreshed, post_id=body["post"], attempts=attempts, now=now)
+        elif "draw" in body:
+            make = partial(_shown, body=body, lane=lane, now=now)
+        elif "message_id" in body["args"]:
+            make = partial(_unsaid, body=body, lane=lane)
+        else:
+            return _plain(body, lane)
+        made = await self._db.read(make)
+        return await self._drawn(made) if isinstance(made, _Plan) else made
+
+    async def _drawn(self, plan: _Plan) -> Call:
+        image = plan.view.card.image
+        photo = await images.image(self._db, image) if image else None
+        with file_handles.needed():
+            data = await asyncio.to_thread(draw, plan.what, plan.view, photo)
+        name = plan.call.picture.name if isinstance(plan.call.picture, File) else "card.jpg"
+        return replace(plan.call, picture=File(data, name))
+
+    def note(self, tx: Transaction, call: Call, lane: str, sent: Sent) -> None:
+        """Keep what a message shows, in the transaction that settles the call for it."""
+        showed, place = call.showed, call.place
+        if place is None and sent.message_id is not None:
+            place = Place(lane, sent.message_id)
+        if place is None:
+            return
+        if place.message_id and "reply_markup" in call.args:
+            shown_texts.keep(tx, place, _words(call), self._now())
+        if showed is None:
+            if call.place is not None:
+                posts.displace(tx, place)
+            return
+        if showed.gone:
+            self._lend(tx, showed, sent.file_id)
+            posts.drop(tx, place)
+            return
+        self._keep(tx, showed, place, sent.file_id)
+        if call.place is None:
+            self._catch_up(tx, place)
+
+    def _keep(self, tx: Transaction, showed: Showed, place: Place, file_id: str | None) -> None:
+        """Keep what a message shows."""
+        post_id = showed.post_id
+        if post_id is None:
+            post_id = posts.keep(tx, showed.listing_id, place, showed.own, self._now()).id
+        posts.see(tx, post_id, showed.seen)
+        self._lend(tx, showed, file_id)
+
+    def _lend(self, tx: Transaction, showed: Showed, file_id: str | None) -> None:
+        """Let an own card lend its picture to those shared inline."""
+        listing_id, picture = showed.listing_id, showed.seen.picture
+        if (
+            showed.own == OWN
+            and picture
+            and file_id
+            and (file_id, picture) != posts.lent(tx, listing_id)
+        ):
+            posts.lend(tx, listing_id, file_id, picture)
+            posts.refresh_shared(tx, self._queues, listing_id, picture, self._now())
+
+    def _catch_up(self, tx: Transaction, place: Place) -> None:
+        """Let a new card change at once if its request did while it was on its way."""
+        post, now = posts.post_at(tx, place), self._now()
+        if post is None or post.own != OWN:
+            return
+        view = view_of(tx, listings.known_listing(tx, post.listing_id), OWN, now)
+        if post.seen != view.seen:
+            posts.refresh_one(tx, self._queues, post, now)
+
+
+def _plain(body: Mapping[str, Any], lane: str) -> Call:
+    """Give the call that stands in a body; a card as an earlier version put it has its code."""
+    args = body["args"]
+    place = Place(lane, args["message_id"]) if "message_id" in args else None
+    picture = File(qr.png(body["qr"]), "qr.png") if "qr" in body else None
+    return Call(body["method"], {**args, **_chat(lane)}, picture, place)
+
+
+def _unsaid(tx: Transaction, body: Mapping[str, Any], lane: str) -> Call | None:
+    """Give the call that stands in a body, None where its message says just that already."""
+    call = _plain(body, lane)
+    known = shown_texts.words_at(tx, call.place) if call.place else None
+    return None if known == _words(call) else call
+
+
+def _words(call: Call) -> str:
+    args = call.args
+    return key_of(args.get("text", args.get("caption")), args.get("reply_markup"))
+
+
+def _shown(tx: Transaction, body: Mapping[str, Any], lane: str, now: int) -> Made:
+    """Make the call of a body that says what to draw."""
+    what, args = body["draw"], body["args"]
+    listing = listings.known_listing(tx, body["listing"])
+    if what == CARD:
+        view = view_of(tx, listing, OWN, now)
+    else:
+        view = view_of(tx, listing, VISITED, now, body["language"])
+    if what not in (CARD, PUBLIC):
+        file = File(b"", body["filename"])
+        return _Plan(Call(body["method"], {**args, **_chat(lane)}, file), what, view)
+    if "message_id" not in args:
+        return _new(tx, view, lane)
+    place = Place(lane, args["message_id"])
+    return _changed(tx, view, place, posts.post_at(tx, place))
+
+
+def _refreshed(tx: Transaction, post_id: str, attempts: int, now: int) -> Made:
+    """Make the call that brings a post up to date; None where it is, or shows something else."""
+    post = posts.post(tx, post_id)
+    if post is None or post.seen.words is None:
+        return None
+    view = view_of(tx, listings.known_listing(tx, post.listing_id), post.own, now)
+    waits = attempts <= LENDING_TRIES and posts.has_lender(tx, post.listing_id)
+    made = _changed(tx, view, post.place, post, waits=waits)
+    if isinstance(made, _Plan):
+        return replace(made, call=_of_post(made.call, post))
+    return _of_post(made, post) if isinstance(made, Call) else made
+
+
+def _of_post(call: Call, post: Post) -> Call:
+    """Leave a post as old as it is: only a press makes a card the newest again."""
+    return replace(call, showed=call.showed and replace(call.showed, post_id=post.id))
+
+
+def _new(tx: Transaction, view: View, lane: str) -> Call | _Plan:
+    if view.seen.picture is None:
+        return Call("sendMessage", {**_said(view, "text"), **_chat(lane)})
+    args = {**_said(view, "caption"), **_chat(lane)}
+    return _pictured(tx, Call("sendPhoto", args, showed=_showed(view, view.seen)), view)
+
+
+def _changed(
+    tx: Transaction, view: View, place: Place, post: Post | None, *, waits: bool = False
+) -> Made:
+    """Make the call that changes a message, as little as has to be; None for nothing at all.
+
+    A message posted inline takes only a picture that Telegram has: it `waits` for that, or goes on
+    without.
+    """
+    seen = post.seen if post else None
+    picture = view.seen.picture
+    if picture is None or (seen and seen.picture == picture):
+        return _reworded(view, place, seen)
+    if view.own == SHARED:
+        lent = posts.lent(tx, view.listing.id)
+        if lent is None or lent[1] != picture:
+            return Later(LENDING) if waits else _reworded(view, place, seen)
+    args = {**_said(view, "caption"), **_address(place)}
+    call = Call("editMessageMedia", args, place=place, showed=_showed(view, view.seen))
+    return _pictured(tx, call, view)
+
+
+def _reworded(view: View, place: Place, seen: Seen | None) -> Call | None:
+    """Change the words alone, unless they are said already; a text stays one."""
+    if seen and seen.words == view.seen.words:
+        return None
+    is_text = seen is not None and seen.picture is None
+    method, what = ("editMessageText", "text") if is_text else ("editMessageCaption", "caption")
+    shows = Seen(seen.picture if seen else None, view.seen.words)
+    args = {**_said(view, what), **_address(place)}
+    return Call(method, args, place=place, showed=_showed(view, shows))
+
+
+def _showed(view: View, seen: Seen) -> Showed:
+    gone = view.listing.state == DELETED and seen.picture == view.seen.picture
+    return Showed(view.listing.id, view.own, seen, gone=gone)
+
+
+def _pictured(tx: Transaction, call: Call, view: View) -> Call | _Plan:
+    """Take the picture that Telegram has, else let it be drawn."""
+    lent = posts.lent(tx, view.listing.id)
+    if lent and lent[1] == view.seen.picture:
+        return replace(call, picture=lent[0])
+    return _Plan(call, CARD, view)
+
+
+def _said(view: View, what: str) -> dict[str, Any]:
+    return {what: view.reply.text, "reply_markup": markup(view.reply.rows)}
+
+
+def _chat(lane: str) -> dict[str, Any]:
+    """Name the chat of a lane, or the message that was posted inline."""
+    if lane.startswith(INLINE):
+        return {"inline_message_id": lane.removeprefix(INLINE)}
+    return {"chat_id": int(lane)}
+
+
+def _address(place: Place) -> dict[str, Any]:
+    return {**_chat(place.lane), **({"message_id": place.message_id} if place.message_id else {})}

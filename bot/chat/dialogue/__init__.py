@@ -1,0 +1,1 @@
+"""What follows from an update: one update, one transaction."""

@@ -1,0 +1,159 @@
+"""The use cases as the rest of the house sees them: updates, searches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from bot.chat.cards.status import card_of
+from bot.chat.dialogue.button_presses import take_press
+from bot.chat.dialogue.commands import take_words
+from bot.chat.dialogue.events import Chosen, Moved, Spoke, Tapped, read
+from bot.chat.dialogue.sharing import take_chosen
+from bot.chat.dialogue.turn import Turn
+from bot.chat.forms.bot_texts import commands
+from bot.chat.messages.payloads import answered, said
+from bot.chat.messages.reply import Reply
+from bot.chat.store import queries, sellers
+from bot.core.errors import StorageError, Unreadable
+from bot.core.outbox import lanes, outbox
+from bot.core.text.translations import choose, t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.chat.cards.card_text import Card
+    from bot.chat.dialogue.events import Event, Person
+    from bot.chat.messages.queues import Queues
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.outbox import Message
+
+log = structlog.get_logger()
+
+TRIES = 3
+"""How often an update may fail before it is set aside."""
+
+
+class Chat:
+    """The chat's use cases; `allowed` names who may create, empty for everyone."""
+
+    def __init__(
+        self,
+        db: Database,
+        queues: Queues,
+        now: Callable[[], int],
+        *,
+        bot_name: Callable[[], str],
+        allowed: frozenset[int] = frozenset(),
+    ) -> None:
+        self._db = db
+        self._queues = queues
+        self._bot_name = bot_name
+        self._now = now
+        self._allowed = allowed
+
+    async def take(self, message: Message) -> None:
+        """Deal with one stored update; one that keeps failing is set aside with an apology.
+
+        One that can't be read at all is set aside at once: nobody knows what was asked.
+        """
+        try:
+            event = read(message.body, self._bot_name())
+            await self._db.transaction(lambda tx: self._take(tx, message, event))
+        except StorageError:
+            raise  # no fault of the update
+        except Unreadable as error:
+            note = f"can't be read: {error}"
+            log.warning("update set aside", id=message.id, reason=note)
+            await self._db.transaction(lambda tx: self._bury(tx, message, note))
+        except Exception:
+            if message.attempts < TRIES:
+                raise
+            log.exception("update set aside", id=message.id)
+            await self._db.transaction(
+                lambda tx: self._set_aside(tx, message, "failed three times")
+            )
+
+    def buried(self, tx: Transaction, message: Message) -> None:
+        """Apologize for an update that was set aside; answer its press, or its button spins on."""
+        self._note_buried(tx, message)
+        chat_id = int(message.lane)
+        if chat_id:
+            language = sellers.language_of(tx, chat_id) or choose(None)  # in private they are one
+            self._put(tx, chat_id, said(Reply(t(language, "update-failed")), language))
+
+    async def search(self, seller_id: int, text: str, limit: int, start: int) -> list[Card]:
+        """Give the cards of the seller's requests that can be shared and fit `text`.
+
+        Up to `limit`, newest first, after the first `start`.
+        """
+        now = self._now()
+
+        def look(tx: Transaction) -> list[Card]:
+            seller = sellers.known_seller(tx, seller_id)
+            zone = seller.zone if seller else None
+            found = queries.search(tx, seller_id, text, limit, start)
+            return [card_of(listing, now, zone=zone) for listing in found]
+
+        return await self._db.read(look)
+
+    def _take(self, tx: Transaction, message: Message, event: Event | None) -> None:
+        match event:
+            case Spoke() | Tapped() if not event.person.private:
+                self._public(tx, event)
+            case Spoke():
+                take_words(self._turn(tx, event.person), event)
+            case Tapped():
+                take_press(self._turn(tx, event.person, event), event)
+            case Chosen():
+                take_chosen(tx, self._queues, event, self._now())
+            case Moved():
+                why = None if event.open else "the bot was blocked"
+                lanes.pause(tx, self._queues.messages, str(event.person.chat_id), why)
+        outbox.done(tx, self._queues.updates, message, self._now())
+        tx.count("telegram_updates_handled", "done")
+
+    def _turn(self, tx: Transaction, person: Person, tapped: Tapped | None = None) -> Turn:
+        now = self._now()
+        language = choose(person.tag or sellers.language_of(tx, person.id))
+        lanes.resume(tx, self._queues.messages, str(person.chat_id))
+        seller = sellers.seller(tx, person.id, language, now)
+        return Turn(
+            tx, self._queues, person, seller,
+            draft=sellers.draft(tx, person.chat_id, person.id),
+            now=now,
+            bot_name=self._bot_name(),
+            may_create=not self._allowed or person.id in self._allowed,
+            tapped=tapped,
+        )  # fmt: skip
+
+    def _public(self, tx: Transaction, event: Spoke | Tapped) -> None:
+        """In a group: requests are made in private, so say where, if spoken to."""
+        language = choose(event.person.tag)
+        words = t(language, "only-in-private", bot=self._bot_name())
+        if isinstance(event, Tapped):
+            self._answer(tx, event.query_id, event.person.chat_id, words)
+        elif event.command in {name for name, _ in commands(language)}:
+            self._put(tx, event.person.chat_id, said(Reply(words), language))
+
+    def _set_aside(self, tx: Transaction, message: Message, why: str) -> None:
+        outbox.bury(tx, self._queues.updates, message, self._now(), why)
+        self.buried(tx, message)
+
+    def _bury(self, tx: Transaction, message: Message, why: str) -> None:
+        outbox.bury(tx, self._queues.updates, message, self._now(), why)
+        self._note_buried(tx, message)
+
+    def _note_buried(self, tx: Transaction, message: Message) -> None:
+        tx.count("telegram_updates_handled", "set_aside")
+        query = message.body.get("callback_query")
+        if isinstance(query, dict) and "id" in query:
+            self._answer(tx, str(query["id"]), message.lane, None)
+
+    def _put(self, tx: Transaction, chat_id: int, body: dict[str, Any]) -> None:
+        outbox.put(tx, self._queues.messages, str(chat_id), body, self._now())
+
+    def _answer(self, tx: Transaction, query_id: str, chat: object, words: str | None) -> None:
+        body = answered(query_id, words)
+        outbox.put(tx, self._queues.answers, str(chat), body, self._now())

@@ -1,0 +1,34 @@
+"""A seller's photo for a request: what follows once it is here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.dialogue.events import Person
+from bot.chat.dialogue.form_effects import follow
+from bot.chat.dialogue.turn import Turn
+from bot.chat.forms.form import pictured
+from bot.chat.store import images, sellers
+
+if TYPE_CHECKING:
+    from bot.chat.messages.queues import Queues
+    from bot.core.database.database import Transaction
+    from bot.core.outbox.outbox import Message
+
+
+def arrive(tx: Transaction, queues: Queues, message: Message, photo: bytes | str, now: int) -> None:
+    """Go on with the form that a photo was sent for; `photo` is its data, or why there is none.
+
+    Nothing is kept of one whose form is over by now, nor of the one in whose place it comes.
+    """
+    seller_id, chat_id = int(message.body["seller"]), int(message.lane)
+    seller, draft = sellers.known_seller(tx, seller_id), sellers.draft(tx, chat_id, seller_id)
+    if seller is None:
+        return
+    image = images.add_image(tx, seller_id, photo, now) if isinstance(photo, bytes) else None
+    problem = f"photo-{photo}" if isinstance(photo, str) else None
+    outcome = pictured(draft, message.body["draft"], image, problem, seller)
+    person = Person(seller_id, chat_id, private=True, tag=None)
+    follow(Turn(tx, queues, person, seller, draft, now), outcome)
+    if outcome.change is None:  # else it is on its way into a request
+        images.drop_loose(tx, [image, draft.image if draft else None])

@@ -1,0 +1,84 @@
+"""A request shown to others: in messages posted inline, and to who followed its link."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.chat.cards.card_text import FOLLOWED
+from bot.chat.cards.views import view_of
+from bot.chat.messages.payloads import PUBLIC, changed, said
+from bot.chat.messages.queues import INLINE
+from bot.chat.messages.reply import Reply
+from bot.chat.store import listings, posts
+from bot.chat.store.listings import DELETED, LIVE, STOPPED
+from bot.chat.store.posts import OWN, SHARED, VISITED, Place, Seen
+
+if TYPE_CHECKING:
+    from bot.chat.dialogue.events import Chosen, Tapped
+    from bot.chat.dialogue.turn import Turn
+    from bot.chat.messages.queues import Queues
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+
+BETWEEN = "-"
+"""What parts a result's id: the listing's, and the key of the words that it posts."""
+
+SHOWN = frozenset([LIVE, STOPPED])
+"""States of listings that others may see."""
+
+
+def result_id(listing_id: str, words: str) -> str:
+    """Give the id of an inline result, by which `take_chosen` knows what was posted."""
+    return f"{listing_id}{BETWEEN}{words}"
+
+
+def take_chosen(tx: Transaction, queues: Queues, event: Chosen, now: int) -> None:
+    """Note where a request was posted, and let that message become a card with a picture.
+
+    Only a seller's own request: results are offered to nobody else.
+    """
+    listing_id, _, words = event.result_id.partition(BETWEEN)
+    listing = listings.listing(tx, listing_id)
+    if event.message_id is None or listing is None or listing.seller_id != event.person.id:
+        return
+    post = posts.keep(tx, listing.id, Place(f"{INLINE}{event.message_id}", 0), SHARED, now)
+    posts.see(tx, post.id, Seen(None, words))
+    posts.refresh_one(tx, queues, post, now)
+
+
+def follow_link(turn: Turn, payload: str) -> bool:
+    """Answer who followed a request's deep link; False for what `/start` brings otherwise.
+
+    Its seller gets their card, anybody else what others see. Of one that is gone nothing is said,
+    not even whether it was ever there.
+    """
+    if not payload.startswith(FOLLOWED):
+        return False
+    listing = listings.listing(turn.tx, payload.removeprefix(FOLLOWED))
+    if listing is None or listing.answer is None or listing.state not in SHOWN:
+        turn.say(Reply(turn.words("link-gone")))
+    elif listing.seller_id == turn.person.id:
+        own = view_of(turn.tx, listing, OWN, turn.now)
+        turn.put(said(own.reply, own.language))
+    else:
+        reply = _visited(turn, listing)
+        turn.put({**said(reply, turn.seller.language), "draw": PUBLIC})
+    return True
+
+
+def look(turn: Turn, tapped: Tapped, listing_id: str) -> str | None:
+    """Bring a visitor's card up to date in its place; the words of the answer, if any."""
+    listing = listings.listing(turn.tx, listing_id)
+    known = (*SHOWN, DELETED)
+    if listing is None or listing.answer is None or listing.state not in known:
+        return turn.words("link-gone")
+    language, reply = turn.seller.language, _visited(turn, listing)
+    body = changed(reply, tapped.message_id, language, picture=tapped.picture)
+    turn.put({**body, "draw": PUBLIC})
+    return None
+
+
+def _visited(turn: Turn, listing: Listing) -> Reply:
+    view = view_of(turn.tx, listing, VISITED, turn.now, turn.seller.language)
+    return replace(view.reply, picture=listing.id)

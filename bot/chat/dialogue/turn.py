@@ -1,0 +1,68 @@
+"""One event being dealt with inside its transaction, and what can be done in answer to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.messages.payloads import answered, changed
+from bot.core.outbox import lanes, outbox
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from bot.chat.dialogue.events import Person, Tapped
+    from bot.chat.forms.draft import Draft
+    from bot.chat.messages.queues import Queues
+    from bot.chat.messages.reply import Reply
+    from bot.chat.model.seller import Seller
+    from bot.core.database.database import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Who did something, as what, and where the answer goes.
+
+    `may_create` is False for people whom the operator has not let in; `tapped` the press that an
+    answer may be put in the place of.
+    """
+
+    tx: Transaction
+    queues: Queues
+    person: Person
+    seller: Seller
+    draft: Draft | None
+    now: int
+    bot_name: str = ""
+    may_create: bool = True
+    tapped: Tapped | None = None
+
+    def say(self, reply: Reply) -> None:
+        """Say it: in the place of the message whose button was pressed, if one was."""
+        message_id = self.tapped.message_id if self.tapped else None
+        picture = self.tapped.picture if self.tapped else False
+        body = changed(reply, message_id, self.seller.language, picture=picture)
+        self.put(body)
+
+    def put(self, body: dict[str, Any], priority: int = lanes.REPLY) -> None:
+        """Put a message for this chat."""
+        chat = str(self.person.chat_id)
+        outbox.put(self.tx, self.queues.messages, chat, body, self.now, priority=priority)
+
+    def answer(self, tapped: Tapped, toast: str | None) -> None:
+        """Answer the press itself, with words or without."""
+        body = answered(tapped.query_id, toast)
+        chat = str(tapped.person.chat_id)
+        outbox.put(self.tx, self.queues.answers, chat, body, self.now)
+
+    def call(self, body: dict[str, Any]) -> None:
+        """Ask the service for something; `body` names the call and the listing."""
+        asked = {**body, "chat": self.person.chat_id, "language": self.seller.language}
+        outbox.put(self.tx, self.queues.calls, body["listing"], asked, self.now)
+
+    def words(self, key: str, **values: object) -> str:
+        """Give a text in this person's language."""
+        return t(self.seller.language, key, **values)
+
+    def anew(self) -> Turn:
+        """Give the same, whose answers are new messages."""
+        return replace(self, tapped=None)

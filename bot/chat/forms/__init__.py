@@ -1,0 +1,1 @@
+"""The step-by-step forms: pure functions from a draft and an input to an outcome."""

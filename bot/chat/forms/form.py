@@ -1,0 +1,113 @@
+"""The doors to the forms: begin one, answer it, end it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.chat.forms.bot_texts import menu
+from bot.chat.forms.draft import Draft
+from bot.chat.forms.flow import go_on, opened, unfinished
+from bot.chat.forms.inputs import cancel_form, take_press, take_text
+from bot.chat.forms.options import take_value
+from bot.chat.forms.outcome import Input, Outcome, Photo, Pressed
+from bot.chat.forms.prompts import prompt, resume_prompt
+from bot.chat.messages.reply import Reply
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from bot.chat.model.seller import Seller
+
+ASLEEP_AFTER = 24 * 3600 * 1000
+"""Milliseconds after which nobody remembers what was asked: a text is no answer to it then."""
+
+
+def new_form(current: Draft | None, draft_id: str, seller: Seller) -> Outcome:
+    """Answer `/new`: begin, or offer to go on with the form that is under way."""
+    left = unfinished(current)
+    if left is None:
+        return start_new(draft_id, seller)
+    if left.kind is None:
+        return Outcome(left, (prompt(left, seller),))
+    return Outcome(left, (resume_prompt(left, seller),))
+
+
+def start_new(draft_id: str, seller: Seller) -> Outcome:
+    """Begin a new request at its first question, whatever was under way."""
+    asks = seller.destination is None
+    return go_on(Draft(draft_id, "new", "kind", asks_destination=asks), seller)
+
+
+def left_over(current: Draft | None, seller: Seller) -> Reply | None:
+    """Offer to go on with a new request that was begun, if one was."""
+    left = unfinished(current)
+    return None if left is None or left.kind is None else resume_prompt(left, seller)
+
+
+def settings_form(
+    step: str, draft_id: str, seller: Seller, current: Draft | None = None
+) -> Outcome:
+    """Ask for a setting, one of `STEPS["settings"]`; a /new under way waits meanwhile."""
+    return opened(Draft(draft_id, "settings", step, paused=unfinished(current)), step, seller)
+
+
+def advance(draft: Draft | None, given: Input, seller: Seller, now: int) -> Outcome:
+    """Take what the person said or pressed; `now` in epoch ms.
+
+    What comes long after the draft was last touched is no answer to it: it is offered again.
+    """
+    if isinstance(given, Pressed):
+        return take_press(draft, given.action, seller, now)
+    if draft is None:
+        reply = Reply(t(seller.language, "not-understood"), menu(seller.language))
+        return Outcome(None, (reply,))
+    if draft.asleep or _is_old(draft, now):
+        return Outcome(replace(draft, asleep=True), (resume_prompt(draft, seller),))
+    if given.photo is not None and _takes_photos(draft):
+        return Outcome(draft, photo=Photo(given.photo, draft.id))
+    return take_text(draft, given.text, seller, now)
+
+
+def _is_old(draft: Draft, now: int) -> bool:
+    return draft.touched_at is not None and now - draft.touched_at > ASLEEP_AFTER
+
+
+def _takes_photos(draft: Draft) -> bool:
+    """A new request takes its picture at any step, an edit where it asks for one."""
+    return draft.form == "new" or (draft.form == "edit" and draft.step == "picture")
+
+
+def pictured(
+    draft: Draft | None, draft_id: str, image: str | None, problem: str | None, seller: Seller
+) -> Outcome:
+    """Go on with the form `draft_id`, whose photo is kept as `image`.
+
+    Or say why there is none: `problem` is the key of a text. Of a form that is over nobody hears.
+    """
+    if draft is None:
+        return Outcome(None)
+    if draft.id != draft_id:
+        return Outcome(_with_picture(draft, draft_id, image))
+    if image is None:
+        words = t(seller.language, problem or "photo-unreachable")
+        return Outcome(draft, (prompt(draft, seller, words),))
+    if draft.step == "picture":
+        return take_value(draft, image, seller)
+    draft = replace(draft, image=image)
+    return Outcome(draft, (prompt(draft, seller, t(seller.language, "picture-set")),))
+
+
+def _with_picture(draft: Draft, draft_id: str, image: str | None) -> Draft:
+    """Give a form that waits beneath its picture, without a word."""
+    paused = draft.paused
+    if paused is None or paused.id != draft_id or image is None:
+        return draft
+    return replace(draft, paused=replace(paused, image=image))
+
+
+def cancel(draft: Draft | None, seller: Seller) -> Outcome:
+    """Answer `/cancel`: end the form under way; one that it interrupted goes on."""
+    if draft is None:
+        nothing = Reply(t(seller.language, "nothing-to-cancel"), menu(seller.language))
+        return Outcome(None, (nothing,))
+    return cancel_form(draft, seller)

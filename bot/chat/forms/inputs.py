@@ -1,0 +1,230 @@
+"""What a text answers and what a button does, step by step and word by word."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from bot.chat.forms import options
+from bot.chat.forms.bot_texts import menu
+from bot.chat.forms.draft import STEPS, Draft
+from bot.chat.forms.flow import at_step, go_back, go_on, return_to, save_destination, understood
+from bot.chat.forms.outcome import Outcome
+from bot.chat.forms.parsing import (
+    Unclear,
+    check_price,
+    read_code,
+    read_destination,
+    read_name,
+    read_price,
+    read_units,
+)
+from bot.chat.forms.prompts import ask_which, prompt
+from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Action, Reply
+from bot.chat.model.kinds import KINDS
+from bot.chat.model.price import Price
+from bot.core.money.amounts import currencies
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.chat.model.seller import Seller
+
+_DECIMAL = re.compile(r"[0-9]{1,16}(\.[0-9]{1,16})?", re.ASCII)
+_FORM_VERBS = {
+    "new": frozenset(
+        [
+            *("kind", "skip", "keep", "back", "amount", "currency"),
+            *("create", "continue", "restart", "cancel"),
+            *("options", "open", "clear", "done", "instrument", "ask", "moment", "zone"),
+        ]
+    ),
+    "line": frozenset(["amount", "currency", "continue", "cancel"]),
+    "settings": frozenset(["zone", "hours", "minute", "off", "back", "continue", "cancel"]),
+    "edit": frozenset(["zone", "moment", "clear", "back", "continue", "cancel"]),
+}
+
+
+def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
+    """Take a text as the answer to the draft's step; `now` in epoch ms."""
+    if draft.form in ("edit", "settings") and draft.step != "destination":
+        return options.take_text(draft, text, seller, now)
+    if draft.step in _ANSWERS:
+        return _ANSWERS[draft.step](draft, text, seller)
+    return options.take_text(draft, text, seller, now)
+
+
+def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) -> Outcome:
+    """Do what a button of this form says; one of another form says that it is over."""
+    owner = _owner(draft, action)
+    if owner is None:
+        return Outcome(draft, toast=t(seller.language, "toast-finished"))
+    owner = replace(owner, asleep=False)
+    verb, *words = action[2:] or ("",)
+    outcome = None
+    if verb in _FORM_VERBS[owner.form]:
+        if verb in _VERBS:
+            outcome = _VERBS[verb](owner, tuple(words), seller)
+        else:
+            outcome = options.take_press(owner, (verb, *words), seller, now)
+    return outcome or Outcome(draft, toast=t(seller.language, "toast-unknown"))
+
+
+def _owner(draft: Draft | None, action: Action) -> Draft | None:
+    """Find the form that a button belongs to; a form that stood over it is given up."""
+    if action[:1] != ("draft",) or draft is None:
+        return None
+    return draft if action[1:2] == (draft.id,) else _owner(draft.paused, action)
+
+
+def cancel_form(draft: Draft, seller: Seller) -> Outcome:
+    """End the form; one that it interrupted goes on."""
+    key = "cancelled-edit" if draft.form in ("edit", "settings") else "cancelled"
+    return return_to(draft.paused, seller, Reply(t(seller.language, key), menu(seller.language)))
+
+
+def _ask_again(draft: Draft, problem: Problem, seller: Seller) -> Outcome:
+    return at_step(draft, draft.step, seller, problem.text(seller.language))
+
+
+def _press_please(draft: Draft, _text: str, seller: Seller) -> Outcome:
+    return _ask_again(draft, Problem("problem-press"), seller)
+
+
+def _name_said(draft: Draft, text: str, seller: Seller) -> Outcome:
+    name = read_name(text)
+    if isinstance(name, Problem):
+        return _ask_again(draft, name, seller)
+    return understood(replace(draft, name=name), "name", seller)
+
+
+def _amount_said(draft: Draft, text: str, seller: Seller) -> Outcome:
+    return take_price(draft, read_price(text, draft.currency or seller.currency), seller)
+
+
+def take_price(draft: Draft, price: Price | Unclear | Problem, seller: Seller) -> Outcome:
+    """Go on with an amount, or ask about it where it is unclear or can't be."""
+    if isinstance(price, Price):
+        instrument = None if draft.instrument == price.currency else draft.instrument
+        priced = replace(draft, amount=price.amount, currency=price.currency, instrument=instrument)
+        return understood(priced, "amount", seller)
+    draft = replace(draft, step="amount")
+    if isinstance(price, Problem):
+        return _ask_again(draft, price, seller)
+    return Outcome(draft, (ask_which(draft, seller, price),))
+
+
+def _currency_said(draft: Draft, text: str, seller: Seller) -> Outcome:
+    """Take a code, or a whole amount with its currency, for some write it again."""
+    if any(char.isdecimal() for char in text):
+        return _amount_said(draft, text, seller)
+    code = read_code(text)
+    if isinstance(code, Problem):
+        return _ask_again(draft, code, seller)
+    return _take_currency(draft, code, seller)
+
+
+def _take_currency(draft: Draft, code: str, seller: Seller) -> Outcome:
+    """Set the currency; an amount that it can't have is asked for anew, in it."""
+    draft = replace(draft, currency=code)
+    if draft.amount is None:
+        return go_on(draft, seller)
+    price = check_price(draft.amount, code)
+    if isinstance(price, Problem):
+        draft = replace(draft, amount=None)
+    return take_price(draft, price, seller)
+
+
+def _units_said(draft: Draft, text: str, seller: Seller) -> Outcome:
+    units = read_units(text)
+    if isinstance(units, Problem):
+        return _ask_again(draft, units, seller)
+    return understood(replace(draft, units=units), "units", seller)
+
+
+def _destination_said(draft: Draft, text: str, seller: Seller) -> Outcome:
+    destination = read_destination(text)
+    if isinstance(destination, Problem):
+        return _ask_again(draft, destination, seller)
+    return save_destination(draft, destination, seller)
+
+
+_ANSWERS: dict[str, Callable[[Draft, str, Seller], Outcome]] = {
+    "kind": _press_please,
+    "name": _name_said,
+    "amount": _amount_said,
+    "currency": _currency_said,
+    "units": _units_said,
+    "destination": _destination_said,
+    "review": _press_please,
+    "options": _press_please,
+    "asks": _press_please,
+}
+
+
+def _kind_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+    if len(words) != 1 or words[0] not in KINDS:
+        return None
+    kind = words[0]
+    units = draft.units if kind == "drop" else None
+    return go_on(replace(draft, kind=kind, units=units), seller)
+
+
+def _skip_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
+    return go_on(replace(draft, description=""), seller)
+
+
+def _keep_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
+    return go_on(draft, seller)
+
+
+def _back_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+    if len(words) != 1 or words[0] not in STEPS[draft.form]:
+        return None
+    return go_back(draft, words[0], seller)
+
+
+def _amount_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+    """Take one reading of an ambiguous amount: the number and, where it had one, its currency."""
+    number, *named = words or ("",)
+    if not _DECIMAL.fullmatch(number) or not currencies().issuperset(named):
+        return None
+    currency = named[0] if named else draft.currency or seller.currency
+    return take_price(draft, check_price(Decimal(number), currency), seller)
+
+
+def _currency_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+    if len(words) != 1 or words[0] not in currencies():
+        return None
+    return _take_currency(draft, words[0], seller)
+
+
+def _continue_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
+    return Outcome(draft, (prompt(draft, seller),))
+
+
+def _restart_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
+    asks = seller.destination is None
+    fresh = Draft(draft.id, "new", "kind", asks_destination=asks, paused=draft.paused)
+    return go_on(fresh, seller)
+
+
+def _cancel_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
+    return cancel_form(draft, seller)
+
+
+_VERBS: dict[str, Callable[[Draft, Action, Seller], Outcome | None]] = {
+    "kind": _kind_pressed,
+    "skip": _skip_pressed,
+    "keep": _keep_pressed,
+    "back": _back_pressed,
+    "amount": _amount_pressed,
+    "currency": _currency_pressed,
+    "continue": _continue_pressed,
+    "restart": _restart_pressed,
+    "cancel": _cancel_pressed,
+}

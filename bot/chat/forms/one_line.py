@@ -1,0 +1,94 @@
+"""The one-line forms: `/donation 5 USD Coffee for the team` creates at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.forms.draft import Draft
+from bot.chat.forms.flow import unfinished
+from bot.chat.forms.inputs import take_price
+from bot.chat.forms.outcome import Outcome
+from bot.chat.forms.parsing import Unclear, read_code, read_name, read_price, read_units
+from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Reply
+from bot.chat.model.price import Price
+from bot.core.money.amounts import currencies
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from bot.chat.model.seller import Seller
+
+_Read = tuple[Price | Unclear, str]
+
+
+def one_line(
+    kind: str, arguments: str, draft_id: str, seller: Seller, current: Draft | None = None
+) -> Outcome:
+    """Create from one line; what is missing or wrong is said with the form that is right.
+
+    Only an ambiguous amount, and a destination where none is saved, is asked about first.
+    """
+    words, units = arguments.split(), None
+    if kind == "drop":
+        read = read_units(words[0]) if words else Problem("line-no-units")
+        if isinstance(read, Problem):
+            return _wrong(kind, read, seller, current)
+        units, words = read, words[1:]
+    line = _read_line(words)
+    if isinstance(line, Problem):
+        return _wrong(kind, line, seller, current)
+    price, name = line
+    draft = Draft(
+        draft_id,
+        "line",
+        "amount",
+        kind=kind,
+        name=name,
+        description="",
+        currency=price.currency,
+        units=units,
+        paused=unfinished(current),
+    )
+    return take_price(draft, price, seller)
+
+
+def _wrong(kind: str, problem: Problem, seller: Seller, current: Draft | None) -> Outcome:
+    """Say what is wrong and show the right form; nothing else changes."""
+    language = seller.language
+    text = f"{problem.text(language)}\n\n{t(language, f'line-form-{kind}')}"
+    return Outcome(current, (Reply(text),))
+
+
+def _read_line(words: list[str]) -> _Read | Problem:
+    """Read `5 USD Coffee` or `$5 Coffee`."""
+    if not words:
+        return Problem("line-no-amount")
+    price, rest = read_price(words[0], None), words[1:]
+    if isinstance(price, Problem):
+        return price
+    if price.currency is None:
+        price = _with_currency(words)
+        rest = words[2:]
+    elif rest and _names(rest[0], price.currency):
+        rest = rest[1:]
+    elif rest and rest[0] in currencies():
+        return Problem("line-two-currencies", {"one": price.currency, "other": rest[0]})
+    if isinstance(price, Problem):
+        return price
+    name = read_name(" ".join(rest))
+    return name if isinstance(name, Problem) else (price, name)
+
+
+def _with_currency(words: list[str]) -> Price | Unclear | Problem:
+    """Read the amount in the currency of the second word.
+
+    A capitalised word is none: "5 Cup of tea" means no Cuban pesos.
+    """
+    if len(words) == 1 or words[1].istitle():
+        return Problem("line-no-currency")
+    code = read_code(words[1])
+    return code if isinstance(code, Problem) else read_price(words[0], code)
+
+
+def _names(word: str, currency: str) -> bool:
+    return read_code(word) == currency

@@ -1,0 +1,173 @@
+"""What a person typed at a step: the value, or what is wrong with it and how to say it right."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.chat.forms.draft import FINEST
+from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import escaped
+from bot.chat.model.price import Price
+from bot.core.errors import MoneyError
+from bot.core.mail import smtp
+from bot.core.money.amounts import exponent, normalise, read_amount, read_currency, to_minor
+from bot.core.text import links
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+# Our bounds, where the interface shows none (section 8).
+MAX_NAME = 100
+MAX_DESCRIPTION = 500
+MAX_DESTINATION = 512  # as the service has it: some wallet identifiers are long
+MAX_UNITS = 1_000_000
+MAX_POSTER_TEXT = 300
+
+_HOST_AND_PORT = re.compile(r"(?:localhost|[^:/?#]*\.[^:/?#]*):\d{1,5}(?:[/?#].*)?", re.DOTALL)
+_QUOTED = 32  # of what was typed, in an answer about it
+_FOLDED = "\t\n\r"  # control characters that every keyboard writes
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # by their class to be seen, but empty
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """An amount that can be read in more than one way, which the person is to say."""
+
+    choices: tuple[Decimal, ...]
+    currency: str | None
+
+
+def read_name(text: str) -> str | Problem:
+    """Read the name of a request: one line, 1 to 100 characters that can be seen."""
+    return _line(text, "name", MAX_NAME)
+
+
+def read_description(text: str) -> str | Problem:
+    """Read the description of a request: folded to one line, up to 500 characters."""
+    return _line(text, "description", MAX_DESCRIPTION)
+
+
+def read_destination(text: str) -> str | Problem:
+    """Read a handle or wallet identifier: no space and nothing invisible, for money follows it."""
+    bare = "".join(" " if unicodedata.category(char) == "Cf" else char for char in text).strip()
+    line = _line(bare, "destination", MAX_DESTINATION)
+    if isinstance(line, str) and " " in line:
+        return Problem("problem-destination-spaces")
+    return line
+
+
+def read_poster_text(text: str) -> str | Problem:
+    """Read the seller's own words for a poster: up to 300 characters, line by line as typed."""
+    folded = _line(text, "postertext", MAX_POSTER_TEXT)
+    if isinstance(folded, Problem):
+        return folded
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+
+
+def read_redirect(text: str) -> str | Problem:
+    """Read where payers are sent: an address of the web, or of an application's own scheme.
+
+    A host with a port but no `https://` is none, though its form is that of such a scheme.
+    """
+    url = text.strip()
+    if len(url) > links.LONGEST_URL:
+        return Problem("problem-redirect-long", {"length": len(url), "most": links.LONGEST_URL})
+    if any(unicodedata.category(char) in ("Cf", "Cs") for char in url):
+        return Problem("problem-redirect")
+    if _HOST_AND_PORT.fullmatch(url):
+        return Problem("problem-redirect")
+    try:
+        return links.check_redirect(url)
+    except ValueError:
+        return Problem("problem-redirect")
+
+
+def read_email(text: str) -> str | Problem:
+    """Read an e-mail address that mail can be sent to."""
+    address = text.strip().removeprefix("mailto:")
+    return Problem("problem-email") if smtp.ascii_address(address) is None else address
+
+
+def _line(text: str, what: str, most: int) -> str | Problem:
+    if any(unicodedata.category(char) in ("Cc", "Cs") and char not in _FOLDED for char in text):
+        return Problem("problem-control")
+    line = " ".join(text.split())
+    if not any(_is_visible(char) for char in line):
+        return Problem(f"problem-{what}-empty")
+    if len(line) > most:
+        return Problem(f"problem-{what}-long", {"length": len(line), "most": most})
+    return line
+
+
+def _is_visible(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LNPS" and char not in _BLANK
+
+
+def read_units(text: str) -> int | Problem:
+    """Read how many of a drop: 1 to 1 000 000. A mark in it groups, for a count has no decimals."""
+    try:
+        number, currency = read_amount(text, None)
+    except MoneyError as error:
+        if error.reason != "ambiguous":
+            return Problem("problem-units")
+        number, currency = error.choices[-1], read_currency(text, None)
+    if currency is not None or number != number.to_integral_value() or number < 1:
+        return Problem("problem-units")
+    if number > MAX_UNITS:
+        return Problem("problem-units-many", {"most": MAX_UNITS})
+    return int(number)
+
+
+def read_price(text: str, default: str | None) -> Price | Unclear | Problem:
+    """Read amount and currency as people write them; an ambiguous one with what it may mean."""
+    try:
+        return check_price(*read_amount(text, default))
+    except MoneyError as error:
+        if error.reason == "ambiguous":
+            return _unclear(text, default, error.choices)
+        return money_problem(error, text, None)
+
+
+def _unclear(text: str, default: str | None, choices: tuple[Decimal, ...]) -> Unclear | Problem:
+    """Leave the readings that the currency allows: nobody means 1.234 euros and a tenth cent."""
+    try:
+        currency = read_currency(text, default)
+    except MoneyError as error:
+        return money_problem(error, text, None)
+    possible = tuple(
+        choice for choice in choices if isinstance(check_price(choice, currency), Price)
+    )
+    return Unclear(possible, currency)
+
+
+def check_price(amount: Decimal, currency: str | None) -> Price | Problem:
+    """Whether such an amount can be asked for in that currency, or in any if it is not known."""
+    try:
+        to_minor(amount, currency or FINEST)
+    except MoneyError as error:
+        return money_problem(error, "", currency)
+    return Price(amount, currency)
+
+
+def read_code(text: str) -> str | Problem:
+    """Read a currency that a person named."""
+    try:
+        return normalise(text)
+    except MoneyError as error:
+        return money_problem(error, text, None)
+
+
+def money_problem(error: MoneyError, typed: str, currency: str | None) -> Problem:
+    """Say why the amount or the currency can't be taken."""
+    if error.reason == "unknownCurrency":
+        return Problem("problem-currency", {"typed": escaped(typed, _QUOTED)})
+    if error.reason == "tooManyDecimals":
+        known = currency or FINEST
+        values = {"currency": known, "decimals": exponent(known)}
+        return Problem("problem-amount-decimals", values)
+    if error.reason in ("notPositive", "tooLarge"):
+        return Problem(f"problem-amount-{error.reason}")
+    return Problem("problem-amount")

@@ -1,0 +1,205 @@
+"""Several receivers of one price: what was meant, and what each of them gets.
+
+Shares of a total follow the largest remainder, so that they sum to it exactly; of equal
+remainders the one named first goes before.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from bot.chat.forms.draft import REST, Portion
+from bot.chat.forms.parsing import Unclear, read_destination, read_price
+from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import escaped
+from bot.chat.model.wish import Share
+from bot.core.errors import MoneyError
+from bot.core.money.amounts import MAX_AMOUNT, format_money, from_minor, read_amount, to_minor
+from bot.core.text.translations import t
+
+MAX_RECEIVERS = 1000  # as the service has it
+WHOLE = 100  # per cent
+_PERCENT_DECIMALS = 4
+_RESTS = frozenset(
+    [
+        *("rest", "the rest", "remainder", "den rest", "der rest"),
+        *("el resto", "le reste", "il resto", "o resto", "*"),
+    ]
+)
+_BETWEEN = re.compile(r"[\n;]|,(?![0-9])|(?<![0-9]),")  # a comma among digits is a decimal mark
+_PERCENT = re.compile(r"%\s*(?P<before>[^%]+)|(?P<after>[^%]+?)\s*%")
+_QUOTED = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Unequal(Problem):
+    """Amounts that don't make the price; both in minor units."""
+
+    total: int = 0
+    price: int = 0
+    currency: str = ""
+
+    def text(self, language: str) -> str:
+        """Say it."""
+        amount = escaped(format_money(self.total, self.currency, language))
+        price = escaped(format_money(self.price, self.currency, language))
+        return t(language, self.key, amount=amount, price=price)
+
+
+def read_portions(text: str, currency: str) -> tuple[Portion, ...] | Problem:
+    """Read who gets what: one a line, each with a percentage, an amount, the rest or nothing."""
+    lines = [line.strip() for line in _BETWEEN.split(text.replace("\r", "\n")) if line.strip()]
+    if len(lines) < 2:  # noqa: PLR2004 - several are two at least
+        return Problem("problem-receivers-few")
+    if len(lines) > MAX_RECEIVERS:
+        return Problem("problem-receivers-many", {"count": len(lines), "most": MAX_RECEIVERS})
+    portions = []
+    for line in lines:
+        portion = _portion(line, currency)
+        if isinstance(portion, Problem):
+            return portion
+        portions.append(portion)
+    return _twice(portions) or tuple(portions)
+
+
+def _portion(line: str, currency: str) -> Portion | Problem:
+    name, *rest = line.split(None, 1)
+    destination = read_destination(name.removesuffix(":") if rest else name)
+    if isinstance(destination, Problem):
+        return destination
+    measure = _measure(rest[0].strip(), currency) if rest else ""
+    return measure if isinstance(measure, Problem) else Portion(destination, measure)
+
+
+def _measure(text: str, currency: str) -> str | Problem:
+    if text.casefold() in _RESTS:
+        return REST
+    if percent := _PERCENT.fullmatch(text):
+        return _percentage(percent["before"] or percent["after"], text)
+    price = read_price(text, currency)
+    if isinstance(price, Unclear):
+        return Problem("problem-receivers-unclear", {"typed": escaped(text, _QUOTED)})
+    if isinstance(price, Problem):
+        return price
+    if price.currency != currency:
+        return Problem("problem-receivers-currency", {"currency": currency})
+    return f"{price.amount:f}"
+
+
+def _percentage(text: str, whole: str) -> str | Problem:
+    wrong = Problem("problem-receivers-percent", {"typed": escaped(whole, _QUOTED)})
+    try:
+        number, currency = read_amount(text, None)
+    except MoneyError as error:
+        if error.reason != "ambiguous":
+            return wrong
+        number, currency = error.choices[0], None  # 33.333 %: no share is of thousands
+    exponent = number.normalize().as_tuple().exponent
+    fine = isinstance(exponent, int) and -exponent <= _PERCENT_DECIMALS
+    if currency is not None or not fine or not 0 < number <= WHOLE:
+        return wrong
+    return f"{number:f}%"
+
+
+def _twice(portions: list[Portion]) -> Problem | None:
+    seen: set[str] = set()
+    for portion in portions:
+        folded = portion.destination.casefold()
+        if folded in seen:
+            return Problem("problem-receivers-twice", {"destination": _quoted(portion)})
+        seen.add(folded)
+    return None
+
+
+def _quoted(portion: Portion) -> str:
+    return escaped(portion.destination, _QUOTED)
+
+
+def resolve(
+    portions: tuple[Portion, ...], minor: int, currency: str
+) -> tuple[Share, ...] | Problem:
+    """Give each receiver's share of a price in minor units, which they make exactly.
+
+    The problem is what keeps them from it: then the price or they have to be others.
+    """
+    kinds = {_kind(portion) for portion in portions}
+    rests = sum(portion.measure == REST for portion in portions)
+    if len(kinds - {REST}) > 1 or (rests and kinds == {REST, ""}):
+        return Problem("problem-receivers-mixed")
+    if rests > 1:
+        return Problem("problem-receivers-rests")
+    if "%" in kinds:
+        amounts = _by_percent(portions, minor)
+    elif "" in kinds:
+        amounts = _largest_remainder([Fraction(minor, len(portions))] * len(portions), minor)
+    else:
+        amounts = _by_amount(portions, minor, currency)
+    if isinstance(amounts, Problem):
+        return amounts
+    for portion, amount in zip(portions, amounts, strict=True):
+        if amount < 1:
+            return Problem("problem-receivers-nothing", {"destination": _quoted(portion)})
+    return tuple(
+        Share(portion.destination, amount)
+        for portion, amount in zip(portions, amounts, strict=True)
+    )
+
+
+def _kind(portion: Portion) -> str:
+    if portion.measure in ("", REST):
+        return portion.measure
+    return "%" if portion.measure.endswith("%") else "amount"
+
+
+def _by_percent(portions: tuple[Portion, ...], minor: int) -> list[int] | Problem:
+    given = [Decimal(p.measure.rstrip("%")) for p in portions if p.measure != REST]
+    total = sum(given, Decimal(0))
+    open_ended = len(given) < len(portions)
+    if total > WHOLE or (open_ended and total == WHOLE) or (not open_ended and total != WHOLE):
+        return Problem("problem-receivers-whole", {"percent": f"{total.normalize():f}"})
+    parts = iter(given)
+    shares = [WHOLE - total if p.measure == REST else next(parts) for p in portions]
+    return _largest_remainder([Fraction(share) * minor / WHOLE for share in shares], minor)
+
+
+def _largest_remainder(exact: list[Fraction], total: int) -> list[int]:
+    amounts = [int(share) for share in exact]
+    by_remainder = sorted(range(len(exact)), key=lambda n: (amounts[n] - exact[n], n))
+    for number in by_remainder[: total - sum(amounts)]:
+        amounts[number] += 1
+    return amounts
+
+
+def _by_amount(portions: tuple[Portion, ...], minor: int, currency: str) -> list[int] | Problem:
+    try:
+        given = [to_minor(Decimal(p.measure), currency) for p in portions if p.measure != REST]
+    except MoneyError:
+        return Problem("problem-receivers-decimals", {"currency": currency})
+    left = minor - sum(given)
+    if len(given) == len(portions) and left:
+        return Unequal("problem-receivers-sum", {}, sum(given), minor, currency)
+    if len(given) < len(portions) and left < 1:
+        return Problem("problem-receivers-rest")
+    parts = iter(given)
+    return [left if p.measure == REST else next(parts) for p in portions]
+
+
+def sum_of(portions: tuple[Portion, ...], currency: str) -> int | None:
+    """Give what amounts come to, in minor units, where a price could be just that; else None."""
+    if not portions or {_kind(portion) for portion in portions} != {"amount"}:
+        return None
+    try:
+        total = sum(to_minor(Decimal(portion.measure), currency) for portion in portions)
+    except MoneyError:
+        return None
+    return total if from_minor(total, currency) <= MAX_AMOUNT else None
+
+
+def meant(shares: tuple[Share, ...], currency: str) -> tuple[Portion, ...]:
+    """Give the shares of an earlier wish as amounts that somebody named."""
+    return tuple(
+        Portion(share.destination, f"{from_minor(share.amount, currency):f}") for share in shares
+    )

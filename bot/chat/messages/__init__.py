@@ -1,0 +1,1 @@
+"""What is sent: replies, buttons, bodies of queued messages, the queues themselves."""

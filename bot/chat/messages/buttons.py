@@ -1,0 +1,113 @@
+"""Buttons as Telegram wants them, and the codec of what they carry back.
+
+Old buttons work for ever: words of the grammar are added, never changed or taken away.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from bot.chat.messages.reply import shortened, units
+
+if TYPE_CHECKING:
+    from bot.chat.messages.reply import Action, Button, Rows
+
+# core.telegram.org/bots/api: InlineKeyboardButton, CopyTextButton; the first in bytes.
+MAX_DATA = 64
+MAX_COPY = 256
+MAX_QUERY = 256
+MAX_URL = 2048
+_MAX_LABEL = 64  # ours: a longer label is cut off by the clients anyway
+
+_BETWEEN = ":"
+_DRAFT_WORDS = (
+    r"kind:(?:donation|oneoff|drop)",
+    r"skip|keep|cancel|continue|restart",
+    r"back:[a-z]{1,16}",
+    r"amount:[0-9]{1,16}(?:\.[0-9]{1,16})?(?::[A-Z]{3,4})?",
+    r"currency:[A-Z]{3,4}",
+    r"create:[0-9a-f]{8}",
+    r"options|done|(?:open|clear|off):[a-z]{1,16}",
+    r"instrument:[A-Z]{3,4}",
+    r"ask:(?:email|phoneNumber|paymail):(?:on|off)",
+    r"zone:[A-Za-z0-9_+/-]{1,40}",
+    r"moment:(?:starts|ends|end):[1-9][0-9]{0,13}",
+    r"hours:[0-9]{1,4}-[0-9]{1,4}",
+    r"minute:[0-9]{1,4}",
+)
+_GRAMMAR = re.compile(
+    "|".join(
+        (
+            rf"draft:[a-z0-9]{{6}}:(?:{'|'.join(_DRAFT_WORDS)})",
+            r"(?:card|refresh|stop|resume|delete|delete-yes):[a-z0-9]{10}",
+            r"(?:edit|edit-not|duplicate|poster|alerts|look):[a-z0-9]{10}",
+            r"edit:[a-z0-9]{10}:[a-z]{1,12}",
+            r"alerts:[a-z0-9]{10}:(?:on|silent|off)",
+            r"poster:[a-z0-9]{10}:(?:print|square)-(?:light|dark)",
+            r"payments:[a-z0-9]{10}:[0-9]{1,6}",
+            r"list:[0-9]{1,6}",
+            r"undelivered:again",
+            r"new|help|settings(?::(?:destination|zone|quiet|summary))?",
+        )
+    )
+)
+_HOST = re.compile(r"(?:[\w-]+\.)+(?:[^\W\d_]{2,63}|xn--[\w-]+)|[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
+_UNSOUND = re.compile(r"[\s\x00-\x20\x7f\ud800-\udfff]")
+
+
+def encode(action: Action) -> str:
+    """Write an action as callback data, at most 64 bytes.
+
+    Raises ValueError for an action that `decode` would not give back: a bug of ours.
+    """
+    data = _BETWEEN.join(action)
+    if decode(data) != action:
+        raise ValueError(f"no button carries {action!r}")
+    return data
+
+
+def decode(data: str) -> Action | None:
+    """Read callback data; None for what no button of ours carries."""
+    if len(data) > MAX_DATA or not _GRAMMAR.fullmatch(data):
+        return None
+    return tuple(data.split(_BETWEEN))
+
+
+def markup(rows: Rows) -> dict[str, Any] | None:
+    """Give the InlineKeyboardMarkup; None where no button is left.
+
+    Left out are links that Telegram refuses and texts too long to copy: the message has them.
+    """
+    keyboard = [[_button(button) for button in row if _is_possible(button)] for row in rows]
+    kept = [row for row in keyboard if row]
+    return {"inline_keyboard": kept} if kept else None
+
+
+def linkable(url: str) -> bool:
+    """Whether a button may open it: Telegram refuses hosts without a dot, such as localhost."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    sound = len(url) <= MAX_URL and not _UNSOUND.search(url)
+    return sound and parts.scheme in ("http", "https") and bool(_HOST.fullmatch(host))
+
+
+def _is_possible(button: Button) -> bool:
+    if button.url is not None:
+        return linkable(button.url)
+    return button.copy is None or 1 <= units(button.copy) <= MAX_COPY
+
+
+def _button(button: Button) -> dict[str, Any]:
+    label = {"text": shortened(button.label, _MAX_LABEL)}
+    if button.action is not None:
+        return {**label, "callback_data": encode(button.action)}
+    if button.url is not None:
+        return {**label, "url": button.url}
+    if button.copy is not None:
+        return {**label, "copy_text": {"text": button.copy}}
+    return {**label, "switch_inline_query": shortened(button.share or "", MAX_QUERY)}

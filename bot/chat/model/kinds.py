@@ -1,0 +1,3 @@
+"""The kinds of requests."""
+
+KINDS = ("donation", "oneoff", "drop")

@@ -1,0 +1,1 @@
+"""Payments in: the webhook, recording, reconciling, units sold."""

@@ -1,0 +1,146 @@
+"""Webhooks in from the payment request service: proved, recorded, then answered.
+
+200 is said only once the payment and its alert are committed; everything else
+lets the service send again. The proof is the Standard Webhooks signature, or,
+where no secret for it is set, HandCash Cloud's: the application's own secret in
+the body.
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+
+from bot.chat.model import paid_amount
+from bot.chat.store import listings
+from bot.chat.store.payments import Payment
+from bot.core import signing
+from bot.core.errors import BadSignature, BodyTooLarge, InvalidBody, NotFound, Refused, Unauthorized
+from bot.core.net import request_body
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bot.chat.payments.recording import PaymentRecorder
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database
+
+log = structlog.get_logger()
+
+PATH = "/webhooks/payments"
+LONGEST_ID = 200
+
+STATUS: dict[type[Refused], int] = {
+    InvalidBody: 400,
+    Unauthorized: 401,
+    NotFound: 404,
+    BodyTooLarge: 413,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a webhook has to show; without a signing secret, the application's secret counts."""
+
+    app_secret: str
+    webhook_secret: str | None
+
+
+class Receiver:
+    """Takes the payments of listings."""
+
+    def __init__(
+        self, db: Database, recorder: PaymentRecorder, proof: Proof, now: Callable[[], int]
+    ) -> None:
+        self._db = db
+        self._recorder = recorder
+        self._proof = proof
+        self._now = now
+
+    def router(self) -> APIRouter:
+        """Give the route `POST /webhooks/payments/{token}`."""
+        router = APIRouter(include_in_schema=False)
+
+        @router.post(PATH + "/{token}")
+        async def receive(token: str, request: Request) -> JSONResponse:
+            try:
+                await self._receive(token, request.headers, await request_body.read(request))
+            except Refused as error:
+                log.warning("webhook refused", reason=error.message)
+                return JSONResponse(
+                    {"code": error.code, "message": error.message, "info": []},
+                    STATUS.get(type(error), 400),
+                )
+            return JSONResponse({"received": True})
+
+        return router
+
+    async def _receive(self, token: str, headers: Mapping[str, str], body: bytes) -> None:
+        listing = await self._db.read(lambda tx: listings.listing_by_token(tx, token))
+        if listing is None:
+            raise NotFound("No request of ours has this address.")
+        data = request_body.parse(body)
+        self._prove(headers, body, data)
+        payment, left = _payment(data, listing)
+        fresh = await self._recorder.record(listing, payment, left)
+        log.info(
+            "payment received", listing=listing.id, transaction=payment.transaction_id, fresh=fresh
+        )
+
+    def _prove(self, headers: Mapping[str, str], body: bytes, data: Mapping[str, Any]) -> None:
+        if self._proof.webhook_secret is None:
+            told = data.get("appSecret")
+            known = self._proof.app_secret
+            if not isinstance(told, str) or not _same(told, known):
+                raise Unauthorized("The body's appSecret is missing or wrong.")
+            return
+        now = datetime.fromtimestamp(self._now() / 1000, UTC)
+        try:
+            signing.verify([self._proof.webhook_secret], headers, body, now)
+        except BadSignature as error:
+            raise Unauthorized(f"The signature does not hold: {error}") from error
+
+
+def _same(told: str, known: str) -> bool:
+    return hmac.compare_digest(told.encode("utf-8", "replace"), known.encode())
+
+
+def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | None]:
+    """Read a webhook's body; amount and what is left may be missing (HandCash sends neither)."""
+    request_id = _id(data, "paymentRequestId")
+    if listing.request_id is not None and request_id != listing.request_id:
+        raise InvalidBody("paymentRequestId is not that of this address.")
+    amount = paid_amount.counted(data.get("amount"), data.get("currencyCode"), listing.wish)
+    payer = data.get("userData")
+    payment = Payment(
+        request_id=request_id,
+        transaction_id=_id(data, "transactionId"),
+        amount=amount.minor,
+        currency=amount.currency,
+        payer=payer if isinstance(payer, dict) else {},
+        oversold=data.get("oversold") is True,
+        reserved_units=_units(data, "reservedUnits", listing) or 0,
+        named=amount.named,
+    )
+    return payment, _units(data, "remainingUnits", listing)
+
+
+def _units(data: Mapping[str, Any], field: str, listing: Listing) -> int | None:
+    """Give a number of a drop's units; None where that is not told or can't be."""
+    told, units = data.get(field), listing.wish.units
+    if units is None or not isinstance(told, int) or isinstance(told, bool):
+        return None
+    return told if 0 <= told <= units else None
+
+
+def _id(data: Mapping[str, Any], field: str) -> str:
+    value = data.get(field)
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_ID or not value.isprintable():
+        raise InvalidBody(f"{field} is missing or no id.")
+    return value

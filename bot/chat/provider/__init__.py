@@ -1,0 +1,1 @@
+"""The payment service's client and what servers of the interface do differently."""

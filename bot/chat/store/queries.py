@@ -1,0 +1,84 @@
+"""SQL of what a seller looks through: requests that stand, a search, the payments of one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.store.listings import SELECT_LISTING, read_listing
+from bot.chat.store.payments import FOUND, IN_DOUBT
+from bot.core import exact_json
+
+if TYPE_CHECKING:
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+
+STANDING = "WHERE seller_id = :seller AND state IN ('live', 'stopped')"
+NEWEST = "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :start"
+COUNT = f"SELECT COUNT(*) AS number FROM listings {STANDING}"  # noqa: S608 - our own words
+PAGE = f"{SELECT_LISTING} {STANDING} {NEWEST}"
+SEARCH = (
+    f"{SELECT_LISTING} WHERE seller_id = :seller AND state = 'live'"
+    f" AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
+)
+RECEIPTS = (
+    "SELECT amount, currency, body, oversold, found, received_at FROM received_payments"
+    " WHERE listing_id = :listing ORDER BY received_at DESC, transaction_id DESC"
+    " LIMIT :limit OFFSET :start"
+)
+PATTERN_SIGN = re.compile("[!%_]")
+"""What a LIKE would not take for itself, unless `!` comes before it."""
+
+
+def count(tx: Transaction, seller_id: int) -> int:
+    """Count a seller's listings that stand, live or stopped."""
+    row = tx.one(COUNT, seller=seller_id)
+    return int(row["number"]) if row else 0
+
+
+def page(tx: Transaction, seller_id: int, limit: int, start: int) -> list[Listing]:
+    """Give up to `limit` of them, newest first, after the first `start`."""
+    rows = tx.query(PAGE, seller=seller_id, limit=limit, start=start)
+    return [read_listing(row) for row in rows]
+
+
+def search(tx: Transaction, seller_id: int, text: str, limit: int, start: int) -> list[Listing]:
+    """Give the same of a seller's live listings whose id `text` is, or a part of whose name."""
+    folded = text.strip().casefold()
+    part = PATTERN_SIGN.sub(r"!\g<0>", folded)
+    rows = tx.query(SEARCH, seller=seller_id, id=folded, part=f"%{part}%", limit=limit, start=start)
+    return [read_listing(row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A payment as its seller looks it up; `amount` in minor units, `received_at` in epoch ms.
+
+    `oversold`: it came when nothing was left. `found`: no webhook told it, it was found by looking;
+    `in_doubt`: one did, when one had been found by its units alone that it may be.
+    """
+
+    amount: int
+    currency: str
+    payer: dict[str, Any]
+    oversold: bool
+    found: bool
+    in_doubt: bool
+    received_at: int
+
+
+def receipts(tx: Transaction, listing_id: str, limit: int, start: int) -> list[Receipt]:
+    """Give up to `limit` of a listing's payments, newest first, after the first `start`."""
+    return [
+        Receipt(
+            amount=row["amount"],
+            currency=row["currency"],
+            payer=exact_json.loads(row["body"]),
+            oversold=bool(row["oversold"]),
+            found=row["found"] == FOUND,
+            in_doubt=row["found"] == IN_DOUBT,
+            received_at=row["received_at"],
+        )
+        for row in tx.query(RECEIPTS, listing=listing_id, limit=limit, start=start)
+    ]

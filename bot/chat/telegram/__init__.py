@@ -1,0 +1,1 @@
+"""The Bot API: intake of updates, sender, transport, errors, profile, inline, photos."""

@@ -1,0 +1,114 @@
+"""Inline queries: a seller's own requests, to be posted in any chat.
+
+Answered at once or not at all: Telegram drops the answer of a query after
+seconds, and the next letter typed asks again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from telegram import (
+    InlineKeyboardMarkup,
+    InlineQueryResultArticle,
+    InlineQueryResultsButton,
+    InputTextMessageContent,
+    LinkPreviewOptions,
+)
+from telegram.constants import ParseMode
+from telegram.error import TelegramError
+
+from bot.chat.cards.card_text import Card, public, shared_article
+from bot.chat.cards.image_route import PATH as IMAGES
+from bot.chat.cards.views import words_of
+from bot.chat.dialogue.commands import FROM_INLINE
+from bot.chat.dialogue.events import Searched, read
+from bot.chat.dialogue.sharing import result_id
+from bot.chat.messages.buttons import linkable, markup
+from bot.chat.telegram.errors import told
+from bot.core.errors import StorageError, Unreadable
+from bot.core.text.translations import choose, t
+
+if TYPE_CHECKING:
+    from telegram import Bot
+
+    from bot.chat.dialogue.dialogue import Chat
+
+log = structlog.get_logger()
+
+PAGE = 20
+"""Results in one answer; Telegram takes 50."""
+
+OFFSET = re.compile(r"[0-9]{1,9}")
+"""What we give for the next page; anything else begins with the first."""
+
+PAGES = "/pay/"
+"""Where the embedded service has its pay pages; their codes stand beside them, under `/qr/`."""
+
+
+class Inline:
+    """Answers inline queries from what is known of the seller's requests.
+
+    `public_url` is where Telegram reaches us to fetch the pictures of results.
+    """
+
+    def __init__(self, bot: Bot, chat: Chat, public_url: str) -> None:
+        self._bot = bot
+        self._chat = chat
+        self._public_url = public_url
+
+    async def answer(self, update: dict[str, Any]) -> None:
+        """Answer one inline query; a failure is a line in the log."""
+        try:
+            event = read(update, "")  # a query names no bot
+            if isinstance(event, Searched):
+                await self._answer(event)
+        except (StorageError, Unreadable) as error:
+            log.warning("inline query not answered", reason=str(error))
+        except TelegramError as error:
+            log.warning("inline query not answered", reason=told(error))
+
+    async def _answer(self, event: Searched) -> None:
+        language = choose(event.person.tag)
+        start = int(event.offset) if OFFSET.fullmatch(event.offset) else 0
+        cards = await self._chat.search(event.person.id, event.text, PAGE + 1, start)
+        following = str(start + PAGE) if len(cards) > PAGE else ""
+        is_vain = bool(event.text.strip()) and not cards and not start
+        label = t(language, "inline-none" if is_vain else "inline-new")
+        await self._bot.answer_inline_query(
+            inline_query_id=event.query_id,
+            results=[self._article(card, language) for card in cards[:PAGE]],
+            cache_time=0,
+            is_personal=True,
+            next_offset=following,
+            button=InlineQueryResultsButton(label, start_parameter=FROM_INLINE),
+        )
+
+    def _article(self, card: Card, language: str) -> InlineQueryResultArticle:
+        article = shared_article(card, language)
+        keyboard = markup(article.rows)
+        return InlineQueryResultArticle(
+            id=result_id(card.listing_id, words_of(public(card, language))),
+            title=article.title,
+            description=article.description,
+            thumbnail_url=self._thumbnail(card),
+            input_message_content=InputTextMessageContent(
+                article.text,
+                parse_mode=ParseMode.HTML,
+                link_preview_options=LinkPreviewOptions(is_disabled=True),
+            ),
+            reply_markup=InlineKeyboardMarkup.de_json(keyboard, None) if keyboard else None,
+        )
+
+    def _thumbnail(self, card: Card) -> str | None:
+        """Give the address of the seller's picture, else of the code, where Telegram takes it."""
+        base = self._public_url
+        if not linkable(base):
+            return None
+        if card.image:
+            return f"{base}{IMAGES}/{card.image}"
+        if card.url.startswith(f"{base}{PAGES}"):
+            return f"{base}/qr/{card.url.removeprefix(base + PAGES)}.png"
+        return None

@@ -1,0 +1,113 @@
+"""Inline queries taken in: few are answered at a time, the newest of each person, and none kept.
+
+Telegram sends one for each letter typed and forgets it after seconds. So what can't be answered
+soon is dropped: a person has one query under way and the newest waiting, all together some tens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from bot.chat.telegram.intake import account_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from bot.core.database.counters import Tally
+    from bot.core.outbox.lanes import Pace
+
+log = structlog.get_logger()
+
+AT_ONCE = 4
+"""Queries answered at a time, each on a connection of its own."""
+
+MOST_WAITING = 40
+"""People whose query waits: what four connections answer within seconds."""
+
+DROPPED = ("telegram_updates_handled", "dropped")
+"""How the tally counts a query that was overtaken by newer ones."""
+
+
+class Searching:
+    """Answers inline queries by `answer`, as often as `pace` allows."""
+
+    def __init__(
+        self,
+        answer: Callable[[dict[str, Any]], Coroutine[Any, Any, None]],
+        tally: Tally,
+        pace: Pace | None = None,
+    ) -> None:
+        self._answer = answer
+        self._tally = tally
+        self._pace = pace
+        self._arrival = 0
+        self._waiting: dict[str, dict[str, Any]] = {}
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def take(self, update: dict[str, Any]) -> None:
+        """Take a query in; one of the same person that still waits gives up its place to it."""
+        person = account_of(update)
+        if person not in self._waiting and len(self._waiting) >= MOST_WAITING:
+            self._drop(next(iter(self._waiting)))
+        elif person in self._waiting:
+            self._tally.add([DROPPED])
+        self._waiting[person] = update
+        self._begin()
+
+    async def close(self) -> None:
+        """Drop what waits and cancel what is under way: nobody could be answered later."""
+        self._waiting.clear()
+        tasks = [*self._under_way.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _drop(self, person: str) -> None:
+        del self._waiting[person]
+        self._tally.add([DROPPED])
+
+    def _begin(self) -> None:
+        while len(self._under_way) < AT_ONCE and (person := self._next()) is not None:
+            if wait := self._wait():
+                self._begin_later(wait)
+                return
+            task = asyncio.create_task(self._handle(self._waiting.pop(person)))
+            self._under_way[person] = task
+            task.add_done_callback(partial(self._ended, person))
+
+    def _next(self) -> str | None:
+        """Return who waits longest of those who have none under way."""
+        return next((one for one in self._waiting if one not in self._under_way), None)
+
+    def _wait(self) -> int:
+        """Return the milliseconds until the pace lets one go, which is counted where it is now."""
+        if self._pace is None:
+            return 0
+        now = int(asyncio.get_running_loop().time() * 1000)
+        if (wait := self._pace.next_at(self._arrival) - now) > 0:
+            return wait
+        self._arrival = self._pace.arrival(self._arrival, now)
+        return 0
+
+    def _begin_later(self, wait: int) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(wait / 1000, self._rung)
+
+    def _rung(self) -> None:
+        self._timer = None
+        self._begin()
+
+    def _ended(self, person: str, _task: asyncio.Task[None]) -> None:
+        del self._under_way[person]
+        self._begin()
+
+    async def _handle(self, update: dict[str, Any]) -> None:
+        try:
+            await self._answer(update)
+        except Exception:
+            log.exception("inline query not answered", id=update["update_id"])

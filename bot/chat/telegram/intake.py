@@ -1,0 +1,242 @@
+"""Updates in from Telegram: stored as they came, then confirmed.
+
+Polling confirms with the next call's offset, so an update is confirmed only
+after its row is committed; the webhook answers 200 only then. An update that
+comes twice has the same key and is stored once. Inline queries are the
+exception: answered at once or not at all, so they are never stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import structlog
+from fastapi import APIRouter, Request, Response
+
+from bot.core import exact_json
+from bot.core.errors import (
+    BadAnswer,
+    BodyTooLarge,
+    InvalidBody,
+    Overloaded,
+    PeerError,
+    Refused,
+    StorageError,
+    Unauthorized,
+    Unreachable,
+    wait_asked_for,
+)
+from bot.core.net import http_client, request_body
+from bot.core.outbox import outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.lanes import Queue
+
+log = structlog.get_logger()
+
+KINDS = ("message", "callback_query", "inline_query", "chosen_inline_result", "my_chat_member")
+"""The updates asked for, always named: else Telegram keeps to what was asked for last."""
+
+POLL_SECONDS = 50
+SHORTEST_WAIT = 0.05
+"""Seconds between polls of a server that does not hold the call open."""
+
+BACKOFF = (1.0, 2.0, 5.0, 15.0, 30.0)
+WEBHOOK_PATH = "/telegram/updates"
+SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
+LARGEST_UPDATE = 1024 * 1024
+NOBODY = "0"
+"""The lane and the account of updates that name neither a chat nor a person."""
+
+
+class Intake:
+    """Stores updates, from whichever side they come."""
+
+    def __init__(
+        self,
+        db: Database,
+        queue: Queue,
+        bot_id: int,
+        now: Callable[[], int],
+        inline: Callable[[dict[str, Any]], None],
+    ) -> None:
+        self._db = db
+        self._queue = queue
+        self._bot_id = bot_id
+        self._now = now
+        self._inline = inline
+
+    async def take(self, updates: Iterable[Any]) -> None:
+        """Store these updates durably; those seen before change nothing."""
+        sound = [update for update in updates if _is_update(update)]
+        kept = [update for update in sound if "inline_query" not in update]
+        if kept:
+            await self._db.transaction(lambda tx: self._store(tx, kept))
+        self._db.tally.add(
+            ("telegram_updates", "inline_query") for update in sound if "inline_query" in update
+        )
+        for update in sound:
+            if "inline_query" in update:
+                self._inline(update)
+
+    def _store(self, tx: Transaction, updates: Iterable[dict[str, Any]]) -> None:
+        now = self._now()
+        for update in updates:
+            key = f"update-{self._bot_id}-{update['update_id']:012d}"
+            lane, account = lane_of(update), account_of(update)
+            if outbox.put(tx, self._queue, lane, update, now, key=key, account=account):
+                tx.count("telegram_updates", next(filter(update.__contains__, KINDS), "other"))
+
+
+class Poller:
+    """Asks Telegram for updates, one long call after the other."""
+
+    def __init__(
+        self,
+        root: str,
+        token: str,
+        intake: Intake,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._http = httpx.AsyncClient(
+            timeout=httpx.Timeout(10.0, read=POLL_SECONDS + 10.0),
+            verify=http_client.context(),
+            trust_env=http_client.leaves_network(root),
+        )
+        self._url = f"{root}/bot{token}/getUpdates"
+        self._intake = intake
+        self._sleep = sleep
+        self._offset: int | None = None
+
+    async def run(self) -> None:
+        """Poll until cancelled; failures are waited out."""
+        failures = 0
+        while True:
+            wait = BACKOFF[min(failures, len(BACKOFF) - 1)]
+            failures += 1
+            try:
+                await self._once()
+                failures = 0
+                continue
+            except (PeerError, Unauthorized) as error:
+                wait = wait_asked_for(error) or wait
+                log.warning("no updates from telegram", reason=str(error), again_in=wait)
+            except StorageError as error:  # the database has its own line in the log
+                wait, failures = BACKOFF[0], 0
+                log.debug("updates not stored, so not confirmed", reason=str(error))
+            except Exception:
+                log.exception("updates not stored, so not confirmed", again_in=wait)
+            await self._sleep(wait)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._http.aclose()
+
+    async def _once(self) -> None:
+        asked = time.monotonic()
+        updates = await self._ask({"timeout": POLL_SECONDS, "allowed_updates": json.dumps(KINDS)})
+        if not updates and time.monotonic() - asked < SHORTEST_WAIT:
+            await self._sleep(SHORTEST_WAIT)
+        await self._intake.take(updates)
+        ids = [update["update_id"] for update in updates if _has_id(update)]
+        if len(ids) < len(updates):
+            log.warning("updates that nobody can read", number=len(updates) - len(ids))
+        if ids:
+            self._offset = max(ids) + 1
+        elif updates:
+            raise BadAnswer("Telegram's updates have no update_id")
+
+    async def _ask(self, params: dict[str, Any]) -> list[Any]:
+        if self._offset is not None:
+            params["offset"] = self._offset
+        try:
+            response = await self._http.post(self._url, data=params)
+            data = exact_json.loads(response.content)
+        except httpx.HTTPError as error:
+            raise Unreachable(type(error).__name__) from None
+        except ValueError:
+            raise BadAnswer("Telegram's answer is no JSON") from None
+        if response.is_success and isinstance(data, dict) and isinstance(data.get("result"), list):
+            return list(data["result"])
+        raise _refusal(response.status_code, data if isinstance(data, dict) else {})
+
+
+def receive_updates(intake: Intake, secret: str) -> APIRouter:
+    """Give the route for webhook mode; only who knows the secret header is heard."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.post(WEBHOOK_PATH)
+    async def receive(request: Request) -> Response:
+        told = request.headers.get(SECRET_HEADER, "")
+        if not hmac.compare_digest(told.encode(), secret.encode()):
+            return Response(status_code=401)
+        try:
+            update = await _update(request)
+        except Refused as error:
+            log.warning("update refused", reason=error.message)
+            return Response(status_code=413 if isinstance(error, BodyTooLarge) else 400)
+        await intake.take([update])
+        return Response()
+
+    return router
+
+
+def lane_of(update: dict[str, Any]) -> str:
+    """Give the lane whose order an update keeps: its chat's id, else its person's."""
+    inner = _inner(update)
+    message = _object(inner.get("message")) or inner
+    return _id_of(_object(message.get("chat")) or _object(inner.get("from")))
+
+
+def account_of(update: dict[str, Any]) -> str:
+    """Return who caused an update, in whatever chat: the person's id, else the chat's.
+
+    Who writes in the name of a chat has the chat's too: Telegram tells all of them as one person.
+    """
+    inner = _inner(update)
+    person = NOBODY if "sender_chat" in inner else _id_of(_object(inner.get("from")))
+    return lane_of(update) if person == NOBODY else person
+
+
+def _inner(update: dict[str, Any]) -> dict[str, Any]:
+    return next((_object(update[kind]) for kind in KINDS if kind in update), {})
+
+
+def _id_of(told: dict[str, Any]) -> str:
+    number = told.get("id")
+    return str(number) if isinstance(number, int) else NOBODY
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _has_id(update: Any) -> bool:
+    return isinstance(update, dict) and isinstance(update.get("update_id"), int)
+
+
+def _is_update(update: Any) -> bool:
+    return _has_id(update) and all(isinstance(update.get(kind, {}), dict) for kind in KINDS)
+
+
+def _refusal(status: int, data: dict[str, Any]) -> PeerError | Unauthorized:
+    told = str(data.get("description", status))
+    if status in {401, 404}:
+        return Unauthorized("Telegram refuses the token")
+    wait = _object(data.get("parameters")).get("retry_after")
+    return Overloaded(told, float(wait) if isinstance(wait, int) else None)
+
+
+async def _update(request: Request) -> dict[str, Any]:
+    update = request_body.parse(await request_body.read(request, LARGEST_UPDATE))
+    if not _is_update(update):
+        raise InvalidBody("The body is no update.")
+    return update

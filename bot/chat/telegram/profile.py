@@ -1,0 +1,32 @@
+"""How the bot presents itself at Telegram: its commands and descriptions, in each language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+from telegram import BotCommand
+from telegram.error import TelegramError
+
+from bot.chat.forms.bot_texts import commands, description, short_description
+from bot.chat.telegram.errors import told
+from bot.core.text.translations import DEFAULT, languages
+
+if TYPE_CHECKING:
+    from telegram import Bot
+
+log = structlog.get_logger()
+
+
+async def present(bot: Bot) -> None:
+    """Set commands and descriptions; a refusal is a line in the log, the bot works without."""
+    try:
+        for language in languages():
+            code = "" if language == DEFAULT else language
+            await bot.set_my_commands(
+                [BotCommand(*pair) for pair in commands(language)], language_code=code
+            )
+            await bot.set_my_description(description(language), language_code=code)
+            await bot.set_my_short_description(short_description(language), language_code=code)
+    except TelegramError as error:
+        log.warning("commands not set at telegram", reason=told(error))

@@ -1,0 +1,291 @@
+"""Messages out to Telegram: one after the other in each chat, at Telegram's pace.
+
+What a message says is made by `showing`, what becomes of a call that failed is decided by
+`verdicts`; the sender makes the call and carries that out in one transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import structlog
+from telegram import InputFile, InputMediaPhoto, LinkPreviewOptions
+from telegram import Message as Posted
+from telegram.constants import ParseMode
+from telegram.error import TelegramError, TimedOut
+
+from bot.chat.alerts import alert_text, delivery
+from bot.chat.cards.card_text import possibly_repeated
+from bot.chat.cards.drawing import File
+from bot.chat.cards.rendering import Call, Later, Sent, Showing
+from bot.chat.messages.queues import INLINE
+from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
+from bot.chat.store import listings, posts, shown_texts
+from bot.chat.telegram.failures import Fate, verdict
+from bot.chat.telegram.transport import accepted
+from bot.core.outbox import lanes, outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from telegram import Bot
+
+    from bot.chat.messages.queues import Queues
+    from bot.chat.telegram.failures import Verdict
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.outbox import Message
+
+log = structlog.get_logger()
+
+LONGEST = 45.0
+"""Seconds for one call; the time-outs of its connection begin anew with each byte."""
+
+TRIES = 10
+"""Tries after which a message that is refused, or never clearly answered, is given up."""
+
+NEW = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
+"""Methods that make a message: the others, done twice, are done once."""
+
+NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+
+CLASSES = {lanes.REPLY: "reply", lanes.ALERT: "alert", lanes.NOTICE: "notice"}
+"""What the metrics call the classes of messages."""
+
+NEEDLESS = "needless"
+"""What the metrics call a message that was of no use any more when its turn came."""
+
+COUNTED = {
+    Fate.DONE: NEEDLESS,
+    Fate.LOST: NEEDLESS,
+    Fate.AGAIN: "failed",
+    Fate.STRANGE: "failed",
+    Fate.IN_DOUBT: "unclear",
+    Fate.HELD: "throttled",
+    Fate.PAUSED: "blocked",
+    Fate.MOVED: "moved",
+    Fate.UNHEARD: "refused",
+    Fate.DEAD: "refused",
+}
+"""What the metrics call the ways in which a call fails, beside `sent` and `repeated`."""
+
+
+def _hopeless(message: Message, fate: Fate) -> bool:
+    """Whether a message is given up: an alert only after many tries, for money stands behind it."""
+    if message.priority == lanes.ALERT:
+        return fate is Fate.DEAD and message.attempts >= TRIES
+    lasting = fate in {Fate.IN_DOUBT, Fate.STRANGE} and message.attempts >= TRIES
+    return lasting or fate in {Fate.DEAD, Fate.UNHEARD}
+
+
+class Sender:
+    """Sends what the queues `messages` and `answers` hold."""
+
+    def __init__(self, db: Database, bot: Bot, queues: Queues, now: Callable[[], int]) -> None:
+        self._db = db
+        self._bot = bot
+        self._queues = queues
+        self._now = now
+        self._showing = Showing(db, queues, now)
+
+    async def send(self, message: Message) -> None:
+        """Send one message to the chat that its lane names, or change one there.
+
+        Raises StorageError, and then nothing was sent.
+        """
+        body = alert_text.worded(message.body)
+        call = await self._showing.call(body, message.lane, message.attempts)
+        if isinstance(call, Call):
+            await self._attempt(self._queues.messages, message, _marked(call, message))
+        else:
+            await self._db.insist(lambda tx: self._unsent(tx, message, call))
+
+    async def answer(self, message: Message) -> None:
+        """Answer one callback query."""
+        call = Call(message.body["method"], message.body["args"])
+        await self._attempt(self._queues.answers, message, call)
+
+    def buried(self, tx: Transaction, message: Message) -> None:
+        """Note that a message was set aside: its payments are listed, and no drop waits for it."""
+        delivery.buried(tx, self._queues, message.body, self._now())
+
+    async def _attempt(self, queue: Queue, message: Message, call: Call) -> None:
+        sent = Sent()
+        try:
+            async with asyncio.timeout(LONGEST):
+                sent = _sent(await self._make(call))
+        except TimeoutError:
+            error = TimedOut(f"no answer in {LONGEST:.0f} s")
+            await self._refused(queue, message, call, error)
+            return
+        except TelegramError as error:
+            await self._refused(queue, message, call, error)
+            return
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if not accepted():
+                unread = TelegramError(f"unreadable answer: {error!r}")
+                await self._refused(queue, message, call, unread)
+                return
+            log.warning("telegram's answer can't be read", method=call.method)
+        await self._db.insist(lambda tx: self._done(tx, queue, message, call, sent))
+
+    def _done(
+        self, tx: Transaction, queue: Queue, message: Message, call: Call, sent: Sent
+    ) -> None:
+        """Settle what Telegram took, unless it is another's by now."""
+        now = self._now()
+        self._count(tx, message, "repeated" if _repeats(message) else "sent")
+        lanes.went(tx, queue, message.lane, now)
+        if outbox.done(tx, queue, message, now) and queue is self._queues.messages:
+            self._showing.note(tx, call, message.lane, sent)
+            delivery.delivered(tx, self._queues, message.body, now)
+
+    def _unsent(self, tx: Transaction, message: Message, later: Later | None) -> None:
+        """Settle a message of which nothing is to be sent, or not yet."""
+        queue, now = self._queues.messages, self._now()
+        if later is None:
+            outbox.done(tx, queue, message, now)
+            self._count(tx, message, NEEDLESS)
+        else:
+            outbox.retry(tx, queue, message, now + later.wait, "waits for its picture")
+
+    async def _refused(
+        self, queue: Queue, message: Message, call: Call, error: TelegramError
+    ) -> None:
+        outcome = verdict(error, message.attempts)
+        log.warning(
+            "telegram refused", method=call.method, chat=message.lane,
+            fate=outcome.fate.name.lower(), reason=outcome.note,
+        )  # fmt: skip
+        await self._db.insist(lambda tx: self._settle(tx, queue, message, call, outcome))
+
+    def _count(self, tx: Transaction, message: Message, came: str) -> None:
+        tx.count("telegram_messages", _method(message), CLASSES[message.priority], came)
+
+    def _settle(
+        self, tx: Transaction, queue: Queue, message: Message, call: Call, outcome: Verdict
+    ) -> None:
+        now = self._now()
+        self._count(tx, message, COUNTED[outcome.fate])
+        match outcome.fate:
+            case Fate.DONE:
+                if outbox.done(tx, queue, message, now) and call.place:
+                    self._showing.note(tx, call, message.lane, Sent())
+            case Fate.LOST:
+                outbox.done(tx, queue, message, now)
+                _forget(tx, call)
+            case Fate.DEAD if single := alert_text.apart(message.body):
+                outbox.split(tx, queue, message, single, now)
+            case _ if _hopeless(message, outcome.fate):
+                _unknow(tx, call)
+                self._give_up(tx, queue, message, outcome.note)
+            case Fate.HELD:
+                outbox.retry(tx, queue, message, now + outcome.value, outcome.note)
+                lanes.hold(tx, queue, message.lane, now + outcome.value)
+            case Fate.PAUSED:
+                self._pause(tx, queue, message, call, outcome.note)
+            case Fate.MOVED:
+                outbox.retry(tx, queue, message, now, outcome.note)
+                outbox.move(tx, queue, message.lane, str(outcome.value))
+                listings.move_chat(tx, int(message.lane), outcome.value)
+            case Fate.STRANGE if call.showed and isinstance(call.picture, str):
+                posts.lend(tx, call.showed.listing_id, None, None)
+                outbox.retry(tx, queue, message, now, outcome.note)
+            case _:
+                doubt = outcome.fate is Fate.IN_DOUBT
+                due_at = now + outcome.value
+                outbox.retry(tx, queue, message, due_at, outcome.note, uncertain=doubt)
+
+    def _give_up(self, tx: Transaction, queue: Queue, message: Message, why: str) -> None:
+        log.error("message given up", chat=message.lane, reason=why)
+        if outbox.bury(tx, queue, message, self._now(), why):
+            delivery.buried(tx, self._queues, message.body, self._now())
+
+    def _pause(self, tx: Transaction, queue: Queue, message: Message, call: Call, why: str) -> None:
+        """Keep a chat's alerts until it can be written to again, and the news of its cards.
+
+        The rest is of no use then.
+        """
+        if queue is self._queues.answers or message.lane.startswith(INLINE):
+            _forget(tx, call)
+            outbox.bury(tx, queue, message, self._now(), why)  # nothing would resume the lane
+            return
+        _unknow(tx, call)
+        if message.priority == lanes.ALERT or "post" in message.body:
+            outbox.retry(tx, queue, message, self._now(), why)
+        else:
+            outbox.bury(tx, queue, message, self._now(), why)
+        lanes.pause(tx, queue, message.lane, why)
+
+    async def _make(self, call: Call) -> object:
+        """Make the call; Telegram's answer."""
+        calling: Awaitable[object]
+        args = {**call.args, "parse_mode": ParseMode.HTML}
+        match call.method:
+            case "answerCallbackQuery":
+                calling = self._bot.answer_callback_query(**call.args)
+            case "sendMessage":
+                calling = self._bot.send_message(**args, link_preview_options=NO_PREVIEW)
+            case "sendPhoto":
+                calling = self._bot.send_photo(photo=_media(call), **args)
+            case "sendDocument":
+                calling = self._bot.send_document(document=_media(call), **args)
+            case "editMessageText":
+                calling = self._bot.edit_message_text(**args, link_preview_options=NO_PREVIEW)
+            case "editMessageCaption":
+                calling = self._bot.edit_message_caption(**args)
+            case "editMessageMedia":
+                media = InputMediaPhoto(
+                    _media(call), caption=args.pop("caption"), parse_mode=args.pop("parse_mode")
+                )
+                calling = self._bot.edit_message_media(media, **args)
+            case _:
+                raise ValueError(call.method)
+        return await calling
+
+
+def _media(call: Call) -> InputFile | str:
+    if isinstance(call.picture, File):
+        return InputFile(call.picture.data, filename=call.picture.name, attach=True)
+    return call.picture or ""
+
+
+def _sent(answer: object) -> Sent:
+    """Read the message that Telegram answers, as far as it is one."""
+    if not isinstance(answer, Posted):
+        return Sent()
+    return Sent(answer.message_id, answer.photo[-1].file_id if answer.photo else None)
+
+
+def _forget(tx: Transaction, call: Call) -> None:
+    _unknow(tx, call)
+    if call.place is not None:
+        posts.drop(tx, call.place)
+
+
+def _unknow(tx: Transaction, call: Call) -> None:
+    """Nobody knows what a message says whose last edit came to no clear end."""
+    if call.place is not None:
+        shown_texts.forget(tx, call.place)
+
+
+def _method(message: Message) -> str:
+    """Give the method of a message; alerts that wait for their words are put into new ones."""
+    return str(message.body.get("method", "sendMessage"))
+
+
+def _repeats(message: Message) -> bool:
+    """Whether a message is sent that its chat may have already."""
+    return message.uncertain and _method(message) in NEW
+
+
+def _marked(call: Call, message: Message) -> Call:
+    """Say on a message that comes again because its answer was lost that it may be a second."""
+    field = "caption" if call.picture else "text"
+    if not _repeats(message) or field not in call.args:
+        return call
+    limit = CAPTION_LIMIT if call.picture else TEXT_LIMIT
+    text = possibly_repeated(call.args[field], message.body["language"])
+    return replace(call, args={**call.args, field: text}) if shown_units(text) <= limit else call

@@ -1,0 +1,1 @@
+"""Dates, clock times and time zones as people write them: pure."""

@@ -1,0 +1,74 @@
+"""Moments in words: in full, so that what was read can be checked, and short for a button."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from babel.dates import format_date, format_time
+
+from bot.chat.times import zones
+from bot.chat.times.local_time import MINUTE, instants, local
+from bot.core.text.translations import choose, t
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+MAX_LABEL = 40  # characters of a button that stands alone in its row
+_FULL = {"en": "EEEE, d MMMM y"}  # CLDR's is American; day first is read right everywhere
+_SHORT = {"en": "EEE, d MMM y", "de": "EEE d. MMM y"}
+_CLOCK = "HH:mm"
+_HOUR = 60 * MINUTE
+_DAYS_FROM = 48 * _HOUR  # nearer moments are told in hours
+
+
+def spelled(at: int, now: int, zone: str, language: str) -> str:
+    """Say a moment in full: day, time, whose time that is, and how far ahead it is, if it is.
+
+    "Thursday, 31 December 2026, 23:59, Berlin time (in 39 days)"; epoch ms.
+    """
+    tongue, shown = choose(language), local(at, zone)
+    whole = t(
+        language,
+        "moment-spelled",
+        date=format_date(shown.date(), _FULL.get(tongue, "full"), locale=tongue),
+        time=format_time(shown.time(), _CLOCK, locale=tongue),
+        zone=_zone(at, zone, language),
+    )
+    return f"{whole} ({_ahead(at, now, zone, language)})" if at > now else whole
+
+
+def _zone(at: int, zone: str, language: str) -> str:
+    """Say whose time it is; with the offset in the hour that comes twice."""
+    if zones.is_fixed(zone):
+        return zones.place(zone, language)
+    there = t(language, "moment-place", place=zones.place(zone, language))
+    return f"{there}, {zones.offset(at, zone)}" if _is_twice(at, zone) else there
+
+
+def _is_twice(at: int, zone: str) -> bool:
+    return len(instants(_minute(at, zone), zone)) > 1
+
+
+def _minute(at: int, zone: str) -> datetime:
+    return local(at, zone).replace(second=0, tzinfo=None, fold=0)
+
+
+def _ahead(at: int, now: int, zone: str, language: str) -> str:
+    if at - now >= _DAYS_FROM:
+        days = (local(at, zone).date() - local(now, zone).date()).days
+        return t(language, "moment-in-days", count=days)
+    hours, rest = divmod(at - now, _HOUR)
+    minutes = rest // MINUTE
+    if hours == 0:
+        return t(language, "moment-in-minutes", minutes=max(minutes, 1))
+    if minutes == 0:
+        return t(language, "moment-in-hours", hours=hours)
+    return t(language, "moment-in-both", hours=hours, minutes=minutes)
+
+
+def button_label(at: int, zone: str, language: str) -> str:
+    """Say a moment in 40 characters at most, for a button: "Thu, 31 Dec 2026, 23:59"."""
+    tongue, shown = choose(language), local(at, zone)
+    day = format_date(shown.date(), _SHORT.get(tongue, "EEE d MMM y"), locale=tongue)
+    label = f"{day}, {format_time(shown.time(), _CLOCK, locale=tongue)}"
+    return f"{label} ({zones.offset(at, zone)})" if _is_twice(at, zone) else label

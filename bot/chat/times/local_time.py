@@ -1,0 +1,119 @@
+"""Local time: times of the day as people write them, and the moments at which a clock shows them.
+
+Where clocks are put back a time comes twice, where they are put forward one doesn't come at all.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from bot.chat.messages.problem import Problem
+from bot.chat.times import vocabulary, zones
+from bot.chat.times.tokens import DAY, Spoken, readings
+
+MINUTE = 60_000  # in ms
+_SECOND = 1000
+_NEXT_DAYS = 3  # a time that a change leaves out comes a day later
+# Patterns are compiled when they are first used: the start need not wait for them.
+_THE = "(?:las |la |as |le )?"
+_FROM = rf"^(?:from|between|von|zwischen|desde|de|des|das|entre|dalle|tra|fra) {_THE}"
+_TO = rf" ?- ?| (?:to|until|till|and|bis|und|hasta|a|y|et|alle|e|as|ate) {_THE}"
+_HOUR_ALONE = r"(\d{1,2})h?"
+
+
+def read_clock(text: str) -> int | Problem:
+    """Read a time of the day in minutes: `20:00`, `8 pm`, `20 Uhr`, noon; 0 to 1439."""
+    found = {
+        said.clock % DAY
+        for said in (*readings(text), *_alone(text))
+        if said.clock is not None and said == _only_clock(said)
+    }
+    return found.pop() if len(found) == 1 else Problem("problem-clock")
+
+
+def _only_clock(said: Spoken) -> Spoken:
+    return Spoken(clock=said.clock, bare=said.bare, at=said.at, part=said.part)
+
+
+def _alone(text: str) -> list[Spoken]:
+    """Read a number alone where it can only be an hour of 24: 0, and 13 to 24."""
+    hour = vocabulary.folded(text) or ""
+    return readings(f"at {hour}") if hour.isdigit() else []
+
+
+def read_hours(text: str) -> tuple[int, int] | Problem:
+    """Read hours of every day, such as `22-7`, as minutes of the day: from, until before.
+
+    An hour alone is read by 24 where the other one shows that it is meant so.
+    """
+    sides = re.split(_TO, re.sub(_FROM, "", vocabulary.folded(text) or ""))
+    if len(sides) != len(("from", "until")):
+        return Problem("problem-hours")
+    by_24 = any(_shows_24(side) for side in sides)
+    start, end = (_side(side, by_24=by_24) for side in sides)
+    if isinstance(start, Problem) or isinstance(end, Problem) or start == end:
+        return Problem("problem-hours")
+    return start, end
+
+
+def _shows_24(side: str) -> bool:
+    """Whether a time can't be one of twelve hours: it is written with minutes, or is beyond."""
+    hour = re.fullmatch(_HOUR_ALONE, side.removesuffix("uhr").strip())
+    if hour is None:
+        return ":" in side and not side.endswith("m")
+    return not 0 < int(hour[1]) <= DAY // 120 or side.endswith(("h", "uhr"))
+
+
+def _side(side: str, *, by_24: bool) -> int | Problem:
+    hour = re.fullmatch(_HOUR_ALONE, side)
+    return read_clock(f"{hour[1]}:00" if hour and by_24 else side)
+
+
+def local(at: int, zone: str) -> datetime:
+    """Give a moment in epoch ms as the clock shows it there."""
+    return datetime.fromtimestamp(at // _SECOND, UTC).astimezone(zones.rules(zone))
+
+
+def instants(shown: datetime, zone: str) -> tuple[int, ...]:
+    """Give the moments, in epoch ms, at which a clock shows this: none, one or two."""
+    both = {_epoch(shown, zone, fold) for fold in (0, 1)}
+    return (*sorted(at for at in both if local(at, zone).replace(tzinfo=None, fold=0) == shown),)
+
+
+def _epoch(shown: datetime, zone: str, fold: int) -> int:
+    return int(shown.replace(tzinfo=zones.rules(zone), fold=fold).timestamp() * _SECOND)
+
+
+def reached(shown: datetime, zone: str) -> tuple[int, ...]:
+    """Give the moments at which a clock shows this, or else the one at which it jumps over it."""
+    if found := instants(shown, zone):
+        return found
+    before, after = sorted(_epoch(shown, zone, fold) for fold in (0, 1))
+    old = local(before, zone).utcoffset()
+    while after - before > _SECOND:
+        middle = (before + after) // (2 * _SECOND) * _SECOND
+        if local(middle, zone).utcoffset() == old:
+            before = middle
+        else:
+            after = middle
+    return (after,)
+
+
+def next_at(minutes: int, now: int, zone: str) -> int:
+    """Give the next moment, after `now`, at which a clock there shows this minute of the day.
+
+    Twice in the night in which clocks are put back over it; where they are put forward over
+    it, the moment at which that happens. Epoch ms.
+    """
+    midnight = datetime.combine(local(now, zone).date(), datetime.min.time())
+    days = (midnight + timedelta(days=ahead, minutes=minutes) for ahead in range(_NEXT_DAYS))
+    return min(at for shown in days for at in reached(shown, zone) if at > now)
+
+
+def is_within(now: int, zone: str, quiet: tuple[int, int]) -> bool:
+    """Whether it is within these hours there, such as quiet hours over midnight."""
+    start, end = quiet
+    shown = local(now, zone)
+    minute = shown.hour * 60 + shown.minute
+    return start <= minute < end if start < end else minute >= start or minute < end

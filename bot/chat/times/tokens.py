@@ -1,0 +1,259 @@
+"""What a line about a time may say: every way to take it apart, none preferred."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from bot.chat.times import vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_HOUR = 60  # minutes
+DAY = 24 * _HOUR
+NOON = 12 * _HOUR
+CENTURY = 2000
+_HALF_DAY = 12  # hours on the face of a clock
+
+
+class Span(NamedTuple):
+    """A length of time, by the calendar down to days and by the clock below."""
+
+    months: int = 0
+    days: int = 0
+    hours: int = 0
+    minutes: int = 0
+
+
+class Spoken(NamedTuple):
+    """What was said of a time; None for what was not."""
+
+    date: tuple[int | None, int, int] | None = None  # year, month, day
+    days: int | None = None  # from today
+    weekday: int | None = None  # Monday is 0
+    following: bool | None = None  # the weekday after this one
+    clock: int | None = None  # minutes of the day, 1440 for its end
+    bare: bool | None = None  # the clock is a number alone
+    at: bool | None = None  # a word said that a clock follows
+    part: str | None = None
+    offset: int | None = None  # minutes ahead of UTC
+    span: Span | None = None
+    within: bool | None = None  # a word said that a span follows
+
+    @property
+    def says_day(self) -> bool:
+        """Whether it says which day is meant."""
+        return (self.date, self.days, self.weekday, self.span) != (None, None, None, None)
+
+    def joined(self, more: Spoken) -> Spoken | None:
+        """Both together, or None where they say one thing twice."""
+        new = {name: value for name, value in more._asdict().items() if value is not None}
+        if self.span and more.span:
+            new["span"] = _sum(self.span, more.span)
+        old = {name for name in new if getattr(self, name) is not None}
+        if new.get("span", more) is None or old - {"at", "within", "span"}:
+            return None
+        return self._replace(**new)
+
+
+def _sum(one: Span, other: Span) -> Span | None:
+    """One hour and ten minutes; not one hour and two hours."""
+    pairs = [*zip(one, other, strict=True)]
+    return None if any(map(all, pairs)) else Span(*map(sum, pairs))
+
+
+def readings(text: str) -> list[Spoken]:
+    """Every way to understand the whole text; none where a part of it is not understood."""
+    folded = vocabulary.folded(text)
+    if not folded:
+        return []
+    line = re.sub(r"(?<=\d)z$", " utc", re.sub(r"(?<=\d)t(?=\d)", " ", folded))
+    line = re.sub(r"^\+ ?(?=\d)", "in ", re.sub(_OFFSET_OF_ISO, r"\1 utc\2", line))
+    line = re.sub(rf"\b{vocabulary.one_of(vocabulary.HALF_HOUR)}(?!\w)", "30 min", line)
+    found = [spoken for spoken in map(_in_its_part, _taken_apart(line)) if _is_whole(spoken)]
+    found = [spoken for spoken in found if spoken.within] or found
+    found = [spoken for spoken in found if spoken.says_day or not spoken.part] or found
+    return [spoken for spoken in found if not spoken.bare] or found
+
+
+def _in_its_part(spoken: Spoken) -> Spoken:
+    """Read `8 Uhr abends` as eight in the evening."""
+    if spoken.clock is None or spoken.part not in (vocabulary.AFTERNOON, vocabulary.EVENING):
+        return spoken
+    return spoken._replace(clock=spoken.clock + NOON) if spoken.clock < NOON else spoken
+
+
+def _taken_apart(line: str) -> set[Spoken]:
+    """Follow every way through the line; ways that say the same from here on are one."""
+    said: defaultdict[int, set[Spoken]] = defaultdict(set, {0: {Spoken()}})
+    for start in range(len(line)):
+        if start not in said:
+            continue
+        if line[start] in _GAPS:
+            said[start + 1] |= said[start]
+            continue
+        for end, meaning in _next(line, start):
+            both = (before.joined(meaning) for before in said[start])
+            said[end] |= {spoken for spoken in both if spoken is not None}
+    return said[len(line)]
+
+
+def _next(line: str, start: int) -> Iterator[tuple[int, Spoken]]:
+    """Give whatever may stand here: where it ends and what it means."""
+    for pattern, meanings in _shapes():
+        if match := pattern.match(line, start):
+            for meaning in meanings(match):
+                yield match.end(), meaning
+    for word, meant in _vocabulary().items():
+        end = start + len(word)
+        if line.startswith(word, start) and not line[end : end + 1].isalnum():
+            for meaning in meant:
+                yield end, meaning
+
+
+def _is_whole(spoken: Spoken) -> bool:
+    """Whether what was said goes together."""
+    day = (spoken.date, spoken.days, spoken.weekday) != (None, None, None)
+    if spoken.date and spoken.days is not None:
+        return False
+    if spoken.part and spoken.clock is not None:
+        first, last = vocabulary.MINUTES_OF[spoken.part]
+        if not first <= spoken.clock <= last:
+            return False
+    if spoken.span:
+        exact = spoken.span.hours or spoken.span.minutes
+        timed = spoken.clock is not None or spoken.part is not None
+        return not (day or spoken.following or (exact and timed) or (spoken.at and not timed))
+    if spoken.within or (spoken.following and spoken.weekday is None):
+        return False
+    if spoken.clock is None:
+        return spoken.offset is None and (day or spoken.part is not None)
+    return not spoken.bare or day or bool(spoken.at) or spoken.part is not None
+
+
+def _full_date(match: re.Match[str]) -> Iterator[Spoken]:
+    yield Spoken(date=(int(match["y"]), int(match["m"]), int(match["d"])))
+
+
+def _date(match: re.Match[str]) -> Iterator[Spoken]:
+    """Dots put the day first; strokes and dashes are read both ways."""
+    one, other, year = int(match["a"]), int(match["b"]), _year(match.groupdict().get("y"))
+    yield Spoken(date=(year, other, one))
+    if match["mark"] != "." and one != other:
+        yield Spoken(date=(year, one, other))
+
+
+def _year(digits: str | None) -> int | None:
+    if digits is None:
+        return None
+    return int(digits) if len(digits) > len("26") else CENTURY + int(digits)
+
+
+def _named_date(match: re.Match[str]) -> Iterator[Spoken]:
+    for month in vocabulary.named(match["name"], vocabulary.MONTHS):
+        yield Spoken(date=(_year(match["y"]), month + 1, int(match["d"])))
+
+
+def _clock(match: re.Match[str]) -> Iterator[Spoken]:
+    hour, minute = int(match["h"]), int(match.groupdict().get("min") or 0)
+    half = match.groupdict().get("half")
+    if half and 1 <= hour <= _HALF_DAY:
+        hour = hour % _HALF_DAY + (_HALF_DAY if half == "p" else 0)
+    elif half:
+        return
+    if minute < _HOUR and hour * _HOUR + minute <= DAY:
+        yield Spoken(clock=hour * _HOUR + minute)
+
+
+def _bare_hour(match: re.Match[str]) -> Iterator[Spoken]:
+    """A number up to 12 may be of either half of the day."""
+    hour = int(match["h"])
+    for each in {hour, hour + _HALF_DAY} if 0 < hour <= _HALF_DAY else {hour}:
+        if each * _HOUR <= DAY:
+            yield Spoken(clock=each * _HOUR, bare=True)
+
+
+def _span(match: re.Match[str]) -> Iterator[Spoken]:
+    count = int(match["n"]) if match["n"].isdigit() else 1
+    unit = next(unit for unit, names in vocabulary.UNITS.items() if match["unit"] in names)
+    for part, factor in (("weeks", 7), ("years", 12)):
+        if unit == part:
+            count, unit = count * factor, {"weeks": "days", "years": "months"}[part]
+    yield Spoken(span=Span(**{unit: count}))
+
+
+def _hours_and_minutes(match: re.Match[str]) -> Iterator[Spoken]:
+    yield Spoken(span=Span(hours=int(match["n"]), minutes=int(match["min"])))
+
+
+def _weekday(match: re.Match[str]) -> Iterator[Spoken]:
+    for day in vocabulary.named(match["name"], vocabulary.WEEKDAYS):
+        yield Spoken(weekday=day)
+
+
+def _offset(match: re.Match[str]) -> Iterator[Spoken]:
+    ahead = int(match["h"] or 0) * _HOUR + int(match["min"] or 0)
+    if ahead < DAY:
+        yield Spoken(offset=-ahead if match["sign"] == "-" else ahead)
+
+
+_GAPS = " ,"
+_END = r"(?![\w:])"  # a number or a word ends here
+_MARKED = r"(?! ?[ap]\.? ?m\b| ?h\b| ?uhr\b|[-/.]\d)"  # no sign of an hour or a date follows
+_OFFSET_OF_ISO = r"^(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?([+-]\d\d:?\d\d)$"
+
+Shape = tuple[re.Pattern[str], "Callable[[re.Match[str]], Iterator[Spoken]]"]
+
+
+@cache
+def _shapes() -> list[Shape]:
+    """Every shape with a number in it, and names of days, with what it may mean."""
+    name, day = r"(?P<name>[a-z]{3,})\.?", r"(?P<d>\d{1,2})"
+    year = rf"(?:,? ?(?:de |del |of )?(?P<y>\d{{4}}){_END})?"
+    hour, minute = r"(?P<h>\d{1,2})", r"(?P<min>\d\d)"
+    one, unit = (
+        vocabulary.one_of(vocabulary.ONE),
+        vocabulary.one_of([*chain(*vocabulary.UNITS.values())]),
+    )
+    shapes: list[tuple[str, Callable[[re.Match[str]], Iterator[Spoken]]]] = [
+        (rf"(?P<y>\d{{4}})(?P<mark>[-/.])(?P<m>\d{{1,2}})(?P=mark){day}", _full_date),
+        (r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<y>\d{4}|\d\d)", _date),
+        (r"(?P<a>\d{1,2})(?P<mark>\.) ?(?P<b>\d{1,2})\.(?: (?P<y>\d{4}))?", _date),
+        (r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?![-/.]\d)", _date),
+        (rf"{day}(?:\.|st|nd|rd|th|er|o|a)? ?(?:of |de |di )?{name}{year}", _named_date),
+        (rf"{name} {day}(?:st|nd|rd|th)?{_END}{year}", _named_date),
+        (rf"{hour}:{minute}(?::\d\d(?:\.\d{{1,6}})?)?(?: ?h| uhr)?", _clock),
+        (rf"{hour}(?:[:.]{minute})? ?(?P<half>[ap])\.? ?m\b\.?", _clock),
+        (rf"{hour}\.{minute}(?: ?uhr| ?h)?", _clock),
+        (rf"{hour} ?uhr(?: {minute})?", _clock),
+        (rf"{hour} ?h ?{minute}?", _clock),
+        (rf"{hour}{_MARKED}", _bare_hour),
+        (rf"(?P<n>\d{{1,4}}|{one}(?= )|un') ?(?P<unit>{unit})\.?", _span),
+        (rf"(?P<n>\d{{1,4}}) ?h ?{minute} ?m?", _hours_and_minutes),
+        (rf"(?:utc|gmt) ?(?P<sign>[+-]){hour}(?::?{minute})?", _offset),
+        (r"(?:z|utc|gmt)(?P<sign>)(?P<h>)(?P<min>)(?! ?[+-])", _offset),
+        (r"(?P<name>[a-z]{2,})(?:-feira)?\.?", _weekday),
+    ]
+    return [(re.compile(shape + _END), meanings) for shape, meanings in shapes]
+
+
+@cache
+def _vocabulary() -> dict[str, list[Spoken]]:
+    """Every word without a number in it, with what it may mean."""
+    tonight = Spoken(days=0, part=vocabulary.EVENING)
+    said: dict[str, list[Spoken]] = {}
+    for known, spoken in (
+        *(([word], Spoken(days=days)) for word, days in vocabulary.DAYS.items()),
+        *(([word], Spoken(part=part)) for word, part in vocabulary.PARTS.items()),
+        *((vocabulary.TONIGHT, tonight), (vocabulary.NOON, Spoken(clock=NOON))),
+        *((vocabulary.MIDNIGHT, Spoken(clock=0)), (vocabulary.MIDNIGHT, Spoken(clock=DAY))),
+        *((vocabulary.FOLLOWING, Spoken(following=True)), (vocabulary.WITHIN, Spoken(within=True))),
+        *((vocabulary.AT, Spoken(at=True)), (vocabulary.NOISE, Spoken())),
+    ):
+        for word in known:
+            said.setdefault(word, []).append(spoken)
+    return said

@@ -1,0 +1,287 @@
+"""Time zones as sellers name them: read, offered, shown.
+
+A zone is a name of the IANA database that CLDR (Babel) knows too, with a city or as a whole
+offset (`Etc/GMT-2` is two hours ahead). The rules come from the system or from `tzdata`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from babel import Locale
+from babel.core import get_global
+from babel.dates import get_timezone_location
+
+from bot.chat.messages.problem import Problem
+from bot.core.text.translations import choose, languages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+UNIVERSAL = "Etc/UTC"
+MAX_CANDIDATES = 6
+MAX_TEXT = 64  # characters; a longer one names no zone
+EARLIEST, LATEST = -12, 14  # hours that a clock is behind and ahead of UTC somewhere
+
+_FIXED = "Etc/"
+_NO_ZONES = frozenset(["Etc/Unknown", "Etc/GMT"])  # CLDR's placeholder, a second name of UTC
+_READ_IN = ("en", "de", "es", "fr", "it", "pt")
+_REGIONS = frozenset(
+    [
+        *("Africa", "America", "Antarctica", "Arctic", "Asia"),
+        *("Atlantic", "Europe", "Indian", "Pacific"),
+    ]
+)
+_OFFSET = re.compile(r"(?:utc|gmt)? ?([+-]) ?(\d{1,2})(?::?(\d\d))?")
+_DASHES = dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212], "-")
+
+_SUGGESTED = {
+    "en": "Europe/London America/New_York America/Chicago America/Los_Angeles Asia/Kolkata"
+    " Australia/Sydney",
+    "de": "Europe/Berlin Europe/Vienna Europe/Zurich",
+    "es": "Europe/Madrid America/Mexico_City America/Bogota America/Argentina/Buenos_Aires"
+    " America/Lima America/Santiago",
+    "fr": "Europe/Paris Europe/Brussels Europe/Zurich America/Toronto Africa/Abidjan"
+    " Africa/Casablanca",
+    "it": "Europe/Rome Europe/Zurich",
+    "pt": "America/Sao_Paulo Europe/Lisbon America/Manaus Africa/Luanda Africa/Maputo",
+    "": "Europe/London Europe/Berlin America/New_York America/Los_Angeles Asia/Kolkata"
+    " Asia/Shanghai",
+}
+_MAIN = {
+    "AR": "America/Argentina/Buenos_Aires",
+    "AU": "Australia/Sydney Australia/Brisbane Australia/Adelaide Australia/Darwin Australia/Perth"
+    " Australia/Hobart",
+    "BR": "America/Sao_Paulo America/Fortaleza America/Manaus America/Cuiaba America/Rio_Branco"
+    " America/Noronha",
+    "CA": "America/Toronto America/Vancouver America/Edmonton America/Winnipeg America/Halifax"
+    " America/St_Johns",
+    "CL": "America/Santiago America/Punta_Arenas Pacific/Easter",
+    "CN": "Asia/Shanghai",
+    "CY": "Asia/Nicosia",
+    "DE": "Europe/Berlin",
+    "EC": "America/Guayaquil Pacific/Galapagos",
+    "ES": "Europe/Madrid Atlantic/Canary",
+    "ID": "Asia/Jakarta Asia/Makassar Asia/Jayapura",
+    "KZ": "Asia/Almaty",
+    "MY": "Asia/Kuala_Lumpur",
+    "MX": "America/Mexico_City America/Cancun America/Hermosillo America/Tijuana"
+    " America/Ciudad_Juarez America/Mazatlan",
+    "NZ": "Pacific/Auckland Pacific/Chatham",
+    "PT": "Europe/Lisbon Atlantic/Azores Atlantic/Madeira",
+    "RU": "Europe/Moscow Europe/Kaliningrad Europe/Samara Asia/Yekaterinburg Asia/Novosibirsk"
+    " Asia/Vladivostok",
+    "UA": "Europe/Kyiv",
+    "US": "America/New_York America/Chicago America/Denver America/Phoenix America/Los_Angeles"
+    " America/Anchorage",
+    "UZ": "Asia/Tashkent",
+}
+"""Zones to offer for a country with several: where most live first, the others by their city."""
+
+_COUNTRIES = {
+    **dict.fromkeys(["us", "usa", "america", "amerika"], "US"),
+    **dict.fromkeys(["uk", "england", "scotland", "wales", "schottland"], "GB"),
+    "holland": "NL",
+    "czech republic": "CZ",
+}
+
+_CITIES = {
+    "Europe/Berlin": "munich münchen hamburg köln cologne frankfurt stuttgart düsseldorf leipzig"
+    " dresden hannover nürnberg nuremberg bremen essen dortmund",
+    "Europe/Vienna": "graz linz salzburg innsbruck",
+    "Europe/Zurich": "geneva genf genève basel bern lausanne",
+    "Europe/Rome": "milan milano mailand turin torino naples napoli neapel",
+    "Europe/Madrid": "barcelona valencia sevilla seville",
+    "Europe/Paris": "lyon marseille toulouse nice nizza bordeaux",
+    "Europe/London": "manchester birmingham edinburgh glasgow liverpool leeds bristol",
+    "Europe/Lisbon": "porto",
+    "Europe/Warsaw": "kraków cracow krakau gdansk danzig",
+    "Europe/Istanbul": "ankara izmir",
+    "America/New_York": "boston washington miami philadelphia atlanta nyc",
+    "America/Chicago": "houston dallas austin",
+    "America/Los_Angeles": "seattle sacramento california kalifornien",
+    "America/Toronto": "montreal ottawa",
+    "America/Sao_Paulo": "brasilia curitiba",
+    "Asia/Kolkata": "mumbai delhi bangalore bengaluru chennai hyderabad",
+    "Asia/Shanghai": "beijing peking shenzhen guangzhou",
+    "Asia/Tokyo": "osaka kyoto",
+    "Australia/Sydney": "canberra",
+    "Africa/Johannesburg": "pretoria",
+}
+"""Cities that sellers live in and that CLDR doesn't name."""
+
+_LETTERS = {
+    **dict.fromkeys(
+        ["cet", "cest", "mez", "mesz"],
+        "Europe/Berlin Europe/Paris Europe/Madrid Europe/Rome Europe/Vienna Europe/Zurich",
+    ),
+    **dict.fromkeys(["eet", "eest", "oez"], "Europe/Helsinki Europe/Athens Europe/Kyiv"),
+    **dict.fromkeys(["wet", "west"], "Europe/Lisbon Atlantic/Canary"),
+    **dict.fromkeys(["et", "est", "edt"], "America/New_York America/Toronto America/Panama"),
+    **dict.fromkeys(["ct", "cst", "cdt"], "America/Chicago America/Mexico_City Asia/Shanghai"),
+    **dict.fromkeys(["mt", "mst", "mdt"], "America/Denver America/Phoenix America/Edmonton"),
+    **dict.fromkeys(["pt", "pst", "pdt"], "America/Los_Angeles America/Vancouver"),
+    "bst": "Europe/London Asia/Dhaka",
+    "ist": "Asia/Kolkata Europe/Dublin Asia/Jerusalem",
+    "msk": "Europe/Moscow",
+    "jst": "Asia/Tokyo",
+}
+"""Abbreviations: none of them says which rules for summer time hold, the place does."""
+
+
+def read_zone(text: str) -> str | tuple[str, ...] | Problem:
+    """Read a zone: a city, a country, an IANA name, UTC or whole hours from it.
+
+    Several that fit are given to choose from, six at most.
+    """
+    if len(text) > MAX_TEXT:
+        return Problem("problem-zone")
+    plain = unicodedata.normalize("NFKC", text).translate(_DASHES).casefold().strip()
+    if name := _names().get(plain.replace(" ", "_")):
+        return name
+    if found := _OFFSET.fullmatch(plain):
+        return _offset(f"{found[1]}{found[2]}", found[3])
+    candidates = _candidates(_folded(text))
+    return candidates[0] if len(candidates) == 1 else candidates or Problem("problem-zone")
+
+
+def _offset(hours: str, minutes: str | None) -> str | Problem:
+    if int(minutes or 0):
+        return Problem("problem-zone-minutes")
+    ahead = int(hours)
+    if not EARLIEST <= ahead <= LATEST:
+        return Problem("problem-zone")
+    return f"{_FIXED}GMT{-ahead:+d}" if ahead else UNIVERSAL
+
+
+def _candidates(folded: str) -> tuple[str, ...]:
+    """Zones by abbreviation, else by city, else by country."""
+    if not folded:
+        return ()
+    if folded in _LETTERS:
+        return (*_LETTERS[folded].split(),)
+    for language in (*languages(), *_READ_IN):
+        for index in (_cities, _countries):
+            if found := _looked_up(index, language).get(folded):
+                return found
+    return ()
+
+
+def _looked_up(
+    index: Callable[[str], dict[str, tuple[str, ...]]], language: str
+) -> dict[str, tuple[str, ...]]:
+    """Look into a language's names; one that can't be read now is tried again another time."""
+    try:
+        return index(language)
+    except OSError:
+        return {}
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Name of each zone by its spelling without case: its own and its former ones."""
+    aliases = get_global("zone_aliases")
+    own = {name: name for name in get_global("zone_territories")}
+    placed = {old.casefold(): new for old, new in {**aliases, **own}.items() if "/" in old}
+    known = {old: new for old, new in placed.items() if new not in _NO_ZONES}
+    return known | dict.fromkeys(["utc", "gmt", "etc/gmt"], UNIVERSAL)
+
+
+@cache
+def _cities(language: str) -> dict[str, tuple[str, ...]]:
+    """Zones by the folded name of their city: as the language has it, and as the database has."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for place, name in _places(language):
+        found[_folded(place)].add(name)
+    return {place: (*sorted(names),) for place, names in found.items()}
+
+
+def _places(language: str) -> Iterator[tuple[str, str]]:
+    aliases = get_global("zone_aliases")
+    for name, info in Locale.parse(language).time_zones.items():
+        if "city" in info and not name.startswith(_FIXED):
+            yield info["city"], aliases.get(name, name)
+    for name in (*get_global("zone_territories"), *aliases):
+        region, _, city = name.partition("/")
+        new = aliases.get(name, name)
+        if region in _REGIONS or (region == "Australia" and name == new):
+            yield city.rpartition("/")[2], new
+    for name, cities in _CITIES.items():
+        yield from ((city, name) for city in cities.split())
+
+
+@cache
+def _countries(language: str) -> dict[str, tuple[str, ...]]:
+    """Zones by the folded name of their country."""
+    named = {_folded(name): code for code, name in Locale.parse(language).territories.items()}
+    zones = get_global("territory_zones")
+    return {
+        name: (*(_MAIN[code].split() if code in _MAIN else sorted(zones[code])[:MAX_CANDIDATES]),)
+        for name, code in (named | _COUNTRIES).items()
+        if code.isalpha() and code in zones and code != "ZZ"
+    }
+
+
+def _folded(text: str) -> str:
+    """Letters and digits without case, accents and marks: `São Paulo` is `sao paulo`."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    kept = (char for char in apart if unicodedata.category(char) != "Mn")
+    return " ".join("".join(char if char.isalnum() else " " for char in kept).split())
+
+
+def suggested(language: str) -> tuple[str, ...]:
+    """Give likely zones of somebody who writes this language, the likeliest first."""
+    spoken = language.replace("_", "-").split("-")[0].lower()
+    return (*_SUGGESTED.get(spoken, _SUGGESTED[""]).split(),)
+
+
+def is_zone(name: str) -> bool:
+    """Whether it is the present name of a zone, spelled as `read_zone` gives it."""
+    return _names().get(name.casefold()) == name
+
+
+def is_fixed(zone: str) -> bool:
+    """Whether the zone is UTC or so many hours from it, all the year."""
+    return zone.startswith(_FIXED)
+
+
+@cache
+def rules(zone: str) -> ZoneInfo:
+    """Give the rules of a zone, kept once read; raises OSError while no file can be opened."""
+    return ZoneInfo(zone)
+
+
+def place(zone: str, language: str) -> str:
+    """Name a zone for people: its city, or the offset where that is all it says."""
+    if zone == UNIVERSAL:
+        return "UTC"
+    if is_fixed(zone):
+        return offset(0, zone)
+    return get_timezone_location(rules(zone), locale=choose(language), return_city=True)
+
+
+def offset(at: int, zone: str) -> str:
+    """How far a zone is ahead of UTC at a moment, in epoch ms: `UTC+1`, `UTC-3:30`."""
+    ahead = datetime.fromtimestamp(at // 1000, UTC).astimezone(rules(zone)).utcoffset()
+    minutes = int(ahead.total_seconds()) // 60 if ahead else 0
+    hours, rest = divmod(abs(minutes), 60)
+    return f"UTC{'-' if minutes < 0 else '+'}{hours}" + (f":{rest:02}" if rest else "")
+
+
+def shown_zone(zone: str, now: int, language: str) -> str:
+    """Show a zone with its offset now: `Berlin (UTC+1)`."""
+    name = place(zone, language)
+    return name if is_fixed(zone) else f"{name} ({offset(now, zone)})"
+
+
+def load() -> None:
+    """Read the zones that are suggested: later there may be no file handle left for that."""
+    for names in _SUGGESTED.values():
+        for name in names.split():
+            rules(name)

@@ -1,0 +1,123 @@
+"""The commands of the operator; `python -m bot --help` lists them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+import uvloop
+
+from bot import config
+from bot.cli import apps, audit, deliveries, erasing, exporting, keeping, shell
+from bot.core.errors import BotError, ConfigError, ConfigProblem
+from bot.core.text import sanitize
+from bot.wiring.app.application import Application, steady
+
+if TYPE_CHECKING:
+    from bot.config import Settings
+
+BAD_SETTING = 2
+"""The exit code for a setting that can't be worked with."""
+
+
+class Commands(click.Group):
+    """The commands; what the design foresees ends with a line for people, not a traceback."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse arguments that are no text: neither the database nor a terminal takes them."""
+        if not all(map(_is_text, args)):
+            raise click.UsageError("An argument is not UTF-8 text, or has a NUL in it.", ctx)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command and turn its error into lines and an exit code."""
+        try:
+            return super().invoke(context)
+        except (ConfigError, ConfigProblem) as error:
+            shell.end(str(error), BAD_SETTING)
+        except BotError as error:
+            shell.end(str(error), 1)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Make payment requests by chatting on Telegram, and serve them."""
+
+
+@main.command()
+def run() -> None:
+    """Run everything on the real Telegram; BOT_TOKEN is needed."""
+    settings = shell.settings()
+    if settings.bot_token is None:
+        raise ConfigError(["BOT_TOKEN: is needed to run; BotFather on Telegram gives you one"])
+    uvloop.run(_serve(settings))
+
+
+@main.command()
+@click.option("--no-browser", is_flag=True, help="Don't open the chat page.")
+def demo(no_browser: bool) -> None:  # noqa: FBT001 - click passes options by name
+    """Run everything on a Telegram of our own, with a chat page in the browser."""
+    uvloop.run(_demo(shell.settings(), browser=not no_browser))
+
+
+@main.command()
+def service() -> None:
+    """Run the payment request service alone."""
+    uvloop.run(_serve(shell.settings(), chat=False))
+
+
+@main.command()
+def doctor() -> None:
+    """Say what is wrong with the configuration and how to mend it."""
+    from bot.wiring.doctor.examination import examine  # noqa: PLC0415 - other commands start without it
+
+    problems = 0
+    for finding in asyncio.run(examine(config.load())):
+        text = sanitize.text(finding.text)
+        click.echo(f"{'ok  ' if finding.well else 'MEND'} {finding.name}: {text}")
+        problems += not finding.well
+    sys.exit(1 if problems else 0)
+
+
+main.add_command(apps.apps)
+main.add_command(audit.audit)
+main.add_command(deliveries.deliveries)
+main.add_command(keeping.backup)
+main.add_command(keeping.restore)
+main.add_command(erasing.erase)
+main.add_command(exporting.export)
+
+
+def _is_text(argument: str) -> bool:
+    """Whether an argument is UTF-8: the bytes of others come as halves of characters (PEP 383)."""
+    return "\0" not in argument and not any("\ud800" <= char <= "\udfff" for char in argument)
+
+
+async def _serve(settings: Settings, *, chat: bool = True) -> None:
+    await Application(settings, chat=chat, steady=steady).run()
+
+
+async def _demo(settings: Settings, *, browser: bool) -> None:
+    from bot.wiring.app.demo import prepare  # noqa: PLC0415 - the sandbox is for the demo alone
+
+    stage = prepare(settings)
+    application = Application(
+        stage.settings, routes=stage.routes, closers=[stage.close], steady=steady
+    )
+    click.echo(f"\n  Chat with the bot: {stage.page}\n")
+    if browser:
+        asyncio.get_running_loop().call_later(1.0, _open_page, stage.page)
+    await application.run()
+
+
+def _open_page(page: str) -> None:
+    """Open the page where there is a desktop; elsewhere the printed address must do."""
+    import webbrowser  # noqa: PLC0415 - the demo alone opens one
+
+    with contextlib.suppress(webbrowser.Error):
+        browser = webbrowser.get()
+        if type(browser) is not webbrowser.GenericBrowser:  # those draw in the terminal
+            browser.open(page)

@@ -1,0 +1,1 @@
+"""The database: connections, the one writer, schema, integrity, snapshots, secrets at rest."""

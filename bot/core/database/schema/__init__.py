@@ -1,0 +1,1 @@
+"""The schema: tables and numbered migrations, portable between SQLite and PostgreSQL."""

@@ -1,0 +1,1 @@
+"""E-mail: mailboxes, headers, the SMTP connection."""

@@ -1,0 +1,151 @@
+"""Whom e-mail is handed to and who it is from: SMTP_URL, SMTP_FROM and addresses, read."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from bot.core.errors import ConfigProblem
+from bot.core.text.domains import ascii_host
+
+if TYPE_CHECKING:
+    from email.headerregistry import Address
+
+PORTS = {"smtp": 587, "smtps": 465}  # RFC 6409 section 3.1, RFC 8314 section 7.3
+LONGEST_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
+
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_DOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.IGNORECASE)
+_ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_LOCAL_PART = re.compile(rf"(?=.{{1,64}}\Z){_ATOM}(?:\.{_ATOM})*", re.IGNORECASE)
+_NAMED = re.compile(r"(?P<name>[^<>]*)<(?P<address>[^<>]*)>")
+
+_URL_SHAPE = (
+    "write smtp://user:password@mail.example.org:587, or smtps://… for TLS from the start;"
+    " in user and password, signs such as @ : / ? # % are percent-encoded"
+)
+_FROM_SHAPE = "write an address such as payments@example.org, or Our shop <payments@example.org>"
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpServer:
+    """A server that takes our mail; `tls` from the start, else by STARTTLS.
+
+    `near` is this machine itself: nobody stands between, so TLS proves nothing there.
+    """
+
+    host: str
+    port: int
+    tls: bool
+    near: bool
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Name it to the operator."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def parse_server(url: str) -> SmtpServer:
+    """Read SMTP_URL. Raises ConfigProblem, which does not repeat it: there is a password in it."""
+    parts, port = _split(url)
+    host = _host(parts.hostname or "")
+    user, password = _decoded(parts.username), _decoded(parts.password)
+    beside = parts.path.strip("/") or parts.query or parts.fragment
+    if parts.scheme not in PORTS or host is None or port == 0 or beside:
+        raise ConfigProblem(_URL_SHAPE)
+    if bool(user) != bool(password):
+        raise ConfigProblem("write both user and password, or neither")
+    return SmtpServer(
+        host=host,
+        port=port or PORTS[parts.scheme],
+        tls=parts.scheme == "smtps",
+        near=_is_near(host),
+        user=user or None,
+        password=password or None,
+    )
+
+
+def passwords(url: str) -> list[str]:
+    """Give the password of an SMTP_URL in every spelling: as it is written, and as it is sent."""
+    written = urlsplit(url).password
+    return sorted({written, unquote(written)}) if written else []
+
+
+def parse_sender(text: str) -> Address:
+    """Read SMTP_FROM: an address, or `Name <address>`. Raises ConfigProblem."""
+    named = _NAMED.fullmatch(text.strip())
+    name = named["name"].strip().strip('"') if named else ""
+    address = ascii_address(named["address"] if named else text.strip())
+    if address is None or not name.isprintable():
+        raise ConfigProblem(_FROM_SHAPE)
+    from email.headerregistry import Address  # noqa: PLC0415 - who sends no e-mail is spared it
+
+    return Address(display_name=name, addr_spec=address)
+
+
+def ascii_address(text: str) -> str | None:
+    """Give an e-mail address as it is sent, its domain by IDNA; None for what is none.
+
+    A name before the @ that is not ASCII is refused (RFC 6531): few servers pass such mail on. So
+    is one with =? in it: mail programs would take it for an encoded word (RFC 2047 section 2).
+    """
+    name, _, domain = text.rpartition("@")
+    host = ascii_domain(domain)
+    if host is None or "=?" in name or not _LOCAL_PART.fullmatch(name):
+        return None
+    address = f"{name}@{host}"
+    return address if len(address) <= LONGEST_ADDRESS else None
+
+
+def ascii_domain(text: str) -> str | None:
+    """Give a domain as DNS knows it; None for what is none, an IP address too."""
+    try:
+        name = ascii_host(text)
+    except ValueError:
+        return None
+    if name.rpartition(".")[2].isdecimal() or not _DOMAIN.fullmatch(name):
+        return None
+    return name
+
+
+def _split(url: str) -> tuple[SplitResult, int | None]:
+    """Give an address in parts; one that urlsplit would mend without a word is refused."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ConfigProblem(_URL_SHAPE) from None
+    if " " in url or not url.isprintable():
+        raise ConfigProblem(_URL_SHAPE)
+    return parts, port
+
+
+def _decoded(text: str | None) -> str:
+    try:
+        decoded = unquote(text or "", errors="strict")
+    except ValueError:
+        raise ConfigProblem(_URL_SHAPE) from None
+    if any(char < " " or char == "\x7f" for char in decoded):
+        raise ConfigProblem("user and password may not have control characters")
+    return decoded
+
+
+def _host(text: str) -> str | None:
+    """Give what can be dialled: an IP address, or a name in ASCII; None for neither."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return ascii_domain(text)
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,1 @@
+"""Currencies and exact amounts: pure."""

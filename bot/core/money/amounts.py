@@ -1,0 +1,339 @@
+"""Money: exact amounts in minor units, read as people write them, shown as they read them.
+
+A currency is an upper-case code: ISO 4217 as Babel (CLDR) lists it in use today, with its
+decimals there, and those of `currencies.json` beside this file. No float comes near an amount.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import cache, lru_cache, reduce
+from pathlib import Path
+
+from babel import Locale, UnknownLocaleError
+from babel.core import get_global
+from babel.numbers import format_currency, format_decimal, get_currency_precision
+
+from bot.core.errors import MoneyError
+from bot.core.money import spellings
+
+MAX_AMOUNT = 1_000_000_000  # in major units; our bound
+MAX_MINOR = 2**63 - 1  # BIGINT
+RATE_DIGITS = 8
+MAX_TEXT = 64  # characters; a longer one is no amount
+
+_DATA = Path(__file__).with_name("currencies.json")
+_NOT_ISO = frozenset({"CNH", "XXX"})  # beside ISO in CLDR's tables: ours, "no currency"
+_NOWHERE = "ZZ"  # CLDR's region for metals, test codes and accounting units
+_NBSP = "\u00a0"
+# CLDR's currencySpacing, which Babel 2.18 leaves out: KWD 1.500, not KWD1.500.
+_LETTER_BESIDE_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=[^\W\d_]\.)(?=\d)|(?<=\d)(?=[^\W\d_])")
+
+_ARABIC_DECIMAL = "\u066b"  # never groups, unlike the full stop and the comma
+_SAME_MARK = {
+    **dict.fromkeys([0x2018, 0x2019, 0x066C], "'"),  # quotation marks, Arabic thousands separator
+    **dict.fromkeys([0x2012, 0x2013, 0x2014, 0x2212], "-"),  # dashes, minus
+    0x060C: ",",  # Arabic comma
+}
+# Accents typed as apostrophes: NFKC would take one of them apart.
+_BARE = spellings.INVISIBLE | dict.fromkeys([0x0060, 0x00B4, 0x02BC], "'")
+# A dash in place of cents, with the marks before it: 5,- and 12.-- and 50:- and 500/- and 500/=
+_NO_CENTS = r"(?:[.,:] ?--?|/[-=])"
+_NUMBER = re.compile(rf"[.,\u066b]?[0-9](?:.*[0-9])?{_NO_CENTS}?")
+_WHOLE = re.compile(rf"{_NO_CENTS}$")
+_EURO_INSIDE = re.compile(r"([0-9][0-9.,' ]*)€([0-9]{2})")  # as the French write 12€50
+_ONLY_NUMBER = re.compile(r"[0-9.,\u066b' ]+")
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+")
+_LAKHS = re.compile(r"[1-9][0-9]?(?: [0-9]{2})+ [0-9]{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Currency:
+    """Decimals of a currency; `shown` is how many are shown though they be zero."""
+
+    decimals: int
+    shown: int
+    iso: bool
+    aliases: tuple[str, ...] = ()
+
+
+@cache
+def _table() -> dict[str, _Currency]:
+    """Every currency by its code."""
+    own = json.loads(_DATA.read_text("utf-8"))
+    table = {
+        code: _Currency(
+            fact["decimals"], fact["shownDecimals"], iso=False, aliases=(*fact["aliases"],)
+        )
+        for code, fact in own.items()
+    }
+    for territory, entries in get_global("territory_currencies").items():
+        for code, _, ended, _ in entries:
+            if territory != _NOWHERE and ended is None and code not in _NOT_ISO:
+                decimals = get_currency_precision(code)
+                table[code] = _Currency(decimals, decimals, iso=True)
+    return table
+
+
+@cache
+def _names() -> dict[str, spellings.Spelling]:
+    """What each folded spelling means that needs no other language: codes, symbols, aliases."""
+    table = _table()
+    symbols = Locale("en").currency_symbols
+    spelled = {symbols[code]: code for code in table if code in symbols}
+    for code, currency in table.items():
+        spelled |= dict.fromkeys((code, *currency.aliases), code)
+    single = {spellings.fold(name): spellings.only(code) for name, code in spelled.items()}
+    return single | spellings.known()
+
+
+def currencies() -> frozenset[str]:
+    """Every code that is valid on the wire."""
+    return frozenset(_table())
+
+
+@cache
+def _by_name() -> frozenset[str]:
+    """Return the currencies that people may name in words: `gold` beside a number is no price."""
+    return frozenset(code for code, currency in _table().items() if currency.iso)
+
+
+def exponent(currency: str) -> int:
+    """How many decimals the currency has: 2 for USD, 0 for JPY, 8 for BSV.
+
+    Raises MoneyError unknownCurrency, also for lower-case codes.
+    """
+    return _currency(currency).decimals
+
+
+def _currency(code: str) -> _Currency:
+    try:
+        return _table()[code]
+    except KeyError:
+        message = f"{code[:MAX_TEXT]!r} is no currency known here"
+        raise MoneyError("unknownCurrency", message) from None
+
+
+def normalise(name: str) -> str:
+    """Code of the currency that a person named: `usd`, `Eur`, `€`, `sats`, `reais`.
+
+    Raises MoneyError unknownCurrency, also for what several share (`kr`).
+    """
+    return _meant(_spelling(name), name, None)
+
+
+def _spelling(name: str) -> spellings.Spelling:
+    """What a name may mean, whole or word by word: `$ MXN`."""
+    table, folded = _names(), spellings.fold(name[:MAX_TEXT])
+    words = [folded] if folded in table else folded.split()
+    if words and all(word in table for word in words):
+        meant = reduce(spellings.Spelling.beside, [table[word] for word in words])
+    else:
+        meant = spellings.listed(folded, _by_name())
+    if not meant.codes:
+        message = f"{name[:MAX_TEXT]!r} names no currency: write its code, as in 5 USD"
+        raise MoneyError("unknownCurrency", message)
+    return meant
+
+
+def _meant(spelling: spellings.Spelling, name: str, default: str | None) -> str:
+    """Code of the one that is meant: to a seller in Canada, `$` may be two, `dollars` only one."""
+    meant = spelling.codes & {default, spelling.usual}
+    if len(meant) != 1:
+        several = ", ".join(sorted(spelling.codes))
+        message = f"{name[:MAX_TEXT]!r} does not say for sure which of {several}: write the code"
+        raise MoneyError("unknownCurrency", message)
+    return min(meant)
+
+
+def to_minor(amount: Decimal, currency: str) -> int:
+    """Exact minor units (cents) of an amount: 0 < amount <= 1 000 000 000.
+
+    Raises MoneyError unknownCurrency, notAnAmount (NaN, infinite), notPositive, tooLarge,
+    tooManyDecimals. Cheap for any exponent: compared before it is written out.
+    """
+    decimals = exponent(currency)
+    if not amount.is_finite():
+        raise MoneyError("notAnAmount", f"{amount} is no amount")
+    if amount <= 0:
+        raise MoneyError("notPositive", "An amount must be more than 0")
+    if amount > MAX_AMOUNT:
+        raise MoneyError("tooLarge", f"An amount is at most {MAX_AMOUNT}")
+    minor = _shifted(amount, decimals)
+    if minor is None:
+        message = f"{currency} has {decimals} decimals, the amount has more"
+        raise MoneyError("tooManyDecimals", message)
+    if minor > MAX_MINOR:
+        raise MoneyError("tooLarge", "An amount must fit in 64 bits of minor units")
+    return minor
+
+
+def _shifted(amount: Decimal, decimals: int) -> int | None:
+    """Amount times 10 ** decimals where that is whole; amount in (0, MAX_AMOUNT]."""
+    _, digits, power = amount.as_tuple()
+    shift = int(power) + decimals
+    if shift < 0:
+        if -shift >= len(digits) or any(digits[shift:]):
+            return None
+        digits = digits[:shift]
+    zeros = "0" * max(shift, 0)
+    return int("".join(map(str, digits)) + zeros)
+
+
+def from_minor(minor: int, currency: str) -> Decimal:
+    """Amount of so many minor units, with all the decimals of the currency: 500 USD is 5.00."""
+    digits = tuple(map(int, str(abs(minor))))
+    return Decimal((int(minor < 0), digits, -exponent(currency)))
+
+
+def format_money(minor: int, currency: str, language: str) -> str:
+    """Write an amount for people, exact: `$5.00`, `5,00 €`, `0.0005 BSV`.
+
+    `language` is a Telegram language_code (`en`, `pt-br`); an unknown one is read as English.
+    Spaces within it are non-breaking where CLDR has them so.
+    """
+    amount, fact, locale = from_minor(minor, currency), _currency(currency), _locale(language)
+    if fact.iso:
+        return _LETTER_BESIDE_DIGIT.sub(_NBSP, format_currency(amount, currency, locale=locale))
+    pattern = "#,##0"
+    if fact.decimals:
+        pattern += "." + "0" * fact.shown + "#" * (fact.decimals - fact.shown)
+    return format_decimal(amount, pattern, locale=locale) + _NBSP + currency
+
+
+def format_number(value: Decimal, language: str) -> str:
+    """Write a number for people who compare it: eight significant digits, never an exponent."""
+    shown = Context(prec=RATE_DIGITS).create_decimal(value)
+    return format_decimal(shown, "#,##0.###", locale=_locale(language), decimal_quantization=False)
+
+
+@lru_cache(maxsize=256)
+def _locale(language: str) -> Locale:
+    try:
+        return Locale.parse(language.replace("_", "-"), sep="-")
+    except (UnknownLocaleError, ValueError, TypeError):
+        return Locale("en")
+
+
+def read_amount(text: str, default_currency: str | None) -> tuple[Decimal, str | None]:
+    """Amount and currency as a person writes them: `2,50`, `$5`, `1 000 usd`, `5,-`, any digits.
+
+    The currency is `default_currency` where the text names none, or a word that it shares with
+    others: `5 kr` and SEK. Whether the amount is possible in it is for `to_minor` to say.
+    Raises MoneyError notAnAmount, notPositive (a minus), unknownCurrency, and ambiguous with
+    `choices` (as decimals, as thousands) for `1.000` and `1,000`: that is asked, never guessed.
+    """
+    number, currency = _split(text, default_currency)
+    return _read_number(number), currency
+
+
+def read_currency(text: str, default_currency: str | None) -> str | None:
+    """Only the currency of an amount, for one that `read_amount` found ambiguous."""
+    return _split(text, default_currency)[1]
+
+
+def _split(text: str, default: str | None) -> tuple[str, str | None]:
+    """Normalised number, and the currency's code: that beside it or the default."""
+    plain = _plain(text)
+    if inside := _EURO_INSIDE.fullmatch(plain):
+        return f"{_ungrouped(inside[1])}.{inside[2]}", "EUR"
+    before, number, after = _parts(plain)
+    if before.startswith("-") or before.endswith("-"):
+        raise MoneyError("notPositive", "An amount has no minus sign")
+    if not _ONLY_NUMBER.fullmatch(_WHOLE.sub("", number)):
+        raise MoneyError("notAnAmount", "More than one number, or something within it")
+    sides = [_read_name(name) for name in (before, after) if name]
+    if not sides:
+        return number, default
+    meant = reduce(spellings.Spelling.beside, sides)
+    if not meant.codes:
+        raise MoneyError("notAnAmount", "Several currencies")
+    return number, _meant(meant, f"{before} {after}".strip(), default)
+
+
+def _parts(plain: str) -> tuple[str, str, str]:
+    """What stands before the number, the number, and what stands after it."""
+    found = _NUMBER.search(plain)
+    if found is None:
+        raise MoneyError("notAnAmount", "There is no number in it")
+    before, number, after = plain[: found.start()], found.group(), plain[found.end() :]
+    if number[0] in ".,":
+        number = _without_stop(before, number)
+    return before.strip(), number, after.strip()
+
+
+def _without_stop(before: str, number: str) -> str:
+    """The number without a full stop that is an abbreviation's: Rs.500, but $.50 and USD .50."""
+    touched = before.endswith("/") or unicodedata.category(before[-1:] or " ")[0] in "LM"
+    dotted = spellings.fold(before) in spellings.DOTTED
+    if touched and dotted and number[0] == ".":
+        return number[1:]
+    if touched or dotted:
+        raise MoneyError("notAnAmount", f"The mark in {before}{number} may be either's")
+    return number
+
+
+def _read_name(name: str) -> spellings.Spelling:
+    """What stands beside a number, where it can be a currency at all."""
+    if not any(char.isalpha() or unicodedata.category(char) == "Sc" for char in name):
+        raise MoneyError("notAnAmount", f"{name!r} beside the number is not understood")
+    return _spelling(name)
+
+
+def _plain(text: str) -> str:
+    """Text with every script's digits, spaces and separators spelled as in ASCII."""
+    if len(text) > MAX_TEXT:
+        raise MoneyError("notAnAmount", f"Longer than {MAX_TEXT} characters")
+    if any(unicodedata.category(char) == "No" for char in text):
+        raise MoneyError("notAnAmount", "Fractions, exponents and circled digits are not read")
+    plain = unicodedata.normalize("NFKC", text.translate(_BARE)).translate(_SAME_MARK)
+    digits = {char: unicodedata.decimal(char) for char in plain if char.isdecimal()}
+    if len({ord(char) - value for char, value in digits.items()}) > 1:
+        raise MoneyError("notAnAmount", "Digits of several scripts")
+    ascii_digits = {ord(char): str(value) for char, value in digits.items()}
+    return " ".join(plain.translate(ascii_digits).split())
+
+
+def _read_number(number: str) -> Decimal:
+    """Value of digits with separators; each separator is grouping, a decimal mark, or unclear."""
+    if whole := _WHOLE.search(number):
+        return Decimal(_ungrouped(number[: whole.start()]))
+    marks = re.findall("[^0-9]", number)
+    if not marks:
+        return Decimal(number)
+    head, last, tail = number.rpartition(marks[-1])
+    if len(marks) == 1 and last in ".,":
+        return _read_one_mark(head, last, tail)
+    if last in "' " or (len(set(marks)) == 1 and last in ".,"):
+        return Decimal(_ungrouped(number))
+    return Decimal(f"{_ungrouped(head) or '0'}.{tail}")
+
+
+def _read_one_mark(head: str, mark: str, tail: str) -> Decimal:
+    """`2.50` and `0,125` are decimals; `1.000` may also be a thousand."""
+    as_decimal = Decimal(f"{head or '0'}.{tail}")
+    if _THOUSANDS.fullmatch(f"{head} {tail}"):
+        message = f"{head}{mark}{tail} may be {as_decimal} or {head}{tail}"
+        raise MoneyError("ambiguous", message, (_trimmed(as_decimal), Decimal(head + tail)))
+    return as_decimal
+
+
+def _ungrouped(number: str) -> str:
+    """Digits of a whole number whose groups are set apart by one kind of mark."""
+    marks = set(re.findall("[^0-9]", number))
+    if not marks:
+        return number
+    spaced = re.sub("[^0-9]", " ", number)
+    grouped = _THOUSANDS.fullmatch(spaced) or (marks == {","} and _LAKHS.fullmatch(spaced))
+    if len(marks) > 1 or _ARABIC_DECIMAL in marks or not grouped:
+        raise MoneyError("notAnAmount", f"{number} is not grouped as numbers are")
+    return spaced.replace(" ", "")
+
+
+def _trimmed(amount: Decimal) -> Decimal:
+    """Drop the zeros that say nothing; never an exponent."""
+    return Decimal(f"{amount.normalize():f}")

@@ -1,0 +1,1 @@
+"""HTTP in and out: addresses, dialling, request bodies, rates, Retry-After."""

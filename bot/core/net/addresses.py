@@ -1,0 +1,270 @@
+"""Where webhooks may go: the rules without any I/O.
+
+`check_url` judges an address as written, when a request is created; `is_forbidden` judges what a
+name resolved to, when it is dialled (`dialling`). Whoever compares or counts hosts takes them from
+here, for a host has many spellings: `bot。internal`, `127.1`, `h.example.`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Self, TypeAlias
+
+import httpx
+
+from bot.core.errors import ConfigProblem, ForbiddenAddress
+from bot.core.text import sanitize
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Network: TypeAlias = IPv4Network | IPv6Network
+
+# Special-purpose registries of IANA, seen in November 2026 (RFC 6890 and its successors).
+_FORBIDDEN_V4 = tuple(
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, cloud metadata
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "198.18.0.0/15",  # benchmarking
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+    )
+)
+# Whatever is not global unicast: unspecified, loopback, IPv4 mapped and compatible, both NAT64
+# prefixes, discard, unique local, link-local, site-local, multicast.
+_GLOBAL_V6 = IPv6Network("2000::/3")
+_FORBIDDEN_V6 = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # protocol assignments: Teredo, benchmarking, ORCHID
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4
+        "3fff::/20",  # documentation
+    )
+)
+
+_PORTS = {"http": 80, "https": 443}
+_MAX_PORT = 65535
+_AUTHORITY_END = re.compile(r"[/?#]")
+_NOT_IN_URL = re.compile(r"[\x00-\x20\x7f\\]")
+_HOST = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*")
+_MAX_HOST = 253
+_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_MAX_PARTS = 4
+_BYTE = 256
+LONGEST_ENDPOINT = 200
+"""Characters; of a longer one, a hash stands for the path."""
+
+
+def literal_address(host: str) -> Address | None:
+    """Address that a host spells, in any way a resolver takes; None if it is a name.
+
+    `127.2`, `0x7f000002`, `2130706434`, `017700000001`, `[::1]`, full-width digits, a trailing dot.
+    Like inet_aton(3) and the host parser of the URL standard.
+    """
+    plain = _plain_host(host)
+    if ":" in plain:
+        try:
+            return IPv6Address(plain)
+        except ValueError:
+            return None
+    return _read_v4(plain)
+
+
+def _plain_host(host: str) -> str:
+    """Host as a resolver compares it: lower-case ASCII if possible, no brackets, no last dot."""
+    folded = unicodedata.normalize("NFKC", host).replace("。", ".").lower()
+    visible = "".join(char for char in folded if unicodedata.category(char) != "Cf")
+    return visible.strip().removeprefix("[").removesuffix("]").rstrip(".")
+
+
+def _read_v4(host: str) -> IPv4Address | None:
+    """One to four numbers, decimal, octal or hexadecimal; the last one fills what is left."""
+    parts = host.split(".")
+    if len(parts) > _MAX_PARTS:
+        return None
+    numbers = [_read_number(part) for part in parts]
+    *first, last = (-1 if number is None else number for number in numbers)
+    room: int = _BYTE ** (_MAX_PARTS - len(first))
+    if not all(0 <= number < _BYTE for number in first) or not 0 <= last < room:
+        return None
+    lead = int.from_bytes(bytes(first), "big")
+    return IPv4Address(lead * room + last)
+
+
+def _read_number(part: str) -> int | None:
+    if len(part) > _MAX_HOST or not _NUMBER.fullmatch(part):
+        return None
+    if part.startswith("0x"):
+        return int(part[2:] or "0", 16)
+    try:
+        return int(part, 8 if part.startswith("0") else 10)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """Hosts and networks that may be reached though private: the setting `WEBHOOK_ALLOW`."""
+
+    hosts: frozenset[str] = frozenset()
+    networks: tuple[Network, ...] = field(default=())
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a comma-separated list: `receiver.local, 10.0.0.0/8, 127.0.0.1`.
+
+        Raises ConfigProblem naming the entry that is none of host, address, network.
+        """
+        hosts: set[str] = set()
+        networks: list[Network] = []
+        for entry in filter(None, (part.strip() for part in text.split(","))):
+            network = _network(entry)
+            if network is not None:
+                networks.append(network)
+            elif _is_host(_plain_host(entry)) and not _ends_in_number(entry):
+                hosts.add(_plain_host(entry))
+            else:
+                raise ConfigProblem(f"{entry!r} is neither a host nor an address nor a network")
+        return cls(frozenset(hosts), tuple(networks))
+
+    def permits_host(self, host: str) -> bool:
+        """Whether the name itself is listed, wherever it resolves to."""
+        return _plain_host(host) in self.hosts
+
+    def permits_address(self, address: Address) -> bool:
+        """Whether a listed network holds the address."""
+        return any(address in network for network in self.networks)
+
+
+def _network(entry: str) -> Network | None:
+    try:
+        return ip_network(entry.removeprefix("[").removesuffix("]"), strict=False)
+    except ValueError:
+        return None
+
+
+def _is_host(host: str) -> bool:
+    return len(host) <= _MAX_HOST and _HOST.fullmatch(host) is not None
+
+
+def _ends_in_number(host: str) -> bool:
+    """Whether the URL standard takes the host for an IPv4 address, sound or not."""
+    return _NUMBER.fullmatch(_plain_host(host).rpartition(".")[2]) is not None
+
+
+def is_forbidden(address: Address, allow: AllowList) -> bool:
+    """Whether a webhook may not reach the address: anything but a public one, unless allowed."""
+    if allow.permits_address(address):
+        return False
+    if isinstance(address, IPv4Address):
+        return any(address in network for network in _FORBIDDEN_V4)
+    return address not in _GLOBAL_V6 or any(address in network for network in _FORBIDDEN_V6)
+
+
+def check_url(url: str, allow: AllowList) -> str:
+    """Give the host of a webhook address, as it will be dialled and in one spelling.
+
+    Raises ForbiddenAddress where the address can't be right whatever its name resolves to, with a
+    message for the caller of the API.
+    """
+    parsed = _parse(url)
+    if parsed.scheme not in _PORTS:
+        raise ForbiddenAddress("A webhook address starts with https:// or http://")
+    if parsed.userinfo or "@" in _AUTHORITY_END.split(url.partition("://")[2])[0]:
+        raise ForbiddenAddress("A webhook address carries no user name or password")
+    if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:
+        raise ForbiddenAddress(f"Port {parsed.port} is not one from 1 to {_MAX_PORT}")
+    _check_host(parsed.raw_host.decode("ascii"), allow)
+    return _one_spelling(parsed)
+
+
+def _parse(url: str) -> httpx.URL:
+    """Read it with the parser that will dial it, so that both see the same host."""
+    if _NOT_IN_URL.search(url) or any(map(_is_unseen, url)):
+        raise ForbiddenAddress("A webhook address has no spaces, control characters or backslashes")
+    try:
+        parsed = httpx.URL(url)
+        _ = parsed.host  # decoded only now, and once more at sending: `xn--a` is no name
+    except (httpx.InvalidURL, ValueError):
+        raise ForbiddenAddress("This is not a valid webhook address") from None
+    return parsed
+
+
+def _is_unseen(char: str) -> bool:
+    """Whether it steers how the text around it is shown (Unicode TR 9), or nothing at all."""
+    return unicodedata.category(char) in sanitize.SPOILING
+
+
+def _one_spelling(url: httpx.URL) -> str:
+    host = url.raw_host.decode("ascii")
+    return str(literal_address(host) or _plain_host(host))
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a webhook goes, whichever way its address is spelled, without query and password."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    def __str__(self) -> str:
+        """Write it as an address of at most LONGEST_ENDPOINT characters and its host."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        server = f"{self.scheme}://{name}:{self.port}"
+        whole = server + self.path
+        if len(whole) <= LONGEST_ENDPOINT:
+            return whole
+        return f"{server}#{_hash(whole)}"
+
+
+def endpoint(url: str) -> Endpoint:
+    """Read where a webhook goes, also by an address that an earlier version took.
+
+    One that nobody can read has no host, and a hash for a path: it is sent nowhere, but told.
+    """
+    try:
+        parsed = httpx.URL(url)
+        host = _one_spelling(parsed)
+    except (httpx.InvalidURL, ValueError):
+        return Endpoint("", "", 0, f"/#{_hash(url)}")
+    path = parsed.raw_path.partition(b"?")[0].decode("ascii")
+    port = parsed.port or _PORTS.get(parsed.scheme, 0)
+    return Endpoint(parsed.scheme, host, port, path)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _check_host(host: str, allow: AllowList) -> None:
+    address = literal_address(host)
+    if address is not None:
+        if is_forbidden(address, allow):
+            raise ForbiddenAddress(f"Webhooks may not go to {address}: it is not a public address")
+        return
+    plain = _plain_host(host)
+    if not _is_host(plain) or _ends_in_number(plain):
+        raise ForbiddenAddress("The webhook address has no valid host")
+    if f".{plain}".endswith(".localhost") and not allow.permits_host(plain):
+        raise ForbiddenAddress(f"Webhooks may not go to {plain}: it is this machine")
+
+
+def parse_address(text: str) -> Address:
+    """Address from a resolver's answer, its IPv6 zone left out."""
+    return ip_address(text.partition("%")[0])

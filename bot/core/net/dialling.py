@@ -1,0 +1,232 @@
+"""Dialling where webhooks may go: the name is resolved once, judged, and that very address dialled.
+
+A second look-up between judging and dialling would let a name answer with a public address first
+and a private one then (DNS rebinding), so there is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import socket
+import time
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from threading import Semaphore, Thread
+from typing import TYPE_CHECKING, TypeAlias
+from weakref import WeakValueDictionary
+
+import anyio
+import httpcore
+import httpx
+
+from bot.core.errors import ForbiddenAddress
+from bot.core.net.addresses import Address, AllowList, is_forbidden, literal_address, parse_address
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+
+    from httpcore import SOCKET_OPTION
+
+    Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+    InternalHosts: TypeAlias = Mapping[str, Callable[[], tuple[str, int]]]
+
+
+LOOKUPS = 64
+"""Names asked for at once. The event loop's own threads are few, and others need them too."""
+
+ZONE_LOOKUPS = 16
+"""Of these, for names with the same two last labels: whoever owns a zone makes up any number."""
+
+PATIENCE = 5.0
+"""Seconds for a look-up, so that it leaves time for the webhook itself."""
+
+MEMORY = 3.0
+"""Seconds in which a name that failed or hung is not asked for again; less than the wait before a
+second attempt, which is to find what has been mended meanwhile."""
+
+
+def ask_system(host: str) -> list[str]:
+    """Addresses of a name, best first, as the system answers. Raises OSError and UnicodeError."""
+    answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in answers))
+
+
+class SystemResolver:
+    """Resolves names in threads of its own, so that those that hang delay no others.
+
+    A name is looked up once at a time, for all who ask. A system call can't be broken off: its
+    thread goes on until the system gives up, and is a daemon, for the end of the process does not
+    wait for it. Answers are not remembered, failures for MEMORY seconds.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[str], list[str]] = ask_system,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ask = ask
+        self._now = now
+        self._slots = Semaphore(LOOKUPS)
+        self._zones: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()
+        self._under_way: dict[str, Future[list[str]]] = {}
+        self._failed: dict[str, tuple[float, str]] = {}
+
+    async def __call__(self, host: str, _port: int) -> list[str]:
+        """Addresses of a name, best first. Raises OSError and UnicodeError."""
+        self._forget()
+        if host in self._failed:
+            raise OSError(self._failed[host][1])
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await asyncio.wrap_future(self._under_way.get(host) or self._start(host))
+        except TimeoutError:
+            self._fail(host, f"no answer to its look-up within {PATIENCE:g} seconds")
+            raise OSError(self._failed[host][1]) from None
+        except OSError as error:
+            self._fail(host, str(error))
+            raise
+
+    def _start(self, host: str) -> Future[list[str]]:
+        future: Future[list[str]] = Future()
+        future.set_running_or_notify_cancel()  # who gives up cancels it for nobody else
+        self._under_way[host] = future
+        zone = self._zones.setdefault(".".join(host.split(".")[-2:]), Semaphore(ZONE_LOOKUPS))
+        thread = Thread(target=self._work, args=(host, zone, future), name="look-up", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system gives no more threads
+            del self._under_way[host]
+            raise OSError(str(error)) from error
+        return future
+
+    def _work(self, host: str, zone: Semaphore, future: Future[list[str]]) -> None:
+        try:
+            with _room(zone), _room(self._slots):
+                answers = self._ask(host)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is raised where it is awaited
+            self._under_way.pop(host)
+            future.set_exception(error)
+        else:
+            self._under_way.pop(host)
+            future.set_result(answers)
+
+    def _fail(self, host: str, why: str) -> None:
+        self._failed[host] = (self._now() + MEMORY, why)
+
+    def _forget(self) -> None:
+        now = self._now()
+        self._failed = {host: one for host, one in self._failed.items() if one[0] > now}
+
+
+@contextmanager
+def _room(slots: Semaphore) -> Iterator[None]:
+    """Wait for one of the slots, no longer than somebody waits for the answer."""
+    if not slots.acquire(timeout=PATIENCE):
+        raise OSError("too many names are being looked up")
+    try:
+        yield
+    finally:
+        slots.release()
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections to permitted addresses only; raises ForbiddenAddress for others.
+
+    `internal` maps a host to where it listens at this moment, past the guard and the port
+    of the URL. TLS still asks for the certificate of the name: httpcore starts it above this.
+    """
+
+    def __init__(self, allow: AllowList, resolver: Resolver, internal: InternalHosts) -> None:
+        self._allow = allow
+        self._resolver = resolver
+        self._internal = internal
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+        local_address: str | None = None,
+        socket_options: Iterable[SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect within `timeout` seconds, the look-up included."""
+        deadline = anyio.current_time() + (math.inf if timeout is None else timeout)
+        if host in self._internal:
+            inside, port = self._internal[host]()
+            *others, last = [inside]
+        else:
+            *others, last = map(str, await self._permitted(host, port, deadline))
+
+        async def dial(address: str, tries: int) -> httpcore.AsyncNetworkStream:
+            share = max(deadline - anyio.current_time(), 0) / tries
+            return await self._network.connect_tcp(
+                address,
+                port,
+                timeout=None if timeout is None else share,
+                local_address=local_address,
+                socket_options=socket_options,
+            )
+
+        for tried, address in enumerate(others):
+            with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
+                return await dial(address, len(others) + 1 - tried)
+        return await dial(last, 1)
+
+    async def _permitted(self, host: str, port: int, deadline: float) -> list[Address]:
+        """Addresses of the host that may be dialled, at least one."""
+        literal = literal_address(host)
+        found = [literal] if literal else await self._resolve(host, port, deadline)
+        if self._allow.permits_host(host):
+            return found
+        permitted = [address for address in found if not is_forbidden(address, self._allow)]
+        if not permitted:
+            listed = ", ".join(map(str, found))
+            raise ForbiddenAddress(f"{host} is {listed}: webhooks go to public addresses only")
+        return permitted
+
+    async def _resolve(self, host: str, port: int, deadline: float) -> list[Address]:
+        with anyio.CancelScope(deadline=deadline) as scope:
+            try:
+                answers = await self._resolver(host, port)
+            except (OSError, UnicodeError) as error:
+                raise httpcore.ConnectError(f"{host}: {error}") from error
+        if scope.cancelled_caught:
+            raise httpcore.ConnectTimeout(f"{host} was not resolved in time")
+        if not answers:
+            raise httpcore.ConnectError(f"{host} has no address")
+        return [parse_address(answer) for answer in answers]
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait before httpcore's own retries."""
+        await self._network.sleep(seconds)
+
+
+class GuardedTransport(httpx.AsyncHTTPTransport):
+    """Transport for an `httpx.AsyncClient` that reaches only what webhooks may reach.
+
+    ForbiddenAddress comes out of the client's call; everything else is httpx's own. The client does
+    not follow redirects unless told to, and takes no proxy from the environment.
+    """
+
+    def __init__(
+        self,
+        allow: AllowList,
+        *,
+        resolver: Resolver | None = None,
+        internal: InternalHosts | None = None,
+        verify: ssl.SSLContext | bool = True,
+        limits: httpx.Limits | None = None,
+    ) -> None:
+        limits = limits or httpx.Limits(max_connections=100, max_keepalive_connections=20)
+        context = httpx.create_ssl_context(verify=verify)
+        super().__init__(verify=context)
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=context,
+            max_connections=limits.max_connections,
+            max_keepalive_connections=limits.max_keepalive_connections,
+            keepalive_expiry=limits.keepalive_expiry,
+            network_backend=GuardedBackend(allow, resolver or SystemResolver(), internal or {}),
+        )

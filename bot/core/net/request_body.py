@@ -1,0 +1,74 @@
+"""Request bodies as they come in: bounded in size, in time and in depth.
+
+The web server ends the connection of a body that was refused before its end, see `wiring.protocol`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import ClientDisconnect
+
+from bot.core import exact_json
+from bot.core.errors import BodyTooLarge, InvalidBody
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+MAX_BODY = 64 * 1024  # bytes; ours, the interface shows none (section 8)
+BODY_SECONDS = 20.0  # for all of it: a form on a bad line has a chance, a sender that stalls ends
+MAX_DEPTH = 100
+"""Levels of what other servers send: far beyond any update of Telegram's, and far below the
+thousand at which writing it again, or reading it from the database, would fail."""
+
+
+async def read(request: Request, most: int = MAX_BODY) -> bytes:
+    """Give the body as it came.
+
+    Raises BodyTooLarge as soon as it is longer than `most` bytes, and InvalidBody for one that
+    breaks off or is not all here within BODY_SECONDS.
+    """
+    told = request.headers.get("content-length", "")
+    if told.isdecimal() and int(told[:20]) > most:
+        raise _too_large(most)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return bytes(await _bounded(request, most))
+    except TimeoutError:
+        raise InvalidBody("The body did not arrive in time.") from None
+    except ClientDisconnect:
+        raise InvalidBody("The body broke off.") from None
+
+
+async def _bounded(request: Request, most: int) -> bytearray:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise _too_large(most)
+    return body
+
+
+def _too_large(most: int) -> BodyTooLarge:
+    return BodyTooLarge(f"The body is larger than {most // 1024} KiB.")
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """Read the JSON object of another server's call; InvalidBody where it is none."""
+    try:
+        data = exact_json.loads(body)
+    except ValueError:
+        raise InvalidBody("The body is no JSON.") from None
+    if not isinstance(data, dict):
+        raise InvalidBody("The body is no JSON object.")
+    if _is_deeper(data, MAX_DEPTH):
+        raise InvalidBody(f"The body is nested deeper than {MAX_DEPTH} levels.")
+    return data
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)

@@ -1,0 +1,1 @@
+"""What operators see: health endpoints, metrics, readiness, the audit log."""

@@ -1,0 +1,393 @@
+"""The lanes of a queue: which may be used now, at what pace, and which wait for somebody.
+
+A lane's row says when its next message may be claimed, so the pace survives a
+restart and a claim reads only lanes that have something to go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from bot.core.database.database import Row, Transaction
+
+WHOLE_QUEUE = "*"
+"""The lane whose row keeps the pace of its whole queue."""
+
+ACCOUNT = "@"
+"""What the row of an account begins with (core/outbox/fair_accounts.py)."""
+
+REPLY, ALERT, NOTICE = PRIORITIES = (0, 1, 2)
+"""Priority classes: who waits for an answer, money that came in, everything else."""
+
+HEAD_OF_CLASS = (
+    "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND state = 'waiting' AND priority = {0} ORDER BY id LIMIT 1) AS class{0}"
+)
+OF_CLASS = (
+    "SELECT * FROM (SELECT lane, priority, open_at FROM lanes WHERE queue = :queue"
+    " AND priority = {0} AND open_at <= :by AND paused IS NULL AND waits_for IS NULL"
+    " ORDER BY open_at, lane LIMIT :most) AS class{0}"
+)
+RANKED_OF_CLASS = (
+    "SELECT * FROM (SELECT lane, priority, rank FROM lanes WHERE queue = :queue"
+    " AND priority = {0} AND rank IS NOT NULL AND +open_at <= :by AND paused IS NULL"
+    " AND waits_for IS NULL ORDER BY rank, lane LIMIT :most) AS class{0}"
+)
+# The plus keeps SQLite from looking by time, which would have it sort all open lanes.
+BUSY = "(SELECT COUNT(*) FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased')"
+WAITING = "FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
+OF_LANE = "arrival_at, held_until FROM (SELECT 1) AS it LEFT JOIN lanes"
+STATE = (
+    f"SELECT {BUSY} AS busy, "
+    + ", ".join(
+        f"(SELECT due_at {WAITING} AND priority = {priority} ORDER BY id LIMIT 1) AS due_{priority}"
+        for priority in PRIORITIES
+    )
+    + f", {OF_LANE} ON queue = :queue AND lane = :lane"
+)
+RANK = f"SELECT rank {WAITING} AND priority = {{0}} ORDER BY id {{1}} LIMIT 1"
+STATE_RANKED = STATE.replace(
+    f", {OF_LANE}",
+    "".join(
+        f", ({RANK.format(one, '')}) AS first_{one}, ({RANK.format(one, 'DESC')}) AS last_{one}"
+        for one in PRIORITIES
+    )
+    + f", {OF_LANE}",
+)
+STATE_ANYHOW = (
+    f"SELECT {BUSY} AS busy, (SELECT due_at {WAITING} ORDER BY due_at, id LIMIT 1) AS due,"
+    f" (SELECT priority {WAITING} ORDER BY due_at, id LIMIT 1) AS class,"
+    f" {OF_LANE} ON queue = :queue AND lane = :lane"
+)
+"""All that `reopen` asks in one statement: each costs a turn of the interpreter's lock."""
+
+REOPEN = (
+    "INSERT INTO lanes (queue, lane, open_at, priority, rank)"
+    " VALUES (:queue, :lane, :open_at, :priority, :rank)"
+    " ON CONFLICT (queue, lane) DO UPDATE SET open_at = excluded.open_at,"
+    " priority = excluded.priority, rank = excluded.rank, waits_for = NULL"
+)
+# A part for each priority, for within one the index ends where the time does.
+HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in PRIORITIES)
+OPEN = " UNION ALL ".join(OF_CLASS.format(priority) for priority in PRIORITIES)
+RANKED = " UNION ALL ".join(RANKED_OF_CLASS.format(priority) for priority in PRIORITIES)
+OPEN_LANES = f"{OPEN} ORDER BY priority, open_at, lane"
+RANKED_LANES = f"{RANKED} ORDER BY priority, rank, lane"
+RANK_ALL = (
+    "UPDATE lanes SET rank = open_at WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL"
+)
+
+SECOND = 1_000
+"""In milliseconds."""
+
+FOREVER = 2**63 - 1
+"""Later than every time, as BIGINT columns go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often something may happen: `burst` at once, then one each `interval` ms.
+
+    Kept by the generic cell rate algorithm (ITU-T I.371), whose one number a
+    lane, the theoretical arrival time, is stored: a restart allows no new burst.
+    """
+
+    interval: int
+    burst: int = 1
+
+    def next_at(self, arrival_at: int) -> int:
+        """When the next one may go, given the theoretical arrival time."""
+        return arrival_at - (self.burst - 1) * self.interval
+
+    def arrival(self, arrival_at: int, now: int) -> int:
+        """Give the theoretical arrival time after one that goes now."""
+        return max(arrival_at, now) + self.interval
+
+    def sensible(self, arrival_at: int, now: int) -> int:
+        """Give `arrival_at`, or `now` where only a clock that ran ahead can have written it."""
+        return arrival_at if arrival_at <= now + self.burst * self.interval else now
+
+
+Gather: TypeAlias = "Callable[[Iterable[Mapping[str, Any]]], tuple[int, dict[str, Any]] | None]"
+
+
+@dataclass(frozen=True, slots=True)
+class Feeds:
+    """Where the messages of a queue put replies, each in the lane of the same name.
+
+    It hands out nothing while `most_open` lanes could send a reply there, were it their turn, and
+    nothing of a lane that has `most_waiting` replies there (see core/outbox/back_pressure.py).
+    """
+
+    queue: Queue
+    most_waiting: int
+    most_open: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue's policy; times in milliseconds.
+
+    `ordered`: a lane's head that must wait holds up its lane, as far as messages of its
+    priority go. `width`: messages of a lane under way at once. Lanes of which `group` says the
+    same have no more than `group_width` under way together; those of which it says None are in no
+    group.
+    Of a class in `class_width` no more than that are under way, so that others have room left.
+    Messages with an account are ranked by what it had before (core/outbox/fair_accounts.py), each
+    worth an interval of `account_pace`; its burst is what an account that rested has in hand.
+    Settled messages are dropped unless `keep` says that somebody looks at them. `gather` makes one
+    body of as many as it can of those that would have to wait, from the first on: how many, and
+    the body, or None. A message is set aside after so many attempts in a row as `crashes` whose
+    worker was gone before their end: it may be what ends us.
+    """
+
+    name: str
+    lease: int
+    ordered: bool = True
+    width: int = 1
+    keep: bool = False
+    pace: Pace | None = None
+    lane_pace: Callable[[str], Pace | None] = field(default=lambda _lane: None)
+    group: Callable[[str], str | None] | None = None
+    group_width: int = 32
+    class_width: Mapping[int, int] = field(default_factory=dict)
+    account_pace: Pace | None = None
+    feeds: Feeds | None = None
+    gather: Gather | None = None
+    crashes: int = 10
+
+
+def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:
+    """Let nothing of this lane go before `until`, whatever comes."""
+    _ensure_lane(tx, queue, lane)
+    tx.execute(
+        "UPDATE lanes SET held_until = :until"
+        " WHERE queue = :queue AND lane = :lane AND held_until < :until",
+        queue=queue.name,
+        lane=lane,
+        until=until,
+    )
+    reopen(tx, queue, lane)
+
+
+def pause(tx: Transaction, queue: Queue, lane: str, why: str | None) -> None:
+    """Stop a lane until it is resumed with `why` None; its messages are kept."""
+    _ensure_lane(tx, queue, lane)
+    tx.execute(
+        "UPDATE lanes SET paused = :why WHERE queue = :queue AND lane = :lane",
+        queue=queue.name,
+        lane=lane,
+        why=why,
+    )
+    reopen(tx, queue, lane)
+    tx.wake(queue.name)
+
+
+def resume(tx: Transaction, queue: Queue, lane: str) -> None:
+    """Let a paused lane go on; one that is not paused stays as it is."""
+    if is_paused(tx, queue, lane):
+        pause(tx, queue, lane, None)
+
+
+def is_paused(tx: Transaction, queue: Queue, lane: str) -> bool:
+    """Whether a lane is stopped until it is resumed."""
+    row = tx.one(
+        "SELECT 1 AS one FROM lanes WHERE queue = :queue AND lane = :lane AND paused IS NOT NULL",
+        queue=queue.name,
+        lane=lane,
+    )
+    return row is not None
+
+
+def next_open(tx: Transaction, queue: Queue, now: int, full: Collection[int] = ()) -> int | None:
+    """Return when the next message may be claimed, of a class that is not `full`, in epoch ms.
+
+    None where none waits for a time.
+    """
+    rows = tx.query(OPEN_LANES, queue=queue.name, by=FOREVER, most=1)
+    opens = min((row["open_at"] for row in rows if row["priority"] not in full), default=None)
+    return None if opens is None else max(int(opens), _paced(tx, queue, now))
+
+
+def _paced(tx: Transaction, queue: Queue, now: int) -> int:
+    """When the pace of the whole queue lets a message go; 0 where it has none."""
+    if queue.pace is None:
+        return 0
+    return queue.pace.next_at(queue.pace.sensible(_arrival(tx, queue, WHOLE_QUEUE), now))
+
+
+def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[Row]:
+    """Return lanes that may be claimed from, up to `most` of each class: lane and priority.
+
+    Within a class by rank, else those first that have been open longest.
+    """
+    sql = RANKED_LANES if queue.account_pace else OPEN_LANES
+    return tx.query(sql, queue=queue.name, by=now, most=most)
+
+
+def rank_all(tx: Transaction, queue: Queue) -> None:
+    """Rank lanes that were opened while the queue knew no accounts."""
+    if queue.account_pace:
+        tx.execute(RANK_ALL, queue=queue.name)
+
+
+def is_paced(tx: Transaction, queue: Queue, now: int) -> bool:
+    """Whether the pace of the whole queue lets nothing go now, from whichever lane."""
+    return _paced(tx, queue, now) > now
+
+
+def take_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
+    paces = [(WHOLE_QUEUE, queue.pace), (lane, queue.lane_pace(lane))]
+    turns = [
+        (name, pace.arrival(arrival_at, now))
+        for name, pace in paces
+        if pace and pace.next_at(arrival_at := pace.sensible(_arrival(tx, queue, name), now)) <= now
+    ]
+    if len(turns) < sum(pace is not None for _, pace in paces):
+        return False
+    for name, arrival_at in turns:
+        tx.execute(
+            "INSERT INTO lanes (queue, lane, arrival_at) VALUES (:queue, :lane, :at)"
+            " ON CONFLICT (queue, lane) DO UPDATE SET arrival_at = excluded.arrival_at",
+            queue=queue.name,
+            lane=name,
+            at=arrival_at,
+        )
+    return True
+
+
+def went(tx: Transaction, queue: Queue, lane: str, now: int) -> None:
+    """Count a turn from `now` on, for it was used later than it was taken.
+
+    Its other end counts what comes: a message that was long on its way would else have the next
+    ones too close behind it.
+    """
+    if pace := queue.lane_pace(lane):
+        tx.execute(
+            "UPDATE lanes SET arrival_at = :at"
+            " WHERE queue = :queue AND lane = :lane AND arrival_at < :at",
+            queue=queue.name,
+            lane=lane,
+            at=now + pace.interval,
+        )
+
+
+def is_pressed(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
+    """Whether this lane's next message has to wait for a pace: its own, or that of the queue.
+
+    For the queue's where more lanes are open than it may serve within a second.
+    """
+    own = queue.lane_pace(lane)
+    if own and own.next_at(own.sensible(_arrival(tx, queue, lane), now)) > now:
+        return True
+    if queue.pace is None:
+        return False
+    served = max(1, SECOND // queue.pace.interval)
+    return len(open_lanes(tx, queue, now, served + 1)) > served
+
+
+def _arrival(tx: Transaction, queue: Queue, lane: str) -> int:
+    row = tx.one(
+        "SELECT arrival_at FROM lanes WHERE queue = :queue AND lane = :lane",
+        queue=queue.name,
+        lane=lane,
+    )
+    return int(row["arrival_at"]) if row else 0
+
+
+def _ensure_lane(tx: Transaction, queue: Queue, lane: str) -> None:
+    tx.execute(
+        "INSERT INTO lanes (queue, lane) VALUES (:queue, :lane) ON CONFLICT DO NOTHING",
+        queue=queue.name,
+        lane=lane,
+    )
+
+
+def under_way(tx: Transaction, queue: Queue, lane: str) -> int:
+    row = tx.one(
+        "SELECT COUNT(*) AS n FROM outbox"
+        " WHERE queue = :queue AND lane = :lane AND state = 'leased'",
+        queue=queue.name,
+        lane=lane,
+    )
+    return int(row["n"]) if row else 0
+
+
+def heads(tx: Transaction, queue: Queue, lane: str) -> list[Row]:
+    """Give the first waiting message of each priority class: id, priority and due_at.
+
+    Classes don't wait for each other: a reply that can't be sent holds up no alert.
+    """
+    return tx.query(HEADS, queue=queue.name, lane=lane)
+
+
+def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None:
+    """Write down anew when this lane may be claimed from, and how urgently; that time.
+
+    A lane that has had its turn goes behind those that are open `now`.
+    """
+    state = tx.query(_state_of(queue), queue=queue.name, lane=lane)[0]
+    open_at = priority = rank = None
+    paced = _lane_paced(queue.lane_pace(lane), state["arrival_at"] or 0, now)
+    by = max(state["held_until"] or 0, paced)
+    due = _first_due(state, max(by, now)) if state["busy"] < queue.width else None
+    if due is not None:
+        due_at, priority = due
+        open_at = max(due_at, by)
+        rank = _rank(state, priority, open_at) if queue.account_pace else None
+    tx.execute(REOPEN, queue=queue.name, lane=lane, open_at=open_at, priority=priority, rank=rank)
+    return open_at
+
+
+def _lane_paced(pace: Pace | None, arrival_at: int, now: int) -> int:
+    """Return when the pace of a lane lets it go, after its last turn as far as that is over."""
+    if pace is None:
+        return 0
+    return max(pace.next_at(arrival_at), min(arrival_at - pace.interval, now))
+
+
+def _rank(state: Row, priority: int, open_at: int) -> int:
+    """Return where a lane stands: a quarter of the way from its first message to its last.
+
+    So it comes forward by what is handled, and falls back by what is heaped up behind that: who
+    asks now and then goes before who asks more than he is answered.
+    """
+    first, last = state[f"first_{priority}"], state[f"last_{priority}"]
+    return open_at if first is None or last is None else (3 * int(first) + int(last)) // 4
+
+
+def _state_of(queue: Queue) -> str:
+    if queue.account_pace:
+        return STATE_RANKED
+    return STATE if queue.ordered else STATE_ANYHOW
+
+
+def _first_due(state: Row, by: int) -> tuple[int, int] | None:
+    """Return when a lane is to be served, and in the turns of which of the classes in it.
+
+    An alert that is due `by` then goes before an older reply, and both before a notice: it would
+    else wait among the notices of everybody for one of its own chat.
+    """
+    if "class" in state:
+        return None if state["class"] is None else (state["due"], state["class"])
+    waiting = {one: at for one in PRIORITIES if (at := state[f"due_{one}"]) is not None}
+    if len(waiting) > 1:
+        waiting.pop(NOTICE, None)
+    if waiting.get(ALERT, FOREVER) <= max(by, min(waiting.values(), default=by)):
+        return waiting[ALERT], ALERT
+    return min(((at, one) for one, at in waiting.items()), default=None)
+
+
+def sweep(tx: Transaction, queue: Queue, now: int) -> int:
+    """Drop the rows of lanes that hold nothing and whose pace has run out; how many."""
+    return tx.execute(
+        "DELETE FROM lanes WHERE queue = :queue AND open_at IS NULL AND paused IS NULL"
+        " AND held_until <= :now AND arrival_at <= :now AND NOT EXISTS (SELECT 1 FROM outbox"
+        " WHERE outbox.queue = lanes.queue AND outbox.lane = lanes.lane AND state = 'leased')",
+        queue=queue.name,
+        now=now,
+    )

@@ -1,0 +1,407 @@
+"""The transactional outbox: messages that must not be lost, in queues of lanes.
+
+A message is put in the transaction that causes it, claimed with a lease, and
+settled in the transaction that its outcome causes. Lanes (a chat, an endpoint)
+never wait for each other; an ordered lane is worked one message at a time, its
+classes in turns and each in the order of putting. A lease whose owner is gone means that
+the outcome is not known: the message comes again, marked `uncertain`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.core import exact_json
+from bot.core.outbox import (
+    back_pressure,
+    batching,
+    class_shares,
+    clock_changes,
+    fair_accounts,
+    lanes,
+    lease_owners,
+)
+from bot.core.outbox.class_shares import Turns
+from bot.core.outbox.groups import Groups
+from bot.core.outbox.lanes import FOREVER, REPLY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bot.core.database.database import Row, Transaction
+    from bot.core.outbox.lanes import Queue
+
+BY_ID = (
+    "SELECT id, lane, priority, body, attempts, crashes, uncertain, created_at, rank"
+    " FROM outbox WHERE id = :id"
+)
+LAST_WAITING = (
+    "SELECT id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
+    " AND priority = :priority ORDER BY id DESC LIMIT 1"
+)
+LAST_LEASED = (
+    "SELECT MAX(id) AS id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
+)
+DUE = (
+    "SELECT id, lane, priority, body, attempts, crashes, uncertain, created_at, rank FROM outbox"
+    " WHERE queue = :queue AND lane = :lane AND state = 'waiting' AND due_at <= :now"
+    " ORDER BY due_at, id LIMIT :free"
+)
+
+_calls = itertools.count()
+_leases = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A claimed message; `attempts` counts the one under way, `lease` is its own alone.
+
+    `crashes` counts the attempts before this one, in a row, whose worker was gone before their end.
+    """
+
+    id: str
+    lane: str
+    priority: int
+    body: dict[str, Any]
+    attempts: int
+    crashes: int
+    uncertain: bool
+    created_at: int
+    lease: str
+
+
+def new_id(now: int) -> str:
+    """Make an id that sorts by time (ms) and then by call."""
+    return f"{now:012x}{next(_calls) & 0xFFFFFF:06x}{secrets.token_hex(3)}"
+
+
+def put(
+    tx: Transaction,
+    queue: Queue,
+    lane: str,
+    body: Mapping[str, Any],
+    now: int,
+    *,
+    key: str | None = None,
+    priority: int = REPLY,
+    due_at: int | None = None,
+    uncertain: bool = False,
+    account: str | None = None,
+) -> bool:
+    """Put a message, to go from `due_at` on where that is later than now (epoch ms).
+
+    `uncertain` where what it says may have been said before; `account` names who causes it, in
+    queues that are fair among accounts. False where `key` was put before, and then nothing changes.
+    """
+    rank = fair_accounts.rank(tx, queue, account, priority, now) if account else None
+    fresh = tx.execute(
+        "INSERT INTO outbox (id, queue, lane, priority, body, state, uncertain, due_at, rank,"
+        " created_at) VALUES (:id, :queue, :lane, :priority, :body, 'waiting', :uncertain, :due_at,"
+        " :rank, :now) ON CONFLICT (id) DO NOTHING",
+        id=key or _next_id(tx, queue, lane, priority, now),
+        queue=queue.name,
+        lane=lane,
+        priority=priority,
+        body=exact_json.dumps(body),
+        uncertain=int(uncertain),
+        due_at=max(now, due_at or now),
+        now=now,
+        rank=rank,
+    )
+    if fresh:
+        if account and rank is not None:
+            fair_accounts.count(tx, queue, account, rank)
+        lanes.reopen(tx, queue, lane, now)
+        tx.wake(queue.name)
+    return bool(fresh)
+
+
+def _next_id(tx: Transaction, queue: Queue, lane: str, priority: int, now: int) -> str:
+    """Make an id behind all that the lane holds, though the clock was set back since."""
+    made = new_id(now)
+    if not queue.ordered:
+        return made
+    where = {"queue": queue.name, "lane": lane}
+    last = (tx.one(LAST_WAITING, **where, priority=priority), tx.one(LAST_LEASED, **where))
+    latest = max((row["id"] for row in last if row and row["id"]), default="")
+    return made if made > latest else new_id(int(latest[:12], 16) + 1)
+
+
+def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -> list[Message]:
+    """Lease up to `room` messages that may go now; classes take turns, lanes too.
+
+    `owner` is who handles them (see core/outbox/lease_owners.py).
+    """
+    _take_back(tx, queue, now)
+    groups = Groups(tx, queue)
+    groups.admit()
+    room = back_pressure.room(tx, queue, now, room)
+    turns = Turns(tx, queue, now, room + groups.passed)
+    claimed: list[Message] = []
+    while len(claimed) < room and not lanes.is_paced(tx, queue, now):
+        lane = turns.next()
+        if lane is None:
+            break
+        free = groups.free(lane)
+        if free == 0:
+            groups.park(lane)
+            continue
+        if back_pressure.holds_up(tx, queue, lane, now):
+            continue
+        for row in _candidates(tx, queue, lane, now, turns)[:free]:
+            if len(claimed) == room or not lanes.take_turn(tx, queue, lane, now):
+                break
+            whole = batching.gathered(tx, queue, row, now)
+            claimed.append(_lease(tx, whole, now + queue.lease, owner))
+            groups.take(lane)
+            turns.took(lane, row["priority"])
+            fair_accounts.served(tx, queue, row["rank"])
+        lanes.reopen(tx, queue, lane, now)
+    return claimed
+
+
+def next_claim(tx: Transaction, queue: Queue, now: int) -> tuple[int | None, bool]:
+    """Return when a claim may find something (epoch ms), and whether a class has no room now.
+
+    None where nothing waits for a time.
+    """
+    full = class_shares.full(tx, queue)
+    opens = lanes.next_open(tx, queue, now, full)
+    if opens is not None:
+        opens = max(opens, back_pressure.next_look(tx, queue, now))
+    return opens, bool(full)
+
+
+def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
+    """Settle a message that reached its end.
+
+    Like `retry`, `release` and `bury`, it is False and changes nothing once the message belongs
+    to another lease.
+    """
+    if queue.keep:
+        return _settle(tx, queue, message, "done", now=now, note=None)
+    ours = tx.execute(
+        "DELETE FROM outbox WHERE id = :id AND lease = :lease",
+        id=message.id,
+        lease=message.lease,
+    )
+    _go_on(tx, queue, {message.lane}, now)
+    return bool(ours)
+
+
+def retry(
+    tx: Transaction,
+    queue: Queue,
+    message: Message,
+    due_at: int,
+    note: str,
+    *,
+    uncertain: bool = False,
+) -> bool:
+    """Put a message back, to be claimed again from `due_at` on: its attempt came to an end."""
+    doubt = int(uncertain or message.uncertain)
+    return _let_go(
+        tx, queue, message,
+        "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt, crashes = 0",
+        due_at=due_at, note=note, doubt=doubt,
+    )  # fmt: skip
+
+
+def release(tx: Transaction, queue: Queue, message: Message, due_at: int) -> bool:
+    """Give back a message that nobody has begun to handle; the attempt does not count."""
+    change = "state = 'waiting', due_at = :due_at, attempts = attempts - 1"
+    return _let_go(tx, queue, message, change, due_at=due_at)
+
+
+def bury(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
+    """Settle a message that never will reach its end; it is kept for the operator."""
+    return _settle(tx, queue, message, "dead", now=now, note=note)
+
+
+def end(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
+    """Settle a message that nobody wants any more; it is kept like one that arrived."""
+    return _settle(tx, queue, message, "ended", now=now, note=note)
+
+
+def split(
+    tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Mapping[str, Any]], now: int
+) -> bool:
+    """Put messages in the place of one that was claimed, in this order and before what follows.
+
+    Where its outcome was in doubt, theirs are.
+    """
+    if not done(tx, queue, message, now):
+        return False
+    for number, body in enumerate(bodies):
+        key = f"{message.id}-{number:03d}"  # behind the id, and before the next one
+        put(
+            tx, queue, message.lane, body, now,
+            key=key, priority=message.priority, uncertain=message.uncertain,
+        )  # fmt: skip
+    return True
+
+
+def move(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
+    """Hand all that waits in `lane` to the lane `other`."""
+    tx.execute(
+        "UPDATE outbox SET lane = :other"
+        " WHERE queue = :queue AND lane = :lane AND state = 'waiting'",
+        queue=queue.name,
+        lane=lane,
+        other=other,
+    )
+    lanes.reopen(tx, queue, lane)
+    lanes.reopen(tx, queue, other)
+
+
+def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
+    """Let a message go at once and from its first attempt, whether settled or still waiting.
+
+    False where there is none, and for one under way, which stays as it is.
+    """
+    row = tx.one(
+        "UPDATE outbox SET state = 'waiting', attempts = 0, crashes = 0, due_at = :now,"
+        " settled_at = NULL, note = NULL WHERE id = :id AND queue = :queue AND state <> 'leased'"
+        " RETURNING lane",
+        id=message_id,
+        queue=queue.name,
+        now=now,
+    )
+    if row:
+        lanes.reopen(tx, queue, row["lane"])
+        tx.wake(queue.name)
+    return row is not None
+
+
+def recover(tx: Transaction, queue: Queue, now: int) -> int:
+    """At the start: what nobody known to be at work has leased comes again; how many."""
+    taken = _take_back(tx, queue, FOREVER)
+    lanes.rank_all(tx, queue)
+    clock_changes.set_right(tx, queue, now)
+    return taken
+
+
+def inherit(tx: Transaction, queue: Queue) -> int:
+    """Let what workers had leased that are known to be gone come again, whatever the clock says.
+
+    Gives how many that were.
+    """
+    gone = [row for row in _leased(tx, queue, FOREVER) if lease_owners.is_gone(_owner(row))]
+    return _give_back(tx, queue, gone, crashed=True)
+
+
+def leave(tx: Transaction, queue: Queue, owner: str) -> int:
+    """Put back what `owner` leaves unfinished as it stops; how many.
+
+    Their outcomes are not known, but they have ended nobody.
+    """
+    left = [row for row in _leased(tx, queue, FOREVER) if _owner(row) == owner]
+    return _give_back(tx, queue, left, crashed=False)
+
+
+def forget(tx: Transaction, queue: Queue, before: int) -> int:
+    """Drop what was settled before `before`; how many."""
+    return tx.execute(
+        "DELETE FROM outbox WHERE queue = :queue AND settled_at < :before",
+        queue=queue.name,
+        before=before,
+    )
+
+
+def _take_back(tx: Transaction, queue: Queue, until: int) -> int:
+    """Let what is leased no longer than `until` wait again, its outcome not known; how many.
+
+    A lease is not over as long as its owner is at work.
+    """
+    rows = _leased(tx, queue, until)
+    over = [row for row in rows if not lease_owners.is_at_work(_owner(row))]
+    return _give_back(tx, queue, over, crashed=True)
+
+
+def _leased(tx: Transaction, queue: Queue, until: int) -> list[Row]:
+    return tx.query(
+        "SELECT id, lane, lease FROM outbox"
+        " WHERE queue = :queue AND state = 'leased' AND leased_until <= :until",
+        queue=queue.name,
+        until=until,
+    )
+
+
+def _owner(row: Row) -> str:
+    return str(row["lease"] or "").rpartition("/")[0]
+
+
+def _give_back(tx: Transaction, queue: Queue, rows: list[Row], *, crashed: bool) -> int:
+    for row in rows:
+        tx.execute(
+            "UPDATE outbox SET state = 'waiting', leased_until = NULL, lease = NULL, uncertain = 1,"
+            " crashes = crashes + :crashed WHERE id = :id",
+            id=row["id"],
+            crashed=int(crashed),
+        )
+    if rows:
+        _go_on(tx, queue, {row["lane"] for row in rows})
+    return len(rows)
+
+
+def _go_on(tx: Transaction, queue: Queue, names: set[str], now: int = 0) -> None:
+    """Let lanes go on that have fewer messages under way, and who waited for them."""
+    groups = Groups(tx, queue)
+    for lane in names:
+        if lanes.reopen(tx, queue, lane, now) is not None:
+            tx.wake(queue.name)
+        groups.settled(lane)
+
+
+def _candidates(tx: Transaction, queue: Queue, lane: str, now: int, turns: Turns) -> list[Row]:
+    free = queue.width - lanes.under_way(tx, queue, lane)
+    if not queue.ordered:
+        return tx.query(DUE, queue=queue.name, lane=lane, now=now, free=free)
+    heads = lanes.heads(tx, queue, lane)
+    due = {head["priority"]: head["id"] for head in heads if head["due_at"] <= now}
+    return [row for one in turns.order(lane, due)[:free] for row in tx.query(BY_ID, id=due[one])]
+
+
+def _lease(tx: Transaction, row: Row, until: int, owner: str) -> Message:
+    lease = f"{owner}/{next(_leases)}{secrets.token_hex(3)}"
+    tx.execute(
+        "UPDATE outbox SET state = 'leased', attempts = attempts + 1, leased_until = :until,"
+        " lease = :lease WHERE id = :id",
+        id=row["id"],
+        until=until,
+        lease=lease,
+    )
+    return Message(
+        id=row["id"],
+        lane=row["lane"],
+        priority=row["priority"],
+        body=exact_json.loads(row["body"]),
+        attempts=row["attempts"] + 1,
+        crashes=row["crashes"],
+        uncertain=bool(row["uncertain"]),
+        created_at=row["created_at"],
+        lease=lease,
+    )
+
+
+def _settle(
+    tx: Transaction, queue: Queue, message: Message, state: str, *, now: int, note: str | None
+) -> bool:
+    change = "state = :state, settled_at = :now, note = :note"
+    return _let_go(tx, queue, message, change, state=state, now=now, note=note)
+
+
+def _let_go(tx: Transaction, queue: Queue, message: Message, change: str, **values: object) -> bool:
+    """End the lease of a message with this change of it, if it is still this lease's."""
+    ours = tx.execute(
+        f"UPDATE outbox SET {change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
+        " WHERE id = :id AND lease = :lease",
+        id=message.id,
+        lease=message.lease,
+        **values,
+    )
+    _go_on(tx, queue, {message.lane})
+    return bool(ours)

@@ -1,0 +1,252 @@
+"""The loop that works a queue of the outbox: claim, hand out, wait, again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.core.errors import StorageError
+from bot.core.outbox import clock_changes, lease_owners, outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.outbox import Message
+
+log = structlog.get_logger()
+
+LONGEST_WAIT = 1.0
+"""Seconds between looks at the queue: other processes put messages too."""
+
+INHERIT_SECONDS = 30.0
+"""Between two looks for messages of workers that are gone, beside us or before us."""
+
+STUMBLE = 5_000
+"""Milliseconds until a message comes again on which the handler itself failed."""
+
+STUMBLES = 10
+"""Tries after which such a message is set aside, for its lane would never go on."""
+
+LEAVING_SECONDS = 1.0
+"""For giving back, at a stop, what has not finished."""
+
+CRASHED = "its attempts ended the process"
+"""Why a message was set aside that had no attempt with an end."""
+
+STORAGE_PAUSE = 1_000
+"""Milliseconds until a message comes again that met a database which could not be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A queue with who handles its messages; `handle` settles each in a transaction.
+
+    A StorageError of `handle` says that nothing has been done yet: what came of a call that was
+    made is settled by `Database.insist`. `buried` does what follows from a message that the worker
+    has set aside, in that transaction.
+    """
+
+    queue: Queue
+    handle: Callable[[Message], Awaitable[None]]
+    room: int = 8
+    buried: Callable[[Transaction, Message], None] = field(default=lambda _tx, _message: None)
+
+
+class Worker:
+    """Works one queue in this process, at most `job.room` messages at a time.
+
+    `now` in epoch ms is the clock that is set now and then, `steady` in ms the one that is not.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        job: Job,
+        now: Callable[[], int],
+        steady: Callable[[], int] | None = None,
+    ) -> None:
+        self._db = db
+        self._job = job
+        self._now = now
+        self._jumps = clock_changes.Jumps(steady) if steady else None
+        self._owner = lease_owners.begin()
+        self._wake = db.listen(job.queue.name)
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._full = False
+        self._inherited = 0.0
+        self._stopping = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def run(self) -> None:
+        """Work until `stop`; what an earlier process left leased comes first."""
+        self._idle.clear()
+        try:
+            await self._recover()
+            while not self._stopping:
+                self._wake.clear()
+                wait = await self._round()
+                if not self._stopping and wait > 0:
+                    await self._sleep(wait)
+        finally:
+            self._idle.set()
+            if not self._stopping:
+                lease_owners.end(self._owner)
+
+    async def stop(self, patience: float) -> None:
+        """Claim no more and let what is under way finish, `patience` seconds at most.
+
+        What has not finished by then is cancelled and put back, for any worker to claim.
+        """
+        self._stopping = True
+        self._wake.set()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._idle.wait()  # a claim under way still hands out
+                if self._under_way:
+                    await asyncio.wait(self._under_way)
+        try:
+            if self._under_way:
+                await self._leave()
+        finally:
+            lease_owners.end(self._owner)
+
+    async def _leave(self) -> None:
+        """Cancel what is under way and put it back: a stop is no crash."""
+        for task in self._under_way:
+            task.cancel()
+        queue = self._job.queue
+        try:
+            async with asyncio.timeout(LEAVING_SECONDS):
+                await self._db.transaction(lambda tx: outbox.leave(tx, queue, self._owner))
+        except (StorageError, TimeoutError) as error:  # the next start takes it back
+            log.debug("messages stay leased", queue=queue.name, reason=str(error))
+
+    async def _recover(self) -> None:
+        queue = self._job.queue
+        while not self._stopping:
+            try:
+                await self._db.transaction(lambda tx: outbox.recover(tx, queue, self._now()))
+            except StorageError as error:
+                log.debug("queue can't be read", queue=queue.name, reason=str(error))
+                await self._sleep(LONGEST_WAIT)
+            else:
+                return
+
+    async def _round(self) -> float:
+        room = self._job.room - len(self._under_way)
+        self._full = room <= 0
+        if self._full:
+            return LONGEST_WAIT
+        elapsed = asyncio.get_running_loop().time()
+        inherits = elapsed >= self._inherited + INHERIT_SECONDS
+        self._inherited = elapsed if inherits else self._inherited
+        try:
+            messages, next_open, now, self._full = await self._db.transaction(
+                lambda tx: self._claim(tx, room, inherits=inherits)
+            )
+        except StorageError as error:
+            log.debug("queue can't be read", queue=self._job.queue.name, reason=str(error))
+            await asyncio.sleep(LONGEST_WAIT)
+            return 0
+        except Exception:
+            log.exception("queue can't be read", queue=self._job.queue.name)
+            return LONGEST_WAIT
+        if self._jumps:
+            self._jumps.seen(now)  # it is followed now that this is stored
+        for message in messages:
+            task = asyncio.create_task(self._handle(message))
+            self._under_way.add(task)
+            task.add_done_callback(self._finished)
+        if next_open is None:
+            return LONGEST_WAIT
+        return (next_open - self._now()) / 1000
+
+    def _claim(
+        self, tx: Transaction, room: int, *, inherits: bool
+    ) -> tuple[list[Message], int | None, int, bool]:
+        """Return what was claimed, when the next may be, the time of this, if a class is full."""
+        now, queue = self._now(), self._job.queue
+        if self._jumps and (jump := self._jumps.since(now)):
+            log.debug("the clock was set", queue=queue.name, by_seconds=jump / 1000)
+            clock_changes.follow(tx, queue, jump, now)
+        if inherits:
+            outbox.inherit(tx, queue)
+        messages = outbox.claim(tx, queue, now, room, self._owner)
+        next_open, is_full = outbox.next_claim(tx, queue, now)
+        return messages, next_open, now, is_full
+
+    async def _handle(self, message: Message) -> None:
+        if message.crashes >= self._job.queue.crashes:
+            log.error("message set aside", queue=self._job.queue.name, id=message.id, why=CRASHED)
+            await self._set_aside(message, CRASHED)
+            return
+        try:
+            await self._job.handle(message)
+        except StorageError as error:
+            log.debug("message waits", queue=self._job.queue.name, reason=str(error))
+            await self._settle(message, self._release)
+        except asyncio.CancelledError:
+            if self._stopping:
+                raise
+            log.exception("message cancelled", queue=self._job.queue.name, id=message.id)
+            await self._failed(message, "cancelled")
+        except Exception as error:
+            log.exception("message failed", queue=self._job.queue.name, id=message.id)
+            await self._failed(message, type(error).__name__)
+
+    async def _failed(self, message: Message, note: str) -> None:
+        if message.attempts < STUMBLES:
+            await self._settle(message, lambda tx, message: self._give_back(tx, message, note))
+        else:
+            await self._set_aside(message, note)
+
+    async def _set_aside(self, message: Message, note: str) -> None:
+        """Bury a message with what follows; alone where that fails, for its lane must go on."""
+        try:
+            await self._db.insist(partial(self._bury, message=message, note=note))
+        except Exception:
+            log.exception("message buried alone", queue=self._job.queue.name, id=message.id)
+            await self._settle(
+                message,
+                lambda tx, message: outbox.bury(tx, self._job.queue, message, self._now(), note),
+            )
+
+    async def _settle(
+        self, message: Message, how: Callable[[Transaction, Message], object]
+    ) -> None:
+        try:
+            await self._db.insist(lambda tx: how(tx, message))
+        except Exception:
+            log.exception("message stays leased", queue=self._job.queue.name, id=message.id)
+
+    def _release(self, tx: Transaction, message: Message) -> None:
+        outbox.release(tx, self._job.queue, message, self._now() + STORAGE_PAUSE)
+
+    def _give_back(self, tx: Transaction, message: Message, note: str) -> None:
+        due_at = self._now() + STUMBLE * message.attempts
+        outbox.retry(tx, self._job.queue, message, due_at, note, uncertain=True)
+
+    def _bury(self, tx: Transaction, message: Message, note: str) -> None:
+        if outbox.bury(tx, self._job.queue, message, self._now(), note):
+            self._job.buried(tx, message)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        """What its lane has next wakes us by itself; what had no room here waits for this."""
+        self._under_way.discard(task)
+        if self._full:
+            self._wake.set()
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(min(seconds, LONGEST_WAIT)):
+                await self._wake.wait()
+        except TimeoutError:
+            return

@@ -1,0 +1,1 @@
+"""Erasing personal data."""

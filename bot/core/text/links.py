@@ -1,0 +1,91 @@
+"""Addresses that people are led to: which are allowed, and their host in ASCII."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv6Address
+from urllib.parse import SplitResult, urlsplit
+
+from bot.core.text.domains import ascii_host
+
+WEB = frozenset({"http", "https"})
+LONGEST_URL = 2048
+"""Characters; our bound, where the interface shows none."""
+
+# Schemes that run something or read this device instead of opening an application.
+NEVER = frozenset(
+    {"javascript", "data", "file", "vbscript", "blob", "about", "filesystem", "view-source"}
+)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.IGNORECASE)
+_NOT_IN_URL = re.compile(r"[\x00-\x20\x7f-\x9f\\\s<>\"`{}|^]")
+_HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?", re.IGNORECASE)
+
+
+def check_picture(url: str) -> str:
+    """Give the URL; ValueError where a browser can't load a picture from it."""
+    return _check(url, WEB)
+
+
+def check_redirect(url: str) -> str:
+    """Return the URL; ValueError unless it is http, https or an application's own scheme.
+
+    Which applications are allowed is the operator's decision: see `check_app`.
+    """
+    return _check(url, None)
+
+
+def check_app(url: str, schemes: frozenset[str]) -> None:
+    """Raise ValueError unless the URL is of the web or of one of these applications' schemes."""
+    scheme = url.partition(":")[0].lower()
+    if scheme not in WEB | (schemes - NEVER):
+        raise ValueError(f"may not be an address of {scheme}: here")
+
+
+def check_schemes(names: tuple[str, ...]) -> frozenset[str]:
+    """Return the schemes of REDIRECT_SCHEMES; ValueError for what is none or runs something."""
+    schemes = frozenset(name.lower() for name in names)
+    for scheme in sorted(schemes):
+        if not _SCHEME.fullmatch(scheme):
+            raise ValueError(f"{scheme!r} is no scheme: write its name alone, such as myapp")
+        if scheme in NEVER:
+            raise ValueError(f"{scheme} opens no application: take it out")
+    return schemes
+
+
+def _check(url: str, schemes: frozenset[str] | None) -> str:
+    if _NOT_IN_URL.search(url):
+        raise ValueError("is no address: it has spaces or other characters to be percent-encoded")
+    scheme = url.partition(":")[0].lower()
+    if ":" not in url or not _SCHEME.fullmatch(scheme):
+        raise ValueError("is no whole address, such as https://example.org/thanks")
+    if scheme in NEVER or (schemes is not None and scheme not in schemes):
+        raise ValueError(f"may not be an address of {scheme}:")
+    if scheme in WEB:
+        authority(split(url))
+    elif not url.partition(":")[2]:
+        raise ValueError("says nothing after its scheme")
+    else:
+        split(url)
+    return url
+
+
+def split(url: str) -> SplitResult:
+    """Give the parts of an address; ValueError for one that can't be read."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        raise ValueError("is no address that can be read") from None
+
+
+def authority(parts: SplitResult) -> str:
+    """Give host and port in ASCII; ValueError for a user name, no host, or one that can't be."""
+    if "@" in parts.netloc:
+        raise ValueError("may not carry a user name or password")
+    try:
+        host, port = parts.hostname or "", parts.port
+        name = f"[{IPv6Address(host)}]" if ":" in host else ascii_host(host)
+    except ValueError:
+        raise ValueError("has no valid host or port") from None
+    if not name.startswith("[") and not _HOST.fullmatch(name):
+        raise ValueError("has no valid host")
+    return name if port is None else f"{name}:{port}"

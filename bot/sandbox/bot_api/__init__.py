@@ -1,0 +1,1 @@
+"""The Bot API's methods over the world."""

@@ -1,0 +1,117 @@
+"""The parameters of a Bot API call, whichever way they came, and their types.
+
+Source: core.telegram.org/bots/api#making-requests: query string, urlencoded, JSON or multipart.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from bot.sandbox.world.errors import ApiError, bad_request
+from bot.sandbox.world.files import DOCUMENT_BYTES, Upload
+
+BODY_BYTES = DOCUMENT_BYTES + 1024 * 1024
+FIELD_BYTES = 1024 * 1024
+
+_TRUE = frozenset({"true", "yes", "1"})
+
+
+class Params:
+    """Values by name; unknown names are ignored, empty values count as missing."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = dict(values)
+
+    def text(self, name: str) -> str:
+        """Return a string, empty if missing."""
+        value = self.values.get(name)
+        if isinstance(value, Upload):
+            return value.data.decode(errors="replace")
+        return "" if value is None else str(value)
+
+    def number(self, name: str, default: int = 0) -> int:
+        """Return an integer. Errors: 400 when it is none."""
+        text = self.text(name).strip()
+        if not text:
+            return default
+        try:
+            return int(text)
+        except ValueError:
+            raise bad_request(f'parameter "{name}" is invalid: must be an Integer') from None
+
+    def flag(self, name: str) -> bool:
+        return self.text(name).strip().lower() in _TRUE
+
+    def json(self, name: str, wording: str) -> Any:
+        """Return a JSON value, decoded if it came as text, None if missing. Errors: 400."""
+        value = self.values.get(name)
+        if not isinstance(value, str):
+            return value
+        if not value.strip():
+            return None
+        try:
+            return _loaded(value)
+        except ValueError:
+            raise bad_request(f"can't parse {wording} JSON object") from None
+
+    def markup(self) -> Any:
+        return self.json("reply_markup", "reply keyboard markup")
+
+    def upload(self, name: str) -> Upload | None:
+        value = self.values.get(name)
+        return value if isinstance(value, Upload) else None
+
+    @property
+    def chat_id(self) -> int | None:
+        """The chat that a call is about, for faults; None when it names none by number."""
+        text = self.text("chat_id").strip()
+        return int(text) if text.removeprefix("-").isdecimal() else None
+
+
+async def params_of(request: Request) -> Params:
+    """Everything in the query string and the body. Errors: 400 unreadable, 413 too large."""
+    if int(request.headers.get("content-length") or 0) > BODY_BYTES:
+        raise ApiError(413, "Request Entity Too Large")
+    values: dict[str, Any] = dict(request.query_params)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        values |= _decoded(await request.body())
+    elif kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        values |= await _form(request)
+    return Params(values)
+
+
+async def _form(request: Request) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    try:
+        async with request.form(max_part_size=FIELD_BYTES) as form:
+            for name, value in form.multi_items():
+                values[name] = await _upload(value) if isinstance(value, UploadFile) else value
+    except HTTPException as error:
+        raise bad_request(f"can't read the form: {error.detail}") from None
+    return values
+
+
+async def _upload(file: UploadFile) -> Upload:
+    return Upload(file.filename or "file", await file.read(), file.content_type or "")
+
+
+def _decoded(body: bytes) -> dict[str, Any]:
+    try:
+        values = _loaded(body or b"{}")
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise bad_request("can't parse request body as a JSON object")
+    return values
+
+
+def _loaded(source: str | bytes) -> Any:
+    """Decode JSON. Errors: ValueError, also for text that UTF-8 can't hold (lone surrogates)."""
+    value = json.loads(source)
+    json.dumps(value, ensure_ascii=False).encode()
+    return value

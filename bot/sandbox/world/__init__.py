@@ -1,0 +1,1 @@
+"""The pretended Telegram: people, chats, messages, files, limits."""

@@ -1,0 +1,180 @@
+"""Files that the bot and people sent, and the rules for photos and documents.
+
+Source: core.telegram.org/bots/api#sending-files, sendPhoto, sendDocument, getFile.
+"""
+
+import mimetypes
+import secrets
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from bot.core.bounded_process import BoundedChild
+from bot.core.errors import OverBudget, StorageError
+from bot.sandbox.world.errors import ApiError, bad_request
+from bot.sandbox.world.images import Picture, measure
+from bot.sandbox.world.scaling import BUDGET, SCALED_MIME, SCALER, asked, fitted
+
+PHOTO_BYTES = 10 * 1024 * 1024
+DOCUMENT_BYTES = 50 * 1024 * 1024
+DOWNLOAD_BYTES = 20 * 1024 * 1024
+FETCHED_BYTES = 20 * 1024 * 1024
+PHOTO_SIDES = 10_000
+PHOTO_RATIO = 20
+FETCH_SECONDS = 10.0
+SIDES = (90, 320, 800)
+"""The longer sides of a photo's smaller sizes, as far as the photo is larger."""
+THUMBNAIL_SIDE = 320
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file as it came in: name, bytes, declared MIME type."""
+
+    name: str
+    data: bytes = field(repr=False)
+    mime: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file in the world. `kind` is photo or document; `json` PhotoSize or Document.
+
+    `content` is the Message field for it: a photo is a list of sizes, the smallest first. Of a
+    smaller size, up to `side` pixels, `data` is the whole picture: `Files.read` makes the smaller.
+    """
+
+    file_id: str
+    kind: str
+    path: str
+    source: Upload = field(repr=False)
+    json: Json = field(repr=False)
+    content: Json = field(repr=False)
+    side: int | None = None
+
+    @property
+    def data(self) -> bytes:
+        return self.source.data
+
+
+class Files:
+    """Everything uploaded, by file_id and by download path."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, StoredFile] = {}
+        self._by_path: dict[str, StoredFile] = {}
+        self._scaled: dict[str, Upload] = {}
+        self._scaler = BoundedChild(SCALER, BUDGET)
+
+    def get(self, file_id: str) -> StoredFile | None:
+        return self._by_id.get(file_id)
+
+    def at(self, path: str) -> StoredFile | None:
+        return self._by_path.get(path)
+
+    async def read(self, stored: StoredFile) -> Upload:
+        """Return a file as it is handed out; the whole where none smaller can be made of it.
+
+        What people send is opened in a child process: it may be made to take all our memory.
+        """
+        if stored.side is None:
+            return stored.source
+        if stored.file_id not in self._scaled:
+            self._scaled[stored.file_id] = await self._smaller_of(stored.source, stored.side)
+        return self._scaled[stored.file_id]
+
+    async def _smaller_of(self, whole: Upload, side: int) -> Upload:
+        try:
+            small = await self._scaler.run(asked(side, whole.data))
+        except (OverBudget, StorageError):
+            small = b""
+        return Upload(whole.name, small, SCALED_MIME) if small else whole
+
+    def add(self, kind: str, upload: Upload) -> StoredFile:
+        """Check and keep an upload as `photo` or `document`. Errors: 400, 413."""
+        return self._photo(upload) if kind == "photo" else self._document(upload)
+
+    def known(self, kind: str, file_id: str) -> StoredFile:
+        """Find a file sent before, by its id. Errors: 400 for an unknown id or another kind."""
+        stored = self._by_id.get(file_id)
+        if not stored:
+            raise bad_request("wrong file identifier/HTTP URL specified")
+        if stored.kind != kind:
+            have, want = stored.kind.capitalize(), kind.capitalize()
+            raise bad_request(f"can't use file of type {have} as {want}")
+        return stored
+
+    def _photo(self, upload: Upload) -> StoredFile:
+        if len(upload.data) > PHOTO_BYTES:
+            raise bad_request(f"file is too big for a photo: {len(upload.data)} bytes")
+        picture = measure(upload.data)
+        if not picture:
+            raise bad_request("IMAGE_PROCESS_FAILED")
+        sides = sorted((picture.width, picture.height))
+        if sum(sides) > PHOTO_SIDES or sides[0] < 1 or sides[1] > sides[0] * PHOTO_RATIO:
+            raise bad_request("PHOTO_INVALID_DIMENSIONS")
+        whole = Upload(upload.name, upload.data, picture.mime)
+        content: Json = {"photo": []}
+        for side in SIDES:
+            if side < sides[1]:
+                content["photo"].append(self._smaller(whole, picture, side, content).json)
+        size = {"width": picture.width, "height": picture.height}
+        stored = self._keep("photo", whole, _size_of(whole) | size, content)
+        content["photo"].append(stored.json)
+        return stored
+
+    def _document(self, upload: Upload) -> StoredFile:
+        if len(upload.data) > DOCUMENT_BYTES:
+            raise ApiError(413, "Request Entity Too Large")
+        if not upload.data:
+            raise bad_request("file must be non-empty")
+        guessed = mimetypes.guess_type(upload.name)[0]
+        mime = guessed or upload.mime or "application/octet-stream"
+        body = _size_of(upload) | {"file_name": upload.name, "mime_type": mime}
+        if picture := measure(upload.data):
+            shown: Json = {"photo": []}
+            small = self._smaller(upload, picture, THUMBNAIL_SIDE, shown)
+            shown["photo"].append(small.json)
+            body["thumbnail"] = small.json
+        whole = Upload(upload.name, upload.data, mime)
+        content: Json = {}
+        stored = self._keep("document", whole, body, content)
+        content["document"] = stored.json
+        return stored
+
+    def _smaller(self, whole: Upload, picture: Picture, side: int, content: Json) -> StoredFile:
+        width, height = fitted(picture.width, picture.height, side)
+        return self._keep("photo", whole, {"width": width, "height": height}, content, side)
+
+    def _keep(
+        self, kind: str, upload: Upload, body: Json, content: Json, side: int | None = None
+    ) -> StoredFile:
+        file_id, unique = f"sandbox-{secrets.token_urlsafe(24)}", secrets.token_urlsafe(10)
+        suffix = mimetypes.guess_extension(SCALED_MIME if side else upload.mime) or ""
+        path = f"{kind}s/file_{unique}{suffix}"
+        named = {"file_id": file_id, "file_unique_id": unique} | body
+        stored = StoredFile(file_id, kind, path, upload, named, content, side)
+        self._by_id[file_id] = self._by_path[path] = stored
+        return stored
+
+
+async def fetched(address: str) -> Upload:
+    """Fetch the file behind a public address, as Telegram does. Errors: 400."""
+    try:
+        async with httpx.AsyncClient(timeout=FETCH_SECONDS, follow_redirects=True) as client:
+            response = await client.get(address)
+            response.raise_for_status()
+    except (httpx.HTTPError, httpx.InvalidURL):
+        raise bad_request("failed to get HTTP URL content") from None
+    if len(response.content) > FETCHED_BYTES:
+        raise bad_request("failed to get HTTP URL content")
+    name = urlsplit(address).path.rsplit("/", 1)[-1] or "file"
+    return Upload(name, response.content, response.headers.get("content-type", ""))
+
+
+def _size_of(upload: Upload) -> Json:
+    return {"file_size": len(upload.data)}

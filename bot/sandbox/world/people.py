@@ -1,0 +1,333 @@
+"""People: what a person can do in a Telegram client, done to the world.
+
+Each act sends the bot the updates that Telegram would send.
+"""
+
+import secrets
+from dataclasses import dataclass
+
+from bot.sandbox.world.entities import written
+from bot.sandbox.world.errors import WorldError
+from bot.sandbox.world.files import Upload
+from bot.sandbox.world.model import (
+    START_PAYLOAD,
+    CallbackQuery,
+    Chat,
+    Draft,
+    InlineQuery,
+    Json,
+    Message,
+    User,
+)
+from bot.sandbox.world.world import World
+
+INLINE_SECONDS = 10.0
+QUERY_CHARACTERS = 256
+FIRST_PERSON = 1001
+_GROUPS = -4_000_000_000
+_SUPERGROUPS = -1_002_000_000_000
+_DIALOGS = 10_000_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person at a Telegram client, and the private chat with the bot."""
+
+    world: World
+    user: User
+    chat: Chat
+
+    @property
+    def id(self) -> int:
+        return self.user.id
+
+    def start(self, payload: str = "") -> Message:
+        """Press Start, or follow a deep link with a payload. Errors: WorldError for a bad one."""
+        if payload and not START_PAYLOAD.fullmatch(payload):
+            raise WorldError("a start payload has 1 to 64 of A-Z, a-z, 0-9, _ and -")
+        if self.chat.bot_status == "kicked":
+            self.unblock()
+        if self.chat.bot_status != "member":
+            self.chat.bot_status = "member"
+            self.world.changed("chat", self.chat)
+        return self.send(f"/start {payload}".strip())
+
+    def send(self, text: str, chat: Chat | None = None, reply_to: Message | None = None) -> Message:
+        """Write a text. Errors: WorldError where a client would not let this person write."""
+        body = written(text)
+        if not body.text:
+            raise WorldError("the message is empty")
+        content: Json = {"text": body.text}
+        if body.entities:
+            content["entities"] = list(body.entities)
+        return self._say(chat or self.chat, content, reply_to)
+
+    def send_photo(self, data: bytes, caption: str = "", chat: Chat | None = None) -> Message:
+        """Send a picture. Errors: ApiError as for a bot's picture."""
+        media = self.world.files.add("photo", Upload("photo", data))
+        return self._say(chat or self.chat, media.content | _caption(caption), None)
+
+    def send_document(
+        self, name: str, data: bytes, chat: Chat | None = None, caption: str = ""
+    ) -> Message:
+        """Send a file, a picture too: uncompressed, as clients call it."""
+        media = self.world.files.add("document", Upload(name, data))
+        return self._say(chat or self.chat, media.content | _caption(caption), None)
+
+    def edit(self, message: Message, text: str) -> None:
+        """Change a message of one's own; the bot gets edited_message."""
+        if message.sender.id != self.id:
+            raise WorldError("only one's own messages can be edited")
+        body = written(text)
+        content: Json = {"text": body.text}
+        if body.entities:
+            content["entities"] = list(body.entities)
+        self.world.revise(message, Draft(content, message.markup))
+        if _heard(self.world, message):
+            self.world.push("edited_message", message.json())
+
+    def press(self, message: Message, button: str) -> CallbackQuery:
+        """Press a callback button, named by its text or data; the answer comes into the query.
+
+        Errors: LookupError for no such button, WorldError for one that asks nothing of the bot.
+        """
+        data = message.button(button).get("callback_data")
+        if data is None:
+            raise WorldError(f"{button!r} is no callback button")
+        return self._callback(message, data)
+
+    def press_at(self, message: Message, row: int, column: int) -> CallbackQuery:
+        """Press the callback button at a place, counted from 0. Errors: as `press`."""
+        try:
+            data = message.keyboard[row][column].get("callback_data")
+        except IndexError:
+            raise LookupError(f"no button at row {row}, column {column}") from None
+        if data is None:
+            raise WorldError("that is no callback button")
+        return self._callback(message, data)
+
+    def press_old(self, message: Message, data: str) -> CallbackQuery:
+        """Press a button that the message no longer has, as a client with an old view may."""
+        return self._callback(message, data)
+
+    async def answer(self, query: CallbackQuery, seconds: float = 5.0) -> Json:
+        """Wait for the bot's answer to a press: text, show_alert, url. Errors: TimeoutError."""
+        found = await self.world.wait_for(lambda: query.answer, seconds)
+        return found or {}
+
+    async def inline(
+        self,
+        query: str,
+        chat: Chat | None = None,
+        offset: str = "",
+        seconds: float = INLINE_SECONDS,
+    ) -> InlineQuery:
+        """Type `@bot query` in a chat and get its results. Errors: TimeoutError.
+
+        An answer that Telegram still caches for this person is given without asking the bot.
+        """
+        asked = self.ask_inline(query, chat, offset)
+        await self.world.wait_for(lambda: asked.answered, seconds)
+        return asked
+
+    def ask_inline(self, query: str, chat: Chat | None = None, offset: str = "") -> InlineQuery:
+        """Type `@bot query` without waiting for the answer."""
+        query = query.strip()[:QUERY_CHARACTERS]
+        if cached := self._cached(query, offset):
+            return cached
+        kind = _inline_kind(chat or self.chat)
+        asked = InlineQuery(_query_id(), self.user, query, offset, kind, self.world.now())
+        self.world.inline_queries[asked.id] = asked
+        self.world.push("inline_query", asked.json())
+        return asked
+
+    def choose(self, query: InlineQuery, result_id: str, chat: Chat) -> Message:
+        """Post an inline result into a chat, via the bot. Errors: LookupError, WorldError."""
+        draft = query.drafts.get(result_id)
+        if draft is None:
+            raise LookupError(f"no result {result_id!r} among {list(query.drafts)}")
+        self._may_write(chat)
+        message = self.world.post(chat, self.user, draft, via_bot=self.world.bot)
+        chosen: Json = {"result_id": result_id, "from": self.user.json(), "query": query.query}
+        if draft.markup:
+            chosen["inline_message_id"] = self.world.remember_inline(message)
+        if self.world.inline_feedback:
+            self.world.push("chosen_inline_result", chosen)
+        if _heard(self.world, message):
+            self.world.push("message", message.json())
+        return message
+
+    def block(self) -> None:
+        """Block the bot: it gets 403 from now on, and my_chat_member."""
+        if self.chat.bot_status == "member":
+            _bot_status(self, self.chat, "kicked")
+
+    def unblock(self) -> None:
+        if self.chat.bot_status == "kicked":
+            _bot_status(self, self.chat, "member")
+
+    def new_group(self, title: str, *others: "Person", with_bot: bool = True) -> Chat:
+        """Make a group with others and, unless said otherwise, the bot."""
+        number = sum(chat.is_group for chat in self.world.chats.values()) + 1
+        members = [self.user, *(other.user for other in others)]
+        group = self.world.add_chat(_GROUPS - number, "group", members, title)
+        group.bot_status = "left"
+        if with_bot:
+            self.add_bot(group)
+        return group
+
+    def add_bot(self, group: Chat) -> None:
+        _bot_status(self, group, "member")
+
+    def remove_bot(self, group: Chat) -> None:
+        """Remove the bot from a group: 403 from now on, and my_chat_member."""
+        _bot_status(self, group, "kicked")
+
+    def migrate(self, group: Chat) -> Chat:
+        """Upgrade a group to a supergroup; the old id answers 400 with the new one."""
+        if group.kind != "group" or group.migrated_to is not None:
+            raise WorldError("only a group can become a supergroup")
+        members = list(group.members.values())
+        new = self.world.add_chat(_SUPERGROUPS + group.id, "supergroup", members, group.title)
+        new.bot_status = group.bot_status
+        group.migrated_to = new.id
+        self._say(group, {"migrate_to_chat_id": new.id}, None, service=True)
+        self._say(new, {"migrate_from_chat_id": group.id}, None, service=True)
+        return new
+
+    def dialog(self, other: "Person") -> Chat:
+        """Open the chat of two people, which the bot can't see; made when first asked for."""
+        pair = {self.id, other.id}
+        for chat in self.world.chats.values():
+            if chat.kind == "dialog" and set(chat.members) == pair:
+                return chat
+        number = _DIALOGS + sum(chat.kind == "dialog" for chat in self.world.chats.values())
+        return self.world.add_chat(number, "dialog", [self.user, other.user], "")
+
+    def _say(
+        self, chat: Chat, content: Json, reply_to: Message | None, *, service: bool = False
+    ) -> Message:
+        if not service:
+            self._may_write(chat)
+        message = self.world.post(chat, self.user, Draft(content, None), reply_to=reply_to)
+        if service or _heard(self.world, message):
+            self.world.push("message", message.json())
+        return message
+
+    def _may_write(self, chat: Chat) -> None:
+        if self.id not in chat.members:
+            raise WorldError("not a member of this chat")
+        if chat.migrated_to is not None:
+            raise WorldError("this group has become a supergroup")
+        if chat.kind == "private" and chat.bot_status != "member":
+            raise WorldError("press Start first, or unblock the bot")
+
+    def _callback(self, message: Message, data: str) -> CallbackQuery:
+        query = CallbackQuery(_query_id(), self.user, message, data, self.world.now())
+        self.world.callbacks[query.id] = query
+        self.world.push("callback_query", query.json())
+        return query
+
+    def _cached(self, query: str, offset: str) -> InlineQuery | None:
+        for owner in (self.id, 0):
+            until, answer = self.world.inline_cache.get((query, offset, owner), (0.0, None))
+            if answer and self.world.now() < until:
+                return answer
+        return None
+
+
+def join(
+    world: World,
+    first_name: str,
+    *,
+    user_id: int | None = None,
+    last_name: str = "",
+    username: str = "",
+    language_code: str | None = "en",
+    started: bool = False,
+) -> Person:
+    """Add a person, or rename the one with this id.
+
+    With `started` the bot may write to them at once, as if they had pressed Start before.
+    """
+    number = user_id or max(world.users, default=FIRST_PERSON - 1) + 1
+    user = world.add_user(User(number, first_name, last_name, username, language_code))
+    chat = world.chats.get(number) or world.add_chat(number, "private", [user], "")
+    chat.members[number] = user
+    if started:
+        chat.bot_status = "member"
+    world.feed.add("people", 0)
+    world.bell.ring()
+    return Person(world, user, chat)
+
+
+def person(world: World, user_id: int) -> Person:
+    """Who joined before. Errors: LookupError."""
+    user, chat = world.users.get(user_id), world.chats.get(user_id)
+    if user is None or chat is None:
+        raise LookupError(f"no person {user_id}")
+    return Person(world, user, chat)
+
+
+def cast(world: World) -> tuple[Person, Person, Chat]:
+    """Add the people of the demo: a seller, somebody to pay, a group with both and the bot."""
+    sam = join(world, "Sam", last_name="Seller", username="sam_seller")
+    pat = join(world, "Pat", last_name="Payer", username="pat_payer")
+    sam.dialog(pat)
+    return sam, pat, sam.new_group("Saturday market", pat)
+
+
+def _bot_status(actor: Person, chat: Chat, status: str) -> None:
+    old, chat.bot_status = chat.bot_status, "member" if status == "member" else "kicked"
+    bot = actor.world.bot.json()
+    actor.world.push(
+        "my_chat_member",
+        {
+            "chat": chat.json(),
+            "from": actor.user.json(),
+            "date": int(actor.world.now()),
+            "old_chat_member": _membership(bot, "left" if old == "new" else old),
+            "new_chat_member": _membership(bot, chat.bot_status),
+        },
+    )
+    actor.world.changed("chat", chat)
+
+
+def _membership(bot: Json, status: str) -> Json:
+    until = {"until_date": 0} if status == "kicked" else {}
+    return {"user": bot, "status": status} | until
+
+
+def _heard(world: World, message: Message) -> bool:
+    """Whether the bot is told: in groups only of commands, replies to it and what came via it.
+
+    Source: core.telegram.org/bots/features#privacy-mode.
+    """
+    chat = message.chat
+    if chat.kind == "private" or not chat.is_group:
+        return chat.kind == "private"
+    if chat.bot_status != "member":
+        return False
+    replied = message.reply_to is not None and message.reply_to.sender.is_bot
+    other = "@" in message.text.split(" ", 1)[0] and not _addressed(world, message.text)
+    command = message.text.startswith("/") and not other
+    return not world.privacy or command or replied or message.via_bot is not None
+
+
+def _addressed(world: World, text: str) -> bool:
+    return text.split(maxsplit=1)[0].lower().endswith(f"@{world.bot.username.lower()}")
+
+
+def _inline_kind(chat: Chat) -> str:
+    if chat.kind == "private":
+        return "sender"
+    return "private" if chat.kind == "dialog" else chat.kind
+
+
+def _caption(caption: str) -> Json:
+    body = written(caption)
+    return {"caption": body.text} if body.text else {}
+
+
+def _query_id() -> str:
+    return str(secrets.randbits(62))

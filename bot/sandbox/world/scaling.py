@@ -1,0 +1,50 @@
+"""Smaller copies of photos, as Telegram keeps them beside the whole one.
+
+They are made by this module as a child process (core/bounded_process.py), which is told the side in
+four bytes before the picture's, and answers nothing where it can't make one.
+"""
+
+import io
+
+from bot.core.bounded_process import MEGABYTE, Budget, serve
+
+SCALED_MIME = "image/jpeg"
+SCALER = __name__
+BUDGET = Budget(memory=218 * MEGABYTE, processor=10, seconds=30.0, answer=4 * MEGABYTE)
+_QUALITY = 80
+_SIDE = 4  # bytes
+
+
+def fitted(width: int, height: int, side: int) -> tuple[int, int]:
+    """Fit width and height into a square of `side`, never larger and never nothing."""
+    ratio = min(1.0, side / max(width, height, 1))
+    return max(1, round(width * ratio)), max(1, round(height * ratio))
+
+
+def scaled(data: bytes, side: int) -> bytes | None:
+    """Make a JPEG of the picture within a square; None for what can't be read as a picture."""
+    from PIL import Image  # noqa: PLC0415 - only who downloads a small size pays for it
+
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            size = fitted(picture.width, picture.height, side)
+            picture.draft("RGB", size)
+            small = picture.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None
+    written = io.BytesIO()
+    small.save(written, "JPEG", quality=_QUALITY)
+    return written.getvalue()
+
+
+def asked(side: int, data: bytes) -> bytes:
+    """Return what the child is sent for a copy within a square of `side`."""
+    return side.to_bytes(_SIDE) + data
+
+
+def _work(sent: bytes) -> bytes:
+    return scaled(sent[_SIDE:], int.from_bytes(sent[:_SIDE])) or b""
+
+
+if __name__ == "__main__":
+    serve(_work)

@@ -1,0 +1,204 @@
+"""The world of the sandbox: one bot, the people it talks to, their chats and what is said.
+
+Everything is in memory and belongs to one event loop. The bot acts through the Bot API
+(`bot.sandbox.web.server`), people through `bot.sandbox.world.people`.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from bot.sandbox.world.faults import Faults
+from bot.sandbox.world.feed import Feed
+from bot.sandbox.world.files import Files
+from bot.sandbox.world.limits import Limiter, Limits
+from bot.sandbox.world.mail import Mails
+from bot.sandbox.world.model import (
+    CallbackQuery,
+    Chat,
+    ChatKind,
+    Draft,
+    InlineQuery,
+    Json,
+    Message,
+    User,
+    Version,
+)
+from bot.sandbox.world.profile import Profile
+from bot.sandbox.world.updates import Updates, first_id
+from bot.sandbox.world.waiting import Bell
+from bot.sandbox.world.webhooks import Webhook
+
+TOKEN = "42:sandbox-0123456789-abcdefghijklmnopqrst"  # noqa: S105 - opens nothing but the sandbox
+BOT = User(42, "Payment Requests", username="PaymentRequestBot", is_bot=True)
+WEBHOOK_BACKOFF = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+WAIT_SECONDS = 15.0
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a Bot API method. `code` is 200, or the error answered, with its `reason`."""
+
+    method: str
+    params: Json
+    time: float
+    code: int = 200
+    reason: str = ""
+
+
+class World:
+    """State and bookkeeping of one sandbox.
+
+    `limits` are Telegram's unless others are given; `webhook_backoff` are the seconds between
+    attempts at a webhook, the last one repeated; `inline_feedback` is what BotFather switches;
+    `privacy` keeps from the bot what is said in groups but not to it. `now` tells epoch seconds.
+    """
+
+    def __init__(
+        self,
+        token: str = TOKEN,
+        *,
+        bot: User = BOT,
+        limits: Limits | None = None,
+        now: Callable[[], float] = time.time,
+        webhook_backoff: Sequence[float] = WEBHOOK_BACKOFF,
+        inline_feedback: bool = False,
+        privacy: bool = True,
+    ) -> None:
+        self.token = token
+        self.bot = bot
+        self.now = now
+        self.inline_feedback = inline_feedback
+        self.privacy = privacy
+        self.bell = Bell()
+        self.faults = Faults()
+        self.files = Files()
+        self.mails = Mails()
+        self.profile = Profile()
+        self.limiter = Limiter(limits or Limits())
+        self.users: dict[int, User] = {}
+        self.chats: dict[int, Chat] = {}
+        self.calls: list[Call] = []
+        self.refused: list[Call] = []
+        self.callbacks: dict[str, CallbackQuery] = {}
+        self.inline_queries: dict[str, InlineQuery] = {}
+        self.inline_cache: dict[tuple[str, str, int], tuple[float, InlineQuery]] = {}
+        self.inline_messages: dict[str, Message] = {}
+        self.polls = 0  # getUpdates calls begun; a newer one ends an older
+        self.first = first_id(now())
+        self.feed = Feed(self.first)
+        self.updates = Updates(self.first)
+        self.webhook = Webhook(self.updates, self.bell, now, webhook_backoff)
+
+    # -- for tests and whoever embeds the world
+
+    async def wait_for(self, look: Callable[[], T], seconds: float = WAIT_SECONDS) -> T:
+        """Wait for the first truthy `look()`, tried at every change. Errors: TimeoutError."""
+        if seen := await self.bell.until(look, seconds):
+            return seen
+        raise TimeoutError(f"nothing within {seconds} s; calls: {self.calls[-5:]}")
+
+    async def bot_message(
+        self, chat: Chat, containing: str = "", *, after: int = 0, seconds: float = WAIT_SECONDS
+    ) -> Message:
+        """Wait for the bot's first message in `chat` above the id `after` with these words."""
+
+        def look() -> Message | None:
+            found = (m for m in chat.from_bot() if m.id > after and containing in m.text)
+            return next(found, None)
+
+        message = await self.wait_for(look, seconds)
+        assert message is not None
+        return message
+
+    def calls_of(self, *methods: str) -> list[Call]:
+        """Return the accepted calls of these methods, in order."""
+        return [call for call in self.calls if call.method in methods]
+
+    async def close(self) -> None:
+        """End every wait (getUpdates, page, tests) and the delivery to the webhook."""
+        self.bell.close()
+        await self.webhook.close()
+
+    # -- what happens to chats and messages
+
+    def add_user(self, user: User) -> User:
+        self.users[user.id] = user
+        return user
+
+    def add_chat(self, chat_id: int, kind: ChatKind, members: Sequence[User], title: str) -> Chat:
+        by_id = {member.id: member for member in members}
+        chat = Chat(chat_id, kind, by_id, self.first, title)
+        self.chats[chat_id] = chat
+        self.changed("chat", chat)
+        return chat
+
+    def post(
+        self,
+        chat: Chat,
+        sender: User,
+        draft: Draft,
+        *,
+        reply_to: Message | None = None,
+        via_bot: User | None = None,
+    ) -> Message:
+        """Put a message into a chat, dated now."""
+        message = Message(
+            chat, chat.next_id(), sender, int(self.now()), draft.content, draft.markup,
+            reply_to, via_bot, options=draft.options,
+        )  # fmt: skip
+        chat.messages[message.id] = message
+        self.changed("message", chat, message=message.id)
+        return message
+
+    def revise(self, message: Message, draft: Draft) -> None:
+        """Replace what a message says, keeping what it said."""
+        since = message.edit_date or message.date
+        message.history.append(Version(since, message.content, message.markup))
+        message.content, message.markup = draft.content, draft.markup
+        message.edit_date = int(self.now())
+        self.changed("message", message.chat, message=message.id)
+
+    def remove(self, message: Message) -> None:
+        message.deleted = True
+        self.changed("deleted", message.chat, message=message.id)
+
+    def remember_inline(self, message: Message) -> str:
+        """Give a message sent via the bot the id by which the bot may edit it."""
+        message.inline_message_id = secrets.token_urlsafe(20)
+        self.inline_messages[message.inline_message_id] = message
+        return message.inline_message_id
+
+    def deliver(self, content: bytes, recipients: tuple[str, ...]) -> None:
+        """Keep an e-mail, and tell everybody's page. Errors: as for Mails.add."""
+        mail = self.mails.add(content, recipients, int(self.now()))
+        self.feed.add("mail", 0, mail=mail.id)
+        self.bell.ring()
+
+    def push(self, kind: str, body: Json) -> None:
+        """Send the bot an update."""
+        self.updates.put(kind, body)
+        self.bell.ring()
+
+    def changed(self, kind: str, chat: Chat, **more: Any) -> None:
+        """Tell whoever watches."""
+        self.feed.add(kind, chat.id, **more)
+        self.bell.ring()
+
+    # -- what the bot may look up
+
+    def chat_of_bot(self, chat_id: int) -> Chat | None:
+        """Find a chat that the bot can know of; dialogs between people it can not."""
+        chat = self.chats.get(chat_id)
+        return chat if chat and chat.kind != "dialog" else None
+
+    def username_chat(self, name: str) -> Chat | None:
+        """Find a private chat by @username, in any case of letters."""
+        wanted = name.removeprefix("@").lower()
+        owner = (u for u in self.users.values() if u.username.lower() == wanted)
+        user = next(owner, None)
+        return self.chats.get(user.id) if user else None

@@ -1,0 +1,1 @@
+"""What API and pages share of HTTP: dependencies, bodies, rate limits, answers."""

@@ -1,0 +1,82 @@
+"""Answers as JSON, also those that say no."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+
+from bot.core import errors, exact_json
+from bot.service.wire import writing
+
+if TYPE_CHECKING:
+    from bot.core.errors import Refused
+    from bot.service.wire.writing import Json
+
+STATUS: dict[type[Refused], int] = {
+    errors.InvalidBody: 400,
+    errors.EmailUnavailable: 400,
+    errors.Unauthorized: 401,
+    errors.NotFound: 404,
+    errors.MethodNotAllowed: 405,
+    errors.NotLimited: 409,
+    errors.NotEnoughUnits: 409,
+    errors.IdempotencyMismatch: 409,
+    errors.NotPayable: 409,
+    errors.BodyTooLarge: 413,
+    errors.UnsupportedMediaType: 415,
+    errors.RateLimited: 429,
+    errors.TooManyHolds: 429,
+}
+
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+class Internal(errors.Refused):
+    """A bug of ours, told without its details."""
+
+    code = "internal"
+    default = "Something went wrong here. It is in the operator's log."
+
+
+class Unavailable(errors.Refused):
+    """The database can't be used just now; `retry_after` in seconds."""
+
+    code = "unavailable"
+    default = "Not just now: please try again."
+    retry_after = 5
+
+
+OURS: dict[type[Refused], int] = {Internal: 500, Unavailable: 503}
+"""Status codes of what is no fault of the caller."""
+
+
+def status(refusal: Refused) -> int:
+    """Give the status code of a refusal."""
+    return (STATUS | OURS).get(type(refusal), 400)
+
+
+def json(answer: Json) -> Response:
+    """Answer with 200 and exact JSON."""
+    return _json(exact_json.dumps(answer), 200)
+
+
+def _json(text: str, code: int) -> Response:
+    return Response(text.encode(), code, HEADERS, "application/json")
+
+
+def refused(refusal: Refused, allow: str | None = None) -> Response:
+    """Answer for what was not done; `allow` lists the methods that would be."""
+    text = exact_json.dumps(writing.error(refusal))
+    response = _json(text, status(refusal))
+    response.headers.update(headers(refusal, allow))
+    return response
+
+
+def headers(refusal: Refused, allow: str | None = None) -> dict[str, str]:
+    """Give the headers that belong to a refusal, in HTML as in JSON."""
+    if isinstance(refusal, errors.RateLimited | Unavailable):
+        return {"Retry-After": str(refusal.retry_after)}
+    if isinstance(refusal, errors.MethodNotAllowed) and allow:
+        return {"Allow": allow}
+    return {}

@@ -1,0 +1,238 @@
+"""E-mail out: letters handed to the operator's mail server."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+import ssl
+from contextlib import asynccontextmanager, suppress
+from email import policy
+from typing import TYPE_CHECKING, cast
+
+import aiosmtplib
+import httpx
+from aiosmtplib import SMTP, SMTPException, SMTPResponseException
+
+from bot.core.errors import MailRefused
+from bot.core.mail import smtp
+from bot.core.mail.smtp import SmtpServer, parse_server
+from bot.core.text import sanitize
+from bot.service.notify.letter_texts import written
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from email.message import EmailMessage
+
+__all__ = ["Mailer", "SmtpServer", "parse_server"]
+
+TIMEOUT = 15.0  # seconds for name, connection, TLS, login and message together
+PARTING = 2.0  # seconds for the server's goodbye, which changes nothing any more
+MOST_TOLD = 1024  # bytes
+UNREACHED = "look at its host and port, and whether this machine may reach it"
+LOGIN_WRONG = frozenset({530, 534, 535, 538})  # RFC 4954 section 6; ours to mend
+PERMANENT = range(500, 600)  # RFC 5321 section 4.2.1
+OF_THE_LETTER: tuple[type[SMTPResponseException], ...] = (
+    aiosmtplib.SMTPSenderRefused,
+    aiosmtplib.SMTPRecipientRefused,
+    aiosmtplib.SMTPDataError,
+)
+OF_THE_RECIPIENT = (aiosmtplib.SMTPRecipientRefused, aiosmtplib.SMTPDataError)
+"""Answers in which servers like to repeat the address, which no log is to have."""
+STEPS: dict[type[SMTPException], str] = {
+    aiosmtplib.SMTPConnectResponseError: "the connection",
+    aiosmtplib.SMTPHeloError: "EHLO",
+    aiosmtplib.SMTPAuthenticationError: "the login",
+    aiosmtplib.SMTPSenderRefused: "the sender",
+    aiosmtplib.SMTPRecipientRefused: "the recipient",
+    aiosmtplib.SMTPDataError: "the message",
+}
+SEVEN_BIT = policy.SMTP.clone(cte_type="7bit")
+
+
+class Mailer:
+    """Hands letters to one server, over a connection each.
+
+    Not of this machine: only by TLS with a certificate that is trusted. `context` says which are,
+    `timeout` is in seconds.
+    """
+
+    def __init__(
+        self,
+        server: SmtpServer,
+        *,
+        timeout: float = TIMEOUT,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._server = server
+        self._timeout = timeout
+        self._context = context or _trusted(server)
+        self._under_way: set[asyncio.Timeout] = set()
+
+    async def send(self, message: EmailMessage) -> tuple[int, str]:
+        """Hand the letter in; the server's code and words. Raises MailRefused.
+
+        Where the answer to the message itself is lost, it may have been taken: sent again, it has
+        the same Message-ID.
+        """
+        (sender,), (recipient,) = message["From"].addresses, message["To"].addresses
+        with written():
+            content = message.as_bytes(policy=SEVEN_BIT)
+        async with self._session() as client:
+            await client.mail(sender.addr_spec)
+            await client.rcpt(recipient.addr_spec)
+            answer = await client.data(content)
+        return answer.code, self._plain(answer.message)
+
+    async def check(self, sender: str | None = None) -> None:
+        """Do everything but to send. Raises MailRefused, which says what to mend.
+
+        With the address of a sender, the server is asked whether it takes letters from there: many
+        let everybody in, and refuse what they want a login for only then.
+        """
+        async with self._session() as client:
+            await client.noop()
+            if sender is not None:
+                await client.mail(sender)
+                await client.rset()
+
+    async def close(self) -> None:
+        """End what is under way; it is to be sent again."""
+        for limit in self._under_way:
+            if not limit.expired():
+                limit.reschedule(asyncio.get_running_loop().time())
+
+    @asynccontextmanager
+    async def _session(self) -> AsyncIterator[SMTP]:
+        client = self._client()
+        limit = asyncio.timeout(self._timeout)
+        try:
+            async with limit:
+                self._under_way.add(limit)
+                await self._greet(client)
+                yield client
+                self._under_way.discard(limit)
+            await _part(client)
+        except (SMTPException, OSError) as error:
+            raise self._refusal(error) from error
+        finally:
+            self._under_way.discard(limit)
+            _hang_up(client)
+
+    def _client(self) -> SMTP:
+        server = self._server
+        return SMTP(
+            hostname=server.host, port=server.port, use_tls=server.tls, start_tls=False,
+            tls_context=self._context, timeout=self._timeout, local_hostname=_own_name(),
+        )  # fmt: skip
+
+    async def _greet(self, client: SMTP) -> None:
+        """Come to where a letter may be handed in; nothing is told before TLS stands."""
+        await client.connect()
+        await client.ehlo()
+        if not self._server.tls:
+            await self._secure(client)
+        if self._server.user is not None:
+            await self._log_in(client, self._server.user, self._server.password or "")
+
+    async def _secure(self, client: SMTP) -> None:
+        if client.supports_extension("starttls"):
+            await client.starttls()
+            await client.ehlo()
+        elif not self._server.near:
+            raise MailRefused(
+                f"{self._server.name} offers no STARTTLS, and without TLS nothing is sent:"
+                " where it has a port for TLS from the start, write smtps://"
+            )
+
+    async def _log_in(self, client: SMTP, user: str, password: str) -> None:
+        """Try one way only: servers count every failure, and lock out who fails often."""
+        ways = {
+            "plain": client.auth_plain,
+            "login": client.auth_login,
+            "cram-md5": client.auth_crammd5,
+        }
+        for name, way in ways.items():
+            if name in client.server_auth_methods:
+                await way(user, password)
+                return
+        told = f"{self._server.name} offers none of the logins {', '.join(ways)}"
+        raise MailRefused(f"{told}: leave user and password out, or choose another port")
+
+    def _refusal(self, error: SMTPException | OSError) -> MailRefused:
+        name = self._server.name
+        if isinstance(error, SMTPResponseException) and error.code > 0:
+            return self._answered(error)
+        if isinstance(error, TimeoutError):
+            told = f"{name} did not answer within {self._timeout:g} s"
+            return MailRefused(told, remedy=UNREACHED)
+        cause = error.__cause__ or error
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            told = f"{name} has no certificate that we trust ({cause.verify_message})"
+            return MailRefused(f"{told}: SSL_CERT_FILE can name others")
+        told = self._plain(f"{name}: {getattr(cause, 'message', cause)}")
+        return MailRefused(told, remedy=UNREACHED)
+
+    def _answered(self, error: SMTPResponseException) -> MailRefused:
+        step = STEPS.get(type(error), "a command")
+        told = f"{self._server.name} answered {error.code} to {step}"
+        if not isinstance(error, OF_THE_RECIPIENT):
+            told = f"{told}: {error.message}"
+        lasting = error.code in PERMANENT and error.code not in LOGIN_WRONG
+        return MailRefused(
+            self._plain(told), final=lasting and isinstance(error, OF_THE_LETTER), code=error.code,
+            answer=self._plain(error.message), remedy=self._remedy(error),
+        )  # fmt: skip
+
+    def _remedy(self, error: SMTPResponseException) -> str:
+        """Say where the operator may look for the cause."""
+        known = self._server.user is not None
+        if error.code in LOGIN_WRONG:
+            login = "look at the user and the password"
+            return login if known else "it wants a user and a password: write them into SMTP_URL"
+        if isinstance(error, aiosmtplib.SMTPSenderRefused) and error.code in PERMANENT:
+            beside = "" if known else ", and whether it wants a user and a password"
+            return f"look at SMTP_FROM{beside}"
+        return "ask whoever runs it"
+
+    def _plain(self, text: str) -> str:
+        """Give what a server said on one line, cut, and without our password in it."""
+        for secret in _spellings(self._server):
+            text = text.replace(secret, "[hidden]")
+        return sanitize.line(text).encode()[:MOST_TOLD].decode(errors="ignore")
+
+
+async def _part(client: SMTP) -> None:
+    """Say goodbye; what was handed in is theirs now, whatever they answer."""
+    with suppress(SMTPException, OSError):
+        await client.execute_command(b"QUIT", timeout=PARTING)
+
+
+def _hang_up(client: SMTP) -> None:
+    """Close at once: TLS would wait for the server's consent, and everything is said."""
+    transport = cast("asyncio.WriteTransport | None", client.transport)
+    client.close()
+    if transport is not None:
+        transport.abort()
+
+
+def _trusted(server: SmtpServer) -> ssl.SSLContext:
+    """Give the certificates of certifi, or of SSL_CERT_FILE; on this machine any will do.
+
+    Not the context of `outgoing`: HTTP clients set an ALPN there that mail servers hang up on.
+    """
+    return httpx.create_ssl_context(verify=not server.near)
+
+
+def _own_name() -> str:
+    """Name us to the server, without asking DNS: that may hang (RFC 5321 section 4.1.4)."""
+    name = socket.gethostname()
+    return name if smtp.ascii_domain(name) and "." in name else "[127.0.0.1]"
+
+
+def _spellings(server: SmtpServer) -> list[str]:
+    """Give the password as it is, and as it was sent."""
+    if not server.password:
+        return []
+    sent = (f"\0{server.user}\0{server.password}", server.password)
+    return [*(base64.b64encode(each.encode()).decode() for each in sent), server.password]

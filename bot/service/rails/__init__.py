@@ -1,0 +1,1 @@
+"""How payers pay: the rail and exchange rates."""

@@ -1,0 +1,1 @@
+"""The application put together: the service, the Telegram side, the demo."""

@@ -1,0 +1,62 @@
+"""The demo's stage: a Telegram of our own with people on it, beside the product."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from bot.sandbox.web.mailbox import Mailbox
+from bot.sandbox.web.server import routes
+from bot.sandbox.world import people
+from bot.sandbox.world.world import TOKEN, World
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from starlette.routing import BaseRoute
+
+    from bot.config import Settings
+
+DEMO_DATABASE = "sqlite:///data/demo.db"
+DEMO_SENDER = "Payment Requests <payments@demo.example>"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What the demo adds: settings that point at the sandbox, its routes, how to close it."""
+
+    settings: Settings
+    routes: Sequence[BaseRoute]
+    close: Callable[[], Awaitable[None]]
+    page: str
+
+
+def prepare(settings: Settings) -> Stage:
+    """Set the stage, in the running event loop.
+
+    The operator's own database and mail server are used only where they are named.
+    """
+    world = World(inline_feedback=True)
+    people.cast(world)
+    here = f"http://127.0.0.1:{settings.port}"
+    chosen = "database_url" in settings.model_fields_set
+    changes: dict[str, object] = {
+        "bot_token": SecretStr(TOKEN),
+        "telegram_api_url": here,
+        "telegram_mode": "polling",
+        "database_url": settings.database_url if chosen else DEMO_DATABASE,
+    }
+    closers = [world.close]
+    if settings.smtp_url is None:
+        mailbox = Mailbox(world)
+        mailbox.open()
+        closers.append(mailbox.close)
+        changes |= {"smtp_url": SecretStr(mailbox.url), "smtp_from": DEMO_SENDER}
+
+    async def close() -> None:
+        await asyncio.gather(*(closer() for closer in closers))
+
+    return Stage(settings.model_copy(update=changes), routes(world), close, f"{here}/chat")

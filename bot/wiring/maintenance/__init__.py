@@ -1,0 +1,1 @@
+"""Work on the database by command: backups, dead letters, erasure, resuming."""

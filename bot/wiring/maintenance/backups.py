@@ -1,0 +1,320 @@
+"""Backups made and put back: the database with the key that opens it."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from bot.core.database import private_files, snapshot
+from bot.core.database.database import open_database, sqlite_path
+from bot.core.database.schema import migrations
+from bot.core.database.vault import Vault
+from bot.core.errors import BotError, ConfigProblem
+from bot.core.ops import audit
+from bot.service.usecases.apps import EMBEDDED
+from bot.wiring.maintenance import resume, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bot.config import Settings
+    from bot.core.database.database import Transaction
+    from bot.core.database.snapshot import Contents
+
+T = TypeVar("T")
+
+KEY = ".key"
+"""Ending of the file beside a database that opens its secrets, where SECRET_KEY is not set."""
+
+ASIDE = "{}-replaced-{}{}"
+"""What a database is called that was replaced: its name, the time, its ending."""
+
+STAMP = r"\d{8}T\d{6}Z"
+
+LONGEST_BACKUP = 24 * 3600 * 1000
+"""Milliseconds that no backup takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup as it was made; `key` is the file beside it, None where SECRET_KEY opens it.
+
+    `trouble` is why the audit log has no line of it, `refusal` why it can't be restored.
+    """
+
+    path: Path
+    key: Path | None
+    contents: Contents
+    trouble: str | None = None
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A backup in its place; `aside` is the database that was there, None where there was none.
+
+    `doubtful`: how much is sent that may have been sent after the backup was made; `unreadable`:
+    how much that waited to be sent could not be read and is not sent.
+    """
+
+    path: Path
+    aside: Path | None
+    contents: Contents
+    doubtful: int
+    unreadable: int
+
+
+def backup(settings: Settings, to: Path, moment: int) -> Backup:
+    """Copy the database beside whoever uses it to `to`, a new file or a folder.
+
+    `moment` in epoch ms names it in a folder. Raises BotError, and then leaves nothing there.
+    """
+    live = snapshot.file_of(settings.database_url)
+    target = to / f"{live.stem}-{_stamp(moment)}{live.suffix}" if to.is_dir() else to
+    key = target.with_suffix(KEY)
+    if key == target:
+        raise BotError(f"{to}: {KEY} is what the key beside a backup is called: give another name")
+    if taken := [one for one in (target, key) if one.exists()]:
+        raise BotError(f"{taken[0]}: is there already, and no backup replaces another: rename TO")
+    with snapshot.scratch(target) as made:
+        _tidy_copies(target, live, moment)
+        snapshot.copy(live, made, live=True)
+        snapshot.check_sound(made, live)
+        found = snapshot.contents(made)
+        refusal = _refusal(made, live)
+        with _beside(_kept_key(settings, live), key) as kept:
+            snapshot.keep(made, target)
+    trouble = None
+    if found.version == len(migrations.MIGRATIONS):  # an older one stays as it is
+        trouble = _note_backup(settings, found, target.name, moment)
+    return Backup(target, key if kept else None, found, trouble, refusal)
+
+
+def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> Restored:
+    """Put a backup in the place of DATABASE_URL, at `moment` (epoch ms), while the bot is stopped.
+
+    What held data there is moved aside, with `replace` only. Raises BotError and ConfigProblem, and
+    then nothing has changed.
+    """
+    path = Path(sqlite_path(settings.database_url))
+    _see_backup(source, path)
+    has_data = snapshot.holds_data(path, EMBEDDED)
+    if has_data and not replace:
+        raise BotError(f"{path}: holds data: restore --replace moves it aside, under another name")
+    _make_folder(path.parent)
+    with ExitStack() as stack:
+        made = stack.enter_context(snapshot.scratch(path))
+        snapshot.copy(source, made)
+        snapshot.check_foreign(made, source)
+        found = snapshot.contents(made)
+        chosen = _right_key(settings, made, source, path)
+        own = _kept_key(settings, path) or chosen
+        if settings.secret_key is not None:
+            own = settings.secret_key.get_secret_value()
+        with _told_of(source):
+            doubtful, lost = _prepare(settings, made, moment, (chosen, own))
+        _keep_out(stack, path)
+        _tidy(path, made)
+        aside = path.with_name(ASIDE.format(path.stem, _stamp(moment), path.suffix))
+        with (
+            _beside(_kept_key(settings, path) if has_data else None, aside.with_suffix(KEY)),
+            _beside(_new_key(settings, path, own), path.with_suffix(KEY)),
+        ):
+            snapshot.put_in_place(made, path, aside)
+    if not has_data:
+        aside.unlink(missing_ok=True)
+    return Restored(path, aside if has_data else None, found, doubtful, lost)
+
+
+def _stamp(moment: int) -> str:
+    return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def _kept_key(settings: Settings, path: Path) -> str | None:
+    """Give the key that is kept beside a database, where that is what opens it."""
+    kept = path.with_suffix(KEY)
+    if settings.secret_key is not None or not kept.exists():
+        return None
+    return _read(kept)
+
+
+def _new_key(settings: Settings, path: Path, own: str | None) -> str | None:
+    """Give the key that has to be put beside a database, None where there is one."""
+    has_one = settings.secret_key is not None or path.with_suffix(KEY).exists()
+    return None if has_one else own
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BotError(f"{path}: can't be read: {error}") from error
+
+
+@contextmanager
+def _beside(key: str | None, path: Path) -> Iterator[bool]:
+    """Put a key there first, for what comes needs it; take it away if that does not come."""
+    if key is None or (path.exists() and _read(path) == key):
+        yield key is not None
+        return
+    with snapshot.scratch(path) as made:
+        made.write_text(key)
+        snapshot.keep(made, path)
+    try:
+        yield True
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _note_backup(settings: Settings, found: Contents, name: str, moment: int) -> str | None:
+    """Note it in the database; what kept us from it, for the backup is made all the same."""
+    details = {"payments": found.payments, "bytes": found.size}
+    try:
+        _in_file(
+            Path(sqlite_path(settings.database_url)),
+            lambda tx: audit.record(tx, audit.operator(), "backup.made", name, moment, details),
+        )
+    except BotError as error:
+        return str(error)
+    return None
+
+
+def _refusal(made: Path, live: Path) -> str | None:
+    """Return why a restore of this copy would be refused: somebody changed the live database."""
+    try:
+        snapshot.check_schema(made, live)
+    except BotError as error:
+        return str(error)
+    return None
+
+
+def _see_backup(source: Path, path: Path) -> None:
+    if not source.is_file():
+        raise BotError(f"{source}: there is no such file")
+    if path.exists() and source.samefile(path):
+        raise BotError(f"{source}: is the database itself: name a backup of it")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        private_files.make_folder(folder)
+    except OSError as error:
+        raise BotError(f"{folder}: can't be made: {error.strerror}") from error
+
+
+def _keep_out(stack: ExitStack, path: Path) -> None:
+    """See that nobody uses the database, and that nobody begins to; with a damaged one nobody can.
+
+    Raises BotError.
+    """
+    if not path.exists() or not snapshot.is_database(path):
+        return
+    try:
+        is_alone = stack.enter_context(snapshot.alone(path))
+    except BotError:
+        return
+    if not is_alone:
+        raise BotError(f"{path}: is in use: stop the bot, restore, then start it again")
+
+
+def _tidy_copies(target: Path, live: Path, moment: int) -> None:
+    """Take away what backups that were killed have left beside `target`.
+
+    Only what is older than any backup takes: another one may be under way there.
+    """
+    names = [re.escape(target.stem), rf"{re.escape(live.stem)}-{STAMP}"]
+    endings = [re.escape(ending) for ending in (target.suffix, KEY)]
+    ours = f"(?:{'|'.join(names)})(?:{'|'.join(endings)})"
+    for left in snapshot.leftovers(target.parent, ours):
+        with suppress(OSError):
+            if left.stat().st_mtime * 1000 < moment - LONGEST_BACKUP:
+                left.unlink()
+
+
+def _tidy(path: Path, made: Path) -> None:
+    """Take away what a restore that was killed has left: copies, and second names of the file."""
+    stem, suffix = re.escape(path.stem), re.escape(path.suffix)
+    second_name, second_key = (ASIDE.format(stem, STAMP, ending) for ending in (suffix, r"\.key"))
+    ours = "|".join([stem + suffix, re.escape(path.with_suffix(KEY).name), second_key])
+    for left in snapshot.leftovers(path.parent, ours):
+        if not left.name.startswith(made.name):
+            left.unlink()
+    for second in [*path.parent.iterdir()]:
+        is_second = re.fullmatch(second_name, second.name)
+        if is_second and path.exists() and second.samefile(path):
+            second.with_suffix(KEY).unlink(missing_ok=True)
+            second.unlink()
+
+
+def _right_key(settings: Settings, made: Path, source: Path, path: Path) -> str | None:
+    """Give the key that opens a backup: the one beside it, SECRET_KEY, or the one that is here.
+
+    None where nothing has been sealed. Raises ConfigProblem where none of them does.
+    """
+    beside = [one.with_suffix(KEY) for one in (source, path)]
+    keys = [_read(one) for one in beside if one.exists()]
+    if settings.secret_key is not None:
+        keys.insert(1, settings.secret_key.get_secret_value())
+    sealed = snapshot.sealed(made)
+    if sealed is None:
+        return keys[0] if keys else None
+    for key in keys:
+        try:
+            Vault(key).open(sealed)
+        except ConfigProblem:
+            continue
+        return key
+    raise ConfigProblem(
+        f"SECRET_KEY: the secrets in {source} were sealed with another key: set SECRET_KEY to that"
+        f" one, or put the key file that was made with it to {beside[0]}"
+    )
+
+
+def _prepare(
+    settings: Settings, made: Path, moment: int, keys: tuple[str | None, str | None]
+) -> tuple[int, int]:
+    """Bring a copy to the schema of today and let what was under way come again, in doubt.
+
+    Its secrets are sealed with the second of the `keys`, which also proves that the first opens
+    each. Returns how much is in doubt, and how much could not be read.
+    """
+    (chosen, own), payments = keys, snapshot.contents(made).payments
+
+    def work(tx: Transaction) -> tuple[int, int]:
+        if chosen and own:
+            resume.reseal(tx, Vault(chosen), Vault(own))
+        lost = unreadable.set_aside(tx, moment)
+        doubtful = resume.resume(tx, settings, moment)
+        details = {"payments": payments, "doubtful": doubtful, "unreadable": lost}
+        audit.record(tx, audit.operator(), "backup.restored", "database", moment, details)
+        return doubtful, lost
+
+    done = _in_file(made, work)
+    snapshot.settle(made)
+    return done
+
+
+@contextmanager
+def _told_of(source: Path) -> Iterator[None]:
+    """Refuse a backup whose rows are none that this program writes, however that shows."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise BotError(f"{source}: holds what this program never wrote: {error!r}") from error
+    except sqlite3.Error as error:
+        raise BotError(f"{source}: {error}") from error
+
+
+def _in_file(path: Path, work: Callable[[Transaction], T]) -> T:
+    """Run `work` in a database, which is brought to the schema of today."""
+    database = open_database(snapshot.url_of(path))
+    try:
+        return database.run(work)
+    finally:
+        database.close()

@@ -1,0 +1,58 @@
+"""What was given up, for the operator to see: when, where and why, and nobody's words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from bot.core.text import sanitize
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Row, Transaction
+
+SHOWN = 10
+"""Of each queue, the newest."""
+
+LONGEST_NOTE = 160
+LONGEST_LANE = 60
+
+DELIVERIES = "see deliveries list --state dead; deliveries retry ID sends one again"
+REMEDIES = {
+    "updates": "the log says more at these times; who wrote was asked to try again",
+    "calls": "the log says more at these times; the seller sees it in the chat and can try again",
+    "messages": "the log says more at these times; nothing is sent again by itself",
+    "answers": "the log says more at these times; a button can be pressed again",
+    "photos": "the log says more at these times; the seller can send the photo again",
+    "webhooks": DELIVERIES,
+    "own_webhooks": DELIVERIES,
+    "mails": DELIVERIES,
+}
+COUNTS = (
+    "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = 'dead' GROUP BY queue ORDER BY queue"
+)
+NEWEST = (
+    "SELECT lane, settled_at, note FROM outbox WHERE queue = :queue AND state = 'dead'"
+    " ORDER BY settled_at DESC, id DESC LIMIT :shown"
+)
+
+
+def read(tx: Transaction) -> dict[str, str]:
+    """Say of each queue what was given up in it, a line each, and what to do; {} for nothing."""
+    return {
+        row["queue"]: _told(row, tx.query(NEWEST, queue=row["queue"], shown=SHOWN))
+        for row in tx.query(COUNTS)
+    }
+
+
+def _told(count: Row, newest: list[Row]) -> str:
+    number, remedy = count["n"], REMEDIES.get(count["queue"], "the log says more at these times")
+    more = [f"and {number - len(newest)} older"] if number > len(newest) else []
+    return "\n       ".join([f"{number} given up: {remedy}", *map(_line, newest), *more])
+
+
+def _line(row: Row) -> str:
+    when = datetime.fromtimestamp((row["settled_at"] or 0) / 1000, UTC).isoformat(
+        timespec="seconds"
+    )
+    note = sanitize.line(row["note"] or "no reason was noted", LONGEST_NOTE)
+    return f"{when}  {sanitize.line(row['lane'], LONGEST_LANE)}  {note}"

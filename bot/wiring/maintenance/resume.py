@@ -1,0 +1,82 @@
+"""What has to be said and done anew where an earlier state of the database goes on.
+
+Between a backup and its restoring, what waited in it may have been sent: nobody knows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.messages.queues import make_queues
+from bot.chat.payments.recording import Ledger
+from bot.chat.payments.webhook import PATH
+from bot.chat.store import listings
+from bot.chat.store.payments import Payment
+from bot.core import exact_json
+from bot.service.usecases.deliveries import OWN_WEBHOOKS
+from bot.service.usecases.requests import INTERNAL_HOST
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bot.config import Settings
+    from bot.core.database.database import Transaction
+    from bot.core.database.vault import Vault
+
+SEALED = (
+    ("kept_secrets", "name", "sealed"),
+    ("apps", "id", "webhook_secret"),
+    ("apps", "id", "former_webhook_secret"),
+)
+"""Tables, their keys and their columns that hold what the key has sealed."""
+
+INWARD = f"http://{INTERNAL_HOST}{PATH}/"
+"""What the addresses of the bot's own webhooks begin with; the token of a listing follows."""
+
+OWED = "SELECT body FROM outbox WHERE queue = :queue AND state IN ('waiting', 'leased') ORDER BY id"
+# Without an owner a lease is over at the next start.
+DOUBT = "UPDATE outbox SET uncertain = 1, lease = NULL WHERE state IN ('waiting', 'leased')"
+
+
+def reseal(tx: Transaction, old: Vault, new: Vault) -> None:
+    """Seal with another key whatever is sealed. Raises ConfigProblem where `old` opens it not."""
+    for table, key, column in SEALED:
+        rows = tx.query(
+            f"SELECT {key} AS id, {column} AS sealed FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - our own names
+        )
+        for row in rows:
+            tx.execute(
+                f"UPDATE {table} SET {column} = :sealed WHERE {key} = :id",  # noqa: S608 - as above
+                id=row["id"],
+                sealed=new.seal(old.open(str(row["sealed"]))),
+            )
+
+
+def resume(tx: Transaction, settings: Settings, now: int) -> int:
+    """Mark as in doubt all that waits to be sent or was being sent; how much that is.
+
+    A payment whose alert was not even put yet is recorded here, so that its alert is in doubt too;
+    its webhook then finds it told.
+    """
+    rates = (settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate)
+    ledger = Ledger(tx, make_queues(*rates), now)
+    for row in tx.query(OWED, queue=OWN_WEBHOOKS.name):
+        body = exact_json.loads(row["body"])
+        token = str(body["url"]).removeprefix(INWARD)
+        listing = listings.listing_by_token(tx, token) if token != body["url"] else None
+        if listing is not None:
+            ledger.record(listing.id, _payment(body), body["remainingUnits"])
+    return tx.execute(DOUBT)
+
+
+def _payment(body: Mapping[str, Any]) -> Payment:
+    """Read what a webhook that waits is going to tell."""
+    return Payment(
+        request_id=body["requestId"],
+        transaction_id=body["transactionId"],
+        amount=body["amount"],
+        currency=body["currency"],
+        payer=body["userData"],
+        oversold=bool(body.get("oversold")),
+        reserved_units=body.get("reservedUnits") or 0,
+    )

@@ -1,0 +1,1 @@
+"""The web server: process, protocol, connections and their turns."""
