@@ -19,7 +19,8 @@ from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from bot.service.usecases.deliveries import WEBHOOKS
 from bot.service.usecases.letters import MAILS
-from bot.wiring.doctor.examination import examine, machine, storage
+from bot.wiring.doctor import machine, storage
+from bot.wiring.doctor.examination import examine
 from tests.breaking import locked
 from tests.mailing import BODY, SENDER, office
 from tests.stage import free_port

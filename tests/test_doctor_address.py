@@ -11,7 +11,8 @@ import pytest
 import pytest_asyncio
 
 from bot import config
-from bot.wiring.doctor import address, examine
+from bot.wiring.doctor import address
+from bot.wiring.doctor.examination import examine
 from tests.certifying import certificate
 from tests.fronts import relayed
 from tests.peer import listening_peer, told

@@ -3,7 +3,7 @@
 FAIRNESS = (
     # `turn`: where the cycle of classes stands, for the queue (its lane `*`) and for each lane.
     "ALTER TABLE lanes ADD COLUMN turn INTEGER NOT NULL DEFAULT 0",
-    # `rank`: where a message stands among those of other accounts, and a lane by its head; null in queues that know no accounts.
+    # `rank`: where a message stands among those of other accounts, and a lane by its head.
     "ALTER TABLE outbox ADD COLUMN rank BIGINT",
     "ALTER TABLE lanes ADD COLUMN rank BIGINT",
     """
