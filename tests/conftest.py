@@ -15,16 +15,16 @@ from bot.sandbox.world import people
 from bot.sandbox.world.limits import NO_LIMITS
 from bot.sandbox.world.world import World
 from bot.service.notify.webhooks import Webhooks
-from tests import telegraph
-from tests.asking import Cloud, clouded
-from tests.marketing import Resting
-from tests.peer import Peer, listening_peer
-from tests.receiving import Receiver, receiving
-from tests.relaying import Relay, telegram_of
-from tests.sending import Sending
-from tests.serving import LOOPBACK, Clock, Shop, opened
-from tests.sharing import Sharing, sharing
-from tests.stage import Process, Stage, product
+from tests.support import sandbox_server
+from tests.support.chat_harness import ChatHarness, telegram_of
+from tests.support.product_process import Process, ProductSetup, running_product
+from tests.support.reconciler_service import RecordedSleep
+from tests.support.scripted_server import Peer, listening_peer
+from tests.support.sender_harness import Sending
+from tests.support.service_calls import HandCashJobs, handcash_jobs
+from tests.support.service_harness import LOOPBACK, Clock, ServiceHarness, opened
+from tests.support.shared_cards import SharedCards, sharing
+from tests.support.webhook_receiver import Receiver, receiving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -64,39 +64,39 @@ def db(tmp_path: Path, empty_file: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def relay(db: Database, clock: Clock) -> Relay:
+def relay(db: Database, clock: Clock) -> ChatHarness:
     """The chat's parts on that file, without a network."""
-    return Relay(db, clock)
+    return ChatHarness(db, clock)
 
 
 @pytest.fixture
-async def sending(relay: Relay) -> AsyncIterator[Sending]:
+async def sending(relay: ChatHarness) -> AsyncIterator[Sending]:
     """The sender at work on that chat's Telegram."""
     async with telegram_of(relay.world) as bot:
         yield Sending(relay, bot)
 
 
 @pytest.fixture
-async def show(relay: Relay) -> AsyncIterator[Sharing]:
+async def show(relay: ChatHarness) -> AsyncIterator[SharedCards]:
     """The same, with who shares requests inline."""
     async with sharing(relay) as it:
         yield it
 
 
 @pytest.fixture
-def resting() -> Resting:
+def resting() -> RecordedSleep:
     """Sleep that is only noted."""
-    return Resting()
+    return RecordedSleep()
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
+async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with opened(tmp_path) as it:
         yield it
 
 
 @pytest.fixture
-async def notifier(shop: Shop) -> AsyncIterator[Webhooks]:
+async def notifier(shop: ServiceHarness) -> AsyncIterator[Webhooks]:
     """What sends the webhooks of that service, to this machine as well."""
     async with Webhooks(shop.db, shop.vault, shop.clock, LOOPBACK) as it:
         yield it
@@ -124,42 +124,44 @@ async def client(peer: Peer) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def cloud(relay: Relay) -> AsyncIterator[Cloud]:
+async def cloud(relay: ChatHarness) -> AsyncIterator[HandCashJobs]:
     """A server that speaks HandCash Cloud's dialect, with the relay's calls of it."""
-    async with clouded(relay) as it:
+    async with handcash_jobs(relay) as it:
         yield it
 
 
 @pytest.fixture
-def sandbox_clock() -> telegraph.Clock:
-    return telegraph.Clock()
+def sandbox_clock() -> sandbox_server.Clock:
+    return sandbox_server.Clock()
 
 
 @pytest.fixture
-async def bot(sandbox_clock: telegraph.Clock) -> AsyncIterator[telegraph.Bot]:
+async def bot(sandbox_clock: sandbox_server.Clock) -> AsyncIterator[sandbox_server.Bot]:
     """A bare client of a sandbox without limits."""
-    async with telegraph.serving(World(limits=NO_LIMITS, now=sandbox_clock)) as client:
+    async with sandbox_server.serving(World(limits=NO_LIMITS, now=sandbox_clock)) as client:
         yield client
 
 
 @pytest.fixture
-def sam(bot: telegraph.Bot) -> people.Person:
+def sam(bot: sandbox_server.Bot) -> people.Person:
     """Somebody who has started that bot."""
     return people.join(bot.world, "Sam", started=True)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Stage, Process]]:
+async def running(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[tuple[ProductSetup, Process]]:
     """The whole product, once for a file of tests; each test brings people of its own."""
-    async with product(tmp_path_factory.mktemp("running")) as both:
+    async with running_product(tmp_path_factory.mktemp("running")) as both:
         yield both
 
 
 @pytest.fixture
-def world(running: tuple[Stage, Process]) -> World:
+def world(running: tuple[ProductSetup, Process]) -> World:
     return running[0].world
 
 
 @pytest.fixture
-def run(running: tuple[Stage, Process]) -> Process:
+def run(running: tuple[ProductSetup, Process]) -> Process:
     return running[1]

@@ -20,14 +20,14 @@ from bot.core.text.translations import DEFAULT
 from bot.service.model.checkout import CheckoutState
 from bot.service.model.request import RESERVED, UNPRICED, PayerField, Status
 from bot.service.rails.rail import Manner
-from tests.test_texts import messages
+from tests.core.text.test_translations import messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BOT = Path(__file__).parents[1] / "bot"
 CODE = [path for path in sorted(BOT.rglob("*.py")) if "sandbox" not in path.parts]
-TEMPLATES = sorted((BOT / "service" / "templates").glob("*.html"))
+TEMPLATES = sorted((BOT / "service").glob("*/templates/*.html"))
 TEXTS = messages(DEFAULT)
 
 STATUSES = ("active", "scheduled", "expired", "stopped", "completed", "soldOut")

@@ -11,10 +11,17 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from bot.sandbox.world import people
-from tests.browser.payers import DESK, browsing
-from tests.chatpage import CHROMIUM, HAS_BROWSER, HOSTILE_MAIL, KEYBOARD, looking, offer
-from tests.stage import PATIENCE
-from tests.telegraph import Bot, cast, png
+from tests.support.browser_payer import DESK, browsing
+from tests.support.chat_page import (
+    CHROMIUM,
+    HAS_BROWSER,
+    HOSTILE_MAIL,
+    KEYBOARD,
+    offer,
+    open_chat_page,
+)
+from tests.support.product_process import PATIENCE
+from tests.support.sandbox_server import Bot, cast, png
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -47,7 +54,7 @@ def sam(bot: Bot) -> people.Person:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def page(browser: Browser, bot: Bot) -> AsyncIterator[Page]:
-    async with looking(browser, bot) as opened:
+    async with open_chat_page(browser, bot) as opened:
         yield opened
 
 
@@ -139,7 +146,7 @@ async def test_a_card_is_shared_into_the_group_by_inline_mode(
 async def test_emails_are_read_in_the_page_as_they_come(browser: Browser, bot: Bot) -> None:
     """What a mail asks others for and would run is stopped, as the browser then says."""
     stopped = ("thief.example", "/chat/mails/")
-    async with looking(browser, bot, stopped) as page:
+    async with open_chat_page(browser, bot, stopped) as page:
         await read_emails(bot, page)
 
 
@@ -187,7 +194,7 @@ async def test_only_the_answer_to_the_last_words_is_shown(
 ) -> None:
     sam.start()
     await bot.updates()
-    async with looking(browser, bot) as page:
+    async with open_chat_page(browser, bot) as page:
         text = page.get_by_label("Message", exact=True)
         await text.fill("@PaymentRequestBot tea")
         first = await bot.update()
@@ -204,7 +211,7 @@ async def test_only_the_answer_to_the_last_words_is_shown(
 async def test_a_draft_waits_in_its_chat(browser: Browser, bot: Bot, sam: people.Person) -> None:
     sam.start()
     await bot.updates()
-    async with looking(browser, bot, viewport=DESK) as page:
+    async with open_chat_page(browser, bot, viewport=DESK) as page:
         text = page.get_by_label("Message", exact=True)
         await text.fill("half a sentence")
         await page.get_by_role("button", name="Saturday market").click()
@@ -219,7 +226,7 @@ async def test_who_reads_further_up_is_not_torn_away(
     sam.start()
     for number in range(30):
         await bot.done("sendMessage", chat_id=sam.id, text=f"message {number}")
-    async with looking(browser, bot) as page:
+    async with open_chat_page(browser, bot) as page:
         await expect(page.get_by_role("article").filter(has_text="message 29")).to_be_in_viewport()
         await page.locator("#scroller").evaluate("box => { box.scrollTop = 0; }")
         below = page.get_by_role("button", name="To the newest message")
@@ -237,7 +244,7 @@ async def test_a_keyboard_alone_reaches_everything(
 ) -> None:
     """The chats first, then the conversation, then what stands beside it; back to the list."""
     sam.start()
-    async with looking(browser, bot) as page:
+    async with open_chat_page(browser, bot) as page:
         await expect(page.get_by_role("article")).to_be_visible()
         await page.get_by_role("button", name="Back to chats").press("Enter")
         await expect(page.get_by_role("button", name="Payment Requests")).to_be_focused()

@@ -15,8 +15,8 @@ import zxingcpp
 from PIL import Image
 from playwright.async_api import Page, async_playwright, expect
 
-from tests.chatpage import CHROMIUM, FLAGS, HAS_BROWSER
-from tests.stage import QUICK, Process, finished, process
+from tests.support.chat_page import CHROMIUM, FLAGS, HAS_BROWSER
+from tests.support.product_process import QUICK, Process, process, run_command
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -232,7 +232,7 @@ async def test_a_payment_told_by_e_mail_is_read_in_the_page(demo: Process, tmp_p
 
 async def told_by_email(demo: Process, folder: Path) -> str:
     """A new request that is to be told of by e-mail; its pay path."""
-    code, out, _ = await finished(folder, "apps", "create", "shop")
+    code, out, _ = await run_command(folder, "apps", "create", "shop")
     assert code == 0
     given = dict(line.split("=", 1) for line in out)
     demo.secrets |= {given["APP_SECRET"], given["WEBHOOK_SECRET"]}

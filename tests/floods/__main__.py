@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.floods import soak
-from tests.floods.measure import Plan, measure
-from tests.floods.scenarios import SCENARIOS
-from tests.floods.table import markdown, written
+from tests.floods.flood_scenarios import SCENARIOS
+from tests.floods.result_table import markdown, written
+from tests.floods.scenario_run import Plan, measure
 
 if TYPE_CHECKING:
-    from tests.floods.measure import Result
+    from tests.floods.scenario_run import Result
 
 SOAK = "soak"
 

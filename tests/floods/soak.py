@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.floods import crowd, mail
-from tests.floods.alerts import Alerts, Spread
-from tests.floods.measure import QUIET, Scenario, playing
-from tests.floods.memory import handles, peak
-from tests.floods.payers import address, served
-from tests.floods.samples import Sample, report
-from tests.floods.scenarios import public_addresses, told_of
-from tests.floods.shell import attack, hammer
+from tests.floods import drop_crowd, mail_bomb
+from tests.floods.alert_delays import Alerts, Spread
+from tests.floods.attack_commands import attack, hammer
+from tests.floods.flood_scenarios import public_addresses, told_of
+from tests.floods.payer_clients import address, served
+from tests.floods.process_memory import handles, peak
+from tests.floods.scenario_run import QUIET, Scenario, playing
+from tests.floods.soak_samples import Sample, report
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TextIO
 
-    from tests.floods.measure import Plan, Stage
-    from tests.floods.payers import Payment
+    from tests.floods.payer_clients import Payment
+    from tests.floods.scenario_run import Plan, Stage
 
 MINUTE = 60.0
 RATE = 2.0
@@ -110,7 +110,9 @@ async def _addresses(stage: Stage) -> None:
 
 
 async def _crowd(stage: Stage) -> None:
-    await crowd.rush(stage, FLOOD_SECONDS, [address(n, crowd.HOMES) for n in range(BROWSERS)])
+    await drop_crowd.rush(
+        stage, FLOOD_SECONDS, [address(n, drop_crowd.HOMES) for n in range(BROWSERS)]
+    )
 
 
 TURNS: dict[str, Callable[[Stage], Awaitable[object]]] = {
@@ -125,8 +127,8 @@ TURNS: dict[str, Callable[[Stage], Awaitable[object]]] = {
     ),
     "connections": lambda stage: attack("idle", stage.server.url, FLOOD_SECONDS, 300),
     "crowd": _crowd,
-    "script": lambda stage: crowd.hold_some(stage, FLOOD_SECONDS),
-    "mail": lambda stage: mail.by_chat(stage, FLOOD_SECONDS),
+    "script": lambda stage: drop_crowd.hold_some(stage, FLOOD_SECONDS),
+    "mail": lambda stage: mail_bomb.by_chat(stage, FLOOD_SECONDS),
 }
 
 
@@ -140,7 +142,7 @@ def _outbox(home: Path) -> tuple[dict[str, int], float]:
 
 async def soak(plan: Plan, samples: Path) -> str:
     """Play for `plan.seconds`, writing a sample a minute to the file; the report."""
-    scenario = Scenario("soak", mail.by_chat, letters=True)
+    scenario = Scenario("soak", mail_bomb.by_chat, letters=True)
     with samples.open("w", encoding="utf-8") as out:
         print(Sample.HEAD, file=out, flush=True)
         async with playing(scenario, plan) as stage:

@@ -1,0 +1,237 @@
+"""The pay page as payers see it: every state, every size, with and without scripts."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+import pytest_asyncio
+import zxingcpp
+from axe_playwright_python.async_playwright import Axe
+from PIL import Image
+from playwright.async_api import expect
+
+from bot.core.net.rates import Rate
+from tests.support.browser_payer import DESK, PHONE, SMALL, browsing, fits, opened, payer
+from tests.support.chat_page import CHROMIUM, HAS_BROWSER
+from tests.support.pay_page_states import ASKED, RESERVATION, STATES, FlakyExchange, Scene
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from playwright.async_api import Browser, Page, Response
+
+    from tests.support.service_harness import ServiceHarness
+
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),  # one browser serves all
+    pytest.mark.browser,
+    pytest.mark.skipif(not HAS_BROWSER, reason=f"no browser at {CHROMIUM}: apt install chromium"),
+]
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+LOOKS = [(size, scheme) for size in (SMALL, DESK) for scheme in SCHEMES]
+FIRST_VIEW = 50_000
+"""Bytes that a first view may weigh, without the product's picture."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with browsing() as it:
+        yield it
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+    async with opened(tmp_path) as it:
+        yield it
+
+
+async def complaints(page: Page) -> list[str]:
+    """What axe finds, under the page's own policy."""
+    found = await Axe().run(page, options={"runOnly": RULES})
+    assert found.response["passes"]
+    return [
+        f"{one['id']}: {node['html']}"
+        for one in found.response["violations"]
+        for node in one["nodes"]
+    ]
+
+
+async def small_targets(page: Page) -> list[str]:
+    """What is to be pressed and is lower than a fingertip (44 pixels), links in a text apart."""
+    pressed = "button, .button, input:not([type=hidden]), select, summary"
+    found: list[str] = await page.evaluate(
+        f"[...document.querySelectorAll('{pressed}')]"
+        ".filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 44)"
+        ".map(one => one.outerHTML)"
+    )
+    return found
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_axe_finds_nothing_in_any_state(browser: Browser, tmp_path: Path, state: str) -> None:
+    """On a small phone and a desk, light and dark; one heading, a title, nothing sticks out."""
+    market, titles = FlakyExchange(), set()
+    rate = Rate(3, 60) if state == "hurried" else None
+    settings = {"exchange": market, "reservation": RESERVATION * 1000, "payer_rate": rate}
+    async with opened(tmp_path, **settings) as shop:
+        path = await STATES[state](Scene(shop, market))
+        async with payer(browser, shop) as who:
+            page = await who.look(path)
+            for size, scheme in LOOKS:
+                await page.set_viewport_size(size)
+                await page.emulate_media(color_scheme=scheme)
+                assert await complaints(page) == []
+                assert await fits(page)
+                assert await small_targets(page) == []
+                assert await page.locator("h1:visible").count() == 1
+                titles.add(await page.title())
+    assert len(titles) == 1
+    assert titles != {""}
+
+
+async def test_axe_finds_nothing_in_a_form_that_was_refused(
+    browser: Browser, shop: ServiceHarness
+) -> None:
+    """What is wrong is said first, has the focus, and leads to its fields."""
+    made = await shop.create(**ASKED)
+    for size, scheme in LOOKS:
+        async with payer(browser, shop, viewport=size, color_scheme=scheme) as who:
+            page = await who.look(f"/pay/{made['id']}")
+            await page.get_by_label("Paymail").fill("me@a.example")
+            await page.get_by_label("E-mail address").fill("me")
+            await page.get_by_role("button", name="Pay").click()
+            summary = page.get_by_role("alert")
+            await expect(summary).to_contain_text("2 things need another look.")
+            await expect(summary).to_be_focused()
+            await expect(page).to_have_title("Please check: Coffee")
+            assert await complaints(page) == []
+            await summary.get_by_role("link", name="An e-mail address looks like").click()
+            await expect(page.get_by_label("E-mail address")).to_be_focused()
+            await expect(page.get_by_label("E-mail address")).to_have_value("me")
+            await expect(page.get_by_label("Paymail")).to_have_value("me@a.example")
+
+
+@pytest.mark.parametrize("size", [SMALL, DESK], ids=["small phone", "desk"])
+async def test_without_scripts_the_page_is_complete(
+    browser: Browser, shop: ServiceHarness, size: dict[str, int]
+) -> None:
+    """From the page to the receipt, with what is left, until when, and why a form was refused."""
+    made = await shop.create(
+        expirationType="limit", totalUnits=2, expirationInSeconds=7200, requestedUserData=["email"]
+    )
+    async with payer(browser, shop, viewport=size, java_script_enabled=False) as who:
+        page = await who.look(f"/pay/{made['id']}")
+        await expect(page.get_by_text("2 of 2 left")).to_be_visible()
+        await expect(page.get_by_text("Ends January 15, 2027, 10:00\u202fAM UTC")).to_be_visible()
+        await expect(page.get_by_role("timer")).to_be_hidden()
+        button = page.get_by_role("button", name="Pay $5.00")
+        await button.click()
+        await expect(page.get_by_role("alert")).to_be_focused()
+        await page.get_by_label("E-mail address").fill("me@b.example")
+        await button.click()
+        await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
+        await expect(page.get_by_text("m•••@b.example")).to_be_visible()
+        assert await page.locator("main").evaluate("it => it.scrollWidth <= innerWidth")
+    assert len(await shop.rows("payments")) == 1
+
+
+async def test_without_scripts_a_payer_who_waits_goes_on_by_itself(
+    browser: Browser, tmp_path: Path
+) -> None:
+    async with opened(tmp_path) as shop:
+        scene = Scene(shop, FlakyExchange())
+        path = await STATES["waiting"](scene)
+        async with payer(browser, shop, java_script_enabled=False) as who:
+            page = await who.look(path)
+            await expect(page.get_by_role("heading", name="Waiting for")).to_be_visible()
+            shop.clock.advance(10)
+            await scene.hear()
+            await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+async def test_a_payer_cancels_by_keyboard_and_goes_back_to_the_offer(
+    browser: Browser, shop: ServiceHarness, *, scripts: bool
+) -> None:
+    """Another can have the unit then; the page says that nothing was taken."""
+    made = await shop.create(expirationType="limit", totalUnits=1)
+    async with payer(browser, shop, java_script_enabled=scripts) as who:
+        page = await who.look(f"/pay/{made['id']}")
+        await page.locator("summary").click()
+        await page.get_by_label("How the test money arrives").select_option("never")
+        await page.get_by_role("button", name="Pay $5.00").click()
+        await expect(page.get_by_role("heading", name="Waiting for")).to_be_visible()
+        button = page.get_by_role("button", name="Cancel this payment")
+        await button.focus()
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="Cancelled")).to_be_visible()
+        await expect(page.get_by_text("You haven't been charged")).to_be_visible()
+        await expect(button).to_have_count(0)
+        await page.get_by_role("link", name="Back to the offer").click()
+        await expect(page.get_by_text("1 of 1 left")).to_be_visible()
+    assert [row["state"] for row in await shop.rows("checkouts")] == ["cancelled"]
+
+
+async def weigh(answer: Response) -> int:
+    """Return the bytes of an answer as it came, headers included."""
+    sizes = await answer.request.sizes()
+    return sizes["responseBodySize"] + sizes["responseHeadersSize"]
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+async def test_the_first_view_is_light_and_asks_nobody_else(
+    browser: Browser, shop: ServiceHarness, size: dict[str, int]
+) -> None:
+    """All that is loaded is ours; a phone does not load the code that is for phones."""
+    made = await shop.create(expirationType="limit", totalUnits=50, **ASKED)
+    async with payer(browser, shop, viewport=size) as who:
+        answers: list[Response] = []
+
+        def note(answer: Response) -> None:
+            answers.append(answer)
+
+        who.context.on("response", note)
+        page = await who.look(f"/pay/{made['id']}")
+        await page.wait_for_load_state("networkidle")
+        weights = [(answer.url, await weigh(answer)) for answer in answers]
+        loaded = {re.sub(r"\.[0-9a-f]{16}|.*/", "", url) for url, _ in weights}
+        assert {"pay.css", "pay.js", made["id"]} <= loaded
+        assert (f"{made['id']}.svg" in loaded) is (size == DESK)
+        assert 1_000 < sum(weight for _, weight in weights) < FIRST_VIEW, weights
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_the_code_on_a_desk_is_read_off_the_screen(
+    browser: Browser, shop: ServiceHarness, scheme: Any
+) -> None:
+    """Also in the dark and without scripts; on a phone it is not shown."""
+    made = await shop.create()
+    look = {"color_scheme": scheme, "java_script_enabled": False}
+    async with payer(browser, shop, viewport=DESK, **look) as who:
+        page = await who.look(f"/pay/{made['id']}")
+        await page.wait_for_load_state("networkidle")
+        await expect(page.get_by_text("Scan to pay on your phone")).to_be_visible()
+        with Image.open(io.BytesIO(await page.screenshot())) as seen:
+            (code,) = zxingcpp.read_barcodes(seen)
+        assert code.text == made["paymentRequestUrl"]
+    async with payer(browser, shop, viewport=PHONE, **look) as who:
+        page = await who.look(f"/pay/{made['id']}")
+        await expect(page.get_by_text("Scan to pay on your phone")).to_be_hidden()
+
+
+async def test_a_picture_that_does_not_load_leaves_no_hole(
+    browser: Browser, shop: ServiceHarness
+) -> None:
+    """It is the one foreign thing on the page, so it may fail."""
+    product = {"name": "Tea", "imageUrl": str(shop.anyone.base_url.join("/gone.png"))}
+    made = await shop.create(product=product)
+    async with payer(browser, shop) as who:
+        page = await who.look(f"/pay/{made['id']}")
+        await expect(page.get_by_role("heading", name="Tea")).to_be_visible()
+        await expect(page.locator(".picture")).to_have_count(0)

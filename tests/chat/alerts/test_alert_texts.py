@@ -1,0 +1,322 @@
+"""Payments as messages: an alert for one, a digest for those that came at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.chat.alerts.alert_text import MOST, Payment, alert, apart, body, gather, told_by, worded
+from bot.chat.cards.card_text import possibly_repeated
+from bot.chat.messages.reply import TEXT_LIMIT, shown_units
+from bot.core import exact_json
+from tests.support.telegram_limits import actions, check, labels, parsed
+
+LISTING, OTHER = "abcdefghij", "zyxwvutsrq"
+EVIL = "<b>&amp;</i>\u202e\u200f\u0000\ud800\n" * 300
+MARK = "Possibly repeated: I may have told you this already."
+COFFEE = Payment(LISTING, "donation", "Coffee", 500, "USD")
+PACK = Payment(OTHER, "drop", "Pack", 250, "USD", {}, 7, 10)
+OVERSOLD = "⚠️ OVERSOLD: this money came when nothing was left for it. You owe it back to the payer."
+ALERTS = [
+    (Payment(LISTING, "donation", "Coffee", 500, "USD"), "💰 $5.00 received for Coffee"),
+    (
+        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 7, 10),
+        "💰 $2.50 received for Pack\n7 of 10 left",
+    ),
+    (Payment(LISTING, "drop", "Pack", 250, "USD", {}, 7), "💰 $2.50 received for Pack\n7 left"),
+    (
+        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10),
+        "💰 $2.50 received for Pack\n🏁 SOLD OUT: that was the last one.",
+    ),
+    (Payment(LISTING, "drop", "Pack", 250, "USD"), "💰 $2.50 received for Pack"),
+    (
+        Payment(LISTING, "oneoff", "Dawn", 12000, "EUR"),
+        "💰 €120.00 received for Dawn\n✅ Paid: closed now.",
+    ),
+    (
+        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, 2),
+        "💰 $2.50 received for Pack\n0 of 10 left\n2 are being paid right now",
+    ),
+    (
+        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, oversold=True),
+        f"💰 $2.50 received for Pack\n{OVERSOLD}",
+    ),
+    (
+        Payment(
+            LISTING,
+            "donation",
+            "<i>",
+            500,
+            "USD",
+            {"size": ["M", None], "phoneNumber": 49, "email": "<a>@b.c", "paymail": "", "x": None},
+        ),
+        "💰 $5.00 received for <i>\nE-mail: <a>@b.c\nPhone: 49\nsize: ['M', None]",
+    ),
+]
+
+
+SHORT = replace(COFFEE, amount=400, price=(500, "USD"))
+NONE = replace(COFFEE, amount=0, named="-5 <USD>", price=(500, "USD"))
+ODD = replace(COFFEE, named="5.005 USD")
+AMOUNTS = [
+    ([SHORT], "says $4.00 was paid; the price is $5.00."),
+    ([NONE], "says -5 <USD> was paid; the price is $5.00."),
+    ([ODD], "reported an amount that can't be right: 5.005 USD. I've shown the price instead"),
+    (
+        [COFFEE, SHORT, NONE],
+        "2 of these payments didn't match the price of $5.00.",
+    ),
+    (
+        [COFFEE, ODD],
+        "For 1 of these payments the payment service reported",
+    ),
+]
+
+
+@pytest.mark.parametrize(("payments", "line"), AMOUNTS)
+def test_an_amount_that_is_not_the_price_is_told_with_it(
+    payments: list[Payment], line: str
+) -> None:
+    """Also once it has lain in the queue."""
+    kept = [told for one in payments for told in body(one, "en")["payments"]]
+    read = told_by(exact_json.loads(exact_json.dumps({"payments": kept})))
+    assert read == payments
+    assert line in check(alert(read, "en")).split("⚠️")[1]
+
+
+@pytest.mark.parametrize(("payment", "expected"), ALERTS)
+def test_an_alert_tells_amount_payer_and_what_is_left(payment: Payment, expected: str) -> None:
+    reply = alert([payment], "en")
+    assert expected == check(reply)
+    assert actions(reply.rows) == [("card", LISTING)]
+
+
+def test_a_possibly_repeated_alert_says_so_first() -> None:
+    text = alert([COFFEE], "en").text
+    marked = parsed(possibly_repeated(text, "en")).text
+    assert marked == f"{MARK}\n💰 $5.00 received for Coffee"
+    assert possibly_repeated("x" * 4090, "en") == "x" * 4090
+    known = alert([replace(COFFEE, repeated=True)], "en")
+    assert check(known) == marked
+
+
+def test_what_is_marked_already_is_not_marked_again() -> None:
+    known = alert([replace(COFFEE, repeated=True)], "en").text
+    assert possibly_repeated(known, "en") == known
+
+
+def test_a_payment_that_no_webhook_told_says_that_it_was_found_later() -> None:
+    found = check(alert([replace(PACK, found=True)], "en"))
+    assert found == (
+        "💰 $2.50 received for Pack\n"
+        "🔎 Found later: I was not notified of this payment, so I am telling you now.\n7 of 10 left"
+    )
+
+
+def test_a_digest_counts_each_request_and_says_what_is_left() -> None:
+    payments = [PACK, COFFEE, replace(PACK, remaining_units=5), COFFEE, COFFEE]
+    reply = alert(payments, "en")
+    assert check(reply) == (
+        "5 payments\n"
+        "💰 $5.00 received for Pack: 2 payments of $2.50\n5 of 10 left\n"
+        "💰 $15.00 received for Coffee: 3 payments of $5.00"
+    )
+    assert actions(reply.rows) == [("card", OTHER), ("card", LISTING)]
+    assert labels(reply.rows) == ["Pack", "Coffee"]
+
+
+def test_a_digest_of_one_request_needs_no_headline() -> None:
+    reply = alert([COFFEE, replace(COFFEE, amount=700)], "en")
+    assert check(reply) == "💰 $12.00 received for Coffee: 2 payments"
+    assert labels(reply.rows) == ["Show the request"]
+
+
+def test_a_digest_never_adds_up_what_is_of_two_currencies() -> None:
+    reply = alert([COFFEE, replace(COFFEE, currency="EUR"), COFFEE], "en")
+    assert check(reply) == (
+        "3 payments\n"
+        "💰 $10.00 received for Coffee: 2 payments of $5.00\n💰 €5.00 received for Coffee"
+    )
+    assert actions(reply.rows) == [("card", LISTING)]
+
+
+def test_an_alert_says_the_running_total_of_its_request_last() -> None:
+    """As of that payment; the first one is its own total."""
+    first = replace(PACK, together=((250, "USD"),), count=1)
+    tenth = replace(PACK, together=((2500, "USD"),), count=10)
+    assert check(alert([first], "en")) == "💰 $2.50 received for Pack\n7 of 10 left"
+    assert check(alert([tenth], "en")) == (
+        "💰 $2.50 received for Pack\n7 of 10 left\nTogether: $25.00 from 10 payments"
+    )
+
+
+def test_a_total_never_adds_up_what_is_of_two_currencies() -> None:
+    paid = replace(COFFEE, together=((1000, "USD"), (700, "EUR")), count=3)
+    last = check(alert([paid], "en")).splitlines()[-1]
+    assert last == "Together: $10.00 + €7.00 from 3 payments"
+
+
+def test_a_digest_says_each_requests_total_once_as_of_its_last_payment() -> None:
+    """In whatever order they come, also where a request was paid in two currencies."""
+    coffee = [replace(COFFEE, together=((500 * count, "USD"),), count=count) for count in (4, 6, 5)]
+    euro = replace(COFFEE, currency="EUR", together=((3000, "USD"), (500, "EUR")), count=7)
+    pack = replace(PACK, together=((500, "USD"),), count=2)
+    assert check(alert([*coffee, pack, euro], "en")) == (
+        "5 payments\n"
+        "💰 $15.00 received for Coffee: 3 payments of $5.00\n"
+        "💰 $2.50 received for Pack\n7 of 10 left\nTogether: $5.00 from 2 payments\n"
+        "💰 €5.00 received for Coffee\nTogether: $30.00 + €5.00 from 7 payments"
+    )
+
+
+def test_what_an_earlier_version_put_is_still_read() -> None:
+    """Without a total, which it did not know."""
+    (old,) = bodies(PACK)
+    for name in ("together", "count"):
+        del old["payments"][0][name]
+    assert told_by(old) == [PACK]
+    assert check(alert(told_by(old) or [], "en")) == "💰 $2.50 received for Pack\n7 of 10 left"
+
+
+def test_a_digest_names_every_payer_and_what_is_out_of_the_ordinary() -> None:
+    ann = replace(PACK, payer={"email": "ann@a.b", "paymail": "ann"})
+    bob = replace(PACK, payer={"email": "bob@a.b"}, oversold=True, remaining_units=0)
+    assert check(alert([ann, bob, replace(PACK, found=True)], "en")) == (
+        "💰 $7.50 received for Pack: 3 payments of $2.50\n"
+        "Paymail: ann · E-mail: ann@a.b\nE-mail: bob@a.b\n"
+        "🔎 Found later: I was not notified of 1 of them, so I am telling you now.\n"
+        "⚠️ OVERSOLD: 1 of them came when nothing was left. You owe that money back.\n"
+        "🏁 SOLD OUT: that was the last one."
+    )
+
+
+def test_a_digest_says_what_is_left_by_the_lowest_sum_of_remaining_and_reserved() -> None:
+    """What is reserved may come back: fewer remain at times though the word is the older one."""
+    older = replace(PACK, remaining_units=1, reserved_units=3)
+    newer = replace(PACK, remaining_units=2, reserved_units=0)
+    expected = "💰 $5.00 received for Pack: 2 payments of $2.50\n2 of 10 left"
+    for payments in ([older, newer], [newer, older]):
+        assert check(alert(payments, "en")) == expected
+
+
+def bodies(*payments: Payment) -> list[dict[str, Any]]:
+    """What the queue holds of them: written and read as the outbox does."""
+    return [exact_json.loads(exact_json.dumps(body(payment, "en"))) for payment in payments]
+
+
+def test_what_a_message_brings_is_kept_with_it_in_order() -> None:
+    total = ((750, "USD"), (500, "EUR"))
+    payments = [PACK, COFFEE, replace(PACK, payer={"email": "ann@a.b"}, together=total, count=3)]
+    gathered = gather(bodies(*payments))
+    assert gathered is not None
+    count, made = gathered
+    assert (count, told_by(made)) == (3, payments)
+    again = gather([made, *bodies(COFFEE)])
+    assert again is not None
+    assert told_by(again[1]) == [*payments, COFFEE]
+
+
+def test_one_alone_and_what_is_no_payment_stay_as_they_are() -> None:
+    words = {"method": "sendMessage", "args": {"text": "Hello"}, "language": "en"}
+    repeated = body(replace(COFFEE, repeated=True), "en")
+    assert told_by(words) is None
+    for found in ([words, *bodies(COFFEE)], [*bodies(COFFEE), words], bodies(COFFEE)):
+        assert gather(found) is None
+    assert gather([repeated, *bodies(COFFEE)]) is None
+    assert gather([*bodies(COFFEE, COFFEE), repeated, *bodies(COFFEE)]) == (
+        2,
+        {"payments": [*bodies(COFFEE)[0]["payments"] * 2], "language": "en"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("silent", "expected"), [((True, True), True), ((True, False), None), ((False, True), None)]
+)
+def test_a_digest_is_silent_only_if_all_of_it_is(
+    silent: tuple[bool, bool], expected: object
+) -> None:
+    gathered = gather([body(COFFEE, "en", silent=one) for one in silent])
+    assert gathered is not None
+    assert worded(gathered[1])["args"].get("disable_notification") is expected
+    assert worded(body(COFFEE, "en", silent=silent[0]))["args"].get("disable_notification") is (
+        True if silent[0] else None
+    )
+
+
+def test_a_digest_comes_apart_into_alerts_that_stay_alone() -> None:
+    gathered = gather(bodies(PACK, COFFEE))
+    assert gathered is not None
+    single = apart(gathered[1])
+    assert [told_by(one) for one in single] == [[PACK], [COFFEE]]
+    assert gather(single) is None
+    assert apart(single[0]) == apart({"method": "sendMessage", "args": {}}) == []
+
+
+@pytest.mark.parametrize("size", [1, 50, 2000])
+def test_a_message_brings_no_more_than_telegram_takes(size: int) -> None:
+    """With room to say that it is possibly repeated; what does not fit comes with the next."""
+    payer = {"email": "x" * size, "phoneNumber": "&" * size}
+    gathered = gather(bodies(*[replace(PACK, payer=payer)] * (MOST + 50)))
+    assert gathered is not None
+    count, made = gathered
+    payments = told_by(made)
+    assert payments is not None
+    assert 1 < count == len(payments) <= MOST
+    text = alert(payments, "en").text
+    assert possibly_repeated(text, "en") != text
+    parsed(possibly_repeated(text, "en"))
+
+
+def test_a_message_tells_of_no_more_payments_than_anybody_reads() -> None:
+    """Those that a digest brought along count too."""
+    assert size_of(bodies(*[COFFEE] * (MOST + 1))) == (MOST, MOST)
+    two = gather(bodies(COFFEE, COFFEE))
+    assert two is not None
+    assert size_of([two[1], *bodies(*[COFFEE] * (MOST - 2))]) == (MOST - 1, MOST)
+    assert size_of([two[1], *bodies(*[COFFEE] * (MOST - 1))]) == (MOST // 2, MOST // 2 + 1)
+
+
+def size_of(found: list[dict[str, Any]]) -> tuple[int, int]:
+    """How many messages come together, and of how many payments they tell."""
+    gathered = gather(found)
+    assert gathered is not None
+    return gathered[0], len(told_by(gathered[1]) or ())
+
+
+def test_a_digest_keeps_room_to_say_that_it_is_possibly_repeated() -> None:
+    """To the last unit: with one more it brings less."""
+
+    def payments(last: int) -> list[Payment]:
+        sizes = [200] * 19 + [last]
+        return [replace(COFFEE, payer={"email": "x" * size}) for size in sizes]
+
+    room = TEXT_LIMIT - shown_units(possibly_repeated("", "en"))
+    full = 1 + room - shown_units(alert(payments(1), "en").text)
+    text = alert(payments(full), "en").text
+    assert shown_units(possibly_repeated(text, "en")) == TEXT_LIMIT
+    assert size_of(bodies(*payments(full))) == (20, 20)
+    assert size_of(bodies(*payments(full + 1))) == (10, 10)
+
+
+@given(st.lists(st.text(max_size=300), min_size=2, max_size=20), st.text(max_size=50))
+def test_no_words_break_an_alert(names: list[str], other: str) -> None:
+    """Whatever a person or another server writes, Telegram takes the message."""
+    payments = [
+        Payment(LISTING, "drop", name, 1, "BTC", {other: name, name: 1}, 1, 2) for name in names
+    ]
+    check(alert(payments[:1], "en"))
+    gathered = gather(bodies(*payments))
+    assert gathered is not None
+    count, made = gathered
+    told = told_by(made)
+    assert told == payments[:count]
+    check(alert(told, "en"))
+
+
+def test_the_worst_words_break_nothing() -> None:
+    data = dict.fromkeys(map(str, range(99)), EVIL)
+    assert "<b>&amp;" in check(alert([Payment(LISTING, "oneoff", EVIL, 1, "USD", data)], "en"))

@@ -1,0 +1,302 @@
+"""Bursts of payments at Telegram's limits: nothing lost, no limit broken, digests where need be."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import random
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.alerts import alert_text
+from bot.chat.messages.queues import make_queues
+from bot.chat.payments.recording import Ledger
+from bot.chat.store.payments import Payment
+from bot.core.net.rates import Rate
+from bot.core.outbox import lanes, outbox
+from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.model import Draft
+from tests.support.chat_harness import COFFEE, ChatHarness, answer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.outbox import Message
+    from bot.sandbox.world.people import Person
+    from tests.support.sender_harness import Sending
+    from tests.support.service_harness import Clock
+
+SECOND = 1_000
+ROOM = 8
+CHATS = int(os.environ.get("STORM_CHATS", "100"))
+PAYMENTS, ARRIVING = 20 * CHATS, CHATS // 10
+LONGEST_HOLD = 7
+"""Seconds; at the very end somebody may be the last to wait for it."""
+SEED = 20261121
+MARK = "Possibly repeated: I may have told you this already.\n"
+TOLD = re.compile(r"💰 \$([\d,.]+) received for Coffee(?:: (\d+) payments)?")
+OTHER = re.compile(r"\n⚠️ [^\n]* price (?:is|of) \$5\.00\.")
+"""The word that an amount is not the price: these are told apart by their amounts."""
+TOTAL = re.compile(r"\nTogether: \$([\d,.]+) from (\d+) payments$")
+
+
+@pytest.fixture
+def relay(db: Database, clock: Clock) -> ChatHarness:
+    """The chat at Telegram's rates, beside a Telegram that holds it to its limits."""
+    made = ChatHarness(
+        db,
+        clock,
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+    )
+    made.world.limiter.limits = Limits()
+    return made
+
+
+@dataclass
+class Burst:
+    """Payments that come while messages go, on a clock that moves when nothing is left to do."""
+
+    sending: Sending
+    listings: dict[int, Listing] = field(default_factory=dict)
+    paid: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def relay(self) -> ChatHarness:
+        return self.sending.relay
+
+    def sells(self, person: Person) -> None:
+        self.listings[person.id] = self.relay.add_listing(
+            person, COFFEE, answer(id=f"{person.id:024x}")
+        )
+
+    def pay(self, sellers: Sequence[int]) -> None:
+        """Record a payment for each of these, of one cent more than that seller's last."""
+
+        def work(tx: Transaction) -> None:
+            for seller in sellers:
+                self._record(tx, seller)
+
+        self.relay.db.run(work)
+
+    def _record(self, tx: Transaction, seller: int) -> None:
+        amounts, listing = self.paid[seller], self.listings[seller]
+        amounts.append(len(amounts) + 1)
+        request = listing.request_id or ""
+        payment = Payment(request, f"t{len(amounts)}", amounts[-1], "USD", {})
+        ledger = Ledger(tx, self.relay.queues, self.relay.clock())
+        assert ledger.record(listing.id, payment, None)
+
+    async def send(self) -> None:
+        """Send all that may go now, as many at once as the product does."""
+        while found := await self.relay.db.transaction(self._claim):
+            await asyncio.gather(*map(self.sending.sender.send, found))
+
+    def _claim(self, tx: Transaction) -> list[Message]:
+        return outbox.claim(tx, self.relay.queues.messages, self.relay.clock(), ROOM)
+
+    async def rest(self, until: float = math.inf) -> None:
+        """Send all that may go before `until` (epoch ms), each when it may."""
+        clock = self.relay.clock
+        await self.send()
+        while (wait := self.sending.waits) is not None and clock() + wait < until:
+            clock.advance(wait / SECOND)
+            await self.send()
+
+    def texts(self, seller: int) -> list[str]:
+        """What the seller was told, but for the running totals."""
+        return [TOTAL.sub("", text) for text in self.whole(seller)]
+
+    def whole(self, seller: int) -> list[str]:
+        """What the seller was told, but for the word that an amount is not the price."""
+        said = self.relay.world.chats[seller].from_bot()
+        return [OTHER.sub("", message.text) for message in said]
+
+    def check(self) -> None:
+        """See that each seller was told of each payment, once, in order, with the total by then."""
+        for seller, amounts in self.paid.items():
+            left, so_far = iter(amounts), []
+            for text in self.whole(seller):
+                found = TOLD.fullmatch(TOTAL.sub("", text).split(" of $")[0])
+                assert found, text
+                told = list(islice(left, int(found[2] or 1)))
+                assert sum(told) == cents(found[1])
+                so_far += told
+                total = TOTAL.search(text)
+                stands = (cents(total[1]), int(total[2])) if total else (amounts[0], 1)
+                assert stands == (sum(so_far), len(so_far))
+            assert list(left) == []
+
+
+def cents(amount: str) -> int:
+    return int(re.sub("[,.]", "", amount))
+
+
+@pytest.fixture
+def burst(sending: Sending) -> Burst:
+    return Burst(sending)
+
+
+def check_limits(times: dict[int, list[float]], count: int, seconds: float, burst: int) -> None:
+    """No window holds more than its rate allows after a burst, whatever the window."""
+    for sent in times.values():
+        for first, begin in enumerate(sent):
+            for number, end in enumerate(sent[first:], start=1):
+                allowed = burst + (end - begin) * count / seconds
+                assert number <= allowed + 1e-6, (number, begin, end)
+                if end - begin > 5 * seconds:
+                    break
+
+
+def sent_by_chat(relay: ChatHarness) -> dict[int, list[float]]:
+    times: dict[int, list[float]] = defaultdict(list)
+    for call in relay.world.calls_of("sendMessage"):
+        times[int(call.params["chat_id"])].append(call.time)
+    return times
+
+
+async def test_a_storm_of_payments_takes_the_time_that_the_limits_need(burst: Burst) -> None:
+    """Twenty payments for each chat, while Telegram refuses one call in fifty for some seconds.
+
+    Time stands still while something can be done, so this is the time that waiting takes.
+    `STORM_CHATS=500` makes it 10,000 payments.
+    """
+    relay, dice = burst.relay, random.Random(SEED)
+    for number in range(CHATS):
+        burst.sells(relay.add_person(f"Seller {number}"))
+    refusing = [
+        relay.world.faults.add(
+            Fault("error", "sendMessage", code=429, retry_after=wait, times=10**6, chance=0.01)
+        )
+        for wait in (1, LONGEST_HOLD)
+    ]
+    planned = sum(fault.times for fault in refusing)
+    sellers = [*burst.listings]
+    began = relay.clock()
+    for second in range(ARRIVING):
+        burst.pay([dice.choice(sellers) for _ in range(PAYMENTS // ARRIVING)])
+        end = began + (second + 1) * SECOND
+        await burst.rest(end)
+        relay.clock.advance((end - relay.clock()) / SECOND)
+    await burst.rest()
+    took = (relay.clock() - began) / SECOND
+    burst.check()
+    times = sent_by_chat(relay)
+    messages = sum(map(len, times.values()))
+    refused = planned - sum(fault.times for fault in refusing)
+    assert Counter(call.code for call in relay.world.refused) == {429: refused}
+    assert refused > messages // 100
+    check_limits(times, 1, 1.0, 4)
+    check_limits({0: sorted(time for sent in times.values() for time in sent)}, 29, 1.0, 2)
+    digests = [text for seller in sellers for text in burst.texts(seller) if "payments" in text]
+    print(f"{PAYMENTS} payments, {messages} messages, {len(digests)} digests, {took:.1f} s")  # noqa: T201
+    assert len(digests) > CHATS / 2
+    assert took <= max(ARRIVING, messages / 30 * 1.1) + LONGEST_HOLD
+
+
+async def test_a_few_payments_at_once_are_told_one_by_one(burst: Burst) -> None:
+    burst.sells(sam := burst.relay.add_person("Sam"))
+    burst.pay([sam.id] * 4)
+    await burst.rest()
+    assert burst.texts(sam.id) == [f"💰 $0.0{number} received for Coffee" for number in range(1, 5)]
+
+
+async def test_more_than_a_chat_may_get_at_once_come_as_a_digest(burst: Burst) -> None:
+    burst.sells(sam := burst.relay.add_person("Sam"))
+    burst.pay([sam.id] * 10)
+    began = burst.relay.clock()
+    await burst.rest()
+    assert burst.texts(sam.id)[3:] == ["💰 $0.49 received for Coffee: 7 payments"]
+    assert burst.relay.clock() - began < SECOND
+    burst.check()
+
+
+async def digest_in_doubt(burst: Burst) -> Person:
+    """Tell a seller three payments, and three more in a digest whose answer is lost."""
+    burst.sells(sam := burst.relay.add_person("Sam"))
+    burst.pay([sam.id] * 3)
+    await burst.rest()
+    burst.sending.fault("cut", method="sendMessage")
+    burst.pay([sam.id] * 3)
+    await burst.rest(burst.relay.clock() + SECOND)
+    return sam
+
+
+async def test_a_digest_whose_answer_was_lost_repeats_the_same_payments_and_says_so(
+    burst: Burst,
+) -> None:
+    sam = await digest_in_doubt(burst)
+    burst.pay([sam.id] * 4)
+    await burst.rest()
+    lost = "💰 $0.15 received for Coffee: 3 payments"
+    rest = "💰 $0.34 received for Coffee: 4 payments"
+    assert burst.texts(sam.id)[3:] == [lost, f"{MARK}{lost}", rest]
+
+
+async def test_a_digest_that_telegram_refuses_is_told_one_by_one(burst: Burst) -> None:
+    """So that what is wrong with one of them costs no other payment its alert."""
+    relay = burst.relay
+    burst.sells(sam := relay.add_person("Sam"))
+    burst.pay([sam.id] * 3)
+    await burst.rest()
+    burst.sending.fault("error", method="sendMessage", code=400, description="Bad Request: no")
+    burst.pay([sam.id] * 3)
+    await burst.rest()
+    burst.pay([sam.id] * 2)
+    await burst.rest()
+    told = [f"💰 $0.0{number} received for Coffee" for number in (4, 5, 6)]
+    assert burst.texts(sam.id)[3:6] == told
+    burst.check()
+    assert relay.states(relay.queues.messages) == []
+
+
+async def test_a_digest_in_doubt_that_is_refused_keeps_its_doubt_in_each_part(
+    burst: Burst,
+) -> None:
+    """Nobody knows whether the payments were told by the answer that was lost."""
+    sam = await digest_in_doubt(burst)
+    burst.sending.fault("error", method="sendMessage", code=400, description="Bad Request: no")
+    await burst.rest()
+    parts = [f"{MARK}💰 $0.0{number} received for Coffee" for number in (4, 5, 6)]
+    lost = "💰 $0.15 received for Coffee: 3 payments"
+    assert burst.texts(sam.id)[3:] == [lost, *parts]
+
+
+async def test_a_restart_allows_no_new_burst(burst: Burst) -> None:
+    relay = burst.relay
+    burst.sells(sam := relay.add_person("Sam"))
+    burst.pay([sam.id] * 4)
+    await burst.rest(relay.clock() + SECOND)
+    relay.db.run(lambda tx: outbox.recover(tx, relay.queues.messages, relay.clock()))
+    burst.pay([sam.id] * 4)
+    await burst.rest()
+    assert burst.texts(sam.id)[4:] == ["💰 $0.26 received for Coffee: 4 payments"]
+    assert relay.world.refused == []
+
+
+async def test_a_message_posted_inline_has_a_lane_of_its_own_and_is_edited_there(
+    sending: Sending,
+) -> None:
+    """At a group's pace, for it may stand in one."""
+    relay = sending.relay
+    sam, pat = relay.add_person("Sam"), relay.add_person("Pat")
+    shown = relay.world.post(
+        sam.chat, pat.user, Draft({"text": "before"}, None), via_bot=relay.world.bot
+    )
+    inline_id = relay.world.remember_inline(shown)
+    lane = f"inline:{inline_id}"
+    args = {"inline_message_id": inline_id, "text": "after"}
+    body = {"method": "editMessageText", "args": args, "language": "en"}
+    queue, now = relay.queues.messages, relay.clock()
+    relay.db.run(lambda tx: outbox.put(tx, queue, lane, body, now, priority=lanes.NOTICE))
+    await sending.work()
+    assert shown.text == "after"
+    assert queue.lane_pace(lane) == queue.lane_pace("-7")

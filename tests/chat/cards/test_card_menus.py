@@ -1,0 +1,200 @@
+"""What stands beside a request's card: the edit menu, its poster, its payments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.chat.cards import menus
+from bot.chat.cards.card_text import Card
+from bot.chat.dialogue.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
+from bot.chat.forms.outcome import Change
+from bot.chat.model.seller import Seller
+from bot.chat.store.queries import Receipt
+from bot.core.text.translations import languages
+from tests.support.chat_harness import BOT_NAME
+from tests.support.service_harness import NOON
+from tests.support.telegram_limits import actions, check, labels
+
+LISTING = "abcdefghij"
+URL = "https://pay.example.com/pay/0123456789abcdef01234567"
+CARD = Card(
+    LISTING, "drop", "Sticker pack", "Ten", 250, "USD", 10, 7, 3, "active", URL,
+    taken=((750, "USD"),),
+)  # fmt: skip
+SAM = Seller("en", zone="Europe/Berlin")
+
+
+def test_all_that_the_interface_lets_one_edit_is_a_button() -> None:
+    """And what it doesn't let is one too, that says why."""
+    reply = menus.edit_menu(CARD, "en")
+    check(reply)
+    fields = ("name", "description", "picture", "redirect", "email", "end", "units", "postertext")
+    assert actions(reply.rows) == [
+        *(("edit", LISTING, field) for field in fields),
+        ("edit-not", LISTING),
+        ("refresh", LISTING),
+    ]
+
+
+def test_only_a_drop_has_units_to_take_out() -> None:
+    reply = menus.edit_menu(replace(CARD, kind="donation"), "en")
+    assert ("edit", LISTING, "units") not in actions(reply.rows)
+
+
+def test_the_menu_leaves_what_the_card_says() -> None:
+    assert menus.edit_menu(CARD, "en").text.startswith("<b>Sticker pack</b>")
+    assert menus.edit_menu(CARD, "en").picture is None
+
+
+def test_what_cannot_be_changed_is_said_with_why_and_what_to_do() -> None:
+    reply = menus.fixed_menu(CARD, "en")
+    text = check(reply)
+    assert "The link is out in the world" in text
+    assert actions(reply.rows) == [("duplicate", LISTING), ("edit", LISTING)]
+
+
+def test_deleting_is_asked_about_saying_what_is_lost_and_what_stays() -> None:
+    """Being paid right now: the seller hears that as well."""
+    reply = menus.delete_question(replace(CARD, reserved_units=2), "en")
+    text = check(reply)
+    for part in (
+        "Delete “Sticker pack”?",
+        "link and QR code, its posters and the cards shared in other chats stop working",
+        "Money that has come stays yours, and the payments stay in the records.",
+        "The 3 payments already made stay paid.",
+        "2 are being paid right now",
+    ):
+        assert part in text
+    assert actions(reply.rows) == [("delete-yes", LISTING), ("refresh", LISTING)]
+    assert "already made" not in check(menus.delete_question(replace(CARD, paid_count=0), "en"))
+
+
+def test_the_poster_menu_names_both_links_and_has_each_design() -> None:
+    reply = menus.poster_menu(CARD, None, "SomeBot", "en")
+    text = check(reply)
+    assert URL in text
+    assert f"https://t.me/SomeBot?start=r_{LISTING}" in text
+    designs = [action[2] for action in actions(reply.rows) if action[0] == "poster"]
+    assert designs == [*FILES]
+    assert "Add words" in "".join(labels(reply.rows))
+    changed = menus.poster_menu(CARD, "Only <today>", "SomeBot", "en")
+    assert "Only <today>" in check(changed)
+    assert "Change the words" in "".join(labels(changed.rows))
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("Sticker pack", "sticker-pack"),
+        ("Größe & Kaffee", "grosse-kaffee"),
+        ("Œuvre øst łódź", "oeuvre-ost-lodz"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("Кофе", "poster"),
+        ("☕", "poster"),
+        ("x" * 100, "x" * LONGEST_FILE_NAME),
+        ("a" * 39 + " b", "a" * 39),
+    ],
+)
+def test_a_file_is_named_safely_after_its_request(name: str, file: str) -> None:
+    assert file_name(name) == file
+
+
+@given(st.text(max_size=200))
+def test_every_name_makes_a_file_name(name: str) -> None:
+    made = file_name(name)
+    assert 0 < len(made) <= LONGEST_FILE_NAME
+    assert made.isascii()
+    assert all(char.isalnum() or char == "-" for char in made)
+
+
+def receipt(**given: Any) -> Receipt:
+    fields: dict[str, Any] = {
+        "amount": 250, "currency": "USD", "payer": {}, "oversold": False, "found": False,
+        "in_doubt": False, "received_at": NOON,
+    }  # fmt: skip
+    return Receipt(**(fields | given))
+
+
+def page(*receipts: Receipt, place: tuple[int, int] = (0, 1), seller: Seller = SAM) -> str:
+    return check(menus.payments_page(CARD, receipts, place, seller))
+
+
+def test_a_page_of_payments_says_when_how_much_and_from_whom() -> None:
+    """In the seller's time, what the payer typed as they typed it."""
+    text = page(
+        receipt(payer={"email": "<b>pat</b>@x.test", "phoneNumber": ""}, oversold=True),
+        receipt(found=True),
+        receipt(in_doubt=True, amount=5, currency="JPY"),
+    )
+    assert text.splitlines() == [
+        "Payments for Sticker pack",
+        "Together: $7.50 from 3 payments",
+        "Times: Berlin",
+        "",
+        "Fri, 15 Jan 2027, 09:00 · $2.50",
+        "⚠️ Oversold: you owe it back",
+        "E-mail: <b>pat</b>@x.test",
+        "",
+        "Fri, 15 Jan 2027, 09:00 · $2.50",
+        "🔎 Found later",
+        "",
+        "Fri, 15 Jan 2027, 09:00 · ¥5",
+        "🔎 Possibly told before",
+    ]
+
+
+def test_without_a_zone_times_are_said_to_be_utc() -> None:
+    text = page(receipt(), seller=Seller("en"))
+    assert "Times: UTC" in text
+    assert "08:00" in text
+
+
+def test_where_nobody_paid_that_is_said() -> None:
+    assert "There are none yet" in page()
+
+
+def test_one_turns_pages_as_far_as_there_are_any() -> None:
+    reply = menus.payments_page(CARD, [receipt()], (1, 3), SAM)
+    assert "(page 2 of 3)" in check(reply)
+    assert actions(reply.rows) == [
+        ("payments", LISTING, "0"),
+        ("payments", LISTING, "2"),
+        ("card", LISTING),
+    ]
+
+
+@settings(max_examples=60)
+@given(
+    st.text(max_size=4096),
+    st.dictionaries(
+        st.text(max_size=300), st.one_of(st.text(max_size=4096), st.integers(), st.none())
+    ),
+)
+def test_nothing_that_a_person_typed_breaks_a_menu(name: str, payer: dict[str, Any]) -> None:
+    shown = replace(CARD, name=name, url=f"{URL}?{name}")
+    full = replace(shown, taken=tuple((10**17, code) for code in ("USD", "EUR", "BTC", "JPY")))
+    worst = receipt(payer=payer, oversold=True, found=True, in_doubt=True, amount=10**17)
+    for language in languages():
+        seller = replace(SAM, language=language)
+        check(menus.payments_page(full, [worst] * PAGE, (0, 2), seller))
+        for reply in (
+            menus.edit_menu(shown, language),
+            menus.fixed_menu(shown, language),
+            menus.delete_question(shown, language),
+            menus.poster_menu(shown, name, BOT_NAME, language),
+        ):
+            check(replace(reply, picture=URL))  # a caption has the least room
+        for field in ("name", "description", "redirect", "email", "postertext"):
+            check(menus.saved(shown, Change(LISTING, field, name), seller, NOON))
+
+
+def test_new_words_for_the_poster_lead_back_to_it() -> None:
+    change = Change(LISTING, "postertext", "Today only")
+    assert ("poster", LISTING) in actions(menus.saved(CARD, change, SAM, NOON).rows)
+    change = Change(LISTING, "name", "Tea")
+    assert ("poster", LISTING) not in actions(menus.saved(CARD, change, SAM, NOON).rows)

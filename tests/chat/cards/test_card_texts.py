@@ -1,0 +1,358 @@
+"""A request as messages: card, list, article."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.chat.cards.card_text import (
+    Card,
+    card,
+    deep_link,
+    list_page,
+    possibly_repeated,
+    public,
+    shared_article,
+    stamp,
+    visited,
+)
+from bot.chat.messages.reply import Button, Reply, escaped, shortened, units
+from tests.support.service_harness import NOON
+from tests.support.telegram_limits import actions, check, check_rows, labels, parsed
+
+LISTING = "abcdefghij"
+URL = "https://pay.example.com/pay/0123456789abcdef01234567"
+DROP = Card(
+    LISTING, "drop", "Sticker pack", "Ten <b>stickers</b>", 250, "USD", 10, 7, 3, "active", URL
+)
+DONATION = Card(LISTING, "donation", "Coffee", None, 500, "USD", None, None, 2, "active", URL)
+ONE_OFF = Card(LISTING, "oneoff", "Painting", None, 12000, "EUR", None, None, 0, "active", URL)
+DAY = 24 * 3600 * 1000
+STAMPS = {
+    "soldOut": ("SOLD OUT", "AUSVERKAUFT"),
+    "expired": ("EXPIRED", "ABGELAUFEN"),
+    "stopped": ("STOPPED", "GESTOPPT"),
+    "completed": ("PAID", "BEZAHLT"),
+    "deleted": ("DELETED", "GELÖSCHT"),
+}
+EVIL = "<b>&amp;</i>\u202e\u200f\u0000\ud800\n" * 300
+
+SOLD_OUT = replace(DROP, remaining_units=0, status="soldOut")
+STATES = [
+    (DROP, "🟢 7 of 10 left"),
+    (replace(DROP, total_units=None), "🟢 7 left"),
+    (replace(DROP, reserved_units=2), "🟢 7 of 10 left\n2 are being paid right now"),
+    (
+        replace(DROP, remaining_units=0, reserved_units=1),
+        "🟢 0 of 10 left\n1 is being paid right now",
+    ),
+    (
+        replace(DROP, status="stopped"),
+        "⏸ Stopped: it can't be paid until you resume it · 7 of 10 left",
+    ),
+    (replace(DROP, status="scheduled"), "🕒 Scheduled: not open yet · 7 of 10 left"),
+    (SOLD_OUT, "🏁 SOLD OUT: all 10 are gone"),
+    (replace(SOLD_OUT, total_units=1), "🏁 SOLD OUT: the only one is sold"),
+    (replace(SOLD_OUT, total_units=None), "🏁 SOLD OUT"),
+    (DONATION, "🟢 Active\nPaid 2 times"),
+    (replace(DONATION, paid_count=0), "🟢 Active\nNot paid yet"),
+    (replace(DONATION, paid_count=1), "🟢 Active\nPaid once"),
+    (replace(DONATION, paid_count=None), "🟢 Active"),
+    (
+        replace(DONATION, status="expired", paid_count=None),
+        "⌛ Expired: it can't be paid any more",
+    ),
+    (ONE_OFF, "🟢 Active: closes once it is paid"),
+    (replace(DONATION, email="a@b.example"), "🟢 Active\nPaid 2 times"),
+    (
+        replace(DONATION, email="a@b.example", email_state="unconfirmed"),
+        (
+            "🟢 Active\nPaid 2 times\n✉ a@b.example isn't confirmed yet: open the link in the"
+            " e-mail sent there. Payments until then come in one summary."
+        ),
+    ),
+    (
+        replace(
+            DONATION,
+            email="a@b.example",
+            email_state="confirmed",
+            email_confirmed_at=NOON,
+        ),
+        (
+            "🟢 Active\nPaid 2 times\n✉ Payments are also e-mailed to a@b.example"
+            " (confirmed Fri, 15 Jan 2027, 08:00 (UTC))"
+        ),
+    ),
+    (
+        replace(DONATION, email="a@b.example", email_state="ended"),
+        "🟢 Active\nPaid 2 times\n✉ a@b.example doesn't want e-mails any more.",
+    ),
+    (replace(DONATION, email="a@b.example", email_state="new"), "🟢 Active\nPaid 2 times"),
+    (replace(ONE_OFF, status="completed", paid_count=1), "✅ Paid: closed"),
+]
+
+
+@pytest.mark.parametrize(("shown", "state"), STATES)
+def test_a_card_says_how_the_request_stands(shown: Card, state: str) -> None:
+    text = check(card(shown, "en"))
+    assert text.endswith(f"\n{state}\n{URL}")
+
+
+def test_a_card_shows_the_request_with_its_qr() -> None:
+    reply = card(DROP, "en")
+    assert check(reply) == (
+        "Sticker pack\nTen <b>stickers</b>\n\n"
+        f"Limited drop · $2.50\n🟢 7 of 10 left\n{URL}"
+    )  # fmt: skip
+    assert reply.picture == LISTING
+    assert reply.rows == (
+        (Button("🔗 Open", url=URL), Button("📄 Copy link", copy=URL)),
+        (Button("📣 Share", share=LISTING), Button("✏ Edit", action=("edit", LISTING))),
+        (
+            Button("🖼 Poster", action=("poster", LISTING)),
+            Button("💰 Payments", action=("payments", LISTING, "0")),
+        ),
+        (
+            Button("🔔 Alerts", action=("alerts", LISTING)),
+            Button("🔄 Refresh", action=("refresh", LISTING)),
+        ),
+        (
+            Button("⏸ Stop", action=("stop", LISTING)),
+            Button("🗑 Delete", action=("delete", LISTING)),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("active", ["stop", "delete"]),
+        ("scheduled", ["stop", "delete"]),
+        ("stopped", ["resume", "delete"]),
+        ("expired", ["resume", "delete"]),
+        ("completed", ["duplicate", "delete"]),
+        ("soldOut", ["duplicate", "delete"]),
+    ],
+)
+def test_only_what_can_be_stopped_or_resumed_offers_it(status: str, expected: list[str]) -> None:
+    """What is over for good offers to make another of it in that place."""
+    reply = card(replace(DROP, status=status), "en")
+    check(reply)
+    assert expected == [word for word, *_ in actions(reply.rows[-1:])]
+
+
+def test_what_came_in_is_said_by_currency_and_with_how_many_payments() -> None:
+    both = replace(DROP, taken=((625, "USD"), (100, "EUR")))
+    assert "\nPaid 3 times · $6.25 + €1.00 taken so far\n" in check(card(both, "en"))
+    assert "\n3-mal bezahlt · bisher 6,25 $ + 1,00 € eingenommen\n" in check(card(both, "de"))
+    one = replace(ONE_OFF, status="completed", paid_count=1, taken=((12000, "EUR"),))
+    assert "\nPaid once · €120.00 taken so far\n" in check(card(one, "en"))
+
+
+@pytest.mark.parametrize(
+    ("status", "zone", "line"),
+    [
+        ("active", None, "Ends Sat, 16 Jan 2027, 08:00 (UTC)"),
+        ("active", "Europe/Berlin", "Ends Sat, 16 Jan 2027, 09:00 (Berlin)"),
+        ("active", "Nowhere/Land", "Ends Sat, 16 Jan 2027, 08:00 (UTC)"),
+        ("scheduled", "Europe/Berlin", "Opens Fri, 15 Jan 2027, 09:00 (Berlin)"),
+    ],
+)
+def test_a_start_or_an_end_to_come_is_said_in_the_sellers_zone(
+    status: str, zone: str | None, line: str
+) -> None:
+    timed = replace(DROP, status=status, zone=zone, starts_at=NOON, ends_at=NOON + DAY)
+    assert f"\n{line}\n" in check(card(timed, "en"))
+    assert f"\n{line}" in parsed(public(timed, "en").text).text
+
+
+@pytest.mark.parametrize("status", ["soldOut", "expired", "stopped", "completed", "deleted"])
+def test_what_is_over_says_no_time_and_is_stamped(status: str) -> None:
+    over = replace(DROP, status=status, ends_at=NOON)
+    assert "2027" not in check(card(over, "en"))
+    assert (stamp(over, "en"), stamp(over, "de")) == STAMPS[status]
+    assert stamp(DROP, "en") is None
+
+
+def test_a_time_beyond_all_calendars_is_not_said() -> None:
+    assert "Ends" not in check(card(replace(DROP, ends_at=10**18), "en"))
+
+
+@pytest.mark.parametrize(("url", "picture"), [(URL, LISTING), ("", None)])
+def test_a_deleted_request_says_so_and_offers_nothing(url: str, picture: str | None) -> None:
+    """Its picture is stamped; one that never had a link has none."""
+    gone = replace(DROP, status="deleted", url=url)
+    own = "<b>Sticker pack</b> is deleted. Its link no longer works."
+    assert card(gone, "en") == Reply(own, picture=picture)
+    others = Reply("<b>Sticker pack</b> is no longer available.", picture=picture)
+    assert (public(gone, "en"), visited(gone, "en")) == (others, others)
+
+
+def test_the_deep_link_names_the_request_within_telegrams_limit() -> None:
+    link = deep_link("PaymentRequestBot", LISTING)
+    assert link == "https://t.me/PaymentRequestBot?start=r_abcdefghij"
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", link.partition("=")[2])
+
+
+def test_a_card_without_an_address_has_no_links_yet() -> None:
+    reply = card(replace(DROP, url=""), "en")
+    check(reply)
+    assert reply.picture is None
+    assert labels(reply.rows) == ["🔄 Refresh", "⏸ Stop", "🗑 Delete"]
+    assert check(reply).endswith("7 of 10 left")
+
+
+def test_a_long_description_gives_way_to_the_rest_never_within_an_escape() -> None:
+    reply = card(replace(DROP, name="&" * 100, description="<😀" * 400), "en")
+    text = check(reply)
+    assert "&" * 100 in text
+    assert "…\n\nLimited drop" in text
+    assert text.endswith(URL)
+
+
+def test_a_card_can_always_be_marked_as_repeated() -> None:
+    longest = replace(DROP, name="😀" * 100, description="😀" * 500)
+    text = card(longest, "en").text
+    marked = possibly_repeated(text, "en")
+    assert marked != text
+    assert parsed(marked, 1024).text.startswith("Possibly repeated")
+
+
+def test_a_link_too_long_to_show_is_left_to_the_button() -> None:
+    url = URL + "?" + "x" * 1500
+    reply = card(replace(DROP, url=url), "en")
+    assert url not in check(reply)
+    assert (reply.picture, reply.rows[0][0].url) == (LISTING, url)
+
+
+def test_the_list_shows_each_request_as_a_button_to_its_card() -> None:
+    reply = list_page([DROP, DONATION, replace(ONE_OFF, status="completed")], 0, 1, "en")
+    check(reply)
+    assert labels(reply.rows) == [
+        "🟢 Sticker pack · $2.50 · 7 of 10 left",
+        "🟢 Coffee · $5.00",
+        "✅ Painting · €120.00",
+        "\N{HEAVY PLUS SIGN} New request",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "turns"),
+    [(0, [("list", "1")]), (1, [("list", "0"), ("list", "2")]), (2, [("list", "1")])],
+)
+def test_the_list_turns_where_there_is_a_page(page: int, turns: list[tuple[str, str]]) -> None:
+    reply = list_page([DROP], page, 3, "en")
+    assert f"(page {page + 1} of 3)" in check(reply)
+    assert turns == [action for action in actions(reply.rows) if action[0] == "list"]
+
+
+def test_an_empty_list_offers_to_make_one() -> None:
+    reply = list_page([], 0, 1, "en")
+    assert "/new" in check(reply)
+    assert actions(reply.rows) == [("new",)]
+
+
+def test_the_list_names_what_is_still_being_made() -> None:
+    waiting = "⏳ Coffee is still being made: I tell you as soon as it is ready."
+    assert check(list_page([], 0, 1, "en", pending=["Coffee"])) == waiting
+    assert check(list_page([DROP], 0, 1, "en", pending=["Coffee"])).endswith(f"\n{waiting}")
+
+
+def test_others_see_the_request_with_a_pay_button_and_no_takings() -> None:
+    article = shared_article(replace(DONATION, description="For <us>"), "en")
+    assert article.title == "Coffee"
+    assert article.description == "$5.00 · For <us>"
+    assert parsed(article.text).text == f"Coffee\nFor <us>\n\nDonation · $5.00\n{URL}"
+    assert article.rows == ((Button("Pay $5.00", url=URL),),)
+
+
+def test_a_shared_request_on_localhost_has_its_link_as_text() -> None:
+    article = shared_article(replace(DROP, url="http://localhost:8080/pay/1"), "en")
+    assert article.rows == ()
+    assert parsed(article.text).text.endswith("7 of 10 left\nhttp://localhost:8080/pay/1")
+
+
+@pytest.mark.parametrize(
+    ("status", "expected", "brief"),
+    [
+        ("soldOut", "SOLD OUT", "SOLD OUT"),
+        ("stopped", "It can't be paid right now.", "STOPPED"),
+        ("expired", "Expired: it can't be paid any more", "EXPIRED"),
+        ("completed", "Paid: closed", "PAID"),
+    ],
+)
+def test_others_see_that_it_can_not_be_paid_and_no_button_to_pay(
+    status: str, expected: str, brief: str
+) -> None:
+    article = shared_article(replace(DROP, status=status, taken=((5, "USD"),)), "en")
+    assert expected in parsed(article.text).text
+    assert article.description.startswith(f"$2.50 · {brief}")
+    assert article.rows == ()
+    assert "Taken" not in article.text
+
+
+def test_what_is_not_open_yet_can_be_looked_at_but_not_paid() -> None:
+    reply = public(replace(DROP, status="scheduled"), "en")
+    assert "Scheduled: not open yet" in reply.text
+    assert reply.rows == ((Button("🔗 Open", url=URL),),)
+
+
+def test_a_visitor_can_bring_the_card_up_to_date() -> None:
+    reply = visited(DONATION, "en")
+    check(reply)
+    assert (labels(reply.rows), actions(reply.rows)) == (
+        ["Pay $5.00", "🔄 Refresh"],
+        [("look", LISTING)],
+    )
+
+
+@given(st.text(max_size=300), st.text(max_size=700), st.text(max_size=50))
+def test_no_words_break_a_message(name: str, description: str, other: str) -> None:
+    """Whatever a person or another server writes, Telegram takes the message."""
+    shown = replace(DROP, name=name, description=description, url=URL + other)
+    check(card(shown, "en"))
+    check(list_page([shown] * 8, 1, 3, "en"))
+    article = shared_article(shown, "en")
+    parsed(article.text)
+    check_rows(article.rows)
+    check(public(shown, "en"))
+    assert units(article.title) <= 120
+
+
+def test_the_worst_words_break_nothing() -> None:
+    worst = replace(DROP, name=EVIL, description=EVIL)
+    for reply in (
+        card(worst, "en"),
+        list_page([worst] * 8, 0, 2, "en"),
+    ):
+        assert "<b>&amp;" in "\n".join([check(reply), *labels(reply.rows)])
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        ("short", 5, "short"),
+        ("longer", 5, "long…"),
+        ("😀😀😀", 6, "😀😀😀"),
+        ("😀😀😀", 5, "😀😀…"),
+        ("ab 👨\u200d👩", 7, "ab 👨…"),
+        ("one two", 5, "one…"),
+    ],
+)
+def test_shortening_counts_as_telegram_does(text: str, limit: int, expected: str) -> None:
+    assert shortened(text, limit) == expected
+    assert units(expected) <= limit
+
+
+def test_writing_from_right_to_left_stays_in_its_place() -> None:
+    """A name that turns the direction, also one that leaves it open, turns nothing after it."""
+    shalom, rlm = "\u05e9\u05dc\u05d5\u05dd", "\u200f"
+    assert escaped(shalom) == f"\u2068{shalom}\u2069"
+    assert escaped(f"5{rlm}") == f"\u20685{rlm}\u2069"
+    assert escaped(f"a\u202e\u2067{shalom}\u2069", 5) == f"\u2068a{shalom[0]}…\u2069"
+    assert escaped("\u2067" * 500 + "a") == "a"
+    assert escaped("<a\x00b\ud800>\n c") == "&lt;a b &gt; c"

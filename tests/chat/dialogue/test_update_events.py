@@ -1,0 +1,371 @@
+"""Updates as what a person did, and what is said as Telegram's calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat.dialogue.events import Chosen, Moved, Person, Searched, Spoke, Tapped, read
+from bot.chat.messages.payloads import answered, changed, said
+from bot.chat.messages.reply import Button, Reply
+from bot.core.errors import Unreadable
+from bot.sandbox.world.model import Draft
+from tests.support.chat_harness import BOT_NAME, ChatHarness
+
+if TYPE_CHECKING:
+    from bot.chat.dialogue.events import Event
+
+ROWS = ((Button("Show", action=("list", "0")),),)
+MARKUP = {"inline_keyboard": [[{"text": "Show", "callback_data": "list:0"}]]}
+LISTING = "abcdefghij"
+
+
+def events(relay: ChatHarness) -> list[Event | None]:
+    """What the bot reads in what the world's people just did."""
+    pending = [*relay.world.updates.pending]
+    relay.world.updates.pending.clear()
+    return [read(update, BOT_NAME) for update in pending]
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "rest"),
+    [
+        ("hello", None, "hello"),
+        ("/start", "start", ""),
+        ("/start new", "start", "new"),
+        ("/HELP", "help", ""),
+        ("/donation 5 USD  Coffee for two ", "donation", "5 USD  Coffee for two"),
+        ("/donation@PaymentRequestBot 5 USD Tea", "donation", "5 USD Tea"),
+        ("/donation@paymentrequestBOT 5 USD Tea", "donation", "5 USD Tea"),
+        ("/donation\n5 USD Tea", "donation", "5 USD Tea"),
+        ("/", "", ""),
+        ("not /a command", None, "not /a command"),
+    ],
+)
+def test_a_message_is_a_text_or_a_command_with_its_arguments(
+    relay: ChatHarness, text: str, command: str | None, rest: str
+) -> None:
+    sam = relay.add_person("Sam")
+    sam.send(text)
+    assert events(relay) == [Spoke(Person(sam.id, sam.id, private=True, tag="en"), rest, command)]
+
+
+def test_a_command_for_another_bot_is_none_of_ours(relay: ChatHarness) -> None:
+    relay.add_person().send("/help@OtherBot")
+    assert events(relay) == [None]
+
+
+def test_a_picture_is_a_message_with_the_text_below_it(
+    relay: ChatHarness, qr_picture: bytes
+) -> None:
+    sam = relay.add_person()
+    sam.send_photo(qr_picture)
+    sam.send_photo(qr_picture, "below")
+    assert [event.text for event in events(relay) if isinstance(event, Spoke)] == ["", "below"]
+
+
+def test_a_picture_is_named_by_the_largest_of_its_sizes_also_when_sent_as_a_file(
+    relay: ChatHarness, qr_picture: bytes
+) -> None:
+    sam = relay.add_person()
+    photo, file = sam.send_photo(qr_picture), sam.send_document("a.png", qr_picture)
+    sam.send_document("a.txt", b"words")
+    whole = max(photo.content["photo"], key=lambda size: size["width"])["file_id"]
+    read_as = [event.photo for event in events(relay) if isinstance(event, Spoke)]
+    assert read_as == [whole, file.content["document"]["file_id"], None]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"photo": 5},
+        {"photo": [5, {}]},
+        {"photo": [{"width": "x"}]},
+        {"document": {"mime_type": 5, "file_id": "x"}},
+        {"document": {"mime_type": "image/png", "file_id": 5}},
+    ],
+)
+def test_a_picture_that_cannot_be_read_is_none(message: dict[str, Any]) -> None:
+    who = {"from": {"id": 7}, "chat": {"id": 7}}
+    event = read({"update_id": 1, "message": {**who, **message}}, BOT_NAME)
+    assert event == Spoke(Person(7, 7, private=True, tag=None), "")
+
+
+def test_what_the_bot_wrote_itself_and_somebody_posted_to_it_is_no_message() -> None:
+    """A request shared inline into the bot's own chat comes back as that person's message."""
+    said = {"from": {"id": 7}, "chat": {"id": 7}, "text": "Coffee"}
+    ours = {"via_bot": {"id": 42, "username": BOT_NAME}}
+    others = {"via_bot": {"id": 43, "username": "gif"}}
+    assert read({"update_id": 1, "message": said | ours}, BOT_NAME) is None
+    assert read({"update_id": 1, "message": said | others}, BOT_NAME) is not None
+
+
+@pytest.fixture
+def qr_picture() -> bytes:
+    from bot.core.images import qr  # noqa: PLC0415
+
+    return qr.png("x")
+
+
+@pytest.mark.parametrize("tag", ["en", "pt-br", None])
+def test_the_language_is_telegrams_and_may_be_missing(relay: ChatHarness, tag: str | None) -> None:
+    relay.add_person(language_code=tag).send("x")
+    (event,) = events(relay)
+    assert event is not None
+    assert event.person.tag == tag
+
+
+def test_in_a_group_the_chat_is_the_group(relay: ChatHarness) -> None:
+    sam = relay.add_person()
+    group = sam.new_group("Market")
+    relay.world.updates.pending.clear()
+    sam.send("/help", group)
+    assert events(relay) == [Spoke(Person(sam.id, group.id, private=False, tag="en"), "", "help")]
+
+
+def test_a_press_knows_its_query_its_action_and_the_message(relay: ChatHarness) -> None:
+    sam = relay.add_person()
+    shown = relay.world.post(sam.chat, relay.world.bot, Draft({"text": "x"}, None))
+    query = sam.press_old(shown, "list:3")
+    assert events(relay) == [
+        Tapped(
+            Person(sam.id, sam.id, private=True, tag="en"),
+            query.id, ("list", "3"), shown.id, picture=False,
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", ["", "nonsense", "list:x", "draft:1", "card:../etc"])
+def test_a_press_that_no_button_of_ours_carries_has_no_action(
+    relay: ChatHarness, data: str
+) -> None:
+    sam = relay.add_person()
+    shown = relay.world.post(sam.chat, relay.world.bot, Draft({"text": "x"}, None))
+    sam.press_old(shown, data)
+    (event,) = events(relay)
+    assert isinstance(event, Tapped)
+    assert event.action is None
+
+
+def callback(**message: Any) -> dict[str, Any]:
+    person = {"id": 7, "is_bot": False, "first_name": "Sam"}
+    query = {"id": "1", "from": person, "chat_instance": "1", "data": "list:0"}
+    return {"update_id": 1, "callback_query": query | message}
+
+
+def test_a_message_too_old_to_be_touched_has_no_id() -> None:
+    """Telegram tells it with the date 0."""
+    old = {"chat": {"id": 7, "type": "private"}, "message_id": 5, "date": 0}
+    event = read(callback(message=old), BOT_NAME)
+    assert isinstance(event, Tapped)
+    assert (event.message_id, event.person.chat_id) == (None, 7)
+
+
+def test_a_press_below_an_inline_message_is_answered_to_its_person_in_private() -> None:
+    event = read(callback(inline_message_id="abc"), BOT_NAME)
+    assert isinstance(event, Tapped)
+    assert (event.message_id, event.person) == (None, Person(7, 7, private=True, tag=None))
+
+
+def test_an_inline_query_is_what_was_typed(relay: ChatHarness) -> None:
+    sam = relay.add_person()
+    asked = sam.ask_inline("cof")
+    assert events(relay) == [
+        Searched(Person(sam.id, sam.id, private=True, tag="en"), asked.id, "cof", "")
+    ]
+
+
+def test_a_chosen_result_names_what_was_posted_and_the_message_if_it_has_buttons() -> None:
+    chosen = {"result_id": "abc-1", "from": {"id": 7}, "query": "x"}
+    person = Person(7, 7, private=True, tag=None)
+    for told, message_id in (({"inline_message_id": "AAA"}, "AAA"), ({}, None)):
+        raw = {"update_id": 1, "chosen_inline_result": chosen | told}
+        assert read(raw, BOT_NAME) == Chosen(person, "abc-1", message_id)
+
+
+def test_blocking_and_letting_in_again_are_moves(relay: ChatHarness) -> None:
+    sam = relay.add_person()
+    sam.block()
+    sam.unblock()
+    blocked, back = events(relay)
+    assert isinstance(blocked, Moved)
+    assert isinstance(back, Moved)
+    assert (blocked.open, back.open) == (False, True)
+    assert blocked.person.chat_id == sam.id
+
+
+@pytest.mark.parametrize(
+    ("status", "is_open"),
+    [("kicked", False), ("left", False), ("member", True), ("administrator", True)],
+)
+def test_who_has_left_or_was_banned_cannot_be_written_to(
+    relay: ChatHarness, status: str, *, is_open: bool
+) -> None:
+    relay.add_person().block()
+    raw = relay.world.updates.pending.pop()
+    rights = dict.fromkeys(
+        (
+            *("can_be_edited", "is_anonymous", "can_manage_chat", "can_delete_messages"),
+            *("can_manage_video_chats", "can_restrict_members", "can_promote_members"),
+            *("can_change_info", "can_invite_users", "can_post_stories", "can_edit_stories"),
+            "can_delete_stories",
+        ),
+        False,
+    )
+    raw["my_chat_member"]["new_chat_member"] |= {"status": status, "until_date": 0, **rights}
+    event = read(raw, BOT_NAME)
+    assert isinstance(event, Moved)
+    assert event.open is is_open
+
+
+@pytest.mark.parametrize("kind", ["edited_message", "channel_post", "something_new"])
+def test_other_updates_are_nothing_to_us(kind: str) -> None:
+    chat = {"id": 7, "type": "channel", "title": "News"}
+    post = {"message_id": 1, "date": 1, "chat": chat, "text": "/help"}
+    assert read({"update_id": 1, kind: post}, BOT_NAME) is None
+
+
+def test_a_text_is_sent_as_a_message() -> None:
+    assert said(Reply("Hi", ROWS), "en") == {
+        "method": "sendMessage",
+        "args": {"text": "Hi", "reply_markup": MARKUP},
+        "language": "en",
+    }
+
+
+def test_without_buttons_there_is_no_keyboard() -> None:
+    assert said(Reply("Hi"), "en")["args"] == {"text": "Hi"}
+
+
+def test_a_card_is_sent_as_a_photo_that_is_drawn_then() -> None:
+    assert said(Reply("Hi", ROWS, LISTING), "en") == {
+        "method": "sendPhoto",
+        "args": {"caption": "Hi", "reply_markup": MARKUP},
+        "listing": LISTING,
+        "draw": "card",
+        "language": "en",
+    }
+
+
+@pytest.mark.parametrize(
+    ("message_id", "was_picture", "reply", "method"),
+    [
+        (5, False, Reply("Hi"), "editMessageText"),
+        (5, True, Reply("Hi"), "editMessageCaption"),
+        (5, True, Reply("Hi", picture=LISTING), "editMessageCaption"),
+        (5, False, Reply("Hi", picture=LISTING), "sendPhoto"),
+        (None, False, Reply("Hi"), "sendMessage"),
+        (None, True, Reply("Hi", picture=LISTING), "sendPhoto"),
+    ],
+)
+def test_a_reply_takes_the_place_of_a_message_where_telegram_lets_it(
+    message_id: int | None, reply: Reply, method: str, *, was_picture: bool
+) -> None:
+    assert changed(reply, message_id, "en", picture=was_picture)["method"] == method
+
+
+def test_an_edit_names_its_message_and_takes_buttons_away() -> None:
+    assert changed(Reply("Hi"), 5, "en", picture=False)["args"] == {
+        "message_id": 5,
+        "text": "Hi",
+        "reply_markup": None,
+    }
+
+
+@pytest.mark.parametrize(("toast", "words"), [(None, {}), ("", {}), ("Done", {"text": "Done"})])
+def test_a_callback_is_answered_with_words_or_without(
+    toast: str | None, words: dict[str, str]
+) -> None:
+    assert answered("1", toast) == {
+        "method": "answerCallbackQuery",
+        "args": {"callback_query_id": "1", **words},
+    }
+
+
+SPARSE: list[tuple[dict[str, Any], Event | None]] = [
+    (
+        {"message": {"from": {"id": 7}, "chat": {"id": 7}, "text": "hi"}},
+        Spoke(Person(7, 7, private=True, tag=None), "hi"),
+    ),
+    (
+        {"message": {"from": {"id": 7}, "chat": {"id": -7}, "text": "/help"}},
+        Spoke(Person(7, -7, private=False, tag=None), "", "help"),
+    ),
+    (
+        {"message": {"from": {"id": 7, "language_code": 5}, "chat": {"id": 7, "type": 1}}},
+        Spoke(Person(7, 7, private=True, tag=None), ""),
+    ),
+    (
+        {"message": {"from": {"id": 7}, "chat": {"id": 7}, "text": 5, "date": 10**20}},
+        Spoke(Person(7, 7, private=True, tag=None), ""),
+    ),
+    (
+        {"message": {"from": {"id": 7}, "chat": {"id": 7}, "entities": 5, "poll": {}}},
+        Spoke(Person(7, 7, private=True, tag=None), ""),
+    ),
+    ({"message": {"chat": {"id": 7}, "text": "from nobody"}}, None),
+    (
+        {"callback_query": {"id": "1", "from": {"id": 7}, "message": {"chat": {"id": 7}}}},
+        Tapped(Person(7, 7, private=True, tag=None), "1", None, None, picture=False),
+    ),
+    (
+        {
+            "callback_query": {
+                "id": "1", "from": {"id": 7}, "data": "help",
+                "message": {"chat": {"id": 7}, "date": 10**15, "message_id": 5, "photo": [{}]},
+            }
+        },
+        Tapped(Person(7, 7, private=True, tag=None), "1", ("help",), 5, picture=True),
+    ),
+    (
+        {"inline_query": {"id": "1", "from": {"id": 7}}},
+        Searched(Person(7, 7, private=True, tag=None), "1", "", ""),
+    ),
+    (
+        {
+            "my_chat_member": {
+                "from": {"id": 7}, "chat": {"id": 7}, "new_chat_member": {"status": "kicked"},
+            }
+        },
+        Moved(Person(7, 7, private=True, tag=None), open=False),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("raw", "event"), SPARSE, ids=range(len(SPARSE)))
+def test_what_other_bot_api_servers_leave_out_is_not_missed(
+    raw: dict[str, Any], event: Event | None
+) -> None:
+    assert read({"update_id": 1, **raw}, BOT_NAME) == event
+
+
+WHO = {"from": {"id": 7}, "chat": {"id": 7}}
+UNREADABLE: list[dict[str, Any]] = [
+    {"message": {"from": {}, "chat": {"id": 7}}},
+    {"message": {"from": {"id": 7}}},
+    {"message": {"from": {"id": "7"}, "chat": {"id": 7}}},
+    {"message": {"from": {"id": True}, "chat": {"id": 7}}},
+    {"message": {"from": {"id": 7}, "chat": {"id": 10**30}}},
+    {"callback_query": {"from": {"id": 7}, "data": "help"}},
+    {"callback_query": {"id": "1", "from": {"id": 7}, "message": {"date": 1}}},
+    {"inline_query": {"id": "1"}},
+    {"chosen_inline_result": {"result_id": "1"}},
+    {"my_chat_member": WHO},
+    {"my_chat_member": WHO | {"new_chat_member": {"status": 5}}},
+]
+
+
+@pytest.mark.parametrize("raw", UNREADABLE, ids=range(len(UNREADABLE)))
+def test_without_who_where_and_what_an_update_cannot_be_read(raw: dict[str, Any]) -> None:
+    with pytest.raises(Unreadable):
+        read({"update_id": 1, **raw}, BOT_NAME)
+
+
+def test_a_bot_without_a_name_is_not_the_one_that_a_command_names(relay: ChatHarness) -> None:
+    sam = relay.add_person()
+    sam.send("/help@PaymentRequestBot")
+    sam.send("/help")
+    addressed, plain = (read(update, "") for update in relay.world.updates.pending)
+    assert addressed is None
+    assert plain == Spoke(Person(sam.id, sam.id, private=True, tag="en"), "", "help")

@@ -1,0 +1,212 @@
+"""Whatever is said and pressed, in any order, old buttons and forged ones included."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.chat.forms.draft import OPTIONS, STEPS, Draft
+from bot.chat.forms.existing import Present, duplicate, edit_form, reopen
+from bot.chat.forms.form import cancel, new_form, pictured, settings_form
+from bot.chat.forms.one_line import one_line
+from bot.chat.forms.outcome import Pressed, Said
+from bot.chat.model.seller import Seller
+from bot.chat.model.stored_json import ASKS
+from bot.chat.model.wish import Share, Wish
+from bot.core.money.amounts import to_minor
+from bot.core.text.translations import languages
+from tests.support.form_harness import BERLIN, FORM, KNOWN, NOW, OTHER, STRANGER, Talk, form_at_step
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+SETTLED = replace(KNOWN, zone=BERLIN)
+
+TYPED = st.one_of(
+    st.text(),
+    st.text(st.characters(categories=["Cc", "Cf", "Cs", "Lo", "Mn", "So", "Zs"])),
+    st.sampled_from(
+        [
+            *("Coffee", "5", "5 USD", "1.000", "1.234 EUR", "2.5 JPY", "eur", "10", "1,000"),
+            *("$anna", "$a 60%\n$b 40%", "$a 3\n$b 2", "$a\n$b", "$a 1\n$b rest", "BSV"),
+            *("in 2 h", "tomorrow 18:00", "3/4", "Berlin", "CET", "22-7", "8 pm"),
+            *("https://a.example/b", "anna@example.org", "\n".join(f"{n}" * 80 for n in range(50))),
+        ]
+    ),
+    st.integers(0, 4096).map("😀".__mul__),
+)
+WORDS = st.sampled_from(
+    [
+        *("draft", FORM, OTHER, "kind", "donation", "oneoff", "drop", "skip", "keep", "back"),
+        *("amount", "5", "0.5", "1.005", "USD", "JPY", "XXX", "currency", "create", "continue"),
+        *("restart", "cancel", "review", "units", "currency", "destination", "name", "00000000"),
+        *("options", "open", "clear", "done", "ask", "on", "off", "email", "zone", "Europe/Berlin"),
+        *("moment", "starts", "ends", "end", "1800000060000", "instrument", "receivers", "BSV"),
+        *("hours", "1320-420", "minute", "1200", "quiet", "summary", "picture", "description"),
+    ]
+)
+FORGED = st.one_of(
+    st.lists(WORDS, max_size=4).map(lambda words: ("draft", FORM, *words)),
+    st.lists(st.text() | WORDS, max_size=5).map(tuple),
+)
+DOORS = st.sampled_from(
+    ["new", "settings", "line", "reopen", "cancel", "edit", "duplicate", "picture", "sleep"]
+)
+MOVES = st.one_of(
+    st.tuples(st.just("say"), TYPED),
+    st.tuples(st.just("photo"), st.none()),
+    st.tuples(st.just("press"), st.integers(0, 999)),
+    st.tuples(st.just("forge"), FORGED),
+    st.tuples(st.just("door"), st.tuples(DOORS, TYPED)),
+)
+
+
+def enter(talk: Talk, door: str, text: str) -> None:
+    """Use one of the doors that begin or end a form, or go on with one from elsewhere."""
+    draft, seller = talk.draft, talk.seller
+    kind = ("donation", "oneoff", "drop")[len(text) % 3]
+    wish = Wish(kind, "N", None, 100, "USD", 3 if kind == "drop" else None, "$anna")
+    field, setting = (STEPS[form][len(text) % 4] for form in ("edit", "settings"))
+    present = Present("abcdefghij", wish, text.strip() or None)
+    image, problem = ("0" * 24, None) if len(text) % 2 else (None, "photo-damaged")
+    if door == "sleep":
+        talk.draft = draft and replace(draft, touched_at=1)
+        return
+    outcome = {
+        "new": lambda: new_form(draft, OTHER, seller),
+        "settings": lambda: settings_form(setting, OTHER, seller, draft),
+        "line": lambda: one_line(kind, text, OTHER, seller, draft),
+        "reopen": lambda: reopen(wish, OTHER, text, text, seller, current=draft),
+        "cancel": lambda: cancel(draft, seller),
+        "edit": lambda: edit_form(OTHER, present, field, seller, current=draft),
+        "duplicate": lambda: duplicate(wish, OTHER, seller, draft),
+        "picture": lambda: pictured(draft, draft.id if draft else OTHER, image, problem, seller),
+    }[door]()
+    talk.take(outcome)
+
+
+def make_move(talk: Talk, kind: str, what: object) -> None:
+    if kind == "say":
+        talk.give(Said(str(what)))
+    elif kind == "photo":
+        talk.give(Said("", photo="file"))
+    elif kind == "forge":
+        assert isinstance(what, tuple)
+        talk.give(Pressed(what))
+    elif kind == "door":
+        assert isinstance(what, tuple)
+        enter(talk, *what)
+    elif talk.replies:
+        assert isinstance(what, int)
+        buttons = [b.action for reply in talk.replies for row in reply.rows for b in row]
+        action = buttons[-1 - what % len(buttons)] if buttons else None
+        talk.give(Pressed(action or ()))
+
+
+def check_wish(wish: Wish) -> None:
+    """Hold a wish to what the interface takes."""
+    assert 1 <= len(wish.name) <= 100
+    assert wish.amount > 0
+    assert (wish.units is not None) == (wish.kind == "drop")
+    assert sum(share.amount for share in wish.shares) == wish.amount
+    assert len(wish.shares) <= 100
+    assert wish.instrument != wish.currency
+    assert None in (wish.starts_at, wish.ends_at) or wish.starts_at < wish.ends_at  # type: ignore[operator]  # both are there
+    assert wish.ends_at is None or wish.ends_at > NOW
+
+
+def leaves_no_trace(talk: Talk) -> None:
+    """From wherever a talk is, Cancel ends each form, and Back leads to the beginning."""
+    aside = replace(talk, replies=[], wishes=[])
+    for _ in range(4):
+        if aside.draft is not None:
+            aside.give(Pressed(("draft", aside.form.id, "cancel")))
+    assert aside.draft is None
+    back = replace(talk, replies=[], wishes=[])
+    for _ in range(12):
+        if back.draft is None or back.form.step == "kind":
+            return
+        if back.form.form == "line":
+            return
+        back.give(Pressed(("draft", back.form.id, "back", back.form.step)))
+    raise AssertionError(f"no way back from {talk.draft}")
+
+
+@settings(max_examples=400)
+@given(st.sampled_from([KNOWN, STRANGER, SETTLED]), st.lists(MOVES, max_size=40))
+def test_no_talk_breaks(seller: Seller, moves: list[tuple[str, object]]) -> None:
+    """No exception, nothing that Telegram refuses, a draft that reads back, sound wishes."""
+    talk = Talk(seller)
+    enter(talk, "new", "")
+    for kind, what in moves:
+        before = len(talk.wishes)
+        make_move(talk, kind, what)
+        assert len(talk.wishes) <= before + 1
+    leaves_no_trace(talk)
+    for wish in talk.wishes:
+        check_wish(wish)
+
+
+OPEN_MOVES = st.one_of(
+    st.tuples(st.just("say"), TYPED),
+    st.tuples(st.just("press"), st.integers(0, 999)),
+    st.tuples(
+        st.just("forge"),
+        st.sampled_from(OPTIONS).map(lambda step: ("draft", FORM, "open", step)),
+    ),
+)
+
+
+@settings(max_examples=200)
+@given(st.sampled_from([KNOWN, SETTLED]), st.lists(OPEN_MOVES, max_size=40))
+def test_no_talk_about_options_breaks(seller: Seller, moves: list[tuple[str, object]]) -> None:
+    """The same, from a form whose path is done: what is behind its menu is reached more often."""
+    talk = form_at_step("review")
+    talk.seller = seller
+    for kind, what in moves:
+        make_move(talk, kind, what)
+    leaves_no_trace(talk)
+    for wish in talk.wishes:
+        check_wish(wish)
+
+
+WIDE = "\U0001f600"
+"""Two UTF-16 units, as much as a character takes."""
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("receivers", [0, 100])
+def test_the_longest_request_fits_into_one_message(language: str, receivers: int) -> None:
+    """With every field as long as it may be, and the longest refusal above it."""
+    seller = Seller(language, WIDE * 512, "USD", zone="America/Argentina/Buenos_Aires")
+    wish = Wish(
+        "drop", WIDE * 100, WIDE * 500, 10**11, "KES", 1_000_000, WIDE * 512,
+        receivers=tuple(Share(f"{n}" + WIDE * 500, 10**9) for n in range(receivers)),
+        instrument="MNEE", image="0" * 24, starts_at=NOW + 1, ends_at=NOW + 10**11, asks=ASKS,
+        redirect_url="https://a.example/" + "&" * 2000, email="x" * 64 + "@" + "y" * 185 + ".org",
+    )  # fmt: skip
+    talk = Talk(seller)
+    talk.take(reopen(wish, FORM, "", WIDE * 5000, seller))
+    assert talk.step == "review"
+    talk.press("options")
+    for step in OPTIONS:
+        talk.take(reopen(wish, FORM, "", WIDE * 5000, seller))
+        talk.press("open", step).say("\x00" * 4096)
+        assert talk.step in (step, "options")
+
+
+@given(st.text())
+def test_any_text_as_a_stored_draft_is_read_or_none(text: str) -> None:
+    assert Draft.from_json(text) is None
+    assert Wish.from_json(text) is None
+
+
+@given(st.decimals("0.00000001", "1000000000", places=8))
+def test_what_one_line_makes_is_exactly_what_was_written(amount: Decimal) -> None:
+    talk = Talk(KNOWN)
+    talk.take(one_line("donation", f"{amount:f} BTC Coffee", OTHER, KNOWN))
+    assert [wish.amount for wish in talk.wishes] == [to_minor(amount, "BTC")]

@@ -1,0 +1,288 @@
+"""Forms about what is there already: edits, duplicates, settings, and forms that were left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.forms.bot_texts import start_reply
+from bot.chat.forms.draft import STEPS, Draft
+from bot.chat.forms.existing import Present, duplicate, edit_form, reopen
+from bot.chat.forms.form import ASLEEP_AFTER, left_over, new_form, pictured, settings_form
+from bot.chat.forms.outcome import Change, Photo, Pressed, Said
+from bot.chat.forms.parsing import read_poster_text
+from bot.chat.messages.problem import Problem
+from bot.chat.model.wish import Share, Wish
+from tests.support.form_harness import BERLIN, FORM, KNOWN, NOW, OTHER, STRANGER, Talk, form_at_step
+from tests.support.telegram_limits import actions, check, labels
+
+if TYPE_CHECKING:
+    from bot.chat.model.seller import Seller
+
+LISTING = "abcdefghij"
+SETTLED = replace(KNOWN, zone=BERLIN)
+HOUR = 3_600_000
+SHARES = (Share("$anna", 300), Share("$ben", 200))
+FULL = Wish(
+    "drop", "Coffee", "Warm", 500, "USD", 10, "$anna",
+    receivers=SHARES, instrument="BSV", image="0" * 24,
+    starts_at=NOW + HOUR, ends_at=NOW + 9 * HOUR, asks=("email",),
+    redirect_url="https://a.example/b", email="anna@example.org",
+)  # fmt: skip
+PLAIN = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
+
+
+def edit(field: str, wish: Wish = FULL, talk: Talk | None = None) -> Talk:
+    talk = talk or Talk(SETTLED)
+    talk.take(edit_form(OTHER, Present(LISTING, wish), field, talk.seller, current=talk.draft))
+    return talk
+
+
+EDITS = [
+    ("name", "Tea", "Tea"), ("description", "Hot", "Hot"), ("units", "3", 3),
+    ("redirect", "myapp://paid", "myapp://paid"), ("email", "ben@example.org", "ben@example.org"),
+    ("end", "in 3 h", NOW + 3 * HOUR), ("postertext", "Open\n daily", "Open\ndaily"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "said", "value"), EDITS)
+def test_an_edit_asks_one_thing_and_says_what_is_to_change(
+    field: str, said: str, value: str | int
+) -> None:
+    talk = edit(field).say("\x00")
+    assert talk.step == field
+    talk.say(said)
+    assert (talk.draft, talk.changes) == (None, [Change(LISTING, field, value)])
+
+
+@pytest.mark.parametrize("field", STEPS["edit"][:-1])
+def test_an_edit_can_be_left_by_back_and_by_cancel(field: str) -> None:
+    talk = edit(field).press_label("⬅")
+    assert (talk.draft, talk.changes, talk.then) == (None, [], ("edit", LISTING))
+    talk = edit(field).press_label("✖")
+    assert (talk.draft, talk.changes) == (None, [])
+    assert talk.last == "Cancelled: nothing was changed."
+
+
+@pytest.mark.parametrize("field", ["description", "picture", "redirect", "email", "end"])
+def test_what_is_optional_can_be_removed_where_it_is(field: str) -> None:
+    assert edit(field).press_label("🗑").changes == [Change(LISTING, field, None)]
+    assert "🗑 Remove" not in labels(edit(field, PLAIN).replies[-1].rows)
+
+
+def test_words_on_the_poster_are_shown_and_removed_where_there_are_some() -> None:
+    talk = Talk(SETTLED)
+    present = Present(LISTING, PLAIN, "Open <daily>")
+    talk.take(edit_form(OTHER, present, "postertext", talk.seller))
+    assert check(talk.replies[-1]).endswith("\n\nYour words on it: Open <daily>")
+    talk.draft = talk.draft and Draft.from_json(talk.draft.to_json())
+    assert talk.press_label("🗑").changes == [Change(LISTING, "postertext", None)]
+    bare = edit("postertext").replies[-1]
+    assert "Your words on it" not in bare.text
+    assert [word for _, _, word, *_ in actions(bare.rows)] == ["back", "cancel"]
+
+
+@pytest.mark.parametrize("field", ["name", "units"])
+def test_what_is_needed_can_not_be_removed(field: str) -> None:
+    talk = edit(field)
+    before = talk.draft
+    talk.press("clear", field)
+    assert (talk.draft, talk.changes) == (before, [])
+
+
+def test_an_edit_of_the_picture_takes_a_photo() -> None:
+    talk = edit("name").give(Said("", photo="file"))
+    assert talk.photos == []
+    talk = edit("picture").give(Said("", photo="file"))
+    assert talk.photos == [Photo("file", OTHER)]
+    talk.take(pictured(talk.draft, OTHER, "1" * 24, None, talk.seller))
+    assert talk.changes == [Change(LISTING, "picture", "1" * 24)]
+
+
+def test_an_edit_over_a_form_gives_it_back() -> None:
+    talk = form_at_step("units")
+    before = talk.draft
+    edit("name", talk=talk).say("Tea")
+    assert talk.draft == before
+    assert talk.changes == [Change(LISTING, "name", "Tea")]
+    edit("name", talk=talk).press_label("⬅")
+    assert (talk.draft, talk.then) == (before, None)
+    assert "How many pieces are there?" in talk.last
+
+
+def test_an_end_is_asked_for_once_the_zone_is_known_and_comes_after_the_start() -> None:
+    talk = edit("end", talk=Talk(KNOWN))
+    assert "Which time zone are you in?" in talk.last
+    talk.press_label("London")
+    assert talk.step == "end"
+    talk.say("in 30 min")
+    assert "⚠ It would end before it opens." in talk.last
+    talk.give(Pressed(("draft", OTHER, "moment", "end", str(NOW + 2 * HOUR))))
+    assert talk.changes == [Change(LISTING, "end", NOW + 2 * HOUR)]
+
+
+def test_a_field_that_can_not_be_edited_is_a_bug() -> None:
+    with pytest.raises(ValueError, match="amount"):
+        edit("amount")
+
+
+def test_a_duplicate_has_everything_and_creates_the_same() -> None:
+    talk = form_at_step("amount")
+    before = talk.draft
+    talk.seller = SETTLED
+    talk.take(duplicate(FULL, OTHER, talk.seller, talk.draft))
+    assert talk.step == "review"
+    assert "Description: Warm" in talk.last
+    assert talk.press_label("✅").wishes == [FULL]
+    assert talk.draft == before
+
+
+def test_a_duplicate_of_what_has_ended_asks_for_an_end() -> None:
+    talk = Talk(SETTLED, now=NOW + 24 * HOUR)
+    talk.take(duplicate(FULL, OTHER, talk.seller))
+    assert talk.press_label("✅").step == "ends"
+    assert talk.press_label("🗑").press_label("✅").wishes == [
+        replace(FULL, starts_at=None, ends_at=None)
+    ]
+
+
+REFUSED = [
+    ("product.imageUrl", "picture"), ("enabledAt", "starts"), ("expirationInSeconds", "ends"),
+    ("expiresAt", "ends"), ("requestedUserData", "asks"), ("requestedUserData[0]", "asks"),
+    ("redirectUrl", "redirect"), ("notifications.email", "email"), ("receivers", "receivers"),
+    ("receivers.1.destination", "receivers"), ("receivers[1].sendAmount", "receivers"),
+    ("instrumentCurrencyCode", "instrument"), ("denominationCurrencyCode", "currency"),
+    ("product.description", "description"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "step"), REFUSED)
+def test_a_refusal_is_answered_at_the_step_of_its_option(field: str, step: str) -> None:
+    talk = Talk(SETTLED)
+    talk.take(reopen(FULL, OTHER, field, "No", talk.seller))
+    assert talk.step == step
+    assert "did not accept this: No" in talk.last
+
+
+@pytest.mark.parametrize("field", ["receivers", "receivers.0.destination", "receivers.0"])
+def test_a_refusal_of_the_only_receiver_is_about_the_destination(field: str) -> None:
+    talk = Talk(KNOWN)
+    talk.take(reopen(PLAIN, OTHER, field, "No", talk.seller))
+    assert talk.step == "destination"
+
+
+def setting(step: str, seller: Seller = SETTLED, talk: Talk | None = None) -> Talk:
+    talk = talk or Talk(seller)
+    talk.take(settings_form(step, OTHER, talk.seller, talk.draft))
+    return talk
+
+
+def test_quiet_hours_and_the_summary_are_set_and_switched_off() -> None:
+    talk = setting("quiet").say("at night").say("22:00-7:30")
+    assert (talk.draft, talk.seller.quiet) == (None, (22 * 60, 7 * 60 + 30))
+    assert "Your quiet hours are 22:00\N{EN DASH}07:30:" in talk.last
+    setting("quiet", talk=talk).press_label("Switch off")
+    assert talk.seller.quiet is None
+    setting("quiet", talk=talk).press_label("20:00\N{EN DASH}09:00")
+    assert talk.seller.quiet == (20 * 60, 9 * 60)
+    setting("summary", talk=talk).say("8 pm")
+    assert talk.seller.summary == 20 * 60
+    assert "The summary comes every day at 20:00." in talk.last
+    setting("summary", talk=talk).press_label("Switch off")
+    assert talk.seller.summary is None
+
+
+@pytest.mark.parametrize("words", [("hours", "1440-1"), ("hours", "5-5"), ("minute", "1440")])
+def test_an_hour_that_no_day_has_is_refused(words: tuple[str, str]) -> None:
+    talk = setting("quiet").press(*words)
+    assert (talk.step, talk.seller) == ("quiet", SETTLED)
+    assert talk.toast
+
+
+def test_hours_ask_for_the_zone_first() -> None:
+    talk = setting("quiet", KNOWN).say("Berlin")
+    assert (talk.step, talk.seller.zone) == ("quiet", BERLIN)
+    assert talk.say("22-7").seller.quiet == (22 * 60, 7 * 60)
+    talk = setting("zone", KNOWN).say("Berlin")
+    assert (talk.draft, talk.seller.zone) == (None, BERLIN)
+
+
+@pytest.mark.parametrize("step", STEPS["settings"])
+def test_a_setting_is_left_by_back_and_by_cancel(step: str) -> None:
+    talk = setting(step).press_label("⬅")
+    assert (talk.draft, talk.then, talk.seller) == (None, ("settings",), SETTLED)
+    assert setting(step).press_label("✖").last == "Cancelled: nothing was changed."
+    over = setting(step, talk=form_at_step("amount")).press_label("⬅")
+    assert (over.step, over.then) == ("amount", None)
+
+
+def left(step: str = "amount", age: int = ASLEEP_AFTER + 1) -> Talk:
+    """A form that was left so many ms ago."""
+    talk = form_at_step(step)
+    talk.draft = replace(talk.form, touched_at=NOW - age)
+    return talk
+
+
+def test_a_text_long_after_is_no_answer_and_the_form_is_offered_again() -> None:
+    talk = left().say("5 USD")
+    assert (talk.step, talk.form.amount) == ("amount", None)
+    assert talk.last.startswith("You have begun a request: Coffee.")
+    talk.say("5 USD")
+    assert talk.form.amount is None
+    assert talk.press_label("Continue").say("5 USD").step == "units"
+
+
+def test_a_photo_long_after_is_not_taken_either() -> None:
+    talk = left().give(Said("", photo="file"))
+    assert talk.photos == []
+    assert talk.last.startswith("You have begun a request")
+
+
+def test_a_text_within_a_day_is_an_answer() -> None:
+    assert left(age=ASLEEP_AFTER).say("5 USD").step == "units"
+
+
+def test_a_short_form_left_long_ago_is_offered_again() -> None:
+    talk = edit("name")
+    talk.draft = replace(talk.form, touched_at=1)
+    talk.say("Tea")
+    assert (talk.changes, talk.last) == ([], "You have left a question open. Answer it now?")
+    assert talk.press_label("Continue").say("Tea").changes == [Change(LISTING, "name", "Tea")]
+
+
+def test_an_old_form_is_offered_by_new_and_by_start() -> None:
+    talk = left()
+    talk.take(new_form(talk.draft, OTHER, talk.seller))
+    assert talk.form.id == FORM
+    assert "You have begun a request: Coffee." in talk.last
+    hello = start_reply(KNOWN, new=False, left=left_over(talk.draft, KNOWN))
+    assert "You have begun a request: Coffee." in check(hello)
+    assert left_over(None, KNOWN) is left_over(form_at_step("kind").draft, KNOWN) is None
+
+
+def test_a_form_of_an_earlier_version_goes_on_where_it_was() -> None:
+    """It asked for the description on the way, and knew no options."""
+    old = (
+        '{"id": "ab2c3d", "form": "new", "step": "description", "kind": "donation",'
+        ' "name": "Coffee", "description": null, "amount": null, "currency": null, "units": null,'
+        ' "asks_destination": false, "paused": null}'
+    )
+    for given in (Said("Warm"), Pressed(("draft", FORM, "skip"))):
+        talk = Talk(KNOWN, Draft.from_json(old)).give(given).say("5 USD")
+        assert talk.step == "review"
+    back = Talk(KNOWN, Draft.from_json(old)).press("back", "description").press_label("⬅")
+    assert back.step == "name"
+
+
+def test_a_seller_without_a_destination_still_has_to_say_it() -> None:
+    talk = Talk(STRANGER)
+    talk.take(duplicate(PLAIN, OTHER, talk.seller))
+    assert talk.step == "destination"
+    assert talk.say("$anna").press_label("✅").wishes == [PLAIN]
+
+
+def test_the_lines_of_a_posters_words_stay_as_they_were_typed() -> None:
+    assert read_poster_text(" Doors  at 7 \n\n Bring\ta friend ") == "Doors at 7\nBring a friend"
+    assert isinstance(read_poster_text(" \n "), Problem)

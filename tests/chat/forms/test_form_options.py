@@ -1,0 +1,330 @@
+"""What may be said of a request beside the path: each option's answers, buttons and ways out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.chat.forms.draft import OPTIONS
+from bot.chat.forms.form import pictured
+from bot.chat.forms.outcome import Outcome, Pressed, Said
+from bot.chat.model.seller import Seller
+from bot.chat.model.stored_json import ASKS
+from bot.chat.model.wish import Share
+from tests.support.form_harness import BERLIN, FORM, KNOWN, NOW, Talk, form_at_step, new, option
+from tests.support.telegram_limits import labels
+
+SETTLED = replace(KNOWN, zone=BERLIN)
+HOUR = 3_600_000
+
+
+def shown(talk: Talk) -> list[str]:
+    return labels(talk.replies[-1].rows)
+
+
+def test_the_review_offers_more_and_the_menu_leads_back_to_it() -> None:
+    talk = form_at_step("review", "donation").press_label("⚙")
+    assert talk.last.startswith("What else?")
+    assert shown(talk)[:2] == ["✓ Name: Coffee", "✓ Price: $5.00"]
+    assert "Pieces" not in " ".join(shown(talk))
+    assert "✓ Pieces: 10" in shown(form_at_step("review").press_label("⚙"))
+    talk.press_label("✅ Done")
+    assert (talk.step, talk.form.in_menu) == ("review", False)
+
+
+@pytest.mark.parametrize("step", [*OPTIONS, "name", "amount", "units"])
+def test_each_option_can_be_left_by_back_and_by_cancel(step: str) -> None:
+    talk = option(step, seller=SETTLED)
+    assert talk.step == step
+    assert not talk.last.startswith("Step")
+    talk.press_label("⬅")
+    assert talk.step == "options"
+    talk.press("open", step).press_label("✖")
+    assert (talk.draft, talk.last) == (None, "Cancelled: nothing was created.")
+
+
+@pytest.mark.parametrize("step", OPTIONS)
+def test_each_option_can_be_skipped(step: str) -> None:
+    talk = option(step, seller=SETTLED)
+    before = replace(talk.form, step="options")
+    assert talk.press_label("Skip").draft == before
+
+
+SAID = [
+    ("name", "Tea", "name", "Tea", "👍 Name: Tea"),
+    ("amount", "7,50 €", "currency", "EUR", "👍 Amount: €7.50"),
+    ("units", "12", "units", 12, "👍 Pieces: 12"),
+    ("description", "Two\nlines", "description", "Two lines", "👍 Description: Two lines"),
+    ("instrument", "bsv", "instrument", "BSV", "👍 Paid in: BSV"),
+    ("redirect", "https://a.example/b?c=<d", None, None, "⚠ I can't send anybody there."),
+    (
+        "redirect", " https://a.example/b?c=d&e ", "redirect_url", "https://a.example/b?c=d&e",
+        "👍 After payment: https://a.example/b?c=d&e",
+    ),
+    ("redirect", "myapp://paid", "redirect_url", "myapp://paid", "👍 After payment: myapp://paid"),
+    ("redirect", "javascript:alert(1)", None, None, "⚠ I can't send anybody there."),
+    ("redirect", "example.org/thanks", None, None, "⚠ I can't send anybody there."),
+    ("redirect", "example.org:8443/thanks", None, None, "⚠ I can't send anybody there."),
+    ("redirect", "localhost:8080", None, None, "⚠ I can't send anybody there."),
+    (
+        "redirect", "com.example.app:/paid", "redirect_url", "com.example.app:/paid",
+        "👍 After payment: com.example.app:/paid",
+    ),
+    ("redirect", "https://a.example/\u202e", None, None, "⚠ I can't send anybody there."),
+    ("redirect", "https://a.example/" + "x" * 2031, None, None, "⚠ That address has 2,049"),
+    ("email", "anna@example.org", "email", "anna@example.org", "👍 E-mail about payments: anna"),
+    ("email", "anna at home", None, None, "⚠ That is no e-mail address."),
+    ("email", "x" * 65 + "@example.org", None, None, "⚠ That is no e-mail address."),
+    ("description", "\u200d", None, None, "⚠ I see no text in that."),
+    ("description", "x" * 501, None, None, "⚠ That has 501 characters; 500 are possible."),
+    ("instrument", "nonsense", None, None, "⚠ I know no currency in “nonsense”."),
+    ("picture", "a photo", None, None, "⚠ I need a picture here."),
+    ("asks", "all", None, None, "Please press one of the buttons below."),
+    ("options", "more", None, None, "Please press one of the buttons below."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("step", "said", "field", "value", "answer"), SAID)
+def test_an_answer_is_echoed_above_the_menu_and_a_typo_asked_about_at_its_step(
+    step: str, said: str, field: str | None, value: object, answer: str
+) -> None:
+    talk = form_at_step("review").press("options") if step == "options" else option(step)
+    before = talk.draft
+    talk.say(said)
+    assert talk.last.startswith(answer)
+    if field is None:
+        assert talk.draft == before
+    else:
+        assert (talk.step, getattr(talk.form, field)) == ("options", value)
+        assert "What else?" in talk.last
+
+
+def test_what_is_set_can_be_removed_again() -> None:
+    talk = option("email").say("anna@example.org").press_label("✓ E-mail notice: anna@")
+    assert "E-mail about payments: anna@example.org" in talk.last
+    assert talk.press_label("🗑").form.email is None
+    assert "E-mail notice" in shown(talk)
+
+
+def test_being_paid_in_the_currency_of_the_price_is_nothing_to_set() -> None:
+    talk = option("instrument").press_label("BSV")
+    assert talk.form.instrument == "BSV"
+    talk.press("open", "instrument").say("USD")
+    assert talk.form.instrument is None
+    talk.press("instrument", "EUR").press("open", "amount").say("5 EUR")
+    assert (talk.form.currency, talk.form.instrument) == ("EUR", None)
+
+
+def test_what_payers_are_asked_for_is_switched_on_and_off() -> None:
+    talk = option("asks").press("ask", "paymail", "on").press("ask", "email", "on")
+    assert (talk.step, talk.form.asks) == ("asks", ("email", "paymail"))
+    assert shown(talk)[:3] == ["✓ E-mail", "Phone", "✓ Paymail"]
+    talk.press("ask", "email", "on")
+    assert talk.form.asks == ("email", "paymail")
+    talk.press_label("✓ E-mail").press_label("✅ Done")
+    assert talk.step == "options"
+    assert "✓ Ask the payer: Paymail" in shown(talk)
+
+
+def test_the_last_prices_are_one_tap_away() -> None:
+    seller = Seller("en", "$anna", "USD", prices=((250, "USD"), (1000, "JPY"), (5, "XXX")))
+    talk = new(seller).press("kind", "donation").say("Coffee")
+    assert shown(talk)[:2] == ["$2.50", "¥1,000"]
+    talk.press_label("¥1,000")
+    assert (talk.step, talk.form.currency) == ("review", "JPY")
+
+
+def test_the_zone_is_asked_once_and_then_the_time() -> None:
+    talk = option("starts")
+    assert "Which time zone are you in?" in talk.last
+    talk.say("nowhere at all").say("Berlin")
+    assert (talk.step, talk.seller.zone) == ("starts", BERLIN)
+    assert talk.last.startswith("Saved. Your time zone is Berlin (UTC+1).")
+    talk.say("tomorrow 18:00")
+    assert talk.form.starts_at == NOW + 33 * HOUR
+    assert talk.last.startswith("👍 Opens: Saturday, 16 January 2027, 18:00, Berlin time (in 33 h)")
+    talk.press("open", "ends").say("20.1.")
+    assert "👍 Ends: Wednesday, 20 January 2027, 23:59, Berlin time (in 5 days)" in talk.last
+
+
+def test_a_zone_is_pressed_or_chosen_among_several() -> None:
+    talk = option("ends").press_label("New York")
+    assert (talk.step, talk.seller.zone) == ("ends", "America/New_York")
+    other = option("ends").say("CET")
+    assert "Which of these is it?" in other.last
+    assert other.press_label("Rome").seller.zone == "Europe/Rome"
+
+
+def test_a_time_that_can_be_read_twice_is_asked_about() -> None:
+    talk = option("ends", seller=SETTLED)
+    before = talk.draft
+    talk.say("3/4")
+    assert talk.draft == before
+    assert "Which time do you mean?" in talk.last
+    chosen = talk.offered[0]
+    assert chosen[:4] == ("draft", FORM, "moment", "ends")
+    talk.give(Pressed(chosen))
+    assert (talk.step, talk.form.ends_at) == ("options", int(chosen[4]))
+
+
+@pytest.mark.parametrize(
+    ("step", "said", "answer"),
+    [
+        ("starts", "yesterday", "⚠"),
+        ("starts", "2020-01-01", "⚠ That is over: Wednesday, 1 January 2020"),
+        ("ends", "whenever", "⚠ I can't read a time in that."),
+        ("starts", "in 11 years", "⚠"),
+    ],
+)
+def test_a_time_that_can_not_be_is_answered_at_its_step(step: str, said: str, answer: str) -> None:
+    talk = option(step, seller=SETTLED)
+    before = talk.draft
+    talk.say(said)
+    assert talk.draft == before
+    assert talk.last.startswith(answer)
+
+
+def test_it_ends_after_it_starts() -> None:
+    talk = option("starts", seller=SETTLED).say("tomorrow 18:00")
+    talk.press("open", "ends").say("tomorrow 18:00")
+    assert (talk.step, talk.form.ends_at) == ("ends", None)
+    assert "⚠ It would end before it opens." in talk.last
+    talk.say("tomorrow 18:01").press("open", "starts").say("tomorrow 20:00")
+    assert "⚠ It would open when it has ended already." in talk.last
+    assert talk.form.starts_at == NOW + 33 * HOUR
+
+
+def test_an_end_that_has_passed_before_create_is_asked_for_anew() -> None:
+    talk = option("ends", seller=SETTLED).say("in 1 h").press("done")
+    talk.now = NOW + HOUR
+    talk.press_label("✅")
+    assert (talk.wishes, talk.step) == ([], "ends")
+    assert "⚠ That is over" in talk.last
+    talk.say("in 1 h").press_label("✅")
+    assert [wish.ends_at for wish in talk.wishes] == [NOW + 2 * HOUR]
+
+
+def test_a_start_that_has_passed_before_create_opens_it_at_once() -> None:
+    talk = option("starts", seller=SETTLED).say("in 1 h").press("done")
+    talk.now = NOW + HOUR
+    talk.press_label("✅")
+    assert [wish.starts_at for wish in talk.wishes] == [None]
+
+
+def full() -> Talk:
+    """A talk whose form has every option, at its review."""
+    talk = option("description", seller=SETTLED).say("Warm")
+    talk.press("open", "instrument").press("instrument", "BSV")
+    talk.press("open", "receivers").say("$anna 60%\n$ben 40%")
+    talk.press("open", "starts").say("tomorrow 18:00")
+    talk.press("open", "ends").say("in 3 days")
+    talk.press("open", "asks").press("ask", "email", "on").press("options")
+    talk.press("open", "redirect").say("https://a.example/b")
+    talk.press("open", "email").say("anna@example.org")
+    talk.give(Said("", photo="file"))
+    talk.take(pictured_as(talk, "0" * 24))
+    return talk.press("done")
+
+
+def pictured_as(talk: Talk, image: str | None, problem: str | None = None) -> Outcome:
+    return pictured(talk.draft, talk.photos[-1].draft_id, image, problem, talk.seller)
+
+
+def test_the_review_shows_everything_as_it_will_be_created() -> None:
+    talk = full()
+    assert talk.last.splitlines()[3:] == [
+        "Name: Coffee",
+        "Kind: Limited drop",
+        "Amount: $5.00",
+        "Paid in: BSV",
+        "Pieces: 10",
+        "Description: Warm",
+        "Picture: there",
+        "Each payment is shared:",
+        "• $anna $3.00",
+        "• $ben $2.00",
+        "Opens: Saturday, 16 January 2027, 18:00, Berlin time",
+        "Ends: Monday, 18 January 2027, 09:00, Berlin time",
+        "Payers are asked for: E-mail",
+        "After payment: https://a.example/b",
+        "E-mail about payments: anna@example.org",
+    ]
+    (wish,) = talk.press_label("✅").wishes
+    assert wish.receivers == (Share("$anna", 300), Share("$ben", 200))
+    assert (wish.description, wish.instrument, wish.image) == ("Warm", "BSV", "0" * 24)
+    assert (wish.starts_at, wish.ends_at) == (NOW + 33 * HOUR, NOW + 72 * HOUR)
+    assert (wish.asks, wish.redirect_url) == (("email",), "https://a.example/b")
+    assert wish.email == "anna@example.org"
+
+
+CHANGED = [
+    {"description": "Hot"}, {"instrument": "BTC"}, {"image": "1" * 24}, {"receivers": ()},
+    {"starts_at": None}, {"ends_at": None}, {"asks": ASKS}, {"redirect_url": None},
+    {"email": "ben@example.org"}, {"units": 11}, {"name": "Tea"}, {"kind": "donation"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGED, ids=lambda change: next(iter(change)))
+def test_an_old_create_makes_only_what_its_review_showed(change: dict[str, object]) -> None:
+    talk = full()
+    create = talk.offered[0]
+    talk.draft = replace(talk.form, **change)  # type: ignore[arg-type]  # fields by name
+    talk.give(Pressed(create))
+    assert (talk.wishes, talk.step) == ([], "review")
+    assert talk.toast == "The form has changed since then. Please check it once more."
+
+
+def test_a_photo_sets_the_picture_at_any_step() -> None:
+    talk = form_at_step("amount").give(Said("look", photo="file"))
+    assert [(photo.file_id, photo.draft_id) for photo in talk.photos] == [("file", FORM)]
+    assert (talk.step, talk.toast) == ("amount", None)
+    talk.take(pictured_as(talk, "0" * 24))
+    assert (talk.step, talk.form.image) == ("amount", "0" * 24)
+    assert talk.last.startswith("👍 The picture is set.\n\nStep 3 of 5")
+
+
+def test_a_photo_where_it_is_asked_for_goes_on_and_a_bad_one_is_asked_for_again() -> None:
+    talk = option("picture").give(Said("", photo="file"))
+    talk.take(pictured_as(talk, None, "photo-tooSmall"))
+    assert (talk.step, talk.form.image) == ("picture", None)
+    assert "too small" in talk.last
+    talk.take(pictured_as(talk, "0" * 24))
+    assert (talk.step, talk.form.image) == ("options", "0" * 24)
+    assert talk.last.startswith("👍 Picture: there")
+    assert "✓ Picture: there" in shown(talk)
+
+
+def test_a_photo_for_a_form_that_is_over_is_not_heard_of() -> None:
+    talk = form_at_step("amount").give(Said("", photo="file")).press("cancel")
+    before = len(talk.replies)
+    talk.take(pictured_as(talk, "0" * 24))
+    assert (talk.draft, len(talk.replies)) == (None, before)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        ("open", "kind"), ("open", "zone"), ("open",), ("clear", "name"), ("clear", "end"),
+        ("instrument", "XXX"), ("ask", "name", "on"), ("ask", "email"), ("zone", "Mars/Base"),
+        ("moment", "ends", "99999999999999"), ("moment", "end", "1800000060000"),
+        ("moment", "ends", "x"), ("hours", "1-2"), ("minute", "5"), ("off", "quiet"),
+    ],
+    ids=":".join,
+)  # fmt: skip
+def test_a_button_that_makes_no_sense_changes_nothing(action: tuple[str, ...]) -> None:
+    talk = form_at_step("review", "donation")
+    talk.seller = SETTLED
+    before = talk.draft
+    talk.press(*action)
+    assert (talk.draft, talk.seller) == (before, SETTLED)
+    assert talk.toast
+
+
+@pytest.mark.parametrize(
+    "action", [("options",), ("open", "email"), ("ask", "email", "on"), ("done",)], ids=":".join
+)
+def test_the_menu_opens_once_the_path_is_done(action: tuple[str, ...]) -> None:
+    talk = form_at_step("amount")
+    talk.press(*action)
+    assert talk.step == "amount"

@@ -1,0 +1,203 @@
+"""The guided form: each step, each answer, each button; step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.forms.outcome import Pressed, Said
+from bot.chat.model.wish import Wish
+from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_at_step, new
+from tests.support.telegram_limits import check, labels
+
+if TYPE_CHECKING:
+    from bot.chat.model.seller import Seller
+
+COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
+
+
+def test_a_donation_takes_three_answers_and_a_yes() -> None:
+    talk = form_at_step("review", "donation")
+    assert talk.wishes == []
+    assert talk.last == (
+        "Step 4 of 4\n\nPlease check: is everything right?\nName: Coffee\nKind: Donation\n"
+        "Amount: $5.00\nMoney goes to: $anna"
+    )
+    talk.press_label("✅")
+    assert talk.wishes == [COFFEE]
+    assert talk.draft is None
+    assert talk.toast == "Creating…"
+
+
+def test_a_drop_of_a_stranger_asks_for_everything_and_saves_the_destination() -> None:
+    talk = new(STRANGER).press_label("🎟").say("Pack", "2,50")
+    assert talk.step == "currency"
+    talk.press("currency", "EUR").say("1 000", " $bob ")
+    assert talk.seller.destination == "$bob"
+    assert talk.step == "review"
+    talk.press_label("✅")
+    expected = Wish("drop", "Pack", None, 250, "EUR", 1000, "$bob")
+    assert talk.wishes == [expected]
+
+
+@pytest.mark.parametrize(
+    ("seller", "kind", "steps"),
+    [(KNOWN, "donation", 4), (KNOWN, "drop", 5), (STRANGER, "oneoff", 5), (STRANGER, "drop", 6)],
+)
+def test_the_count_of_steps_holds_once_the_kind_is_known(
+    seller: Seller, kind: str, steps: int
+) -> None:
+    talk = new(seller).press("kind", kind)
+    talk.say("Coffee", "5")
+    if talk.step == "currency":
+        talk.say("EUR")
+    if talk.step == "units":
+        talk.say("10")
+    if talk.step == "destination":
+        talk.say("$anna")
+    counted = [check(reply).split("\n\n")[0] for reply in talk.replies[1:]]
+    expected = [f"Step {step} of {steps}" for step in range(2, steps + 1)]
+    assert expected == list(dict.fromkeys(counted))
+
+
+@pytest.mark.parametrize("step", ["kind", "name", "amount", "units", "review", "options"])
+def test_cancel_is_on_every_step_and_creates_nothing(step: str) -> None:
+    talk = form_at_step(step) if step != "options" else form_at_step("review").press_label("⚙")
+    assert talk.step == step
+    talk.press_label("✖")
+    assert talk.draft is None
+    assert talk.wishes == []
+    assert talk.last == "Cancelled: nothing was created."
+
+
+@pytest.mark.parametrize(
+    ("step", "before"),
+    [
+        ("name", "kind"),
+        ("amount", "name"),
+        ("units", "amount"),
+        ("review", "units"),
+    ],
+)
+def test_back_goes_one_step_back_and_a_second_tap_on_it_no_further(step: str, before: str) -> None:
+    talk = form_at_step(step)
+    back = ("draft", FORM, "back", step)
+    assert back in talk.offered
+    assert talk.give(Pressed(back)).step == before
+    assert talk.give(Pressed(back)).step == before
+
+
+def test_back_from_the_currency_asks_the_amount_again() -> None:
+    talk = new(STRANGER).press("kind", "oneoff").say("Dawn").say("120")
+    assert talk.press_label("⬅").step == "amount"
+
+
+def test_whoever_goes_back_mends_one_answer_and_is_at_the_review_again() -> None:
+    talk = form_at_step("review", "donation").press_label("⬅").press_label("⬅")
+    assert talk.step == "name"
+    assert talk.say("Tea").step == "review"
+    assert "Name: Tea" in talk.last
+    assert "Amount: $5.00" in talk.last
+
+
+@pytest.mark.parametrize(
+    ("step", "label"),
+    [("name", "Keep: Coffee"), ("amount", "Keep: $5.00"), ("units", "Keep: 10 pieces")],
+)
+def test_whoever_goes_back_can_keep_what_is_there(step: str, label: str) -> None:
+    talk = form_at_step("review")
+    while talk.step != step:
+        talk.press_label("⬅")
+    assert label in labels(talk.replies[-1].rows)
+    assert talk.press_label("Keep").step == "review"
+
+
+def test_another_kind_drops_the_units_or_asks_for_them() -> None:
+    talk = form_at_step("review", "drop").press("kind", "donation")
+    assert talk.step == "review"
+    assert talk.form.units is None
+    assert talk.press("kind", "drop").step == "units"
+
+
+def test_an_old_button_answers_its_own_question_and_goes_on_where_one_is_open() -> None:
+    talk = form_at_step("amount").press("kind", "oneoff")
+    assert talk.step == "amount"
+    assert talk.form.kind == "oneoff"
+
+
+def test_create_pressed_twice_creates_once() -> None:
+    talk = form_at_step("review")
+    create = talk.offered[0]
+    talk.give(Pressed(create), Pressed(create))
+    assert len(talk.wishes) == 1
+    assert talk.toast == "This form is finished. /new starts another."
+
+
+def test_create_of_an_old_review_creates_only_what_that_review_showed() -> None:
+    talk = form_at_step("review", "donation")
+    old = talk.offered[0]
+    talk.press_label("⬅").say("6 USD")
+    talk.give(Pressed(old))
+    assert talk.wishes == []
+    assert talk.step == "review"
+    assert talk.toast == "The form has changed since then. Please check it once more."
+    talk.press_label("✅")
+    assert [wish.amount for wish in talk.wishes] == [600]
+
+
+def test_create_while_a_question_is_open_asks_it() -> None:
+    talk = form_at_step("amount").press("create", "00000000")
+    assert talk.wishes == []
+    assert talk.step == "amount"
+
+
+def test_a_button_of_another_form_changes_nothing() -> None:
+    talk = form_at_step("amount")
+    before = talk.draft
+    talk.give(Pressed(("draft", OTHER, "kind", "oneoff")))
+    assert talk.draft == before
+    assert talk.toast == "This form is finished. /new starts another."
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        (),
+        ("draft",),
+        ("draft", FORM),
+        ("draft", FORM, "kind"),
+        ("draft", FORM, "kind", "gift"),
+        ("draft", FORM, "amount"),
+        ("draft", FORM, "amount", "NaN"),
+        ("draft", FORM, "amount", "5", "XXX"),
+        ("draft", FORM, "currency", "XXX"),
+        ("draft", FORM, "back", "nowhere"),
+        ("draft", FORM, "fly"),
+        ("card", "abcdefghij"),
+    ],
+)
+def test_a_button_that_makes_no_sense_changes_nothing(action: tuple[str, ...]) -> None:
+    talk = form_at_step("amount")
+    before = talk.draft
+    talk.give(Pressed(action))
+    assert talk.draft == before
+    assert talk.toast
+
+
+def test_without_a_form_a_text_is_told_where_to_go() -> None:
+    talk = Talk(KNOWN).give(Said("hello"))
+    assert talk.draft is None
+    assert ("new",) in talk.offered
+
+
+def test_keep_shows_every_digit_of_an_amount_without_a_currency() -> None:
+    talk = new(STRANGER).press("kind", "donation").say("Coffee").say("0.12345")
+    talk.press_label("⬅")
+    assert "Keep: 0.12345" in labels(talk.replies[-1].rows)
+
+
+def test_keep_shows_every_digit_of_an_amount_with_its_currency() -> None:
+    talk = new().press("kind", "donation").say("Coffee").say("0.12345 BTC")
+    talk.press_label("⬅")
+    assert "Keep: 0.12345 BTC" in labels(talk.replies[-1].rows)

@@ -1,0 +1,326 @@
+"""Beside the guided form: one line, settings, what was refused, forms left and taken up again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from bot.chat.forms import bot_texts
+from bot.chat.forms.bot_texts import (
+    description,
+    help_reply,
+    paysupport_reply,
+    privacy_reply,
+    settings,
+    short_description,
+    start_reply,
+)
+from bot.chat.forms.existing import reopen
+from bot.chat.forms.form import cancel, new_form, settings_form
+from bot.chat.forms.one_line import one_line
+from bot.chat.forms.outcome import Pressed, Said
+from bot.chat.messages.reply import units
+from bot.chat.model.wish import Wish
+from bot.core.text.translations import languages
+from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_at_step
+from tests.support.paths import ROOT
+from tests.support.telegram_limits import actions, check, labels
+
+LOCALES = ROOT / "bot" / "core" / "text" / "locales" / "en"
+PACK = Wish("drop", "Pack", "Ten", 250, "USD", 10, "$anna")
+
+
+def line(kind: str, arguments: str, talk: Talk | None = None) -> Talk:
+    talk = talk or Talk(KNOWN)
+    talk.take(one_line(kind, arguments, OTHER, talk.seller, talk.draft))
+    return talk
+
+
+LINES = [
+    ("donation", "5 USD Coffee for the team", (500, "USD", None, "Coffee for the team")),
+    ("oneoff", '120 EUR Painting "Dawn"', (12000, "EUR", None, 'Painting "Dawn"')),
+    ("drop", "100 2.50 USD Sticker pack", (250, "USD", 100, "Sticker pack")),
+    ("donation", "$5 Coffee", (500, "USD", None, "Coffee")),
+    ("donation", "5usd Coffee", (500, "USD", None, "Coffee")),
+    ("donation", "$5 usd Coffee", (500, "USD", None, "Coffee")),
+    ("donation", "$5 All the best", (500, "USD", None, "All the best")),
+    ("donation", "2,50 eur Tea <b>", (250, "EUR", None, "Tea <b>")),
+    ("donation", "  5\n€   Tea\nfor two ", (500, "EUR", None, "Tea for two")),
+    ("donation", "1000 sats Zap", (1000, "SAT", None, "Zap")),
+    ("drop", "1,000 1 USD x", (100, "USD", 1000, "x")),
+]
+
+
+@pytest.mark.parametrize(("kind", "arguments", "expected"), LINES)
+def test_one_line_creates_at_once(
+    kind: str, arguments: str, expected: tuple[int, str, int | None, str]
+) -> None:
+    talk = line(kind, arguments)
+    amount, currency, count, name = expected
+    assert talk.wishes == [Wish(kind, name, None, amount, currency, count, "$anna")]
+    assert talk.draft is None
+
+
+BAD_LINES = [
+    ("donation", "", "The amount is missing."),
+    ("donation", "5", "The currency is missing."),
+    ("donation", "5 USD", "A name is needed"),
+    ("donation", "$5", "A name is needed"),
+    ("donation", "Coffee", "I can't read an amount"),
+    ("donation", "5 Coffee", "The currency is missing."),
+    ("donation", "5 Cup of tea", "The currency is missing."),
+    ("donation", "5 coffee", "I know no currency in “coffee”."),
+    ("donation", "1 000 USD Coffee", "I know no currency in “000”."),
+    ("donation", "$5 EUR Coffee", "Is it USD or EUR?"),
+    ("donation", "0 USD Coffee", "must be more than zero"),
+    ("donation", "-5 USD Coffee", "must be more than zero"),
+    ("donation", "2.555555 USD Coffee", "USD has 2 decimals at most."),
+    ("donation", "5 USD " + "x" * 101, "That name has 101 characters"),
+    ("donation", "5 USD a\x00b", "can't be shown"),
+    ("donation", "x" * 4096, "I can't read an amount"),
+    ("drop", "", "The number of pieces is missing."),
+    ("drop", "ten 5 USD Pack", "how many pieces"),
+    ("drop", "0 5 USD Pack", "how many pieces"),
+    ("drop", "5 USD Pack", "I can't read an amount"),
+    ("drop", "100", "The amount is missing."),
+    ("drop", "9999999 5 USD Pack", "1,000,000 pieces are possible at most."),
+]
+
+
+@pytest.mark.parametrize(("kind", "arguments", "answer"), BAD_LINES)
+def test_a_malformed_line_shows_the_right_form_and_creates_nothing(
+    kind: str, arguments: str, answer: str
+) -> None:
+    talk = line(kind, arguments)
+    assert talk.wishes == []
+    assert talk.draft is None
+    assert len(talk.replies) == 1
+    assert answer in talk.last
+    assert f"\n/{kind} " in talk.last
+
+
+def test_the_example_of_each_form_is_itself_taken() -> None:
+    for kind in ("donation", "oneoff", "drop"):
+        example = line(kind, "").last.splitlines()[-1]
+        assert len(line(kind, example.removeprefix(f"/{kind} ")).wishes) == 1
+
+
+def test_an_ambiguous_line_asks_then_creates() -> None:
+    talk = line("donation", "1.000 EUR Coffee")
+    assert labels(talk.replies[-1].rows)[:2] == ["€1.00", "€1,000.00"]
+    pressed = Pressed(talk.offered[1])
+    talk.give(pressed, pressed)
+    assert [wish.amount for wish in talk.wishes] == [100000]
+
+
+def test_an_ambiguous_line_can_be_answered_by_writing() -> None:
+    talk = line("donation", "1.000 EUR Coffee").say("nonsense", "12,50")
+    assert [(wish.amount, wish.currency) for wish in talk.wishes] == [(1250, "EUR")]
+
+
+def test_a_line_without_a_destination_asks_for_it_and_creates_without_a_review() -> None:
+    talk = line("donation", "5 USD Coffee", Talk(STRANGER))
+    assert "Where should the money go?" in talk.last
+    assert talk.wishes == []
+    talk.say("no spaces please", "$bob")
+    assert talk.wishes == [Wish("donation", "Coffee", None, 500, "USD", None, "$bob")]
+    assert talk.seller.destination == "$bob"
+    assert talk.draft is None
+
+
+def test_a_line_can_be_cancelled() -> None:
+    talk = line("donation", "5 USD Coffee", Talk(STRANGER)).press_label("✖")
+    assert talk.draft is None
+    assert talk.wishes == []
+
+
+def test_a_line_within_a_form_leaves_the_form_as_it_was() -> None:
+    talk = form_at_step("amount")
+    before = talk.draft
+    line("donation", "oops", talk)
+    assert talk.draft == before
+    line("donation", "5 USD Tea", talk)
+    assert talk.draft == before
+    assert [wish.name for wish in talk.wishes] == ["Tea"]
+    assert "You have begun a request: Coffee." in talk.last
+
+
+def test_settings_show_the_destination_and_change_it() -> None:
+    reply = settings(KNOWN)
+    assert "$anna" in check(reply)
+    words = ("destination", "zone", "quiet", "summary")
+    assert actions(reply.rows) == [("settings", word) for word in words]
+    assert "You have not said yet" in check(settings(STRANGER))
+    talk = Talk(KNOWN)
+    talk.take(settings_form("destination", OTHER, talk.seller))
+    talk.say("two words")
+    assert talk.step == "destination"
+    talk.say("<new>")
+    assert talk.seller.destination == "<new>"
+    assert talk.draft is None
+    assert "Saved. Your money goes to <new>" in talk.last
+    assert talk.offered == [("settings", word) for word in words]
+
+
+def test_settings_within_a_form_give_it_back() -> None:
+    talk = form_at_step("units")
+    before = talk.draft
+    talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
+    talk.say("$new")
+    assert talk.draft == before
+    assert talk.seller.destination == "$new"
+    assert "How many pieces are there?" in talk.last
+
+
+def test_a_button_of_the_form_below_takes_it_up_again() -> None:
+    talk = form_at_step("amount")
+    talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
+    talk.press_label("✖")
+    assert talk.step == "amount"
+    talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
+    talk.give(Pressed(("draft", FORM, "back", "amount")))
+    assert (talk.form.id, talk.step) == (FORM, "name")
+
+
+def test_settings_twice_keep_the_form_once() -> None:
+    talk = form_at_step("amount")
+    below = talk.draft
+    for _ in range(5):
+        talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
+    assert talk.form.paused == below
+
+
+def test_new_offers_to_go_on_with_what_was_begun() -> None:
+    talk = form_at_step("amount")
+    before = talk.draft
+    talk.take(new_form(talk.draft, OTHER, talk.seller))
+    assert talk.draft == before
+    assert "You have begun a request: Coffee." in talk.last
+    assert talk.press_label("Continue").draft == before
+    assert "What does one piece cost?" in talk.last
+    talk.take(new_form(talk.draft, OTHER, talk.seller))
+    talk.press_label("Start over")
+    assert (talk.step, talk.form.name) == ("kind", None)
+
+
+def test_new_without_an_answer_yet_just_asks_again() -> None:
+    talk = form_at_step("kind")
+    talk.take(new_form(talk.draft, OTHER, talk.seller))
+    assert talk.form.id == FORM
+    assert "What kind of request is it?" in talk.last
+    fresh = Talk(KNOWN)
+    fresh.take(new_form(None, OTHER, fresh.seller))
+    assert fresh.form.id == OTHER
+
+
+def test_cancel_without_a_form_says_so() -> None:
+    talk = Talk(KNOWN)
+    talk.take(cancel(None, talk.seller))
+    assert talk.last.startswith("There is nothing to cancel.")
+    talk = form_at_step("amount")
+    talk.take(cancel(talk.draft, talk.seller))
+    assert talk.draft is None
+
+
+FIELDS = [
+    ("product.name", "name"),
+    ("receivers[0].destination", "destination"),
+    ("receivers.0.destination", "destination"),
+    ("receivers.0.sendAmount", "amount"),
+    ("receivers[12].sendAmount", "amount"),
+    ("instrumentCurrencyCode", "currency"),
+    ("currencyCode", "currency"),
+    ("denominatedIn", "currency"),
+    ("currency", "currency"),
+    ("receivers.0.currencyCode", "currency"),
+    ("totalUnits", "units"),
+    ("expirationType", "kind"),
+    ("notifications.webhook.webhookUrl", "review"),
+    ("", "review"),
+    ("x" * 4096, "review"),
+]
+
+
+@pytest.mark.parametrize(("field", "step"), FIELDS)
+def test_a_refusal_is_answered_at_the_step_of_its_field(field: str, step: str) -> None:
+    talk = Talk(KNOWN)
+    talk.take(reopen(PACK, OTHER, field, "too <long> \x00" + "x" * 9999, KNOWN))
+    assert talk.step == step
+    assert "The payment service did not accept this: too <long>" in talk.last
+    answers = {"kind": ("kind", "drop"), "currency": ("currency", "USD")}
+    if step in answers:
+        talk.press(*answers[step])
+    elif step != "review":
+        talk.press_label("Keep")
+    assert talk.press_label("✅").wishes == [PACK]
+
+
+def test_a_refused_destination_is_typed_anew_and_saved() -> None:
+    talk = Talk(KNOWN)
+    talk.take(reopen(PACK, OTHER, "receivers.0.destination", "Unknown", KNOWN))
+    assert talk.say("$new").press_label("✅").wishes == [replace(PACK, destination="$new")]
+    assert talk.seller.destination == "$new"
+
+
+def test_units_of_a_request_without_units_are_no_step() -> None:
+    gift = replace(PACK, kind="donation", units=None)
+    talk = Talk(KNOWN)
+    talk.take(reopen(gift, OTHER, "totalUnits", "No", KNOWN))
+    assert talk.step == "review"
+    assert talk.form.amount == Decimal("2.50")
+
+
+def test_a_refusal_within_another_form_gives_that_back() -> None:
+    talk = form_at_step("amount")
+    before = talk.draft
+    talk.take(reopen(PACK, OTHER, "product.name", "No", talk.seller, current=talk.draft))
+    talk.say("Better").press_label("✅")
+    assert [wish.name for wish in talk.wishes] == ["Better"]
+    assert talk.draft == before
+
+
+def test_the_greeting_tells_a_new_seller_of_digital_goods_once() -> None:
+    rule = "Telegram asks that digital goods and services be sold for Telegram Stars"
+    first = start_reply(STRANGER, new=True)
+    assert rule in check(first)
+    assert rule not in check(start_reply(STRANGER, new=False))
+    assert actions(first.rows) == [("new",), ("list", "0"), ("help",)]
+    assert rule in check(help_reply("en"))
+
+
+def test_privacy_and_paysupport_answer() -> None:
+    privacy = check(privacy_reply("en"))
+    for word in ("Telegram id", "destination", "requests", "form", "Payments", "How long", "delet"):
+        assert word in privacy
+    assert "seller" in check(paysupport_reply("en"))
+
+
+@pytest.mark.parametrize("language", languages())
+def test_the_profile_is_within_telegrams_limits(language: str) -> None:
+    commands = bot_texts.commands(language)
+    assert [name for name, _ in commands] == [
+        *("new", "list", "donation", "oneoff", "drop", "alerts", "settings"),
+        *("help", "cancel", "privacy", "paysupport", "start"),
+    ]
+    assert all(1 <= units(what) <= 256 for _, what in commands)
+    assert units(description(language)) <= 512
+    assert units(short_description(language)) <= 120
+
+
+def test_no_key_stands_in_two_files() -> None:
+    """Fluent takes the last of two without a word."""
+    keys = [
+        text.split(" =")[0]
+        for path in LOCALES.glob("*.ftl")
+        for text in path.read_text("utf-8").splitlines()
+        if text[:1].isalpha()
+    ]
+    assert sorted(set(keys)) == sorted(keys)
+
+
+def test_without_a_form_words_lead_to_the_menu() -> None:
+    talk = Talk(KNOWN).give(Said("x" * 4096))
+    assert talk.draft is None
+    assert talk.last.startswith("I am not sure what to do with that.")

@@ -1,0 +1,205 @@
+"""Several receivers: read as they are meant, shared to the last minor unit, or asked about."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.chat.forms.draft import Portion
+from bot.chat.forms.receivers import meant, read_portions, resolve, sum_of
+from bot.chat.messages.problem import Problem
+from bot.chat.model.wish import Share
+from tests.support.form_harness import option
+from tests.support.telegram_limits import labels
+
+SHARED = [
+    ("$anna 60%\n$ben 40%", 500, [300, 200]),
+    ("$anna 60 %; $ben 40 %", 500, [300, 200]),
+    ("$anna: 60%, $ben: 40%", 500, [300, 200]),
+    ("$anna 3\n$ben 2", 500, [300, 200]),
+    ("$anna $3\r\n$ben 2 USD", 500, [300, 200]),
+    ("$anna 2,50\n$ben 2,50", 500, [250, 250]),
+    ("$anna\n$ben", 501, [251, 250]),
+    ("$anna,$ben,$cleo", 1000, [334, 333, 333]),
+    ("$anna 33,3%\n$ben 66.7%", 1000, [333, 667]),
+    ("$anna 33.333%\n$ben rest", 1000, [333, 667]),
+    ("$anna 33.3333%\n$ben 33.3333%\n$cleo 33.3334%", 1, None),
+    ("$anna 1.50\n$ben Rest", 500, [150, 350]),
+    ("$anna rest\n$ben 1.50", 500, [350, 150]),
+    ("$anna 10%\n$ben 10%\n$cleo the rest", 505, [51, 50, 404]),
+    ("$anna 50%\n\n  \n$ben 50%\n", 1, None),
+    ("$anna 1\n$ben 2", 500, None),
+    ("$anna 5\n$ben rest", 500, None),
+    ("$anna 60%\n$ben 60%", 500, None),
+    ("$anna 60%\n$ben 30%", 500, None),
+    ("$anna 100%\n$ben rest", 500, None),
+    ("$anna 60%\n$ben 2", 500, None),
+    ("$anna 60%\n$ben", 500, None),
+    ("$anna\n$ben rest", 500, None),
+    ("$anna rest\n$ben rest", 500, None),
+]
+
+
+@pytest.mark.parametrize(("typed", "price", "expected"), SHARED)
+def test_receivers_make_the_price_or_are_told_why_not(
+    typed: str, price: int, expected: list[int] | None
+) -> None:
+    portions = read_portions(typed, "USD")
+    assert isinstance(portions, tuple)
+    shares = resolve(portions, price, "USD")
+    assert [s.amount for s in shares] == expected if isinstance(shares, tuple) else not expected
+
+
+REFUSED = [
+    ("", "few"), ("$anna", "few"), ("$anna 60%", "few"), (" \n;,", "few"),
+    ("\n".join(f"$a{number}" for number in range(1001)), "many"),
+    ("$anna 60%\n$ANNA 40%", "twice"),
+    ("$anna 0%\n$ben 100%", "percent"), ("$anna 101%\n$ben 1%", "percent"),
+    ("$anna x%\n$ben 1%", "percent"), ("$anna 1.00001%\n$ben 1%", "percent"),
+    ("$anna 5 USD%\n$ben 1%", "percent"),
+    ("$anna 3 EUR\n$ben 2", "currency"),
+    ("$anna 1.000\n$ben 2", "unclear"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "why"), REFUSED)
+def test_what_can_not_be_read_is_answered_at_the_step(typed: str, why: str) -> None:
+    problem = read_portions(typed, "USD")
+    assert isinstance(problem, Problem)
+    assert problem.key == f"problem-receivers-{why}"
+    talk = option("receivers")
+    before = talk.draft
+    talk.say(typed)
+    assert talk.draft == before
+    assert "Who shares each payment of $5.00?" in talk.last
+
+
+@pytest.mark.parametrize("typed", ["$anna lots\n$ben 2", "$anna -1\n$ben 2", "$anna 0\n$ben 5"])
+def test_an_amount_that_is_none_is_refused(typed: str) -> None:
+    assert isinstance(read_portions(typed, "USD"), Problem)
+
+
+def test_what_was_understood_is_said_with_each_amount() -> None:
+    talk = option("receivers").say("$anna 60%\n$ben 40%")
+    assert talk.last.splitlines()[:3] == [
+        "👍 Each payment is shared:", "• $anna $3.00", "• $ben $2.00",
+    ]  # fmt: skip
+    assert talk.step == "options"
+
+
+def test_only_what_is_wrong_with_the_last_answer_is_said() -> None:
+    talk = option("receivers").say("$anna 60%\n$ben 50%")
+    assert "come to 110" in talk.last
+    talk.say("$anna 60/40")
+    assert "I read one receiver there" in talk.last
+    assert talk.last.count("⚠") == 1
+
+
+def test_amounts_that_miss_the_price_can_become_the_price() -> None:
+    talk = option("receivers").say("$anna 3\n$ben 3")
+    assert talk.step == "receivers"
+    assert "⚠ These amounts come to $6.00, but the price is $5.00." in talk.last
+    assert labels(talk.replies[-1].rows)[:2] == ["Make the price $6.00", "🗑 Remove"]
+    talk.press_label("Make the price")
+    assert (talk.step, talk.form.amount) == ("options", Decimal("6.00"))
+
+
+def test_amounts_that_miss_the_price_can_be_written_anew_or_removed() -> None:
+    talk = option("receivers").say("$anna 3\n$ben 3").say("$anna 3\n$ben 2")
+    assert talk.step == "options"
+    talk = option("receivers").say("$anna 3\n$ben 3").press_label("🗑")
+    assert (talk.step, talk.form.receivers) == ("options", ())
+
+
+def test_no_create_while_the_receivers_miss_the_price() -> None:
+    """Back and Done lead out of the question, but not past it."""
+    talk = option("receivers").say("$anna 3\n$ben 3")
+    create = ("create", "00000000")
+    assert talk.press(*create).step == "receivers"
+    assert talk.press_label("⬅").step == "options"
+    assert talk.press_label("✅ Done").step == "receivers"
+    assert talk.press_label("⬅").press_label("⬅").step == "units"
+    assert talk.wishes == []
+
+
+def test_percentages_follow_another_price_and_amounts_are_asked_anew() -> None:
+    percent = option("receivers").say("$anna 60%\n$ben 40%").press("open", "amount").say("7 USD")
+    assert percent.step == "options"
+    (wish,) = percent.press("done").press_label("✅").wishes
+    assert wish.receivers == (Share("$anna", 420), Share("$ben", 280))
+    amounts = option("receivers").say("$anna 3\n$ben 2").press("open", "amount").say("7 USD")
+    assert amounts.step == "receivers"
+    assert "These amounts come to $5.00, but the price is $7.00." in amounts.last
+
+
+def test_a_receiver_of_nothing_is_asked_about() -> None:
+    talk = option("receivers").say("$anna 99.99%\n$ben 0.01%")
+    assert talk.step == "receivers"
+    assert "⚠ For $ben nothing would be left of this price." in talk.last
+
+
+def test_a_hundred_receivers_are_counted_where_they_do_not_fit() -> None:
+    names = [f"a{number}" + "x" * 30 for number in range(100)]
+    talk = option("receivers").say("\n".join(names))
+    assert "• and 90 more" in talk.last
+    assert "✓ Several receivers: 100" in labels(talk.replies[-1].rows)
+    (wish,) = talk.press("done").press_label("✅").wishes
+    assert [share.amount for share in wish.receivers] == [5] * 100
+
+
+MEASURES = st.one_of(
+    st.just(""), st.just("rest"), st.decimals("0.0001", 100, places=4).map("{:f}%".format),
+    st.decimals("0.01", 1000, places=2).map("{:f}".format),
+)  # fmt: skip
+
+
+@given(st.lists(MEASURES, min_size=2, max_size=100), st.integers(1, 10**11))
+def test_shares_make_the_price_exactly_or_there_are_none(measures: list[str], price: int) -> None:
+    portions = tuple(Portion(f"${n}", measure) for n, measure in enumerate(measures))
+    shares = resolve(portions, price, "USD")
+    if isinstance(shares, tuple):
+        assert sum(share.amount for share in shares) == price
+        assert [share.destination for share in shares] == [p.destination for p in portions]
+        assert min(share.amount for share in shares) > 0
+        assert resolve(meant(shares, "USD"), price, "USD") == shares
+    else:
+        assert isinstance(shares, Problem)
+
+
+@given(st.lists(st.integers(1, 9999), min_size=1, max_size=30), st.integers(1, 10**12))
+def test_no_share_is_a_whole_minor_unit_off(weights: list[int], price: int) -> None:
+    """Percentages with two decimals; the last receiver gets what is missing to a hundred."""
+    total = sum(weights)
+    cut = [max(1, weight * 9999 // total) for weight in weights]
+    if sum(cut) >= 10_000:
+        return
+    percents = [Decimal(each) / 100 for each in cut]
+    portions = (
+        *(Portion(f"${n}", f"{percent:f}%") for n, percent in enumerate(percents)),
+        Portion("$last", "rest"),
+    )
+    shares = resolve(portions, price, "USD")
+    if isinstance(shares, tuple):
+        for share, percent in zip(shares, percents, strict=False):
+            assert abs(share.amount - Fraction(percent) * price / 100) < 1
+
+
+@given(st.text(), st.sampled_from(["USD", "JPY", "BTC"]))
+def test_anything_typed_is_read_or_answered(text: str, currency: str) -> None:
+    for typed in (text, f"$a {text}\n$b {text}", text.replace(" ", "\n")):
+        found = read_portions(typed, currency)
+        if isinstance(found, Problem):
+            assert found.text("de")
+        else:
+            sum_of(found, currency)
+            assert isinstance(resolve(found, 1000, currency), tuple | Problem)
+
+
+def test_an_amount_that_may_mean_thousands_is_never_guessed() -> None:
+    talk = option("receivers").say("$anna 1.005\n$ben rest")
+    assert "⚠ “1.005” can be read in more than one way." in talk.last
+    assert talk.form.receivers == ()

@@ -1,0 +1,55 @@
+"""Drafts and wishes as they are stored: read back as they were, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from bot.chat.forms.draft import Draft
+from bot.chat.model.wish import Wish
+from tests.support.form_harness import FORM, OTHER
+
+COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
+
+
+def test_a_draft_survives_as_json() -> None:
+    draft = Draft(FORM, "new", "review", "drop", "N", "", Decimal("2.50"), "USD", 3)
+    settings = Draft(OTHER, "settings", "destination", paused=draft)
+    assert Draft.from_json(settings.to_json()) == settings
+
+
+SOUND = Draft(FORM, "new", "units", "drop", "N", "", Decimal(5), "USD")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "null", "[]", "{}", "{" * 5000, "[" * 5000, '{"id": 1}', "\x00", "1e999",
+        *[replace(SOUND, **change).to_json() for change in (
+            {"id": "ABC"}, {"form": "old"}, {"step": "old"}, {"kind": "gift"}, {"kind": None},
+            {"amount": Decimal("5.001")}, {"amount": Decimal(0)}, {"currency": "XXX"},
+            {"units": -1}, {"name": 5}, {"step": "review", "amount": None},
+            {"form": "line", "step": "units"}, {"form": "line", "step": "amount", "name": None},
+            {"paused": Draft(OTHER, "settings", "destination")},
+        )],
+        SOUND.to_json().replace('"5"', '"5e3"'),
+        SOUND.to_json().replace('"units"', '"pieces"'),
+    ],
+)  # fmt: skip
+def test_a_draft_that_can_not_be_read_is_none(text: str) -> None:
+    assert Draft.from_json(SOUND.to_json()) == SOUND
+    assert Draft.from_json(text) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "gift"}, {"name": None}, {"amount": 0}, {"amount": 2**63}, {"amount": True},
+        {"currency": "XXX"}, {"units": 5}, {"kind": "drop"}, {"destination": None},
+    ],
+)  # fmt: skip
+def test_a_wish_that_can_not_be_read_is_none(change: dict[str, object]) -> None:
+    assert Wish.from_json(COFFEE.to_json()) == COFFEE
+    assert Wish.from_json(replace(COFFEE, **change).to_json()) is None  # type: ignore[arg-type]

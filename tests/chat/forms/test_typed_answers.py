@@ -1,0 +1,178 @@
+"""What is typed at each step: taken, asked about, or said to be wrong at that step."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from tests.support.form_harness import STRANGER, Talk, form_at_step, new
+from tests.support.telegram_limits import labels
+
+SHALOM = "\u05e9\u05dc\u05d5\u05dd"
+NAMES = [
+    ("Coffee <b>&\"'</b>", "Coffee <b>&\"'</b>"),
+    ("  two\n lines\tand more ", "two lines and more"),
+    ("x" * 100, "x" * 100),
+    ("😀" * 100, "😀" * 100),
+    (f"\u200f{SHALOM}\u200e", f"\u200f{SHALOM}\u200e"),
+    ("a\u200bb", "a\u200bb"),
+    ("/start", "/start"),
+    ("$5", "$5"),
+]
+
+
+@pytest.mark.parametrize(("said", "name"), NAMES)
+def test_a_name_is_taken_as_one_line(said: str, name: str) -> None:
+    talk = form_at_step("name").say(said)
+    assert talk.step == "amount"
+    assert talk.form.name == name
+
+
+TYPOS = [
+    ("kind", "donation", "Please press one of the buttons below."),
+    ("name", "", "A name is needed, for example Coffee for the team."),
+    ("name", " \n\u200b\u3164", "A name is needed"),
+    ("name", "x" * 101, "That name has 101 characters; 100 are possible."),
+    ("name", "x" * 4096, "That name has 4,096 characters"),
+    ("name", "a\x00b", "a character in it that can't be shown"),
+    ("name", "a\x1bb", "a character in it that can't be shown"),
+    ("name", "a\ud800b", "a character in it that can't be shown"),
+    ("amount", "a lot", "I can't read an amount in that."),
+    ("amount", "", "I can't read an amount in that."),
+    ("amount", "1 2", "I can't read an amount in that."),
+    ("amount", "0", "The amount must be more than zero"),
+    ("amount", "-5", "The amount must be more than zero"),
+    ("amount", "2000000000", "up to 1,000,000,000 is possible"),
+    ("amount", "2.5 JPY", "JPY has no decimals."),
+    ("amount", "2.55555 USD", "USD has 2 decimals at most."),
+    ("amount", "5 <b>", "I know no currency in “5 <b>”."),
+    ("units", "many", "Please write how many pieces as a whole number"),
+    ("units", "0", "Please write how many pieces"),
+    ("units", "-3", "Please write how many pieces"),
+    ("units", "2.5", "Please write how many pieces"),
+    ("units", "5 USD", "Please write how many pieces"),
+    ("units", "1000001", "1,000,000 pieces are possible at most."),
+    ("review", "yes", "Please press one of the buttons below."),
+]
+
+
+@pytest.mark.parametrize(("step", "said", "answer"), TYPOS)
+def test_a_typo_is_answered_at_its_own_step(step: str, said: str, answer: str) -> None:
+    talk = form_at_step(step)
+    before = talk.draft
+    talk.say(said)
+    assert talk.draft == before
+    assert answer in talk.last
+    assert ("\n\nStep " in talk.last) == (step != "kind")
+    assert talk.wishes == []
+
+
+AMOUNTS = [
+    ("5", "5", "USD"),
+    ("2.50", "2.50", "USD"),
+    ("2,50 €", "2.50", "EUR"),
+    ("1 000", "1000", "USD"),
+    ("$5", "5", "USD"),
+    ("5usd", "5", "USD"),
+    ("0.00000001 btc", "0.00000001", "BTC"),
+    ("500 JPY", "500", "JPY"),
+]
+
+
+@pytest.mark.parametrize(("said", "amount", "currency"), AMOUNTS)
+def test_an_amount_without_a_currency_is_in_the_usual_one(
+    said: str, amount: str, currency: str
+) -> None:
+    talk = form_at_step("amount", "donation").say(said)
+    assert talk.step == "review"
+    assert (talk.form.amount, talk.form.currency) == (Decimal(amount), currency)
+
+
+@pytest.mark.parametrize(
+    ("said", "choices"),
+    [
+        ("1.000 EUR", ["€1.00", "€1,000.00"]),
+        ("1,000", ["$1.00", "$1,000.00"]),
+        ("1.234 EUR", ["€1,234.00"]),
+        ("1.234 KWD", ["KWD\u00a01.234", "KWD\u00a01,234.000"]),
+    ],
+)
+def test_an_ambiguous_amount_is_asked_about_never_guessed(said: str, choices: list[str]) -> None:
+    talk = form_at_step("amount", "donation").say(said)
+    assert talk.step == "amount"
+    assert talk.form.amount is None
+    assert "Which amount do you mean?" in talk.last
+    shown = labels(talk.replies[-1].rows)[: len(choices)]
+    assert choices == shown
+    assert talk.press_label(shown[-1]).step == "review"
+
+
+def test_an_ambiguous_amount_without_a_currency_asks_for_both() -> None:
+    talk = new(STRANGER).press("kind", "donation").say("Coffee").say("1.234")
+    assert labels(talk.replies[-1].rows)[:2] == ["1.234", "1234"]
+    assert talk.press_label("1234").step == "currency"
+    talk.say("eur")
+    assert (talk.form.amount, talk.form.currency) == (Decimal(1234), "EUR")
+
+
+def currency_step() -> Talk:
+    return new(STRANGER).press("kind", "donation").say("Coffee").say("2.50")
+
+
+@pytest.mark.parametrize("code", ["eur", "€", "SEK", "sats"])
+def test_a_currency_is_typed_too(code: str) -> None:
+    talk = currency_step().say(code)
+    assert talk.step in {"destination", "amount"}
+
+
+@pytest.mark.parametrize("code", ["", "kr", "dollars!", "<b>", "x" * 500])
+def test_an_unknown_currency_is_asked_again(code: str) -> None:
+    talk = currency_step().say(code)
+    assert talk.step == "currency"
+    assert "I know no currency in" in talk.last
+
+
+def test_a_currency_that_can_not_have_the_amount_asks_for_the_amount_in_it() -> None:
+    talk = currency_step().press("currency", "JPY")
+    assert talk.step == "amount"
+    assert "JPY has no decimals. Write a whole amount, for example 5 JPY." in talk.last
+    talk.say("250")
+    assert (talk.form.amount, talk.form.currency) == (Decimal(250), "JPY")
+
+
+def test_an_amount_written_again_at_the_currency_is_taken() -> None:
+    talk = currency_step().say("3 EUR")
+    assert (talk.form.amount, talk.form.currency) == (Decimal(3), "EUR")
+
+
+UNITS = [("100", 100), ("1 000", 1000), ("1,000", 1000), ("1.000", 1000), ("1.500", 1500),
+         ("1,000,000", 1_000_000), ("10.0", 10), ("\u0661\u0660", 10)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "units"), UNITS)
+def test_a_count_may_be_grouped(said: str, units: int) -> None:
+    talk = form_at_step("units").say(said)
+    assert talk.form.units == units
+
+
+DESTINATIONS = [
+    ("$anna", "$anna"),
+    (" anna@wallet.example\n", "anna@wallet.example"),
+    ("\u200e$anna\u200b", "$anna"),
+    ("x" * 512, "x" * 512),
+    ("a<b>&c", "a<b>&c"),
+    ("what is that", None),
+    ("$an\u200bna", None),
+    ("x" * 513, None),
+    ("", None),
+    ("\u200b", None),
+    ("$a\x00", None),
+]
+
+
+@pytest.mark.parametrize(("said", "destination"), DESTINATIONS)
+def test_a_destination_has_nothing_invisible(said: str, destination: str | None) -> None:
+    talk = currency_step().press("currency", "USD").say(said)
+    assert talk.seller.destination == destination
+    assert talk.step == ("review" if destination else "destination")

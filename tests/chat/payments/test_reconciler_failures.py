@@ -1,0 +1,95 @@
+"""The reconciler beside what nobody foresaw: it looks again, and at everything else."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.chat.payments.reconciler import BACKOFF, FIRST_WAIT, LEAST_REST, Reconciler
+from tests.chat.payments.test_reconciler_servers import item
+from tests.support.chat_harness import COFFEE, answer
+from tests.support.reconciler_service import RecordedSleep, alerts
+from tests.support.scripted_server import http_response
+
+if TYPE_CHECKING:
+    from bot.chat.provider.client import Client
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+    from tests.support.scripted_server import Peer
+
+AWAY, BACK = "ALTER TABLE listings RENAME TO away", "ALTER TABLE away RENAME TO listings"
+PAID = {"items": [{"transactionId": "t1"}]}
+STRANGE = "\ud83d"
+"""Half a character: JSON can say it, UTF-8 can't, and so no database."""
+
+
+@pytest.fixture
+def sam(relay: ChatHarness) -> Person:
+    return relay.add_person()
+
+
+@pytest.fixture
+def looking(relay: ChatHarness, client: Client) -> Reconciler:
+    return Reconciler(relay.db, client, relay.recorder, relay.clock, RecordedSleep())
+
+
+def listed(relay: ChatHarness, sam: Person, number: int) -> Listing:
+    return relay.add_listing(sam, COFFEE, answer(id=f"{number:024}"))
+
+
+async def test_whatever_fails_in_a_look_is_a_line_in_the_log_and_no_end(
+    relay: ChatHarness, client: Client, peer: Peer, sam: Person
+) -> None:
+    """A later look finds what this one did not."""
+    listing = listed(relay, sam, 1)
+    counted = http_response(
+        200, {"items": [item(listing, str(listing.request_id), paymentsCount=1)]}
+    )
+    await peer.say(counted, counted, http_response(200, PAID))
+    await relay.db.transaction(lambda tx: tx.execute(AWAY))
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if alerts(relay):
+            raise asyncio.CancelledError
+        if seconds == BACKOFF[0]:
+            await relay.db.transaction(lambda tx: tx.execute(BACK))
+
+    with capture_logs() as logs, pytest.raises(asyncio.CancelledError):
+        await Reconciler(relay.db, client, relay.recorder, relay.clock, sleep).run()
+    waits = [seconds for seconds in slept if seconds not in (0, LEAST_REST)]
+    assert waits == [FIRST_WAIT, BACKOFF[0]]
+    errors = [line["event"] for line in logs if line["log_level"] == "error"]
+    assert errors == ["not compared with the service"]
+    assert [alert["listing_id"] for alert in alerts(relay)] == [listing.id]
+
+
+async def test_a_listing_that_can_not_be_read_keeps_nobody_from_the_others(
+    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+) -> None:
+    broken, sound = (listed(relay, sam, number) for number in (1, 2))
+    spoil = "UPDATE listings SET wish = '{}' WHERE id = :id"
+    await relay.db.transaction(lambda tx: tx.execute(spoil, id=broken.id))
+    both = [item(one, str(one.request_id), paymentsCount=1) for one in (broken, sound)]
+    await peer.say(http_response(200, {"items": both}), http_response(200, PAID))
+    with capture_logs():
+        assert await looking.look() == 1
+    assert [alert["listing_id"] for alert in alerts(relay)] == [sound.id]
+
+
+async def test_another_tools_request_that_names_half_a_character_is_not_ours(
+    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+) -> None:
+    """What a database can't even be asked for keeps nobody from the others."""
+    listing = listed(relay, sam, 1)
+    ours = item(listing, str(listing.request_id), paymentsCount=1)
+    hook = {"webhook": {"customParameters": {"listing": STRANGE}}}
+    theirs = {**ours, "id": "f" * 24, "notifications": hook}
+    await peer.say(http_response(200, {"items": [theirs, ours]}), http_response(200, PAID))
+    assert await looking.look() == 1
+    assert [alert["listing_id"] for alert in alerts(relay)] == [listing.id]

@@ -1,0 +1,65 @@
+"""How many units were sold, from what servers of every kind say: never more than is sure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat.payments.units_sold import sold
+from bot.chat.store.listings import LIVE, STOPPED, Listing
+from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, answer
+from tests.support.service_harness import NOON
+
+if TYPE_CHECKING:
+    from bot.chat.model.wish import Wish
+
+
+def listing(wish: Wish, state: str = LIVE) -> Listing:
+    return Listing("abc", 1, 1, "token", state, wish, None, None, 0, NOON)
+
+
+@pytest.mark.parametrize(
+    ("wish", "fields", "number"),
+    [
+        (COFFEE, {}, 0),
+        (COFFEE, {"is_enabled": False}, 0),
+        (COFFEE, {"paid_count": 7}, 7),
+        (STICKERS, {"paid_count": 4, "total_units": 3, "remaining_units": 0}, 4),
+        (STICKERS, {"paid_count": 0, "total_units": 3, "remaining_units": 1}, 0),
+        (STICKERS, {"total_units": 3, "remaining_units": 1}, 2),
+        (STICKERS, {"total_units": 3, "remaining_units": 1, "reserved_units": 1}, 1),
+        (STICKERS, {"total_units": 3, "remaining_units": 1, "reserved_units": 5}, 0),
+        (STICKERS, {"total_units": 3, "remaining_units": 5}, 0),
+        (STICKERS, {"remaining_units": 1}, 2),
+        (replace(STICKERS, units=2), {"total_units": 3, "remaining_units": 1}, 1),
+        (replace(STICKERS, units=2), {"total_units": 2, "remaining_units": 1}, 1),
+        (STICKERS, {"total_units": 3}, 0),
+        (STICKERS, {"is_enabled": False}, 0),
+        (PAINTING, {}, 0),
+        (PAINTING, {"is_enabled": False}, 1),
+        (PAINTING, {"is_enabled": False, "expires_at": NOON + 1}, 1),
+        (PAINTING, {"is_enabled": False, "expires_at": NOON}, 0),
+        (PAINTING, {"is_enabled": False, "enabled_at": NOON}, 1),
+        (PAINTING, {"is_enabled": False, "enabled_at": NOON + 1}, 0),
+        (PAINTING, {"is_enabled": False, "paid_count": 0}, 0),
+        (PAINTING, {"is_enabled": False, "status": "completed", "expires_at": NOON}, 1),
+        (PAINTING, {"is_enabled": False, "status": "soldOut"}, 1),
+        (PAINTING, {"is_enabled": False, "status": "active"}, 0),
+        (PAINTING, {"is_enabled": False, "status": "expired"}, 0),
+        (PAINTING, {"is_enabled": True, "status": "completed"}, 0),
+    ],
+)
+def test_what_was_sold(wish: Wish, fields: dict[str, Any], number: int) -> None:
+    """A count where there is one; of units what is gone and not reserved; else why it is closed.
+
+    Units that were taken out are off the wish, and off the total of some servers.
+    """
+    assert sold(answer(**fields), listing(wish), NOON) == number
+
+
+def test_a_one_off_that_its_seller_stopped_is_not_taken_for_paid() -> None:
+    closed = answer(is_enabled=False)
+    assert sold(closed, listing(PAINTING, STOPPED), NOON) == 0
+    assert sold(answer(paid_count=1), listing(PAINTING, STOPPED), NOON) == 1

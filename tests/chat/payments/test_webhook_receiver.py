@@ -1,0 +1,455 @@
+"""Webhooks in: proved, recorded, then answered; each payment told once, nothing else stored."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from structlog.testing import capture_logs
+
+from bot.chat.model.wish import Wish
+from bot.chat.payments.webhook import PATH, Proof, Receiver
+from bot.chat.store import payments
+from bot.core import exact_json, signing
+from bot.core.net import request_body
+from bot.core.outbox import lanes
+from tests.support.chat_harness import COFFEE, REQUEST_ID, STICKERS, answer
+from tests.support.raw_http import stalling
+from tests.support.sandbox_server import serve_asgi
+from tests.support.service_harness import client
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+
+SECRET = signing.new_secret()
+APP_SECRET = "the-applications-own-secret"
+PAID: dict[str, Any] = {
+    "paymentRequestId": REQUEST_ID,
+    "transactionId": "t1",
+    "customParameters": {},
+    "userData": {"email": "pat@example.org"},
+    "amount": 2.50,
+    "currencyCode": "USD",
+    "remainingUnits": 2,
+    "completedAt": "2027-01-15T08:00:00.000Z",
+}
+HANDCASH: dict[str, Any] = {
+    "appSecret": APP_SECRET,
+    "paymentRequestId": REQUEST_ID,
+    "transactionId": "t1",
+    "customParameters": {},
+    "userData": {},
+}
+
+
+def serve(relay: ChatHarness, webhook_secret: str | None) -> FastAPI:
+    app = FastAPI()
+    proof = Proof(APP_SECRET, webhook_secret)
+    app.include_router(Receiver(relay.db, relay.recorder, proof, relay.clock).router())
+    return app
+
+
+class Service:
+    """Who sends webhooks; signs them as our service does."""
+
+    def __init__(self, relay: ChatHarness, http: httpx.AsyncClient, listing: Listing) -> None:
+        self.relay = relay
+        self.http = http
+        self.path = f"{PATH}/{listing.token}"
+
+    async def sends(self, body: bytes, headers: dict[str, str] | None = None) -> int:
+        return (await self.http.post(self.path, content=body, headers=headers)).status_code
+
+    async def signs(self, body: dict[str, Any] | bytes, seconds: int = 0) -> int:
+        content = body if isinstance(body, bytes) else exact_json.dumps(body).encode()
+        at = datetime.fromtimestamp(self.relay.clock() / 1000 + seconds, UTC)
+        return await self.sends(content, signing.sign([SECRET], "m1", at, content))
+
+    def nothing_happened(self) -> bool:
+        return (self.relay.rows("received_payments"), self.relay.said) == ([], [])
+
+
+@pytest.fixture
+def sam(relay: ChatHarness) -> Person:
+    return relay.add_person("Sam")
+
+
+@pytest.fixture
+def listing(relay: ChatHarness, sam: Person) -> Listing:
+    return relay.add_listing(sam, STICKERS, answer(total_units=3, remaining_units=3))
+
+
+@pytest.fixture
+async def service(relay: ChatHarness, listing: Listing) -> AsyncIterator[Service]:
+    async with client(serve(relay, SECRET)) as http:
+        yield Service(relay, http, listing)
+
+
+@pytest.fixture
+async def handcash(relay: ChatHarness, listing: Listing) -> AsyncIterator[Service]:
+    """A server for whose webhooks there is no signing secret."""
+    async with client(serve(relay, None)) as http:
+        yield Service(relay, http, listing)
+
+
+async def test_a_good_webhook_is_stored_with_one_alert_and_answered_200(
+    service: Service, relay: ChatHarness, listing: Listing, sam: Person
+) -> None:
+    assert await service.signs(PAID) == 200
+    (row,) = relay.rows("received_payments")
+    assert (row["listing_id"], row["transaction_id"]) == (listing.id, "t1")
+    assert (row["amount"], row["currency"]) == (250, "USD")
+    (message,) = relay.rows("outbox")
+    assert (message["queue"], message["lane"]) == ("messages", str(sam.id))
+    assert message["priority"] == lanes.ALERT
+    (text,) = relay.texts
+    assert "$2.50" in text
+    assert "pat@example.org" in text
+
+
+async def test_the_same_payment_again_is_200_and_not_told_again(
+    service: Service, relay: ChatHarness
+) -> None:
+    for _ in range(3):
+        assert await service.signs(PAID) == 200
+    assert (len(relay.rows("received_payments")), len(relay.said)) == (1, 1)
+
+
+async def test_at_the_same_moment_twice_is_told_once(service: Service, relay: ChatHarness) -> None:
+    assert await asyncio.gather(*(service.signs(PAID) for _ in range(5))) == [200] * 5
+    assert (len(relay.rows("received_payments")), len(relay.said)) == (1, 1)
+
+
+async def test_200_is_said_only_once_the_payment_and_its_alert_are_stored(
+    service: Service, relay: ChatHarness
+) -> None:
+    relay.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))
+    assert await service.signs(PAID) == 500
+    relay.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO outbox"))
+    assert service.nothing_happened()
+    assert await service.signs(PAID) == 200
+    assert len(relay.said) == 1
+
+
+@pytest.mark.parametrize("token", ["unknown", "x" * 5000, "%00", "%ff", "'; DROP TABLE listings"])
+async def test_an_address_that_no_listing_has_is_404_whatever_the_proof(
+    service: Service, token: str
+) -> None:
+    service.path = f"{PATH}/{token}"
+    assert await service.signs(PAID) == 404
+    assert service.nothing_happened()
+
+
+async def test_without_a_signature_it_is_401_also_with_the_applications_secret(
+    service: Service,
+) -> None:
+    """Where there is a signing secret, HandCash's weaker proof counts for nothing."""
+    assert await service.sends(json.dumps(PAID).encode()) == 401
+    assert await service.sends(json.dumps(PAID | {"appSecret": APP_SECRET}).encode()) == 401
+    assert service.nothing_happened()
+
+
+@pytest.mark.parametrize("wrong", ["secret", "body", "too old", "too new", "id", "garbage"])
+async def test_a_signature_that_does_not_hold_is_401_and_nothing_is_stored(
+    service: Service, relay: ChatHarness, wrong: str
+) -> None:
+    content = json.dumps(PAID).encode()
+    seconds = {"too old": -301, "too new": 301}.get(wrong, 0)
+    at = datetime.fromtimestamp(relay.clock() / 1000 + seconds, UTC)
+    secret = signing.new_secret() if wrong == "secret" else SECRET
+    headers = signing.sign([secret], "m1", at, content)
+    if wrong == "id":
+        headers["webhook-id"] = "m2"
+    if wrong == "garbage":
+        headers["webhook-signature"] = "v1,schluessel v1, \t,"
+    if wrong == "body":
+        content = content.replace(b"2.5", b"9.5")
+    assert await service.sends(content, headers) == 401
+    assert service.nothing_happened()
+
+
+MALFORMED = [
+    *(b"", b"{", b'{"paymentRequestId": "0123', b"[]", b"null", b'"text"', b"\xff\xfe"),
+    *(b'{"amount": NaN}', b"[" * 60_000, b'{"a": ' + b"9" * 5000 + b"}"),
+    b'{"a":' * 101 + b"1" + b"}" * 101,
+]
+
+
+@pytest.mark.parametrize("body", MALFORMED, ids=range(len(MALFORMED)))
+async def test_a_body_that_is_no_json_object_is_refused(service: Service, body: bytes) -> None:
+    assert await service.sends(body) == 400
+    assert service.nothing_happened()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"paymentRequestId": "f" * 24},
+        {"paymentRequestId": None},
+        {"paymentRequestId": 5},
+        {"transactionId": None},
+        {"transactionId": ""},
+        {"transactionId": 7},
+        {"transactionId": "x" * 201},
+        {"transactionId": "a\x00b"},
+        {"transactionId": "a\ud800"},
+    ],
+    ids=str,
+)
+async def test_a_signed_body_that_cannot_be_meant_is_400_and_nothing_is_stored(
+    service: Service, fields: dict[str, Any]
+) -> None:
+    assert await service.signs(PAID | fields) == 400
+    assert service.nothing_happened()
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "minor"),
+    [
+        (Decimal("0.3"), "USD", 30),
+        (Decimal("0.00000001"), "BSV", 1),
+        (Decimal("1e-8"), "BSV", 1),
+        (Decimal("999999999.99999999"), "BTC", 99_999_999_999_999_999),
+        (Decimal(1_000_000_000), "BSV", 100_000_000_000_000_000),
+        (1_000_000_000, "JPY", 1_000_000_000),
+        (Decimal("5.000"), "USD", 500),
+    ],
+)
+async def test_amounts_of_any_size_are_kept_exact(
+    service: Service, relay: ChatHarness, *, amount: Decimal, currency: str, minor: int
+) -> None:
+    assert await service.signs(PAID | {"amount": amount, "currencyCode": currency}) == 200
+    (row,) = relay.rows("received_payments")
+    assert (row["amount"], row["currency"]) == (minor, currency)
+
+
+@pytest.mark.parametrize(
+    "user_data",
+    [
+        {"email": "<b>&\x00", "odd": [1, {"deep": None}]},
+        {"name": "half a character \ud83d"},
+        {str(number): "x" * 500 for number in range(60)},
+        "no object",
+        None,
+    ],
+    ids=range(5),
+)
+async def test_whatever_the_payer_wrote_the_payment_is_told(
+    service: Service, relay: ChatHarness, user_data: Any
+) -> None:
+    assert await service.signs(PAID | {"userData": user_data}) == 200
+    assert len(relay.said) == 1
+
+
+@pytest.mark.parametrize(("left", "known"), [(0, 0), (2, 2), ("2", 2), (None, 2), (True, 2)])
+async def test_what_is_left_is_the_services_word_else_counted(
+    service: Service, relay: ChatHarness, listing: Listing, left: Any, known: int
+) -> None:
+    assert await service.signs(PAID | {"remainingUnits": left}) == 200
+    kept = relay.listing(listing.id).answer
+    assert kept is not None
+    assert kept.remaining_units == known
+
+
+async def test_a_webhook_that_comes_before_the_answer_to_create_is_taken(
+    relay: ChatHarness, sam: Person
+) -> None:
+    async with client(serve(relay, SECRET)) as http:
+        early = Service(relay, http, relay.add_listing(sam, COFFEE))
+        assert await early.signs(PAID) == 200
+    assert len(relay.said) == 1
+
+
+async def test_a_body_above_64_kib_is_413_and_one_below_is_not(service: Service) -> None:
+    for large in (b" " * (64 * 1024 + 1), b"[" * 100_000):
+        assert await service.sends(large) == 413
+    assert await service.sends(b" " * (64 * 1024)) == 400
+    assert service.nothing_happened()
+
+
+async def test_a_body_that_breaks_off_is_a_line_in_the_log_and_nothing_is_stored(
+    relay: ChatHarness, listing: Listing
+) -> None:
+    head = f"POST {PATH}/{listing.token} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n"
+    with capture_logs() as logs:
+        async with serve_asgi(serve(relay, SECRET)) as root:
+            _, writer = await asyncio.open_connection("127.0.0.1", int(root.rpartition(":")[2]))
+            writer.write(head.encode() + b'{"paymentRequestId"')
+            writer.close()
+            await writer.wait_closed()
+            async with httpx.AsyncClient(base_url=root) as http:  # taken up after it
+                assert (await http.post(f"{PATH}/unknown")).status_code == 404
+    reasons = {line["reason"] for line in logs}
+    assert reasons == {"The body broke off.", "No request of ours has this address."}
+    assert (relay.rows("received_payments"), relay.said) == ([], [])
+
+
+async def test_a_body_that_stalls_is_refused_and_nothing_is_stored(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
+    assert (await service.http.post(service.path, content=stalling())).status_code == 400
+    assert service.nothing_happened()
+
+
+async def test_handcash_is_believed_by_the_applications_secret_in_the_body(
+    handcash: Service, relay: ChatHarness
+) -> None:
+    """It sends no amount: the alert takes the price of the request."""
+    assert await handcash.sends(json.dumps(HANDCASH).encode()) == 200
+    (row,) = relay.rows("received_payments")
+    assert (row["amount"], row["currency"]) == (250, "USD")
+    (text,) = relay.texts
+    assert "$2.50" in text
+
+
+ODD = "reported an amount that can't be right"
+SAYS = "The payment service says {} was paid; the price is $2.50."
+ODD_AMOUNTS: list[tuple[dict[str, Any], tuple[int, str], str | None]] = [
+    ({}, (250, "USD"), None),
+    ({"amount": None, "currencyCode": None}, (250, "USD"), None),
+    ({"amount": Decimal("2.5"), "currencyCode": None}, (250, "USD"), None),
+    ({"amount": "2.50"}, (250, "USD"), None),
+    ({"amount": 4}, (400, "USD"), SAYS.format("$4.00")),
+    ({"amount": "4"}, (400, "USD"), SAYS.format("$4.00")),
+    ({"amount": 3, "currencyCode": "EUR"}, (300, "EUR"), SAYS.format("€3.00")),
+    ({"amount": 0}, (0, "USD"), SAYS.format("0 USD")),
+    ({"amount": Decimal("-0.0"), "currencyCode": "DUR"}, (0, "USD"), SAYS.format("-0.0 DUR")),
+    ({"amount": -5}, (0, "USD"), SAYS.format("-5 USD")),
+    ({"amount": Decimal("2.501")}, (250, "USD"), ODD),
+    ({"amount": Decimal("1E+999999")}, (250, "USD"), ODD),
+    ({"amount": Decimal("1E-999999")}, (250, "USD"), ODD),
+    ({"amount": 1_000_000_001}, (250, "USD"), ODD),
+    ({"amount": 9**999}, (250, "USD"), ODD),
+    ({"amount": "a <b>lot</b>"}, (250, "USD"), "be right: a &lt;b&gt;lot&lt;/b&gt; USD."),
+    ({"amount": "\ud800"}, (250, "USD"), ODD),
+    ({"amount": "9" * 5000}, (250, "USD"), ODD),
+    ({"amount": True}, (250, "USD"), ODD),
+    ({"amount": [2.5]}, (250, "USD"), ODD),
+    ({"amount": {"value": 2}}, (250, "USD"), ODD),
+    ({"amount": 7, "currencyCode": "DUR"}, (250, "USD"), "be right: 7 DUR."),
+    ({"amount": 7, "currencyCode": ["USD"]}, (250, "USD"), ODD),
+]
+
+
+@pytest.mark.parametrize(("fields", "counts", "word"), ODD_AMOUNTS, ids=range(len(ODD_AMOUNTS)))
+async def test_a_payment_is_told_whatever_amount_its_server_names(
+    service: Service,
+    relay: ChatHarness,
+    *,
+    fields: dict[str, Any],
+    counts: tuple[int, str],
+    word: str | None,
+) -> None:
+    """Another server's way to write money keeps no payment from its seller, nor spoils the sum."""
+    assert await service.signs(PAID | fields) == 200
+    (row,) = relay.rows("received_payments")
+    (sum_,) = relay.db.run(lambda tx: payments.taken(tx, row["listing_id"]))
+    assert (row["amount"], row["currency"]) == counts == sum_
+    (text,) = relay.texts
+    assert (word or "received for") in text
+    assert ("⚠️" in text) == (word is not None)
+
+
+async def test_odd_amounts_are_believed_no_sooner_than_others(
+    service: Service, handcash: Service
+) -> None:
+    for fields, _, _ in ODD_AMOUNTS:
+        body = exact_json.dumps(PAID | fields).encode()
+        assert await service.sends(body) == 401
+        assert await handcash.sends(body) == 401
+    assert service.nothing_happened()
+
+
+async def test_handcashs_proof_serves_odd_amounts_too(
+    handcash: Service, relay: ChatHarness
+) -> None:
+    body = HANDCASH | {"amount": 0, "currencyCode": "BSV"}
+    assert await handcash.sends(json.dumps(body).encode()) == 200
+    (text,) = relay.texts
+    assert SAYS.format("0 BSV") in text
+
+
+WRONG: list[Any] = [
+    *(None, "", "x", APP_SECRET[:-1], APP_SECRET + "x", APP_SECRET.upper(), 5, True, [], {}),
+    *("schlüssel", "half \ud800", [APP_SECRET]),
+]
+
+
+@pytest.mark.parametrize("told", WRONG, ids=range(len(WRONG)))
+async def test_handcash_without_the_right_secret_is_401_and_nothing_is_stored(
+    handcash: Service, told: Any
+) -> None:
+    assert await handcash.sends(json.dumps(HANDCASH | {"appSecret": told}).encode()) == 401
+    assert handcash.nothing_happened()
+
+
+async def test_without_a_signing_secret_a_signature_counts_for_nothing(handcash: Service) -> None:
+    """Nobody here could check it."""
+    assert await handcash.signs(PAID) == 401
+    assert handcash.nothing_happened()
+
+
+async def test_the_applications_secret_is_never_kept_nor_logged(
+    handcash: Service, relay: ChatHarness
+) -> None:
+    sent = (
+        HANDCASH, HANDCASH | {"appSecret": "a-wrong-secret"}, HANDCASH | {"transactionId": 5},
+    )  # fmt: skip
+    with capture_logs() as logs:
+        for body in sent:
+            await handcash.sends(json.dumps(body).encode())
+    assert [line["event"] for line in logs] == [
+        *("payment received", "webhook refused", "webhook refused"),
+    ]
+    kept = f"{logs} {relay.rows('received_payments')} {relay.rows('outbox')}"
+    assert APP_SECRET not in kept
+    assert "a-wrong-secret" not in kept
+
+
+async def test_an_alert_says_the_price_of_a_request_whose_currency_has_no_decimals(
+    relay: ChatHarness, sam: Person
+) -> None:
+    wish = Wish("donation", "Tea", None, 500, "JPY", None, "$anna")
+    async with client(serve(relay, None)) as http:
+        handcash = Service(relay, http, relay.add_listing(sam, wish, answer()))
+        assert await handcash.sends(json.dumps(HANDCASH).encode()) == 200
+    assert "¥500" in relay.texts[0]
+
+
+@pytest.mark.parametrize("left", [-1, 4, 10**30])
+async def test_what_no_drop_can_have_left_is_counted_instead(
+    service: Service, relay: ChatHarness, listing: Listing, left: int
+) -> None:
+    assert await service.signs(PAID | {"remainingUnits": left}) == 200
+    kept = relay.listing(listing.id).answer
+    assert kept is not None
+    assert kept.remaining_units == 2
+
+
+async def test_nothing_is_left_of_what_has_no_units(relay: ChatHarness, sam: Person) -> None:
+    async with client(serve(relay, SECRET)) as http:
+        donation = relay.add_listing(sam, COFFEE, answer())
+        assert await Service(relay, http, donation).signs(PAID | {"remainingUnits": 0}) == 200
+    kept = relay.listing(donation.id).answer
+    assert kept is not None
+    assert kept.remaining_units is None
+    assert "left" not in relay.texts[0]
+    assert "SOLD OUT" not in relay.texts[0]
+
+
+async def test_an_amount_that_is_no_number_is_told_as_the_price(
+    service: Service, relay: ChatHarness
+) -> None:
+    assert await service.signs(PAID | {"amount": True}) == 200
+    assert relay.rows("received_payments")[0]["amount"] == 250

@@ -1,0 +1,280 @@
+"""The card in the chat: it can be scanned, says what it should, and shows nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import zxingcpp
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageChops
+
+from bot.chat.cards.card_text import Card
+from bot.chat.cards.drawing import draw
+from bot.chat.cards.views import View
+from bot.chat.messages.payloads import CARD
+from bot.chat.messages.reply import Reply
+from bot.chat.pictures import card as drawing
+from bot.chat.pictures.card import Face, card
+from bot.chat.pictures.head import head
+from bot.chat.store.listings import Listing
+from bot.chat.store.posts import OWN
+from bot.core.images import lettering, qr
+from bot.core.money.amounts import format_money
+from bot.core.text.translations import t
+from tests.support.chat_harness import COFFEE
+from tests.support.sample_pictures import (
+    BASE,
+    link,
+    opened,
+    read,
+    ready,
+    saved,
+    scene,
+    undecodable_versions,
+)
+
+LINK = link(55)
+PLAIN = Face("Sticker pack", "$2.50", LINK)
+UNASSIGNED = "\U0010fffe"
+
+
+def changed(field: str, value: Any) -> Face:
+    return replace(PLAIN, **{field: value})
+
+
+def shown(face: Face) -> Image.Image:
+    return opened(card(face))
+
+
+def same(face: Face, other: Face) -> bool:
+    return card(face) == card(other)
+
+
+def darkest(picture: Image.Image) -> int:
+    return next(level for level, count in enumerate(picture.convert("L").histogram()) if count)
+
+
+@pytest.mark.parametrize("length", [29, 55, 90, 150, 220, 300])
+@pytest.mark.parametrize("with_photo", [True, False], ids=["photo", "plain"])
+def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
+    length: int, *, with_photo: bool
+) -> None:
+    """And both at once, whatever else the card shows."""
+    face = Face(
+        "Sticker pack",
+        "1,000,000,000.00 USD",
+        link(length),
+        photo=ready() if with_photo else None,
+        dark=length % 20 == 0,
+        hint="Scan to pay" if length % 3 == 0 else None,
+    )
+    assert not undecodable_versions(shown(face), link(length))
+
+
+def test_the_code_of_a_usual_link_fills_its_white_panel() -> None:
+    """With its border nine tenths and more of the panel's width."""
+    (code,) = zxingcpp.read_barcodes(shown(PLAIN))
+    across = code.position.top_right.x - code.position.top_left.x
+    modules = qr.small(LINK).width
+    whole = across * modules / (modules - 2 * qr.BORDER)
+    assert whole >= 0.9 * (drawing.WIDTH - 2 * drawing.MARGIN)
+
+
+@pytest.mark.parametrize("length", [20, 400, 800])
+def test_the_shortest_and_the_longest_links_are_read_too(length: int) -> None:
+    assert not undecodable_versions(shown(replace(PLAIN, code=link(length))), link(length))
+
+
+def test_a_long_link_gets_more_room_before_its_modules_get_too_small() -> None:
+    long, usual = (shown(replace(PLAIN, code=(BASE * 40)[:length])) for length in (1000, 300))
+    assert long.height > usual.height + 25
+    assert read(long) == {(BASE * 40)[:1000]}
+
+
+@settings(max_examples=12)
+@given(
+    path=st.text("abcdefghijklmnopqrstuvwxyz0123456789/-_?=&%ABCDEF", max_size=250),
+    dark=st.booleans(),
+    hint=st.sampled_from([None, "Scan to pay"]),
+    with_photo=st.booleans(),
+)
+def test_any_link_is_read(path: str, *, dark: bool, hint: str | None, with_photo: bool) -> None:
+    code = f"https://p.example/{path}"
+    picture = ready() if with_photo else None
+    assert not undecodable_versions(shown(Face("Tea", "$1", code, picture, None, dark, hint)), code)
+
+
+def test_the_code_has_four_modules_of_white_around_it() -> None:
+    """On a dark card with a photo, too, between the words above and below."""
+    picture = shown(replace(PLAIN, photo=ready(), dark=True, hint="Scan to pay")).convert("L")
+    modules = qr.small(LINK).width
+    module = drawing.CODE // modules
+    side, top = modules * module, drawing.HEAD + drawing.MARGIN + drawing.PADDING
+    left = (drawing.WIDTH - side) // 2
+    code = picture.crop((left, top, left + side, top + side))
+    within = ImageChops.invert(code).point(lambda level: 255 if level > 60 else 0).getbbox()
+    assert within is not None
+    ends = [4 * module, 4 * module, side - 4 * module, side - 4 * module]
+    assert within == pytest.approx(ends, abs=1)
+
+
+@pytest.mark.parametrize("words", ["SOLD OUT", "AUSVERKAUFT", "EXPIRED", "完売"])
+def test_a_stamp_lies_across_a_faded_code(words: str) -> None:
+    """Red from side to side of the code, and no dark module left."""
+    plain, stamped = shown(PLAIN), shown(replace(PLAIN, stamp=words))
+    assert plain.size == stamped.size
+    box = (90, drawing.HEAD + drawing.MARGIN + 12, 710, plain.height - 55)
+    code = stamped.crop(box)
+    _, green, _ = code.split()
+    red = ImageChops.subtract(code.getchannel("R"), green).point(lambda level: 255 * (level > 120))
+    reach = red.getbbox()
+    assert reach is not None
+    assert reach[2] - reach[0] > 0.9 * code.width
+    assert darkest(code.getchannel("R")) > 100
+    assert darkest(plain.crop(box)) < 20
+
+
+def test_stamps_say_different_things() -> None:
+    """What can't be written is a bar, which says enough over a faded code."""
+    stamps = ["SOLD OUT", "EXPIRED", "完売"]
+    assert len({card(replace(PLAIN, stamp=stamp)) for stamp in stamps}) == len(stamps)
+
+
+def test_light_and_dark_differ_and_both_have_the_code_on_white() -> None:
+    for dark, ground in ((False, (0xEE, 0xF1, 0xF6)), (True, (0x12, 0x15, 0x1C))):
+        picture = shown(replace(PLAIN, dark=dark))
+        corner, paper = picture.getpixel((5, 800)), picture.getpixel((60, 800))
+        assert corner == pytest.approx(ground, abs=4)
+        assert paper == pytest.approx((255, 255, 255), abs=4)
+
+
+@pytest.mark.parametrize("mode", ["photo", "white", "noise", "plain"])
+def test_a_card_is_small_enough_to_send_quickly(mode: str) -> None:
+    photo = {
+        "photo": ready(),
+        "white": saved(Image.new("RGB", (1280, 1280), "white")),
+        "noise": saved(
+            Image.merge("RGB", [Image.effect_noise((1280, 960), 200) for _ in "RGB"]), quality=95
+        ),
+        "plain": None,
+    }[mode]
+    for code in (LINK, (BASE * 60)[:1500]):
+        assert len(card(replace(PLAIN, photo=photo, code=code))) < 300_000
+
+
+def contrasts(picture: Image.Image) -> list[float]:
+    """Of white letters upon each pixel, as WCAG 2.2 computes it, the worst first."""
+    parts = np.asarray(picture.convert("RGB")) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return sorted((1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05)).ravel().tolist())
+
+
+@pytest.mark.parametrize("colour", ["white", "lime", "yellow", "cyan", "#ffb080", "#8080ff", None])
+def test_name_and_price_can_be_read_on_a_photo_of_any_colour(colour: str | None) -> None:
+    """Contrast is 4.5 but for a pixel in fifty, which glitters."""
+    photo = saved(Image.new("RGB", (1280, 960), colour)) if colour else ready()
+    ground = head(photo, (drawing.WIDTH, drawing.HEAD), (300, 250), dark=False)
+    behind = contrasts(ground.crop((0, 250, 300, drawing.HEAD)))
+    assert behind[len(behind) // 50] >= 4.5
+
+
+def test_a_photo_is_darkened_only_behind_its_words() -> None:
+    """A white one is white above and beside them to the foot, a dark one is left as it is."""
+    white = shown(replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), "white"))))
+    for box in ((0, 0, 800, 100), (640, 0, 800, drawing.HEAD - 8)):
+        assert 255 - darkest(ImageChops.invert(white.crop(box))) == 255
+        assert darkest(white.crop(box)) >= 250
+    dark = Image.new("RGB", (1280, 960), (70, 60, 50))
+    ground = head(saved(dark), (drawing.WIDTH, drawing.HEAD), (300, 250), dark=False)
+    assert darkest(ground.convert("RGB")) >= 58
+
+
+def test_words_are_light_on_any_photo() -> None:
+    """Behind white letters a white photo is dark enough: a contrast of 4.5."""
+    face = replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), "white")))
+    behind = shown(face).crop((0, drawing.HEAD - 190, 30, drawing.HEAD - 8))
+    assert 255 - darkest(ImageChops.invert(behind)) <= 118
+
+
+@pytest.mark.parametrize("size", [(1280, 64), (64, 1280), (64, 64), (1280, 960), (960, 1280)])
+def test_a_photo_of_any_form_fills_the_head(size: tuple[int, int]) -> None:
+    picture = shown(replace(PLAIN, photo=saved(Image.new("RGB", size, (250, 120, 10)))))
+    assert picture.getpixel((5, 5)) == pytest.approx((250, 120, 10), abs=8)
+    assert picture.getpixel((795, 5)) == pytest.approx((250, 120, 10), abs=8)
+
+
+def test_each_thing_given_is_shown() -> None:
+    faces = [
+        PLAIN,
+        *(
+            changed(field, value)
+            for field, value in (
+                ("name", "Tea"), ("price", "$3"), ("code", link(60)), ("photo", ready()),
+                ("stamp", "SOLD OUT"), ("dark", True), ("hint", "Scan to pay"),
+            )
+        ),
+    ]  # fmt: skip
+    assert len({card(face) for face in faces}) == len(faces)
+
+
+@pytest.mark.parametrize(
+    "name", ["コーヒー", "קפה", "قهوة", "कॉफ़ी", "☕☕", "\u202e", "", UNASSIGNED, "\ud800"]
+)
+def test_a_name_that_the_font_cannot_write_is_left_out(name: str) -> None:
+    assert same(replace(PLAIN, name=name), replace(PLAIN, name=""))
+    assert not same(replace(PLAIN, name="x"), replace(PLAIN, name=""))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Sticker pack ☕", "🎉Sticker 👩🏽‍🚀 pack🇩🇪", "Sticker\u200b pack", "\u202eSticker\npack ✔️"],
+)
+def test_emoji_are_dropped_from_a_name_and_the_rest_stays(name: str) -> None:
+    assert same(replace(PLAIN, name=name), PLAIN)
+
+
+@settings(max_examples=30)
+@given(text=st.text(max_size=120), where=st.sampled_from(["name", "price", "stamp", "hint"]))
+@example(text="x" * 4096, where="name")
+@example(text="\u0301" * 4096, where="name")
+@example(text="a\u0301\u0302\u0303" * 50, where="name")
+def test_nothing_that_anybody_types_breaks_a_card_or_draws_a_box(text: str, where: str) -> None:
+    """What is drawn is what the font has: taking out the rest changes nothing."""
+    said = lettering.legible(text)
+    assert said is None or lettering.writable(said)
+    assert same(changed(where, text), changed(where, said or ""))
+
+
+@pytest.mark.parametrize("code", ["", "x" * 3000])
+def test_a_link_that_no_code_holds_is_a_bug(code: str) -> None:
+    with pytest.raises(ValueError, match="QR code"):
+        card(replace(PLAIN, code=code))
+
+
+def test_a_card_is_drawn_alike_twice_and_leaves_its_photo_alone() -> None:
+    """What is kept between two cards is not drawn upon."""
+    one, other = replace(PLAIN, photo=ready()), replace(PLAIN, name="W" * 90, photo=ready())
+    first = card(one)
+    card(other)
+    card(replace(PLAIN, name="W" * 90))
+    assert card(one) == first
+    assert read(opened(first)) == {LINK}
+    assert scene().size == (1600, 1200)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_what_is_over_looks_dark_and_is_not_to_be_scanned(language: str) -> None:
+    """What can be paid is light, and says in the seller's language what to do with its code."""
+    listing = Listing("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
+    drawn = {}
+    for status in ("active", "soldOut"):
+        shown_card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, status, LINK)
+        view = View(listing, shown_card, Reply(""), language, OWN)
+        drawn[status] = draw(CARD, view, None)
+    face = Face("Tea", format_money(250, "USD", language), LINK)
+    assert drawn["active"] == card(replace(face, hint=t(language, "poster-scan")))
+    assert drawn["soldOut"] == card(replace(face, stamp=t(language, "stamp-soldOut"), dark=True))

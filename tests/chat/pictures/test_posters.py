@@ -1,0 +1,240 @@
+"""Posters and squares: their sizes, their code in every form, and PDFs that are sound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pypdfium2
+import pytest
+import zxingcpp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageFont, ImageOps
+
+from bot.chat.forms.parsing import MAX_POSTER_TEXT
+from bot.chat.pictures import png
+from bot.chat.pictures.poster import (
+    MOST_TEXT,
+    SQUARE,
+    Sheet,
+    legible_lines,
+    poster_pdf,
+    poster_png,
+    square_png,
+)
+from bot.chat.pictures.truetype import TrueType
+from bot.core.images import lettering, qr
+from bot.core.images.lettering import FONTS
+from tests.support.sample_pictures import (
+    link,
+    opened,
+    read,
+    ready,
+    saved,
+    scene,
+    undecodable_versions,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+WORDS = "Ten vinyl stickers, cut by hand. " * 9
+PLAIN = Sheet("Sticker pack", "$2.50", link(55), None, None, "Scan to pay")
+RICH = replace(PLAIN, photo=ready(), text=WORDS, dark=True, code=link(300))
+LETTERS = "Äq1€Ω"
+
+
+def changed(field: str, value: Any) -> Sheet:
+    return replace(PLAIN, **{field: value})
+
+
+def printed(data: bytes, dpi: int = 150) -> Image.Image:
+    """The first page of a PDF, as a printer would see it."""
+    page = pypdfium2.PdfDocument(data)[0]
+    picture: Image.Image = page.render(scale=dpi / 72).to_pil()
+    return picture
+
+
+def words(data: bytes) -> str:
+    text: str = pypdfium2.PdfDocument(data)[0].get_textpage().get_text_range()
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("sheet", [PLAIN, RICH], ids=["plain", "rich"])
+@pytest.mark.parametrize("draw", [square_png, poster_png])
+def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
+    draw: Callable[[Sheet], bytes], sheet: Sheet
+) -> None:
+    assert not undecodable_versions(opened(draw(sheet)), sheet.code)
+
+
+@settings(max_examples=6)
+@given(length=st.integers(20, 300), dark=st.booleans(), with_text=st.booleans())
+def test_a_square_with_any_link_is_read(length: int, *, dark: bool, with_text: bool) -> None:
+    sheet = replace(RICH, code=link(length), dark=dark, text=WORDS if with_text else None)
+    assert not undecodable_versions(opened(square_png(sheet)), link(length))
+
+
+def test_the_code_of_a_square_is_as_large_as_whole_pixels_allow() -> None:
+    (code,) = zxingcpp.read_barcodes(opened(square_png(PLAIN)))
+    modules = len(qr.matrix(PLAIN.code))
+    across = code.position.top_right.x - code.position.top_left.x
+    assert across == pytest.approx(modules * (SQUARE.code // (modules + 2 * qr.BORDER)), abs=3)
+
+
+@pytest.mark.parametrize("sheet", [PLAIN, RICH], ids=["plain", "rich"])
+def test_a_printed_pdf_is_read(sheet: Sheet) -> None:
+    """On one side of exactly A4, finely and coarsely printed."""
+    data = poster_pdf(sheet)
+    document = pypdfium2.PdfDocument(data)
+    assert len(document) == 1
+    millimetres = [points * 25.4 / 72 for points in document[0].get_size()]
+    assert millimetres == pytest.approx([210, 297], abs=0.01)
+    assert not undecodable_versions(printed(data), sheet.code)
+    assert read(printed(data, 72)) == {sheet.code}
+
+
+def test_a_poster_has_300_dpi_on_a4_and_a_square_1080_pixels() -> None:
+    poster, square = opened(poster_png(PLAIN)), opened(square_png(PLAIN))
+    assert (poster.size, poster.format) == ((2480, 3508), "PNG")
+    assert poster.info["dpi"] == pytest.approx((300, 300), abs=0.01)
+    assert (square.size, square.format) == ((1080, 1080), "PNG")
+
+
+@pytest.mark.parametrize("name", ["Sticker pack", "ÄÅéñşžǘ Ωά Жёй ﬁ ½ №"])
+def test_png_and_pdf_are_one_poster(name: str) -> None:
+    """Letters stand where they stand in the picture, composed ones whole; so do photo and code."""
+    small, sheet = (496, 702), replace(RICH, name=name)
+    pixels = opened(poster_png(sheet)).resize(small, Image.Resampling.BOX).convert("L")
+    page = printed(poster_pdf(sheet), 300).resize(small, Image.Resampling.BOX).convert("L")
+    pairs = zip(pixels.tobytes(), page.tobytes(), strict=True)
+    assert sum(abs(one - other) > 90 for one, other in pairs) < 0.001 * small[0] * small[1]
+
+
+def test_words_of_a_pdf_can_be_copied() -> None:
+    """Its text is text, and its code and letters are not pictures."""
+    data = poster_pdf(replace(PLAIN, name="Crème Ω Ж", price="5,00 €", text="Für alle."))
+    assert words(data) == "Crème Ω Ж 5,00 € Scan to pay Für alle."
+    assert data.count(b"/Subtype /Image") == 1
+
+
+def test_a_pdf_holds_the_letters_that_it_shows_and_its_title() -> None:
+    data = poster_pdf(replace(PLAIN, name="Tea (5) \\ ☕"))
+    assert len(data) < 120_000
+    assert pypdfium2.PdfDocument(data).get_metadata_dict()["Title"] == "Tea (5) \\ ☕"
+
+
+@pytest.mark.parametrize("path", sorted(FONTS.glob("*.ttf")), ids=lambda path: path.stem)
+def test_widths_are_those_that_lines_are_broken_by(path: Path) -> None:
+    font, large = TrueType(path.read_bytes()), ImageFont.truetype(str(path), 1000)
+    for char in LETTERS:
+        assert font.width(font.glyph(char)) == pytest.approx(large.getlength(char), abs=1)
+
+
+@pytest.mark.parametrize("draw", [square_png, poster_pdf])
+def test_each_thing_given_is_shown(draw: Callable[[Sheet], bytes]) -> None:
+    sheets = [
+        PLAIN,
+        *(
+            changed(field, value)
+            for field, value in (
+                ("name", "Tea"), ("price", "$3"), ("code", link(60)), ("photo", ready()),
+                ("text", "Thank you"), ("hint", "Pay here"), ("dark", True),
+            )
+        ),
+    ]  # fmt: skip
+    assert len({draw(sheet) for sheet in sheets}) == len(sheets)
+
+
+@settings(max_examples=12)
+@given(text=st.text(max_size=300), where=st.sampled_from(["name", "price", "text", "hint"]))
+def test_nothing_that_anybody_types_breaks_a_sheet_or_draws_a_box(text: str, where: str) -> None:
+    said = "\n".join(legible_lines(text)) if where == "text" else lettering.legible(text) or ""
+    sheet = changed(where, text)
+    assert square_png(sheet) == square_png(changed(where, said))
+    assert "\ufffd" not in words(poster_pdf(sheet))
+
+
+def test_a_text_of_300_characters_is_shown_whole() -> None:
+    text = " ".join(f"word{number:03}" for number in range(37))
+    assert len(text) == 295
+    assert words(poster_pdf(replace(PLAIN, text=text))).endswith(text)
+
+
+def lines(data: bytes) -> list[str]:
+    text: str = pypdfium2.PdfDocument(data)[0].get_textpage().get_text_range()
+    return text.splitlines()
+
+
+def capital(data: bytes, char: str) -> float:
+    """Millimetres that a capital of a PDF's text is high, the last one that there is."""
+    page = pypdfium2.PdfDocument(data)[0].get_textpage()
+    at = page.get_text_range().rindex(char)
+    _, bottom, _, top = page.get_charbox(at)
+    return float(top - bottom) * 25.4 / 72
+
+
+@pytest.mark.parametrize(
+    "text", ["Thank You", "Home made jam. Thank you very much for your help, You"]
+)
+def test_short_words_are_read_from_a_metre(text: str) -> None:
+    assert capital(poster_pdf(replace(PLAIN, text=text)), "Y") >= 6
+    assert capital(poster_pdf(replace(PLAIN, text=text)), "S") >= 9
+
+
+def test_the_code_of_a_poster_is_seen_from_afar() -> None:
+    """Twelve centimetres of modules and more, and four modules of white on each side."""
+    for sheet in (PLAIN, replace(RICH, code=PLAIN.code), RICH):
+        picture = opened(poster_png(sheet))
+        (code,) = zxingcpp.read_barcodes(picture)
+        spots = code.position
+        across = spots.top_right.x - spots.top_left.x
+        assert across >= 1420
+        border = 4 * across // len(qr.matrix(sheet.code)) - 4
+        left, top, side = spots.top_left.x, spots.top_left.y, across + 2 * border
+        part = picture.convert("L").crop((left - border, top - border, left + side, top + side))
+        part = part.crop((0, 0, side, side))
+        within = ImageOps.invert(part).point(lambda level: 255 * (level > 60)).getbbox()
+        assert within == pytest.approx([border] * 2 + [border + across] * 2, abs=3)
+
+
+def test_line_breaks_of_the_words_are_kept_and_each_line_tidied() -> None:
+    text = "  Mo-Fr  9-18 \r\n\n Sa 9-13\n\u200b\nThank you!"
+    data = poster_pdf(replace(PLAIN, text=text))
+    assert lines(data)[-3:] == ["Mo-Fr 9-18", "Sa 9-13", "Thank you!"]
+
+
+def test_lines_that_are_too_many_are_joined_rather_than_cut() -> None:
+    text = "\n".join(f"n{number}" for number in range(70))
+    data = poster_pdf(replace(PLAIN, text=text))
+    assert words(data).endswith(" ".join(text.split()))
+
+
+@pytest.mark.parametrize("text", ["x" * 4096, "word and more " * 290, "x\n" * 2048])
+def test_no_more_of_a_text_is_looked_at_than_can_be_stored(text: str) -> None:
+    """Thousands of characters take no longer to break into lines than three hundred."""
+    assert MOST_TEXT == MAX_POSTER_TEXT
+    assert square_png(replace(PLAIN, text=text)) == square_png(replace(PLAIN, text=text[:300]))
+    assert sum(map(len, legible_lines(text))) <= MOST_TEXT
+
+
+def test_words_that_end_in_dots_are_as_large_as_others() -> None:
+    one, other = (poster_pdf(replace(PLAIN, text=f"And Yet{end}")) for end in ("…", "."))
+    assert capital(one, "Y") == capital(other, "Y")
+
+
+@pytest.mark.parametrize("draw", [square_png, poster_png, poster_pdf])
+def test_a_link_that_no_code_holds_is_a_bug(draw: Callable[[Sheet], bytes]) -> None:
+    with pytest.raises(ValueError, match="QR code"):
+        draw(replace(PLAIN, code="x" * 3000))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (7, 64), (33, 65), (200, 300)])
+def test_a_png_packed_by_us_is_the_picture(size: tuple[int, int]) -> None:
+    picture = scene((max(size[0], 4), max(size[1], 40))).crop((0, 0, *size))
+    picture.paste((1, 2, 3), (0, size[1] // 2, *size))
+    made = opened(png.packed(picture, 72))
+    assert made.tobytes() == picture.tobytes()
+    assert saved(made, "PNG")

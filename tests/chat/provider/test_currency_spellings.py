@@ -1,0 +1,80 @@
+"""How currencies are spelled, and when a price is the seller's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.chat.model.answers import Price
+from bot.chat.provider.dialects import DIALECTS, Check, check, is_about_spelling, spellings
+from bot.core.errors import FieldProblem
+from tests.support.chat_harness import COFFEE, answer
+
+
+@pytest.mark.parametrize(
+    ("known", "names"),
+    [
+        (None, ["typed", "corrected", "sample"]),
+        ("corrected", ["corrected", "typed", "sample"]),
+        ("sample", ["sample", "typed", "corrected"]),
+        ("of a later version", ["typed", "corrected", "sample"]),
+    ],
+)
+def test_what_worked_is_tried_first(known: str | None, names: list[str]) -> None:
+    assert [one.name for one in spellings(known, COFFEE, "BSV")] == names
+
+
+def test_what_says_the_same_is_tried_once() -> None:
+    """A price in what is paid needs no denomination."""
+    tried = spellings(None, COFFEE, "USD")
+    assert [one.spell(COFFEE, "USD") for one in tried] == [
+        {"instrumentCurrencyCode": "USD"},
+        {"currencyCode": "USD"},
+    ]
+
+
+def test_each_dialect_names_both_currencies() -> None:
+    assert [one.spell(COFFEE, "BSV") for one in DIALECTS] == [
+        {"instrumentCurrencyCode": "BSV", "denominationCurrencyCode": "USD"},
+        {"instrumentCurrencyCode": "BSV", "currency": "USD"},
+        {"currencyCode": "BSV", "denominatedIn": "USD"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        (None, Check.UNTOLD),
+        (Price("5", "USD", "BSV"), Check.RIGHT),
+        (Price("5.000", "USD"), Check.RIGHT),
+        (Price("5", "BSV", "BSV"), Check.WRONG),
+        (Price("5.01", "USD", "BSV"), Check.WRONG),
+        (Price("0", "USD", "BSV"), Check.WRONG),
+        (Price("5", "USD", "MNEE"), Check.WRONG),
+        (Price("1E+999999", "USD", "BSV"), Check.WRONG),
+    ],
+)
+def test_a_price_is_right_to_the_last_decimal_and_in_both_currencies(
+    price: Price | None, said: Check
+) -> None:
+    assert check(replace(answer(), price=price), COFFEE, "BSV") is said
+
+
+@pytest.mark.parametrize(
+    ("field", "message", "expected"),
+    [
+        ("currency", "is not allowed", True),
+        ("body.denominatedIn", "is not allowed", True),
+        ("instrumentCurrencyCode", "is required", True),
+        ("", "Unknown denomination", True),
+        ("", "The currencies differ", True),
+        ("", "Bad request", False),
+        ("product.name", "names a currency", False),
+        ("receivers.0.sendAmount", "is too small", False),
+    ],
+)
+def test_only_a_refusal_about_currencies_may_be_about_their_spelling(
+    field: str, message: str, *, expected: bool
+) -> None:
+    assert is_about_spelling(FieldProblem(field, message)) is expected

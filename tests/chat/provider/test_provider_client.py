@@ -1,0 +1,373 @@
+"""The service over HTTP: every form of answer read, every failure typed, credentials kept."""
+
+from __future__ import annotations
+
+import json
+import time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat.model.answers import Answer, Price
+from bot.chat.provider.client import LONGEST_EXPIRATION, Client
+from bot.core import errors, exact_json
+from bot.core.database.vault import Vault
+from bot.core.errors import BotError, FieldProblem
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from bot.service.usecases import apps
+from tests.support.chat_harness import REQUEST_ID as ID
+from tests.support.chat_harness import URL
+from tests.support.chat_harness import answer as answer_with
+from tests.support.sandbox_server import serve_asgi
+from tests.support.scripted_server import CUT, http_response, listening_peer
+from tests.support.service_harness import LOOPBACK, NEW, NOON
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from bot.core.database.database import Database
+    from tests.support.scripted_server import Peer
+    from tests.support.service_harness import Clock
+
+LEAST = {"id": ID, "paymentRequestUrl": URL}
+
+
+async def created(client: Client, peer: Peer, **fields: Any) -> Answer:
+    """What the client reads in an answer with these fields."""
+    await peer.say(http_response(200, LEAST | fields))
+    return await client.create({}, "key")
+
+
+async def test_a_call_carries_credentials_body_and_key(client: Client, peer: Peer) -> None:
+    await peer.say(http_response(200, LEAST))
+    await client.create({"product": {"name": "Tee & Kaffee"}}, "listing-1")
+    (call,) = peer.calls
+    assert (call.method, call.path) == ("POST", "/v3/paymentRequests")
+    names = ("app-id", "app-secret", "idempotency-key", "content-type", "accept")
+    assert [call.headers[name] for name in names] == [
+        *("app-1", "s3cret", "listing-1", "application/json", "application/json"),
+    ]
+    assert json.loads(call.body) == {"product": {"name": "Tee & Kaffee"}}
+
+
+async def test_an_address_with_a_path_is_kept(peer: Peer) -> None:
+    client = Client(f"{peer.url}/cloud", "a", "b")
+    await peer.say(http_response(200, {"items": []}))
+    assert [page async for page in client.pages()] == []
+    await client.close()
+    assert peer.calls[0].path == "/cloud/v3/paymentRequests?limit=100"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_no_redirect_is_followed_so_credentials_stay_at_the_origin(
+    client: Client, peer: Peer, status: int
+) -> None:
+    async with listening_peer() as other:
+        await peer.say(http_response(status, Location=f"{other.url}/v3/paymentRequests"))
+        with pytest.raises(errors.BadAnswer, match="check PAYMENTS_URL"):
+            await client.create({}, "key")
+        assert other.calls == []
+
+
+@pytest.mark.parametrize(
+    "other", ["//evil.test/x", "http://evil.test/", "../../x", "a/b?c#d", "ü "]
+)
+async def test_an_id_of_any_form_stays_one_part_of_the_path(
+    client: Client, peer: Peer, other: str
+) -> None:
+    await peer.say(http_response(200, LEAST))
+    await client.get(other)
+    path = peer.calls[0].path
+    assert path.startswith("/v3/paymentRequests/")
+    assert path.count("/") == 3
+    assert "?" not in path
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [
+        Decimal("0.1") + Decimal("0.2"),
+        Decimal("0.00000001"),
+        Decimal(1000000000),
+        Decimal("999999999.99999999"),
+        Decimal("5.00"),
+    ],
+)
+async def test_amounts_go_out_exact_and_as_numbers(
+    client: Client, peer: Peer, amount: Decimal
+) -> None:
+    await peer.say(http_response(200, LEAST))
+    await client.create({"sendAmount": amount}, "key")
+    assert b'"sendAmount":"' not in peer.calls[0].body
+    assert exact_json.loads(peer.calls[0].body) == {"sendAmount": amount}
+
+
+async def test_fields_that_a_server_leaves_out_are_none(client: Client, peer: Peer) -> None:
+    assert await created(client, peer) == answer_with()
+
+
+async def test_every_field_that_is_there_is_read(client: Client, peer: Peer) -> None:
+    webhook = {"webhookUrl": "x", "customParameters": {"listing": "abc"}}
+    answer = await created(
+        client, peer, isEnabled=False, totalUnits=10, remainingUnits=7,
+        enabledAt="2027-01-15T08:00:00Z", expiresAt="2027-01-15T08:00:01.500Z",
+        notifications={"webhook": webhook},
+    )  # fmt: skip
+    assert answer == answer_with(
+        is_enabled=False, total_units=10, remaining_units=7,
+        enabled_at=NOON, expires_at=NOON + 1500, listing_id="abc",
+    )  # fmt: skip
+    assert Answer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+
+
+@pytest.fixture
+def _far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("told_at", "read_at"),
+    [
+        (None, None),
+        ("", None),
+        (" ", None),
+        ("2027-01-15T08:00:00Z", NOON),
+        ("2027-01-15T08:00:00.000Z", NOON),
+        ("2027-01-15T09:00:00+01:00", NOON),
+        ("2027-01-15T08:00:00", NOON),
+        (1_800_000_000, NOON),
+        (1_800_000_000.5, NOON + 500),
+        (0, 0),
+    ],
+)
+@pytest.mark.usefixtures("_far_from_greenwich")
+async def test_times_are_read_as_text_and_as_seconds(
+    client: Client, peer: Peer, told_at: Any, read_at: int | None
+) -> None:
+    """In UTC where no zone is told, wherever this machine stands."""
+    assert (await created(client, peer, expiresAt=told_at)).expires_at == read_at
+
+
+SHARES: list[dict[str, Any]] = [{"sendAmount": 2}, {"sendAmount": "0.50"}]
+PRICES: list[tuple[dict[str, Any], Price | None]] = [
+    ({}, None),
+    ({"paymentAmount": None}, None),
+    ({"paymentAmount": {"amount": 5}}, None),
+    ({"paymentAmount": {"amount": 5, "currencyCode": "USD"}}, Price("5", "USD")),
+    (
+        {"paymentAmount": {"amount": "5.00", "currencyCode": "bsv", "denominatedIn": "usd"}},
+        Price("5.00", "USD", "BSV"),
+    ),
+    (
+        {"currencyCode": "MNEE", "paymentAmount": {"amount": 5, "denominatedIn": "USD"}},
+        Price("5", "USD", "MNEE"),
+    ),
+    ({"paymentAmount": {"amount": True, "denominatedIn": "USD"}}, None),
+    ({"paymentAmount": {"amount": "much", "denominatedIn": "USD"}}, None),
+    ({"paymentAmount": {"amount": 5, "denominatedIn": "x" * 17}}, None),
+    ({"receivers": SHARES}, None),
+    ({"receivers": [one | {"currencyCode": "USD"} for one in SHARES]}, Price("2.50", "USD")),
+    ({"receivers": [SHARES[0] | {"currencyCode": "USD"}, SHARES[1]]}, None),
+    ({"receivers": [{"currencyCode": "USD"}]}, None),
+    ({"receivers": []}, None),
+    ({"receivers": ["$anna"]}, None),
+    ({"receivers": 5}, None),
+]
+
+
+@pytest.mark.parametrize(("fields", "price"), PRICES, ids=range(len(PRICES)))
+async def test_a_price_is_read_wherever_the_server_tells_it(
+    client: Client, peer: Peer, fields: dict[str, Any], price: Price | None
+) -> None:
+    answer = await created(client, peer, **fields)
+    assert answer.price == price
+    assert Answer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"customParameters": {"listing": "abc"}},
+        {"notifications": {"webhook": {"customParameters": {"listing": "abc"}}}},
+    ],
+)
+async def test_the_listing_is_found_wherever_the_server_echoes_it(
+    client: Client, peer: Peer, parameters: dict[str, Any]
+) -> None:
+    assert (await created(client, peer, **parameters)).listing_id == "abc"
+
+
+NO_REQUEST: list[Any] = [
+    *(None, [], 5, "x", {}, {"id": ID}, {"paymentRequestUrl": URL}, LEAST | {"id": 5}),
+    *(LEAST | {"id": ""}, LEAST | {"id": "a\x00b"}, LEAST | {"paymentRequestUrl": "x" * 2049}),
+    *(LEAST | {"expiresAt": "soon"}, LEAST | {"expiresAt": [1]}, LEAST | {"totalUnits": "many"}),
+    *(LEAST | {"notifications": 5}, LEAST | {"id": "a\ud800"}),
+]
+
+
+@pytest.mark.parametrize("body", NO_REQUEST, ids=range(len(NO_REQUEST)))
+async def test_what_is_no_payment_request_is_a_bad_answer(
+    client: Client, peer: Peer, body: Any
+) -> None:
+    await peer.say(http_response(200, body))
+    with pytest.raises(errors.BadAnswer):
+        await client.create({}, "key")
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{", b"NaN", b"\xff"])
+async def test_a_success_that_is_no_json_is_a_bad_answer(
+    client: Client, peer: Peer, body: bytes
+) -> None:
+    await peer.say(http_response(200, body))
+    with pytest.raises(errors.BadAnswer, match="no JSON"):
+        await client.create({}, "key")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (400, "invalidBody", errors.InvalidBody),
+        (400, "emailUnavailable", errors.EmailUnavailable),
+        (400, "somethingNew", errors.InvalidBody),
+        (400, None, errors.InvalidBody),
+        (422, None, errors.InvalidBody),
+        (401, "unauthorized", errors.Unauthorized),
+        (403, None, errors.Unauthorized),
+        (404, "notFound", errors.NotFound),
+        (405, None, errors.MethodNotAllowed),
+        (409, "notLimited", errors.NotLimited),
+        (409, "notEnoughUnits", errors.NotEnoughUnits),
+        (409, "idempotencyMismatch", errors.IdempotencyMismatch),
+        (413, None, errors.BodyTooLarge),
+        (415, None, errors.UnsupportedMediaType),
+        (418, None, errors.BadAnswer),
+        (429, "rateLimited", errors.Throttled),
+        (500, "internal", errors.Overloaded),
+        (503, None, errors.Overloaded),
+    ],
+)
+async def test_a_refusal_comes_back_as_the_error_it_is(
+    client: Client, peer: Peer, status: int, code: str | None, kind: type[BotError]
+) -> None:
+    await peer.say(http_response(status, {"code": code, "message": "Words.", "info": []}))
+    with pytest.raises(BotError) as caught:
+        await client.create({}, "key")
+    assert type(caught.value) is kind
+
+
+async def test_a_refusal_says_which_field_and_why(client: Client, peer: Peer) -> None:
+    info = [{"field": "product.name", "message": "Too long."}, "odd", {"message": 5}]
+    await peer.say(http_response(400, {"code": "invalidBody", "message": "Words.", "info": info}))
+    with pytest.raises(errors.InvalidBody, match=r"^Words\.$") as caught:
+        await client.create({}, "key")
+    assert caught.value.info == (FieldProblem("product.name", "Too long."), FieldProblem("", "5"))
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"", b"[1]", b'{"message": 5, "info": 7, "code": {}}'])
+async def test_a_refusal_without_words_has_ours(client: Client, peer: Peer, body: bytes) -> None:
+    await peer.say(http_response(400, body))
+    with pytest.raises(errors.InvalidBody, match=r"^The body is not valid\.$"):
+        await client.create({}, "key")
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        *(("17", 17), ("soon", None), ("-1", None), ("", None), ("1.5", None), ("0", None)),
+        ("Fri, 15 Jan 2027 08:02:00 GMT", 120),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", None),
+    ],
+)
+async def test_the_wait_that_a_server_asks_for_is_told(
+    client: Client, peer: Peer, header: str, seconds: float | None
+) -> None:
+    """As seconds or as a date, which is meant by the server's own clock."""
+    await peer.say(http_response(429, Retry_After=header, Date="Fri, 15 Jan 2027 08:00:00 GMT"))
+    with pytest.raises(errors.Overloaded) as caught:
+        await client.create({}, "key")
+    assert caught.value.retry_after == seconds
+
+
+async def test_a_lost_answer_and_a_closed_door_are_unreachable(client: Client, peer: Peer) -> None:
+    await peer.say(CUT)
+    with pytest.raises(errors.Unreachable) as caught:
+        await client.create({}, "key")
+    assert "s3cret" not in str(caught.value)
+    nobody = Client("http://127.0.0.1:1", "a", "b")
+    with pytest.raises(errors.Unreachable, match="ConnectError"):
+        await anext(nobody.pages())
+    await nobody.close()
+
+
+async def test_stopping_is_an_edit_that_ends_it_in_a_second(client: Client, peer: Peer) -> None:
+    await peer.say(http_response(200, LEAST))
+    await client.stop(ID)
+    (call,) = peer.calls
+    assert (call.method, call.path) == ("PUT", f"/v3/paymentRequests/{ID}")
+    assert json.loads(call.body) == {"expirationInSeconds": 1}
+
+
+async def test_resuming_takes_the_end_away_or_puts_it_far_off(client: Client, peer: Peer) -> None:
+    """Not every server takes null."""
+    await peer.say(http_response(400, {"code": "invalidBody"}), http_response(200, LEAST))
+    await client.resume(ID, None)
+    assert [json.loads(call.body) for call in peer.calls] == [
+        {"expirationInSeconds": None},
+        {"expirationInSeconds": LONGEST_EXPIRATION},
+    ]
+
+
+@pytest.mark.parametrize("status", [200, 204, 404])
+async def test_deleting_what_is_gone_is_no_error(client: Client, peer: Peer, status: int) -> None:
+    await peer.say(http_response(status))
+    await client.delete(ID)
+    assert (peer.calls[0].method, peer.calls[0].body) == ("DELETE", b"")
+
+
+async def with_service(
+    db: Database, clock: Clock, act: Callable[[Client], Awaitable[None]]
+) -> None:
+    """Act on our own service, over HTTP."""
+    vault = Vault("key")
+    made = db.run(lambda tx: apps.create(tx, vault, "bot", clock()))
+    service = Service(db=db, now=clock, public_url="http://pay.test", allow=LOOPBACK)
+    async with serve_asgi(create_app(service)) as root:
+        client = Client(root, made.app_id, made.app_secret)
+        await act(client)
+        await client.close()
+
+
+async def test_our_own_service_understands_every_call(db: Database, clock: Clock) -> None:
+    webhook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": "abc"}}
+    body = NEW | {"notifications": {"webhook": webhook}}
+
+    async def act(client: Client) -> None:
+        made = await client.create(body, "abc")
+        assert await client.create(body, "abc") == made
+        assert (made.listing_id, made.is_enabled) == ("abc", True)
+        assert (await client.get(made.id), await client.find("abc", NOON)) == (made, [made])
+        assert await client.find("other", NOON) == []
+        await client.stop(made.id)
+        clock.advance(1)
+        assert (await client.get(made.id)).is_enabled is False
+        await client.resume(made.id, None)
+        assert (await client.get(made.id)).is_enabled is True
+        await client.delete(made.id)
+        await client.delete(made.id)
+        with pytest.raises(errors.NotFound):
+            await client.get(made.id)
+
+    await with_service(db, clock, act)
+
+
+@pytest.mark.parametrize("units", [-1, 10**30, 1e300])
+async def test_units_that_nobody_can_mean_are_unknown(
+    client: Client, peer: Peer, units: float
+) -> None:
+    assert (await created(client, peer, remainingUnits=units)).remaining_units is None

@@ -1,0 +1,265 @@
+"""Lists of the service over HTTP: page by page where it has pages, whole where it has none."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.chat.model.answers import Paid
+from bot.chat.provider.client import PAGE, Client
+from bot.core import errors
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from tests.support.chat_harness import REQUEST_ID as ID
+from tests.support.chat_harness import URL
+from tests.support.chat_harness import answer as answer_with
+from tests.support.sandbox_server import serve_asgi
+from tests.support.scripted_server import http_response
+from tests.support.service_harness import NEW, NOON, NOON_ISO
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.chat.model.answers import Answer
+    from tests.support.scripted_server import Peer
+    from tests.support.service_harness import ServiceHarness
+
+LEAST = {"id": ID, "paymentRequestUrl": URL}
+ALL = "/v3/paymentRequests"
+OF_ONE = f"{ALL}/{ID}/payments"
+DAY = 24 * 3600
+OF = {"customParameters": {"listing": "abc"}}
+
+
+@pytest.fixture
+async def ours(shop: ServiceHarness) -> AsyncIterator[Client]:
+    """The client of that shop, over HTTP."""
+    app = create_app(Service(db=shop.db, now=shop.clock, public_url="http://pay.test"))
+    keys = shop.credentials
+    async with serve_asgi(app) as root:
+        client = Client(root, keys.app_id, keys.app_secret)
+        yield client
+        await client.close()
+
+
+async def requests(client: Client) -> list[Answer]:
+    return [item async for page in client.pages() for item in page]
+
+
+async def payments(client: Client, request_id: str = ID) -> list[Paid]:
+    return [item async for page in client.payments(request_id) for item in page]
+
+
+def numbered(first: int, last: int) -> list[dict[str, Any]]:
+    return [LEAST | {"id": f"{number:024x}"} for number in range(first, last)]
+
+
+async def test_a_list_in_pages_is_read_to_its_end(client: Client, peer: Peer) -> None:
+    await peer.say(
+        http_response(200, {"items": numbered(0, 2), "nextCursor": "a/b&c"}),
+        http_response(200, {"items": numbered(2, 3), "nextCursor": None}),
+    )
+    assert [item.id for item in await requests(client)] == [one["id"] for one in numbered(0, 3)]
+    assert [call.path for call in peer.calls] == [
+        f"{ALL}?limit=100",
+        f"{ALL}?limit=100&cursor=a%2Fb%26c",
+    ]
+
+
+async def test_a_list_that_comes_whole_is_given_in_pieces(client: Client, peer: Peer) -> None:
+    """HandCash knows no pages."""
+    await peer.say(http_response(200, {"items": numbered(0, 2 * PAGE + 1)}))
+    pages = [page async for page in client.pages()]
+    assert [len(page) for page in pages] == [PAGE, PAGE, 1]
+    assert len({item.id for page in pages for item in page}) == 2 * PAGE + 1
+
+
+@pytest.mark.parametrize("status", [400, 422])
+async def test_a_server_that_refuses_the_parameter_is_asked_without(
+    client: Client, peer: Peer, status: int
+) -> None:
+    await peer.say(http_response(status, {"code": "x"}), http_response(200, {"items": [LEAST]}))
+    assert [item.id for item in await requests(client)] == [ID]
+    assert [call.path for call in peer.calls] == [f"{ALL}?limit=100", ALL]
+
+
+@pytest.mark.parametrize("cursors", [["a", "a"], ["a", "b", "a"]])
+async def test_a_list_that_comes_round_again_is_a_bad_answer(
+    client: Client, peer: Peer, cursors: list[str]
+) -> None:
+    await peer.say(*(http_response(200, {"items": [LEAST], "nextCursor": one}) for one in cursors))
+    with pytest.raises(errors.BadAnswer, match="never ends"):
+        await requests(client)
+
+
+async def test_who_has_seen_enough_asks_for_no_more(client: Client, peer: Peer) -> None:
+    await peer.say(http_response(200, {"items": [LEAST], "nextCursor": "a"}))
+    async with aclosing(client.pages()) as pages:
+        assert len(await anext(pages)) == 1
+    assert len(peer.calls) == 1
+
+
+async def test_our_own_services_pages_are_all_read(ours: Client, shop: ServiceHarness) -> None:
+    made = []
+    for _ in range(PAGE + 1):
+        made.append((await shop.create())["id"])
+        shop.clock.advance(1)
+    pages = [page async for page in ours.pages()]
+    assert [len(page) for page in pages] == [PAGE, 1]
+    assert [item.id for page in pages for item in page] == made[::-1]
+    assert {item.paid_count for page in pages for item in page} == {0}
+    assert {item.status for page in pages for item in page} == {"active"}
+
+
+async def test_our_own_services_payments_are_all_read(ours: Client, shop: ServiceHarness) -> None:
+    made = await shop.create(requestedUserData=["email"], receivers=NEW["receivers"])
+    paid = []
+    for number in range(PAGE + 1):
+        answer = await shop.pay(made["id"], f"{number:032}", email=f"{number}@a.example")
+        paid.append(answer.headers["location"].rpartition("/")[2])
+        shop.clock.advance(1)
+    found = await payments(ours, made["id"])
+    assert [one.transaction_id for one in found] == paid[::-1]
+    assert found[-1] == Paid(paid[0], 5, "USD", NOON, payer={"email": "0@a.example"})
+    assert (await ours.get(made["id"])).paid_count == PAGE + 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "read"),
+    [
+        ({}, Paid("t1", None, None, None)),
+        ({"amount": 2, "currencyCode": "USD"}, Paid("t1", 2, "USD", None)),
+        ({"amount": "2.5", "currencyCode": {}}, Paid("t1", "2.5", {}, None)),
+        ({"completedAt": NOON_ISO}, Paid("t1", None, None, NOON)),
+        ({"completedAt": NOON // 1000}, Paid("t1", None, None, NOON)),
+        ({"completedAt": "yesterday"}, Paid("t1", None, None, None)),
+        ({"settlement": "oversold"}, Paid("t1", None, None, None, oversold=True)),
+        ({"settlement": "late", "userData": 5}, Paid("t1", None, None, None)),
+        ({"userData": {"email": "a"}}, Paid("t1", None, None, None, payer={"email": "a"})),
+    ],
+)
+async def test_a_payment_is_read_as_far_as_it_can_be(
+    client: Client, peer: Peer, fields: dict[str, Any], read: Paid
+) -> None:
+    await peer.say(http_response(200, {"items": [{"transactionId": "t1", **fields}, {}, 5, None]}))
+    assert await payments(client) == [read]
+    assert [call.path for call in peer.calls] == [f"{OF_ONE}?limit=100"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(404, errors.NotFound), (405, errors.MethodNotAllowed)]
+)
+async def test_a_server_without_payments_says_so(
+    client: Client, peer: Peer, status: int, kind: type[errors.Refused]
+) -> None:
+    await peer.say(http_response(status))
+    with pytest.raises(kind):
+        await payments(client)
+
+
+async def test_requests_of_one_listing_come_oldest_first(client: Client, peer: Peer) -> None:
+    """More than one where a server made a lost create twice; wherever in the list they stand."""
+    one, two, three = (item | OF for item in numbered(0, 3))
+    await peer.say(
+        http_response(200, {"items": [two | {"createdAt": NOON_ISO}, LEAST], "nextCursor": "a"}),
+        http_response(
+            200, {"items": [three | {"createdAt": NOON // 1000 + 1}, one | {"createdAt": [5]}]}
+        ),
+    )
+    assert [item.id for item in await client.find("abc", NOON)] == [
+        one["id"],
+        two["id"],
+        three["id"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ages", "pages"),
+    [
+        ((DAY, DAY + 1), 1),
+        ((0, DAY), 2),
+        ((DAY + 2, DAY + 1), 2),
+        ((DAY + 1, DAY + 1), 2),
+        ((DAY + 1, None), 2),
+        ((1, 3 * DAY, 2 * DAY), 2),
+    ],
+)
+async def test_a_list_is_read_for_a_listing_as_far_back_as_it_may_be(
+    client: Client, peer: Peer, ages: tuple[int | None, ...], pages: int
+) -> None:
+    """With a day for clocks that differ, and to the end unless it goes back in time."""
+    items = [LEAST | ({} if age is None else {"createdAt": NOON // 1000 - age}) for age in ages]
+    await peer.say(
+        http_response(200, {"items": items, "nextCursor": "a"}),
+        http_response(200, {"items": [LEAST | OF]}),
+    )
+    assert len(await client.find("abc", NOON)) == pages - 1
+    assert len(peer.calls) == pages
+
+
+@pytest.mark.parametrize("status", [404, 405])
+async def test_a_server_that_gives_no_single_request_is_asked_for_its_list(
+    client: Client, peer: Peer, status: int
+) -> None:
+    """The published interface has no get."""
+    other = LEAST | {"id": "f" * 24}
+    await peer.say(http_response(status), http_response(200, {"items": [other, LEAST]}))
+    assert (await client.get(ID)).id == ID
+    assert [call.path for call in peer.calls] == [
+        f"/v3/paymentRequests/{ID}",
+        "/v3/paymentRequests?limit=100",
+    ]
+
+
+@pytest.mark.parametrize("status", [404, 405])
+async def test_a_request_that_is_in_no_list_is_not_found(
+    client: Client, peer: Peer, status: int
+) -> None:
+    await peer.say(http_response(status), http_response(200, {"items": []}))
+    with pytest.raises(errors.NotFound):
+        await client.get(ID)
+
+
+@pytest.mark.parametrize("body", [None, [], {}, {"items": None}])
+async def test_a_list_without_items_is_a_bad_answer(client: Client, peer: Peer, body: Any) -> None:
+    await peer.say(http_response(200, body))
+    with pytest.raises(errors.BadAnswer):
+        await requests(client)
+
+
+BROKEN = {"id": "f" * 24, "customParameters": {"listing": "broken"}}
+
+
+async def test_an_item_that_cannot_be_read_keeps_nobody_from_the_others(
+    client: Client, peer: Peer
+) -> None:
+    items = [5, BROKEN, LEAST | {"customParameters": {"listing": "abc"}}, {"customParameters": 5}]
+    await peer.say(
+        *[
+            http_response(200, {"items": items}),
+            http_response(404),
+            http_response(200, {"items": items}),
+        ]
+        * 2
+    )
+    with capture_logs() as logs:
+        assert [item.id for item in await requests(client)] == [ID]
+    assert [line.get("number") for line in logs] == [3]
+    assert (await client.get(ID)).id == ID
+    assert await client.find("abc", NOON) == [answer_with(listing_id="abc")]
+
+
+async def test_a_request_is_not_taken_for_gone_because_it_cannot_be_read(
+    client: Client, peer: Peer
+) -> None:
+    """It would be made a second time."""
+    listed = http_response(200, {"items": [BROKEN]})
+    await peer.say(http_response(404), listed, listed, listed)
+    with pytest.raises(errors.BadAnswer):
+        await client.get("f" * 24)
+    with pytest.raises(errors.BadAnswer):
+        await client.find("broken", NOON)
+    assert await client.find("abc", NOON) == []

@@ -1,0 +1,180 @@
+"""What an edit says to the service, what it makes of a wish, and how doubts are settled: tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat.forms.outcome import Change
+from bot.chat.requests.edit_rules import (
+    ATTRIBUTES,
+    Addresses,
+    Stock,
+    assumed,
+    body_of,
+    fresh,
+    is_made,
+    problem_of,
+    wished,
+)
+from bot.chat.store.listings import LIVE, Listing
+from tests.support.chat_harness import COFFEE, DROP, answer
+from tests.support.service_harness import NOON
+
+if TYPE_CHECKING:
+    from bot.chat.model.wish import Wish
+
+IMAGES = "https://bot.example.org/images"
+ADDRESSES = Addresses("https://bot.example.org/webhooks", IMAGES)
+PACK = {"name": "Stickers", "description": "A pack"}
+HOOK = {
+    "webhookUrl": "https://bot.example.org/webhooks/token",
+    "customParameters": {"listing": "abcdefghij"},
+}
+LATER = NOON + 3_600_500
+
+
+def listing(wish: Wish = DROP, **told: Any) -> Listing:
+    known = answer(**told) if told else None
+    return Listing("abcdefghij", 1, 1, "token", LIVE, wish, "r", known, 0, NOON)
+
+
+def change(field: str, value: str | int | None) -> Change:
+    return Change("abcdefghij", field, value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "body"),
+    [
+        ("name", "Tea", {"product": {**PACK, "name": "Tea"}}),
+        ("description", "Hot", {"product": {**PACK, "description": "Hot"}}),
+        ("description", None, {"product": {**PACK, "description": None}}),
+        ("picture", "ab12", {"product": {**PACK, "imageUrl": f"{IMAGES}/ab12"}}),
+        ("picture", None, {"product": {**PACK, "imageUrl": None}}),
+        ("redirect", "https://x.test/", {"redirectUrl": "https://x.test/"}),
+        ("redirect", None, {"redirectUrl": None}),
+        ("email", "a@b.test", {"notifications": {"email": "a@b.test", "webhook": HOOK}}),
+        ("email", None, {"notifications": {"email": None, "webhook": HOOK}}),
+        ("end", LATER, {"expirationInSeconds": 3601}),
+        ("end", NOON - 1, {"expirationInSeconds": 1}),
+        ("end", None, {"expirationInSeconds": None}),
+        ("units", 2, {"decreaseRemainingUnits": 2}),
+    ],
+)
+def test_each_field_is_sent_as_the_interface_has_it(
+    field: str, value: str | int | None, body: dict[str, Any]
+) -> None:
+    """With the rest of its object: a server that takes that as a whole must lose nothing."""
+    assert body_of(change(field, value), listing(), ADDRESSES, NOON) == body
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("name", "Tea"), ("description", None), ("picture", "x"), ("end", LATER), ("email", "a@b")],
+)
+def test_a_wish_is_another_in_this_field_alone(field: str, value: str | int | None) -> None:
+    other: dict[str, Any] = {ATTRIBUTES[field]: value}
+    assert wished(DROP, change(field, value)) == replace(DROP, **other)
+
+
+@pytest.mark.parametrize(("number", "left"), [(1, 4), (4, 1), (5, 1), (9, 1)])
+def test_units_taken_out_are_off_the_wish_which_is_never_one_of_none(
+    number: int, left: int
+) -> None:
+    """A listing whose wish says 0 pieces could not be read any more."""
+    assert wished(DROP, change("units", number)).units == left
+
+
+@pytest.mark.parametrize(
+    ("number", "told", "problem"),
+    [
+        (2, {"remaining_units": 3}, None),
+        (3, {"remaining_units": 3}, None),
+        (4, {"remaining_units": 3}, "units-too-many"),
+        (5, {"remaining_units": 5}, "units-all"),
+        (4, {}, None),
+        (6, {}, "units-too-many"),
+    ],
+)
+def test_no_more_is_taken_out_than_is_left_and_never_all_there_was(
+    number: int, told: dict[str, Any], problem: str | None
+) -> None:
+    assert problem_of(listing(DROP, **told), change("units", number)) == problem
+
+
+@pytest.mark.parametrize(
+    ("before", "later", "gone"),
+    [
+        (Stock(10, 8, None, 2), Stock(10, 6, None, 2), 2),
+        (Stock(10, 8, None, 2), Stock(10, 8, None, 2), 0),
+        (Stock(10, 8, None, 2), Stock(10, 5, None, 3), 2),
+        (Stock(10, 8, None, 2), Stock(10, 5, None, 2), 3),
+        (Stock(10, 8, 2, 2), Stock(10, 5, 3, 2), 2),
+        (Stock(10, 8, 2, 0), Stock(10, 7, 3, 0), 0),
+        (Stock(10, 8, None, 2), Stock(8, 5, None, 2), 2),
+        (Stock(10, None, None, 2), Stock(10, 5, None, 2), None),
+        (Stock(10, 8, None, 2), Stock(10, None, None, 2), None),
+    ],
+)
+def test_what_was_taken_out_is_told_from_what_was_sold(
+    before: Stock, later: Stock, gone: int | None
+) -> None:
+    """By the server's count of payments, else by those told; or by its total where that falls."""
+    assert before.taken_out(later) == gone
+
+
+def test_units_that_are_being_paid_for_are_not_taken_out() -> None:
+    before = Stock.of(answer(total_units=5, remaining_units=5), 0)
+    later = Stock.of(answer(total_units=5, remaining_units=2, reserved_units=1), 0)
+    assert before.taken_out(later) == 2
+
+
+@pytest.mark.parametrize(
+    ("edited", "told", "made"),
+    [
+        (change("name", "Tea"), {"product": {"name": "Tea", "imageUrl": None}}, True),
+        (change("name", "Tea"), {"product": {"name": "Coffee"}}, False),
+        (change("name", "Tea"), {}, False),
+        (change("description", None), {"product": {"name": "Coffee", "description": ""}}, True),
+        (change("description", None), {"product": {"name": "Coffee"}}, True),
+        (change("description", None), {"product": {"name": "Coffee", "description": "x"}}, False),
+        (change("picture", "x"), {"product": {"name": "Coffee"}}, False),
+        (change("email", "a@b"), {"notifications": {"email": "a@b", "webhook": {}}}, True),
+        (change("email", None), {"notifications": {"webhook": HOOK}}, True),
+        (change("redirect", None), {"redirectUrl": "https://x.test"}, False),
+    ],
+)
+def test_an_edit_is_made_where_the_server_has_it(
+    edited: Change, told: dict[str, Any], *, made: bool
+) -> None:
+    body = body_of(edited, listing(COFFEE), ADDRESSES, NOON)
+    assert is_made(edited, body, answer(), told) is made
+
+
+@pytest.mark.parametrize(
+    ("value", "ends", "made"),
+    [(None, None, True), (None, LATER, False), (LATER, None, False), (LATER, LATER + 900, True),
+     (LATER, LATER + 900_000, False)],
+)  # fmt: skip
+def test_an_end_is_made_where_the_server_ends_near_it(
+    value: int | None, ends: int | None, *, made: bool
+) -> None:
+    edited = change("end", value)
+    body = body_of(edited, listing(), ADDRESSES, NOON)
+    assert is_made(edited, body, answer(expires_at=ends), {}) is made
+
+
+def test_what_a_server_said_it_made_is_taken_as_made() -> None:
+    known = answer(remaining_units=3, expires_at=NOON, is_enabled=False)
+    assert assumed(known, change("units", 2)).remaining_units == 1
+    assert assumed(known, change("end", None)) == replace(known, expires_at=None, is_enabled=True)
+    assert assumed(known, change("name", "Tea")) == known
+
+
+def test_another_request_is_made_without_times_that_have_passed() -> None:
+    """Else it would be over as soon as it is there."""
+    past = replace(COFFEE, starts_at=NOON - 2, ends_at=NOON - 1)
+    ahead = replace(COFFEE, starts_at=NOON + 1, ends_at=NOON + 2)
+    assert (fresh(past, NOON), fresh(ahead, NOON)) == (COFFEE, ahead)

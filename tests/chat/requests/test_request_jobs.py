@@ -1,0 +1,385 @@
+"""Calls of the service: one request a wish, whatever is lost, and the seller always told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.messages.reply import TEXT_LIMIT, shown_units
+from bot.chat.model.answers import Price
+from bot.chat.model.wish import Wish
+from bot.chat.provider.client import Client
+from bot.chat.requests.create import TIDYING
+from bot.chat.requests.jobs import PATIENCE
+from bot.chat.requests.retry import BACKOFF, LONGEST_RETRY_AFTER
+from bot.chat.store import posts, sellers
+from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
+from bot.core import exact_json
+from bot.core.text.translations import t
+from tests.support.chat_harness import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, answer
+from tests.support.scripted_server import CUT, http_response, listening_peer
+from tests.support.service_calls import PLACE, RECEIVER, ScriptedJobs, listed, made, priced
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+
+
+@pytest.fixture
+async def asking(relay: ChatHarness) -> AsyncIterator[ScriptedJobs]:
+    async with listening_peer() as peer:
+        client = Client(peer.url, "app", "secret")
+        yield ScriptedJobs(relay, peer, client)
+        await client.close()
+
+
+@pytest.fixture
+def sam(relay: ChatHarness) -> Person:
+    return relay.add_person("Sam")
+
+
+async def test_create_sends_the_wish_as_the_interface_has_it(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    listing = relay.add_listing(sam, STICKERS)
+    await asking.ask("create", listing, made(STICKERS))
+    (call,) = asking.peer.calls
+    assert call.headers["idempotency-key"] == listing.id
+    assert exact_json.loads(call.body) == {
+        "product": {"name": "Stickers", "description": "A pack"},
+        "instrumentCurrencyCode": "USD",
+        "receivers": [{"sendAmount": Decimal("2.50"), "destination": "$anna"}],
+        "notifications": {
+            "webhook": {
+                "webhookUrl": f"{RECEIVER}/{listing.token}",
+                "customParameters": {"listing": listing.id},
+            }
+        },
+        "expirationType": "limit",
+        "totalUnits": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("wish", "expiration"), [(COFFEE, "never"), (PAINTING, "onPaymentCompleted")]
+)
+async def test_only_a_drop_has_units_and_no_description_is_none(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, wish: Wish, expiration: str
+) -> None:
+    await asking.ask("create", relay.add_listing(sam, wish), made(wish))
+    body = exact_json.loads(asking.peer.calls[0].body)
+    assert body["expirationType"] == expiration
+    assert "totalUnits" not in body
+    assert body["product"] == {"name": wish.name}
+    assert "denominationCurrencyCode" not in body
+
+
+async def test_another_instrument_makes_the_price_a_denomination(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    asking.calls = asking.made(asking.client, instrument="BSV")
+    await asking.ask("create", relay.add_listing(sam), made(COFFEE, "BSV"))
+    body = exact_json.loads(asking.peer.calls[0].body)
+    assert (body["instrumentCurrencyCode"], body["denominationCurrencyCode"]) == ("BSV", "USD")
+
+
+@pytest.mark.parametrize(
+    ("minor", "currency", "amount"),
+    [
+        (1, "USD", "0.01"),
+        (30, "USD", "0.3"),
+        (1, "BSV", "0.00000001"),
+        (100_000_000_000_000_000, "BSV", "1000000000"),
+        (99_999_999_999_999_999, "BTC", "999999999.99999999"),
+        (5, "JPY", "5"),
+    ],
+)
+async def test_amounts_are_asked_for_exactly(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, *, minor: int, currency: str, amount: str
+) -> None:
+    wish = Wish("donation", "Coffee", None, minor, currency, None, "$anna")
+    await asking.ask("create", relay.add_listing(sam, wish), made(wish))
+    (receiver,) = exact_json.loads(asking.peer.calls[0].body)["receivers"]
+    assert receiver["sendAmount"] == Decimal(amount)
+
+
+async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    listing = relay.add_listing(sam, STICKERS)
+    await asking.ask("create", listing, made(STICKERS))
+    kept = relay.listing(listing.id)
+    assert (kept.state, kept.request_id, kept.answer) == (
+        LIVE,
+        REQUEST_ID,
+        answer(remaining_units=3, price=Price("2.50", "USD", "USD")),
+    )
+    (card,) = relay.said
+    drawn = (card["method"], card["draw"], card["listing"])
+    assert drawn == ("sendPhoto", "card", listing.id)
+    assert relay.states(relay.queues.calls) == []
+
+
+async def test_a_request_that_is_made_is_looked_at_again_when_it_ends(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    """Its cards expire by themselves, though nothing else ever happens to it."""
+    end = relay.clock() + 3_600_000
+    listing = relay.add_listing(sam, replace(STICKERS, ends_at=end))
+    made = {"id": REQUEST_ID, "paymentRequestUrl": URL, "expiresAt": end // 1000}
+    answer = exact_json.dumps(made | priced(STICKERS)).encode()
+    await asking.ask("create", listing, http_response(200, answer))
+    assert relay.db.run(posts.next_due) == end // 1000 * 1000
+
+
+async def test_a_lost_answer_makes_no_second_request(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    """The server is asked whether it has the listing before it is asked to make it."""
+    listing = relay.add_listing(sam)
+    asking.put("create", listing)
+    assert await asking.work(CUT) == [("POST", "paymentRequests")]
+    relay.clock.advance(60)
+    assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
+    assert (asking.state(listing), len(relay.said)) == (LIVE, 2)
+
+
+async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    listing = relay.add_listing(sam)
+    asking.put("create", listing)
+    await asking.work(CUT)
+    relay.clock.advance(60)
+    asked = await asking.work(listed(), made(COFFEE))
+    assert asked == [("GET", "paymentRequests"), ("POST", "paymentRequests")]
+    keys = {call.headers["idempotency-key"] for call in asking.peer.calls if call.method == "POST"}
+    assert keys == {listing.id}
+
+
+async def test_a_create_that_a_crash_cut_short_is_looked_for_first(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    listing = relay.add_listing(sam)
+    asking.put("create", listing)
+    asking.crash()
+    assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
+    assert asking.state(listing) == LIVE
+
+
+DOWN = [
+    *(
+        CUT,
+        http_response(500),
+        http_response(503),
+        http_response(429),
+        http_response(302, Location="http://x.test/"),
+        http_response(418),
+    ),
+    *(http_response(404), http_response(405)),
+    *(http_response(200, b"<html>"), http_response(200, {}), http_response(200, {"id": 5})),
+]
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [*zip(DOWN, ["waiting"] * 3 + ["busy"] + ["odd"] * 7, strict=True)],
+    ids=range(len(DOWN)),
+)
+async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_the_card(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, *, failure: bytes, words: str
+) -> None:
+    listing = relay.add_listing(sam)
+    asking.put("create", listing)
+    for wait in BACKOFF:
+        await asking.work(failure)
+        assert asking.waits == wait
+        assert relay.texts == [t("en", f"service-{words}", name="Coffee")]
+        relay.clock.advance(wait / 1000)
+    await asking.work(listed(), made(COFFEE))
+    assert (asking.waits in {None, TIDYING}, asking.state(listing)) == (True, LIVE)
+    assert [body["method"] for body in relay.said] == ["sendMessage", "sendPhoto"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "wait"), [("1", 1000), ("17", 17_000), ("0", 1000), ("999999", LONGEST_RETRY_AFTER)]
+)
+async def test_a_wait_that_the_service_asks_for_is_kept(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, asked: str, wait: int
+) -> None:
+    await asking.ask("create", relay.add_listing(sam), http_response(429, Retry_After=asked))
+    assert asking.waits == wait
+
+
+async def test_after_a_day_without_the_service_a_create_is_given_up_and_said(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    """Before the service forgets the key under which it may have made it."""
+    listing = relay.add_listing(sam)
+    await asking.ask("create", listing, CUT)
+    relay.clock.advance(PATIENCE / 1000 + 1)
+    await asking.work(CUT)
+    assert (asking.waiting, asking.state(listing)) == (["tidy"], FAILED)
+    assert relay.texts[1:] == [t("en", "service-given-up", name=COFFEE.name)]
+
+
+@pytest.mark.parametrize(
+    ("field", "step"),
+    [
+        ("product.name", "name"),
+        ("receivers[0].sendAmount", "amount"),
+        ("receivers[0].destination", "destination"),
+        ("instrumentCurrencyCode", "currency"),
+        ("totalUnits", "units"),
+        ("somethingElse", "review"),
+    ],
+)
+async def test_a_refusal_puts_the_person_back_at_the_step_it_is_about(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, field: str, step: str
+) -> None:
+    listing = relay.add_listing(sam, STICKERS)
+    relay.db.run(lambda tx: sellers.save_destination(tx, sam.id, "$anna"))
+    info = [{"field": field, "message": "Up to <25> characters."}]
+    refusal = http_response(400, {"code": "invalidBody", "message": "Words.", "info": info})
+    await asking.ask("create", listing, refusal)
+    (row,) = relay.rows("drafts")
+    assert exact_json.loads(row["body"])["step"] == step
+    assert (asking.state(listing), asking.waits) == (FAILED, None)
+    (text,) = relay.texts
+    assert "Up to &lt;25&gt; characters." in text
+
+
+@pytest.mark.parametrize("call", ["create", "stop"])
+async def test_a_refusal_is_told_however_long_its_words_are(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, call: str
+) -> None:
+    """What Telegram would not take, nobody would hear of."""
+    listing = relay.add_listing(sam, COFFEE, answer())
+    await asking.ask(call, listing, http_response(409, {"message": "<" * 5000}))
+    (text,) = relay.texts
+    assert shown_units(text) <= TEXT_LIMIT
+    assert text.endswith("&lt;…")
+
+
+@pytest.mark.parametrize("status", [409, 413, 415])
+async def test_another_refusal_of_a_create_is_told_and_nothing_waits(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, status: int
+) -> None:
+    listing = relay.add_listing(sam)
+    await asking.ask("create", listing, http_response(status, {"message": "No <way>."}))
+    assert relay.texts == [t("en", "service-refused", words="No &lt;way&gt;.")]
+    assert (asking.state(listing), asking.waits) == (FAILED, None)
+    assert relay.rows("drafts") == []
+
+
+@pytest.mark.parametrize(
+    ("call", "state", "asked"),
+    [
+        ("stop", STOPPED, ["PUT", "GET"]),
+        ("resume", LIVE, ["PUT", "GET"]),
+        ("refresh", LIVE, ["GET"]),
+        ("delete-yes", DELETED, ["DELETE"]),
+    ],
+)
+async def test_a_change_is_made_and_shown_in_place(
+    asking: ScriptedJobs,
+    relay: ChatHarness,
+    sam: Person,
+    *,
+    call: str,
+    state: str,
+    asked: list[str],
+) -> None:
+    listing = relay.add_listing(sam, COFFEE, answer())
+    await asking.ask(call, listing, *[made(COFFEE)] * len(asked), **PLACE)
+    assert [one.method for one in asking.peer.calls] == asked
+    assert asking.state(listing) == state
+    (shown,) = relay.said
+    assert (shown["method"], shown["args"]["message_id"]) == ("editMessageCaption", 5)
+
+
+async def test_a_card_that_is_asked_for_is_sent_anew_and_fresh(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    listing = relay.add_listing(sam, STICKERS, answer(remaining_units=2))
+    fresh = http_response(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 1})
+    await asking.ask("card", listing, fresh, **PLACE)
+    assert relay.listing(listing.id).answer == answer(remaining_units=1)
+    assert [body["method"] for body in relay.said] == ["sendPhoto"]
+
+
+@pytest.mark.parametrize("call", ["card", "refresh", "stop", "resume"])
+async def test_what_is_gone_at_the_service_is_taken_off_the_list_and_said(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, call: str
+) -> None:
+    listing = relay.add_listing(sam, COFFEE, answer())
+    answers = [http_response(404), http_response(200, {"items": []})]
+    await asking.ask(call, listing, *answers, **PLACE)
+    asking.peer.answers.clear()
+    assert asking.state(listing) == DELETED
+    assert relay.texts == [t("en", "service-gone", name="Coffee")]
+
+
+@pytest.mark.parametrize("call", ["stop", "resume", "delete-yes"])
+@pytest.mark.parametrize("failure", DOWN[:3], ids=range(3))
+async def test_a_change_that_may_not_have_been_made_is_not_claimed(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, call: str, failure: bytes
+) -> None:
+    """Neither the change was answered nor the question how the request stands."""
+    listing = relay.add_listing(sam, COFFEE, answer())
+    await asking.ask(call, listing, failure, failure, **PLACE)
+    assert relay.texts == [t("en", "service-silent")]
+    assert (asking.state(listing), asking.waits) == (LIVE, None)
+    assert len(asking.peer.calls) == 2
+
+
+@pytest.mark.parametrize("call", ["stop", "resume", "delete-yes"])
+async def test_a_change_that_was_not_taken_is_said_not_to_be_done(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, call: str
+) -> None:
+    listing = relay.add_listing(sam, COFFEE, answer())
+    await asking.ask(call, listing, http_response(429), **PLACE)
+    assert relay.texts == [t("en", "service-not-done")]
+    assert (asking.state(listing), asking.waits) == (LIVE, None)
+
+
+@pytest.mark.parametrize("failure", DOWN[:4], ids=range(4))
+async def test_without_news_the_card_in_place_stays_and_the_seller_hears_so(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person, failure: bytes
+) -> None:
+    listing = relay.add_listing(sam, COFFEE, answer())
+    await asking.ask("refresh", listing, failure, **PLACE)
+    assert relay.texts == [t("en", "service-no-news", name="Coffee")]
+    assert (asking.state(listing), asking.waits) == (LIVE, None)
+
+
+async def test_without_the_service_a_card_is_shown_as_last_heard_and_says_so(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    listing = relay.add_listing(sam, COFFEE, answer())
+    await asking.ask("card", listing, CUT, **PLACE)
+    assert [body["method"] for body in relay.said] == ["sendMessage", "sendPhoto"]
+    assert relay.texts[0] == t("en", "service-stale", name="Coffee")
+
+
+async def test_one_listing_that_waits_holds_up_no_other(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    waits, goes = relay.add_listing(sam), relay.add_listing(sam, STICKERS)
+    await asking.ask("create", waits, CUT)
+    await asking.ask("create", goes, made(STICKERS))
+    assert (asking.state(waits), asking.state(goes)) == (CREATING, LIVE)
+
+
+async def test_a_call_about_a_listing_that_is_no_more_ends(
+    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+) -> None:
+    listing = relay.add_listing(sam)
+    asking.put("create", listing)
+    relay.db.run(lambda tx: tx.execute("DELETE FROM listings"))
+    assert (await asking.work(), asking.waits, relay.said) == ([], None, [])

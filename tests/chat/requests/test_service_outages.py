@@ -1,0 +1,154 @@
+"""What the seller and the operator hear while a request can't be created."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.chat.provider.client import Client
+from bot.chat.requests.create import TIDYING
+from bot.chat.requests.jobs import PATIENCE
+from bot.chat.store import sellers
+from bot.chat.store.listings import CREATING, FAILED, LIVE
+from tests.support.certificates import certificate
+from tests.support.chat_harness import COFFEE
+from tests.support.handcash_server import (
+    BROKEN,
+    EMPTY,
+    FAILING,
+    HTML,
+    LOST,
+    WRONG,
+    Trouble,
+    busy,
+    redirect,
+)
+from tests.support.product_process import free_port
+from tests.support.scripted_server import http_response
+from tests.support.service_calls import HandCashJobs, RequestJobs, service_text
+from tests.support.tcp_relay import relayed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.chat.store.listings import Listing
+    from tests.support.chat_harness import ChatHarness
+
+
+@pytest.fixture
+def listing(relay: ChatHarness) -> Listing:
+    return relay.add_listing(relay.add_person("Sam"))
+
+
+ODD = [HTML, EMPTY, WRONG, *(redirect(code, "http://x.test/") for code in (301, 302, 307))]
+
+
+@pytest.mark.parametrize("trouble", ODD, ids=range(len(ODD)))
+async def test_answers_from_elsewhere_wait_for_the_operator_who_reads_what_to_mend(
+    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, trouble: Trouble
+) -> None:
+    """A page of maintenance passes by itself, a wrong address does not: nothing is given up."""
+    cloud.server.down(trouble)
+    with capture_logs() as logs:
+        await cloud.create(listing)
+        await cloud.advance(200)
+    assert relay.texts == [service_text("odd")]
+    assert {(line["log_level"], line["mend"]) for line in logs} == {("error", "check PAYMENTS_URL")}
+    cloud.server.down(None)
+    await cloud.advance(120)
+    assert (cloud.state(listing), len(cloud.server.made)) == (LIVE, 1)
+    assert len(relay.said) == 2
+
+
+async def test_each_kind_of_trouble_is_told_once_and_then_the_end(
+    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+) -> None:
+    await cloud.create(listing, FAILING)
+    for trouble in (HTML, FAILING, busy(1), HTML, BROKEN):
+        cloud.server.down(trouble)
+        await cloud.advance(90)
+    relay.clock.advance(PATIENCE / 1000)
+    await cloud.due()
+    assert relay.texts == [
+        service_text("waiting"),
+        service_text("odd"),
+        service_text("busy"),
+        service_text("given-up"),
+    ]
+    assert cloud.state(listing) == FAILED
+
+
+async def test_what_was_given_up_is_removed_where_it_was_made_after_all(
+    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+) -> None:
+    """The seller was told to make it again."""
+    await cloud.create(listing, LOST)
+    cloud.server.down(FAILING)
+    relay.clock.advance(PATIENCE / 1000 + 1)
+    await cloud.due()
+    assert (cloud.state(listing), len(cloud.server.made)) == (FAILED, 1)
+    await cloud.advance(TIDYING / 1000 + 10)
+    cloud.server.down(None)
+    await cloud.advance(60)
+    assert (cloud.server.made, cloud.waiting) == ({}, [])
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_wrong_credentials_end_it_with_clear_words(
+    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, status: int
+) -> None:
+    with capture_logs() as logs:
+        await cloud.create(listing, Trouble(http_response(status)))
+    assert relay.texts == [service_text("locked")]
+    assert (cloud.state(listing), cloud.waiting) == (FAILED, [])
+    assert [line["mend"] for line in logs] == ["check APP_ID and APP_SECRET"]
+
+
+async def test_wrong_credentials_end_nothing_that_may_have_been_made(
+    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+) -> None:
+    await cloud.create(listing, LOST)
+    secret, cloud.server.app_secret = cloud.server.app_secret, "another"
+    await cloud.advance(30)
+    assert (cloud.state(listing), relay.texts) == (
+        CREATING,
+        [service_text("waiting"), service_text("odd")],
+    )
+    cloud.server.app_secret = secret
+    await cloud.advance(60)
+    assert (cloud.state(listing), cloud.shown(listing)) == (LIVE, cloud.server.only.id)
+
+
+async def test_a_certificate_that_nobody_trusts_is_named_in_the_log(
+    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, tmp_path: Path
+) -> None:
+    """Nothing is sent to such a server; the seller hears that it does not answer."""
+    front = free_port()
+    async with relayed(cloud.server.url.rpartition(":")[2], front, certificate(tmp_path)):
+        client = Client(f"https://127.0.0.1:{front}", "app", "secret")
+        calling = RequestJobs(relay, client)
+        calling.put("create", listing)
+        with capture_logs() as logs:
+            await calling.due()
+        await client.close()
+    assert relay.texts == [service_text("waiting")]
+    assert "certificate verify failed" in logs[0]["reason"]
+    assert cloud.server.calls == []
+
+
+async def test_a_name_that_the_server_finds_long_is_asked_for_again(
+    cloud: HandCashJobs, relay: ChatHarness
+) -> None:
+    """The server names the field in its words alone."""
+    sam = relay.add_person("Sam")
+    listing = relay.add_listing(sam, replace(COFFEE, name="C" * 26))
+    relay.db.run(lambda tx: sellers.save_destination(tx, sam.id, "$anna"))
+    await cloud.create(listing)
+    draft = relay.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
+    assert draft
+    assert draft.step == "name"
+    assert "less than or equal to 25 characters" in relay.texts[0]
+    assert (cloud.state(listing), cloud.waiting) == (FAILED, [])

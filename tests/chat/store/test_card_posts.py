@@ -1,0 +1,181 @@
+"""Which messages show a request, and what waits to change them: at most one message each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.store import listings, posts
+from bot.chat.store.listings import DELETED
+from bot.chat.store.posts import KEPT, LAPSE, LIVE, OWN, SHARED, SOON, VISITED, Place, Seen
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import NOTICE
+from tests.support.chat_harness import DROP, ChatHarness, answer
+
+if TYPE_CHECKING:
+    from bot.chat.model.answers import Answer
+    from bot.chat.store.listings import Listing
+    from bot.chat.store.posts import Post
+    from bot.core.database.database import Transaction
+
+HOUR = 3600 * 1000
+INLINE = Place("inline:abc", 0)
+
+
+class Posting:
+    """Posts of one drop, changed as its seller's cards and payments do."""
+
+    def __init__(self, relay: ChatHarness) -> None:
+        self.relay = relay
+        self.db = relay.db
+        self.listing: Listing = relay.add_listing(relay.add_person("Sam"), DROP, answer())
+
+    def keep(self, place: Place, own: int = OWN) -> Post:
+        now = self.relay.clock()
+        made = self.db.run(lambda tx: posts.keep(tx, self.listing.id, place, own, now))
+        self.db.run(lambda tx: posts.see(tx, made.id, Seen("picture", "words")))
+        return made
+
+    def own(self, message_id: int, own: int = OWN) -> Post:
+        return self.keep(Place(str(self.listing.chat_id), message_id), own)
+
+    def refresh(self) -> None:
+        now = self.relay.clock()
+        self.db.run(lambda tx: posts.refresh(tx, self.relay.queues, self.listing.id, now))
+
+    def claim(self) -> list[outbox.Message]:
+        queue, now = self.relay.queues.messages, self.relay.clock()
+        return self.db.run(lambda tx: outbox.claim(tx, queue, now, 10))
+
+    def told(self, told: Answer) -> int | None:
+        """Keep an answer, refresh; when time alone changes the listing next."""
+        self.db.run(lambda tx: listings.set_answer(tx, self.listing.id, told))
+        self.refresh()
+        return self.due
+
+    @property
+    def due(self) -> int | None:
+        row = next(row for row in self.relay.rows("listings") if row["id"] == self.listing.id)
+        return None if row["due_at"] is None else int(row["due_at"])
+
+    @property
+    def waiting(self) -> list[tuple[str, int, int]]:
+        """Lane, class and wait in ms of what is to change a post."""
+        rows = [row for row in self.relay.rows("outbox") if row["state"] == "waiting"]
+        return [(row["lane"], row["priority"], row["due_at"] - self.relay.clock()) for row in rows]
+
+
+@pytest.fixture
+def posting(relay: ChatHarness) -> Posting:
+    return Posting(relay)
+
+
+def test_each_post_has_one_message_waiting_of_the_lowest_class(posting: Posting) -> None:
+    posting.own(1)
+    posting.keep(INLINE, SHARED)
+    for _ in range(3):
+        posting.refresh()
+    own = (str(posting.listing.chat_id), NOTICE, SOON[OWN])
+    assert sorted(posting.waiting) == sorted([own, ("inline:abc", NOTICE, SOON[SHARED])])
+
+
+def test_a_change_after_the_message_was_taken_up_puts_another(posting: Posting) -> None:
+    """What is being sent may have been made before the change."""
+    post = posting.own(1)
+    posting.refresh()
+    posting.relay.clock.advance(1)
+    (message,) = posting.claim()
+    assert message.body["post"] == post.id
+    posting.refresh()
+    posting.refresh()
+    assert len(posting.waiting) == 1
+
+
+def test_what_was_never_sent_is_not_doubled_by_a_restart(posting: Posting) -> None:
+    posting.own(1)
+    posting.refresh()
+    posting.relay.clock.advance(1)
+    posting.claim()
+    queue, now = posting.relay.queues.messages, posting.relay.clock()
+    posting.db.run(lambda tx: outbox.recover(tx, queue, now))
+    posting.refresh()
+    assert len(posting.waiting) == 1
+
+
+def test_only_the_newest_own_cards_are_kept_up_to_date(posting: Posting) -> None:
+    made = []
+    for number in range(1, LIVE + 3):
+        made.append(posting.own(number).id)
+        posting.relay.clock.advance(1)
+    posting.refresh()
+    assert sorted(posting.relay.refreshes) == sorted(made[-LIVE:])
+
+
+def test_older_cards_are_forgotten_by_and_by(posting: Posting) -> None:
+    for number in range(1, KEPT + 4):
+        posting.own(number)
+        posting.relay.clock.advance(1)
+    kept = sorted(row["message_id"] for row in posting.relay.rows("posts"))
+    assert kept == list(range(4, KEPT + 4))
+
+
+def test_what_visitors_see_is_not_kept_up_to_date(posting: Posting) -> None:
+    """A request that thousands look at would cost thousands of edits a payment."""
+    posting.keep(Place("7", 1), VISITED)
+    posting.refresh()
+    assert posting.waiting == []
+
+
+def test_a_post_that_shows_something_else_is_left_alone(posting: Posting) -> None:
+    post = posting.own(1)
+    posting.db.run(lambda tx: posts.displace(tx, post.place))
+    posting.refresh()
+    assert posting.waiting == []
+    known = posting.db.run(lambda tx: posts.post_at(tx, post.place))
+    assert known
+    assert known.seen == Seen("picture", None)
+
+
+def test_a_new_picture_is_shown_where_it_is_not_yet(posting: Posting) -> None:
+    posting.own(1)
+    shared = posting.keep(INLINE, SHARED)
+    relay = posting.relay
+
+    def lend(tx: Transaction, key: str) -> None:
+        posts.refresh_shared(tx, relay.queues, posting.listing.id, key, relay.clock())
+
+    posting.db.run(partial(lend, key="picture"))
+    assert relay.refreshes == []
+    posting.db.run(partial(lend, key="another"))
+    assert relay.refreshes == [shared.id]
+
+
+def test_a_message_shows_one_listing(posting: Posting, relay: ChatHarness) -> None:
+    first = posting.own(1)
+    other = relay.add_listing(relay.add_person("Sam"), DROP, answer(id="b" * 24))
+    now = relay.clock()
+    second = relay.db.run(lambda tx: posts.keep(tx, other.id, first.place, OWN, now))
+    assert (second.id, second.listing_id) == (first.id, other.id)
+
+
+def test_time_changes_a_request_at_its_start_its_end_and_when_a_reservation_lapses(
+    posting: Posting,
+) -> None:
+    now = posting.relay.clock()
+    start, end = now + HOUR, now + 2 * HOUR
+    assert posting.told(answer(enabled_at=start, expires_at=end)) == start
+    assert posting.told(answer(enabled_at=now - 1, expires_at=end)) == end
+    assert posting.told(answer(expires_at=end, reserved_units=1)) == now + LAPSE
+    posting.relay.clock.advance(60)
+    assert posting.told(answer(reserved_units=2)) == now + LAPSE
+    assert posting.told(answer(enabled_at=now - 1, expires_at=now - 1)) is None
+
+
+def test_nothing_is_awaited_of_a_deleted_request(posting: Posting) -> None:
+    ends = answer(expires_at=posting.relay.clock() + HOUR)
+    assert posting.told(ends) is not None
+    posting.db.run(lambda tx: listings.set_state(tx, posting.listing.id, DELETED))
+    assert posting.told(replace(ends)) is None

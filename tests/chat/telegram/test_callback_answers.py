@@ -1,0 +1,41 @@
+"""Answers to presses: given once, settled where they come too late, never in each other's way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.sandbox.world.model import Draft
+from tests.support.outbox_queue import bodies
+
+if TYPE_CHECKING:
+    from bot.sandbox.world.model import CallbackQuery
+    from tests.support.sender_harness import Sending
+
+
+def pressed(sending: Sending) -> CallbackQuery:
+    """Let somebody press a button."""
+    world, sam = sending.relay.world, sending.relay.add_person()
+    return sam.press_old(world.post(sam.chat, world.bot, Draft({"text": "x"}, None)), "list:0")
+
+
+async def test_a_callback_is_answered_with_its_words(sending: Sending) -> None:
+    query = pressed(sending)
+    await sending.answer(query.id, "Done")
+    assert query.answer is not None
+    assert query.answer["text"] == "Done"
+
+
+async def test_a_callback_too_old_to_be_answered_is_settled(sending: Sending) -> None:
+    query = pressed(sending)
+    sending.relay.clock.advance(3600)
+    await sending.answer(query.id)
+    assert (query.answer, bodies(sending.relay.db, sending.queues.answers)) == (None, [])
+
+
+async def test_a_forbidden_answer_stops_no_later_one(sending: Sending) -> None:
+    """Nothing would ever resume the lane of answers."""
+    first, second = pressed(sending), pressed(sending)
+    sending.fault("error", code=403, description="Forbidden: bot was blocked by the user")
+    await sending.answer(first.id)
+    await sending.answer(second.id)
+    assert (first.answer is None, second.answer is None) == (True, False)

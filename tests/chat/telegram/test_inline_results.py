@@ -1,0 +1,243 @@
+"""Inline queries: a seller's own requests, to be posted anywhere; nobody else's, nothing stale."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.chat.store.listings import CREATING, DELETED, FAILED, STOPPED
+from bot.chat.telegram.inline import PAGE, Inline
+from bot.sandbox.world.faults import Fault
+from tests.support.chat_harness import COFFEE, STICKERS, URL, ChatHarness, answer, telegram_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.core.database.database import Database
+    from bot.sandbox.world.model import InlineQuery
+    from bot.sandbox.world.people import Person
+
+
+PUBLIC = "https://bot.example.org"
+TOO_OLD = "Query is too old and response timeout expired or query id is invalid"
+
+
+class Searching:
+    def __init__(self, relay: ChatHarness, inline: Inline) -> None:
+        self.relay = relay
+        self.inline = inline
+
+    async def types(self, person: Person, text: str, offset: str = "") -> InlineQuery:
+        """Type after the bot's name; the query, with what the bot answered to it."""
+        asked = person.ask_inline(text, offset=offset)
+        await self.inline.answer(self.relay.world.updates.pending.pop())
+        return asked
+
+
+@pytest.fixture
+async def search(relay: ChatHarness) -> AsyncIterator[Searching]:
+    async with telegram_of(relay.world) as bot:
+        yield Searching(relay, Inline(bot, relay.chat, PUBLIC))
+
+
+@pytest.fixture
+def sam(relay: ChatHarness) -> Person:
+    return relay.add_person("Sam")
+
+
+def listings(query: InlineQuery) -> list[str]:
+    return [result["id"].partition("-")[0] for result in query.results]
+
+
+def titles(query: InlineQuery) -> list[str]:
+    return [result["title"] for result in query.results]
+
+
+async def test_a_seller_finds_live_requests_by_a_part_of_the_name(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    coffee = relay.add_listing(sam, COFFEE, answer())
+    relay.add_listing(sam, STICKERS, answer(id="b" * 24))
+    found = await search.types(sam, "COFF")
+    assert listings(found) == [coffee.id]
+    assert len((await search.types(sam, "")).results) == 2
+    assert (await search.types(sam, "nothing")).results == []
+    assert listings(await search.types(sam, coffee.id)) == [coffee.id]
+
+
+async def test_what_is_posted_carries_the_link(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    relay.add_listing(sam, COFFEE, answer())
+    found = await search.types(sam, "")
+    pat = relay.add_person("Pat")
+    posted = sam.choose(found, found.results[0]["id"], sam.dialog(pat))
+    assert "Coffee" in posted.text
+    assert [button.get("url") for button in posted.buttons] == [URL]
+
+
+async def test_a_result_shows_its_price_what_is_left_and_the_sellers_picture(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    pictured = replace(STICKERS, image="abc123")
+    relay.add_listing(sam, pictured, answer(total_units=3, remaining_units=2))
+    (found,) = (await search.types(sam, "")).results
+    assert found["description"] == "$2.50 · 2 of 3 left · A pack"
+    assert found["thumbnail_url"] == f"{PUBLIC}/images/abc123"
+    assert relay.world.refused == []
+
+
+@pytest.mark.parametrize(
+    ("base", "page", "thumbnail"),
+    [
+        (PUBLIC, f"{PUBLIC}/pay/abc", f"{PUBLIC}/qr/abc.png"),
+        (PUBLIC, URL, None),
+        ("http://localhost:8080", "http://localhost:8080/pay/abc", None),
+    ],
+    ids=["ours", "another server's", "out of Telegram's reach"],
+)
+async def test_a_result_without_a_picture_shows_the_code_where_telegram_can_fetch_it(
+    relay: ChatHarness, sam: Person, base: str, page: str, thumbnail: str | None
+) -> None:
+    relay.add_listing(sam, COFFEE, answer(url=page))
+    async with telegram_of(relay.world) as bot:
+        (found,) = (await Searching(relay, Inline(bot, relay.chat, base)).types(sam, "")).results
+    assert found.get("thumbnail_url") == thumbnail
+    assert relay.world.refused == []
+
+
+async def test_nobody_finds_what_is_anothers(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    listing = relay.add_listing(sam, COFFEE, answer())
+    pat = relay.add_person("Pat")
+    assert (await search.types(pat, "")).results == []
+    assert (await search.types(pat, listing.id)).results == []
+
+
+@pytest.mark.parametrize("state", [CREATING, STOPPED, FAILED, DELETED])
+async def test_only_what_can_be_paid_is_shared(
+    relay: ChatHarness, search: Searching, sam: Person, state: str
+) -> None:
+    relay.add_listing(sam, COFFEE, answer(), state=state)
+    assert (await search.types(sam, "")).results == []
+
+
+async def test_the_answer_is_personal_and_not_cached(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    """Telegram would give it to everybody for five minutes."""
+    await search.types(sam, "")
+    (call,) = relay.world.calls_of("answerInlineQuery")
+    assert (call.params["is_personal"], int(call.params["cache_time"])) in ((True, 0), ("true", 0))
+
+
+async def test_a_button_leads_to_a_new_request(search: Searching, sam: Person) -> None:
+    found = await search.types(sam, "")
+    assert found.button == {"text": "Make a new request", "start_parameter": "new"}
+
+
+async def test_that_nothing_was_found_is_said(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    relay.add_listing(sam, COFFEE, answer())
+    words = "Nothing found. Make a new request"
+    assert (await search.types(sam, "tea")).button == {"text": words, "start_parameter": "new"}
+    found = await search.types(sam, "coff")
+    assert found.button == {"text": "Make a new request", "start_parameter": "new"}
+
+
+async def test_many_results_come_in_pages(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    for number in range(PAGE + 1):
+        relay.add_listing(sam, COFFEE, answer(id=f"{number}"))
+    first = await search.types(sam, "")
+    assert (len(first.results), first.next_offset) == (PAGE, str(PAGE))
+    second = await search.types(sam, "", first.next_offset)
+    assert (len(second.results), second.next_offset) == (1, "")
+    shown = [result["id"] for result in (*first.results, *second.results)]
+    assert len(set(shown)) == PAGE + 1
+
+
+@pytest.mark.parametrize("offset", ["x", "-1", "1.5", "٣", "9" * 5000, "999999"])
+async def test_an_offset_of_anybodys_making_does_no_harm(
+    relay: ChatHarness, search: Searching, sam: Person, offset: str
+) -> None:
+    relay.add_listing(sam, COFFEE, answer())
+    found = await search.types(sam, "", offset)
+    assert titles(found) == ([] if offset == "999999" else titles(await search.types(sam, "")))
+
+
+@pytest.mark.parametrize("text", ["\ud800", "coffee\udfff", "\udfff\ud800"])
+async def test_half_a_character_finds_nothing_and_does_no_harm(
+    relay: ChatHarness, search: Searching, sam: Person, text: str
+) -> None:
+    """JSON can carry a lone surrogate, no database and no answer can."""
+    relay.add_listing(sam, COFFEE, answer())
+    with capture_logs() as logs:
+        found = await search.types(sam, text)
+    assert (found.results, logs) == ([], [])
+    assert await search.types(sam, "", text)
+
+
+async def test_a_failure_at_telegram_is_a_line_in_the_log(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    relay.world.faults.add(Fault("error", "answerInlineQuery"))
+    with capture_logs() as logs:
+        await search.types(sam, "")
+    assert [(line["event"], line["reason"]) for line in logs] == [
+        ("inline query not answered", "Internal Server Error")
+    ]
+
+
+async def test_a_query_that_came_too_late_is_a_line_in_the_log(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    sam.ask_inline("x")
+    relay.clock.advance(3600)
+    with capture_logs() as logs:
+        await search.inline.answer(relay.world.updates.pending.pop())
+    assert [(line["event"], line["reason"]) for line in logs] == [
+        ("inline query not answered", TOO_OLD)
+    ]
+
+
+def ruin(db: Database) -> None:
+    """Leave nothing in the file that could be read."""
+    db.checkpoint()
+    file = Path(db.path)
+    file.write_bytes(bytes(file.stat().st_size))
+
+
+async def test_a_database_in_trouble_is_a_line_in_the_log(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    ruin(relay.db)
+    with capture_logs() as logs:
+        await search.types(sam, "")
+    assert ("inline query not answered", "warning") in [
+        (line["event"], line["log_level"]) for line in logs
+    ]
+    assert relay.world.calls_of("answerInlineQuery") == []
+
+
+async def test_anything_else_is_left_alone(
+    relay: ChatHarness, search: Searching, sam: Person
+) -> None:
+    sam.send("hello")
+    await search.inline.answer(relay.world.updates.pending.pop())
+    assert relay.world.calls_of("answerInlineQuery") == []
+
+
+async def test_a_query_that_cannot_be_read_is_a_line_in_the_log(search: Searching) -> None:
+    with capture_logs() as logs:
+        await search.inline.answer({"update_id": 1, "inline_query": {"from": {"id": 7}}})
+    assert [(line["event"], line["reason"]) for line in logs] == [
+        ("inline query not answered", "the query has no id")
+    ]

@@ -1,0 +1,276 @@
+"""Sellers' photos: fetched, made harmless, kept with the form that they were sent for."""
+
+from __future__ import annotations
+
+import errno
+import io
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from fastapi import FastAPI
+from httpx import ASGITransport, AsyncClient
+from PIL import Image
+from structlog.testing import capture_logs
+
+from bot.chat.cards.image_route import gallery
+from bot.chat.pictures import decoder_process
+from bot.chat.store import images
+from bot.chat.telegram.downloads import Downloads
+from bot.chat.telegram.photos import BACKOFF, Photos
+from bot.core import exact_json
+from bot.core.bounded_process import BoundedChild, Budget
+from bot.core.errors import StorageError
+from bot.core.outbox.worker import Job
+from bot.sandbox.bot_api import api
+from bot.sandbox.world.faults import Fault
+from tests.core.outbox.test_crashed_attempts import crash
+from tests.core.outbox.test_crashed_attempts import work as until_buried
+from tests.support.chat_harness import ChatHarness, telegram_of
+from tests.support.outbox_queue import work
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.core.database.database import Database
+    from bot.sandbox.world.people import Person
+    from tests.support.service_harness import Clock
+
+WEEKS = 5 * 7 * 24 * 3600
+
+
+class Studio:
+    """A seller in the middle of a form, and what fetches the photos."""
+
+    def __init__(self, relay: ChatHarness, photos: Photos) -> None:
+        self.relay = relay
+        self.sam = relay.add_person("Sam")
+        self.photos = photos
+
+    async def begin(self) -> None:
+        await self.relay.says(self.sam, "/new")
+        await self.relay.presses(self.sam, f"draft:{self.draft['id']}:kind:donation")
+
+    async def send(self, data: bytes) -> None:
+        self.sam.send_photo(data)
+        await self.relay.take()
+        await self.fetch()
+
+    async def fetch(self) -> None:
+        await work(self.relay.db, self.relay.queues.photos, self.photos.take, self.relay.clock)
+
+    @property
+    def draft(self) -> dict[str, str]:
+        (row,) = self.relay.rows("drafts")
+        found: dict[str, str] = exact_json.loads(row["body"])
+        return found
+
+    @property
+    def kept(self) -> list[str]:
+        return [row["id"] for row in self.relay.rows("images")]
+
+
+@pytest.fixture
+async def studio(relay: ChatHarness) -> AsyncIterator[Studio]:
+    async with telegram_of(relay.world) as bot:
+        root = bot.base_url.removesuffix(f"/bot{bot.token}")
+        downloads = Downloads(bot, root, relay.clock)
+        yield Studio(relay, Photos(relay.db, downloads, relay.queues, relay.clock))
+        await downloads.close()
+
+
+def photo(size: tuple[int, int] = (640, 480), colour: str = "teal") -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", size, colour).save(out, "JPEG")
+    return out.getvalue()
+
+
+async def served(db: Database, image_id: str) -> tuple[int, bytes, dict[str, str]]:
+    app = FastAPI()
+    app.include_router(gallery(db))
+    async with AsyncClient(transport=ASGITransport(app), base_url="http://pay.test") as http:
+        answer = await http.get(f"/images/{image_id}")
+    return answer.status_code, answer.content, dict(answer.headers)
+
+
+async def test_a_photo_becomes_the_picture_of_the_form_and_is_served(studio: Studio) -> None:
+    """As a JPEG that browsers keep and that nothing can be made to run in."""
+    await studio.begin()
+    await studio.send(photo())
+    assert studio.kept == [studio.draft["image"]]
+    status, data, headers = await served(studio.relay.db, studio.draft["image"])
+    with Image.open(io.BytesIO(data)) as shown:
+        assert (status, shown.format, shown.size) == (200, "JPEG", (640, 480))
+    assert headers["content-type"] == "image/jpeg"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "immutable" in headers["cache-control"]
+
+
+async def test_an_unknown_picture_is_not_found(db: Database) -> None:
+    assert (await served(db, "0" * 24))[0] == 404
+
+
+async def test_a_second_photo_takes_the_place_of_the_first(studio: Studio) -> None:
+    await studio.begin()
+    await studio.send(photo())
+    first = studio.draft["image"]
+    await studio.send(photo(colour="red"))
+    assert studio.draft["image"] != first
+    assert studio.kept == [studio.draft["image"]]
+
+
+async def test_a_photo_of_no_use_is_told_and_the_form_stays(studio: Studio) -> None:
+    await studio.begin()
+    before = studio.draft
+    studio.relay.clear_messages()
+    await studio.send(photo((800, 60)))
+    assert any("too small" in text for text in studio.relay.texts)
+    assert (studio.draft, studio.kept) == (before, [])
+
+
+@pytest.mark.parametrize("megabytes", [12, 21])
+async def test_a_file_is_too_large_for_us_or_for_telegram(studio: Studio, megabytes: int) -> None:
+    """Telegram hands bots files of 20 MB at most: the answer is the same, and says what to do."""
+    await studio.begin()
+    studio.relay.clear_messages()
+    studio.sam.send_document("big.png", photo() + bytes(megabytes * 2**20))
+    await studio.relay.take()
+    await studio.fetch()
+    assert any("too large" in text for text in studio.relay.texts), studio.relay.texts
+    assert studio.kept == []
+
+
+async def test_a_photo_whose_form_is_over_is_not_kept(studio: Studio) -> None:
+    await studio.begin()
+    studio.sam.send_photo(photo())
+    await studio.relay.take()
+    await studio.relay.says(studio.sam, "/cancel")
+    studio.relay.clear_messages()
+    await studio.fetch()
+    assert (studio.kept, studio.relay.texts) == ([], [])
+
+
+async def test_telegram_is_asked_again_and_then_the_seller(studio: Studio, clock: Clock) -> None:
+    """After as many tries as there are waits, and one: a photo is never lost without a word."""
+    await studio.begin()
+    studio.relay.clear_messages()
+    studio.relay.world.faults.add(Fault("error", method="getFile", times=len(BACKOFF) + 1))
+    await studio.send(photo())
+    for wait in BACKOFF:
+        assert studio.relay.texts == []
+        clock.advance(wait / 1000)
+        await studio.fetch()
+    (told,) = studio.relay.texts
+    assert "send it again" in told
+    assert studio.relay.states(studio.relay.queues.photos) == []
+
+
+async def test_a_photo_comes_when_telegram_is_back(studio: Studio, clock: Clock) -> None:
+    await studio.begin()
+    studio.relay.world.faults.add(Fault("error", method="getFile"))
+    await studio.send(photo())
+    assert studio.kept == []
+    clock.advance(BACKOFF[0] / 1000)
+    await studio.fetch()
+    assert studio.kept == [studio.draft["image"]]
+
+
+async def test_a_photo_waits_for_a_file_handle_and_is_not_called_damaged(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await studio.begin()
+    studio.sam.send_photo(photo())
+    await studio.relay.take()
+    studio.relay.clear_messages()
+
+    def start(*_args: object, **_more: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with pytest.raises(StorageError, match="Too many open files"):
+        await studio.fetch()
+    assert (studio.kept, studio.relay.texts) == ([], [])
+
+
+async def test_a_picture_that_takes_too_much_memory_is_told(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seller reads what to do; nobody tries again."""
+    await studio.begin()
+    studio.relay.clear_messages()
+    tight = Budget(memory=20_000_000, processor=5, seconds=20.0, answer=1_000_000)
+    monkeypatch.setattr(studio.photos, "_child", BoundedChild(decoder_process.MODULE, tight))
+    await studio.send(photo((3000, 3000)))
+    (told,) = studio.relay.texts
+    assert "save it as an ordinary JPEG" in told
+    assert (studio.kept, studio.relay.states(studio.relay.queues.photos)) == ([], [])
+
+
+@pytest.mark.parametrize("path", ["of the disk", None])
+async def test_a_file_path_on_our_disk_is_no_photo(
+    studio: Studio,
+    path: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a Bot API server names there is not published; a line in the log says why."""
+    secret = tmp_path / "secret.jpg"
+    secret.write_bytes(photo())
+    asked = {"file_id": "f", "file_unique_id": "u"} | ({"file_path": str(secret)} if path else {})
+
+    async def get_file(*_given: object) -> dict[str, str]:
+        return asked
+
+    monkeypatch.setitem(api.METHODS, "getFile", get_file)
+    await studio.begin()
+    studio.relay.clear_messages()
+    with capture_logs() as logs:
+        await studio.send(photo())
+    (told,) = studio.relay.texts
+    assert "send it again" in told
+    assert studio.kept == []
+    assert [(line["event"], "exc_info" in line) for line in logs] == [("photo not fetched", False)]
+    assert "file_path" in logs[0]["reason"]
+
+
+async def test_the_seller_is_asked_for_another_photo_where_one_ends_the_process(
+    studio: Studio, clock: Clock
+) -> None:
+    await studio.begin()
+    studio.sam.send_photo(photo())
+    studio.relay.clear_messages()
+    await studio.relay.take()
+    queue = studio.relay.queues.photos
+    crash(studio.relay.db, queue, clock, queue.crashes)
+    await until_buried(
+        studio.relay.db, Job(queue, studio.photos.take, 2, studio.photos.buried), clock
+    )
+    (told,) = studio.relay.texts
+    assert "save it as an ordinary JPEG" in told
+    assert studio.kept == []
+
+
+async def test_pictures_that_nothing_has_are_swept_after_a_month(
+    studio: Studio, clock: Clock
+) -> None:
+    """One in a form stays with it, one of a request for good."""
+    await studio.begin()
+    await studio.send(photo())
+
+    def add(data: bytes) -> str:
+        return studio.relay.db.run(lambda tx: images.add_image(tx, studio.sam.id, data, clock()))
+
+    request, loose = add(b"request"), add(b"loose")
+    studio.relay.db.run(lambda tx: images.keep_image(tx, request, studio.sam.id))
+    clock.advance(WEEKS)
+    before = clock() - images.LOOSE_FOR
+    assert studio.relay.db.run(lambda tx: images.sweep_images(tx, before)) == 1
+    assert set(studio.kept) == {studio.draft["image"], request}
+    assert loose not in studio.kept
+
+
+async def test_somebody_elses_picture_is_not_kept_for_one(studio: Studio, clock: Clock) -> None:
+    pat: Person = studio.relay.add_person("Pat")
+    made = studio.relay.db.run(lambda tx: images.add_image(tx, pat.id, b"p", clock()))
+    assert not studio.relay.db.run(lambda tx: images.keep_image(tx, made, studio.sam.id))

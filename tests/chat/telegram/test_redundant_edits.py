@@ -1,0 +1,113 @@
+"""What Telegram would refuse is not sent: an edit that changes nothing, a message too soon."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.alerts import alert_text
+from bot.chat.messages.buttons import markup
+from bot.chat.messages.payloads import changed, said
+from bot.chat.messages.queues import make_queues
+from bot.chat.messages.reply import Button, Reply
+from bot.chat.store import shown_texts as memory
+from bot.core.net.rates import Rate
+from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.model import Draft
+from tests.support.chat_harness import ChatHarness, telegram_of
+from tests.support.outbox_queue import work
+from tests.support.sender_harness import Sending
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database
+    from bot.core.outbox.outbox import Message
+    from bot.sandbox.world.people import Person
+    from tests.support.service_harness import Clock
+
+KEY = Button("Help", action=("help",))
+ONE, TWO = (Reply(text, ((KEY,),)) for text in ("one", "two"))
+
+
+@pytest.fixture
+def sam(relay: ChatHarness) -> Person:
+    return relay.add_person("Sam")
+
+
+async def show(sending: Sending, sam: Person, *replies: Reply, message_id: int) -> None:
+    """Put these in the place of a message, one after the other, and send them."""
+    for reply in replies:
+        sending.put_body(sam.chat, changed(reply, message_id, "en", picture=False))
+    await sending.work()
+
+
+async def test_a_message_is_not_changed_into_itself(sending: Sending, sam: Person) -> None:
+    sending.put_body(sam.chat, said(ONE, "en"))
+    await sending.work()
+    (message,) = sam.chat.from_bot()
+    await show(sending, sam, ONE, TWO, TWO, ONE, message_id=message.id)
+    assert [version.content["text"] for version in message.history] == ["one", "two"]
+    assert message.text == "one"
+    assert sending.relay.world.refused == []
+    assert sending.waiting == []
+
+
+async def test_of_a_message_that_nobody_remembers_an_edit_is_made(
+    sending: Sending, sam: Person
+) -> None:
+    """And what its refusal says is remembered."""
+    world, draft = sending.relay.world, Draft({"text": ONE.text}, markup(ONE.rows))
+    message = world.post(sam.chat, world.bot, draft)
+    await show(sending, sam, ONE, ONE, message_id=message.id)
+    assert [call.reason[:36] for call in sending.relay.world.refused] == [
+        "Bad Request: message is not modified"
+    ]
+
+
+async def test_an_edit_that_was_given_up_leaves_nothing_known(
+    sending: Sending, sam: Person
+) -> None:
+    sending.put_body(sam.chat, said(ONE, "en"))
+    await sending.work()
+    (message,) = sam.chat.from_bot()
+    sending.fault("error", method="editMessageText", code=400, description="Bad Request: odd")
+    await show(sending, sam, TWO, ONE, message_id=message.id)
+    assert len(sending.relay.world.refused) == 2, "the second was tried, though it said so before"
+
+
+async def test_what_is_said_is_remembered_for_as_long_as_somebody_may_tap_twice(
+    sending: Sending, sam: Person
+) -> None:
+    sending.put_body(sam.chat, said(ONE, "en"))
+    await sending.work()
+    relay, now = sending.relay, sending.relay.clock()
+    assert relay.db.run(partial(memory.sweep, before=now)) == 0
+    assert relay.db.run(partial(memory.sweep, before=now + 1)) == 1
+
+
+async def test_a_message_long_on_its_way_has_the_next_ones_no_closer_behind(
+    db: Database, clock: Clock
+) -> None:
+    """A large picture takes a second to make: Telegram counts from when it came."""
+    relay = ChatHarness(
+        db,
+        clock,
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+    )
+    relay.world.limiter.limits = Limits()
+    sam = relay.add_person("Sam")
+    async with telegram_of(relay.world) as bot:
+        sending = Sending(relay, bot)
+
+        async def send(message: Message) -> None:
+            if not sam.chat.from_bot():
+                clock.advance(1)
+            await sending.sender.send(message)
+
+        sending.put(sam.chat, *(f"{number}" for number in range(6)))
+        for _ in range(100):
+            await work(db, relay.queues.messages, send, clock)
+            clock.advance(0.05)
+    assert len(sam.chat.from_bot()) == 6
+    assert relay.world.refused == []

@@ -1,0 +1,381 @@
+"""Messages out: in order, none lost, none twice unsaid, and no chat waits for another."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from structlog.testing import capture_logs
+
+from bot.chat.alerts import alert_text
+from bot.chat.messages.payloads import said
+from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
+from bot.chat.messages.reply import CAPTION_LIMIT, Reply
+from bot.chat.store.listings import CREATING
+from bot.chat.telegram.failures import BACKOFF
+from bot.chat.telegram.sender import TRIES, Sender
+from bot.core.net.rates import Rate
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import ALERT, NOTICE, REPLY
+from bot.core.outbox.worker import Job, Worker
+from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.world import TOKEN
+from bot.wiring.app.telegram import _make_bot
+from tests.support.chat_harness import COFFEE, URL, ChatHarness, answer, telegram_of
+from tests.support.outbox_queue import work
+from tests.support.sandbox_server import serve_asgi
+from tests.support.sender_harness import Sending
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from bot.core.database.database import Database
+    from bot.sandbox.world.model import Chat
+    from bot.sandbox.world.people import Person
+    from tests.support.service_harness import Clock
+
+PNG = b"\x89PNG"
+MARK = "Possibly repeated: I may have told you this already.\n"
+
+
+@pytest.fixture
+def sam(relay: ChatHarness) -> Person:
+    return relay.add_person("Sam")
+
+
+@pytest.fixture
+def pat(relay: ChatHarness) -> Person:
+    return relay.add_person("Pat")
+
+
+def seen(chat: Chat) -> list[str]:
+    return [message.text for message in chat.from_bot()]
+
+
+async def test_messages_arrive_once_in_order_and_as_html(sending: Sending, sam: Person) -> None:
+    sending.put(sam.chat, "<b>one</b>", "two &lt;", "three")
+    await sending.work()
+    assert seen(sam.chat) == ["one", "two <", "three"]
+    assert sam.chat.from_bot()[0].entities[0]["type"] == "bold"
+    assert sending.waiting == []
+
+
+async def test_replies_go_before_alerts_and_these_before_notices(
+    sending: Sending, sam: Person
+) -> None:
+    for text, priority in (("notice", NOTICE), ("alert", ALERT), ("reply", REPLY)):
+        sending.put(sam.chat, text, priority=priority)
+    await sending.work()
+    assert seen(sam.chat) == ["reply", "alert", "notice"]
+
+
+def coded(text: str) -> dict[str, Any]:
+    """A picture of a code with words below, as versions before this one put it."""
+    args = {"caption": text}
+    return {"method": "sendPhoto", "args": args, "qr": URL, "language": "en"}
+
+
+async def test_a_card_that_an_earlier_version_put_is_sent_with_its_code(
+    sending: Sending, sam: Person
+) -> None:
+    sending.put_body(sam.chat, coded("card"))
+    await sending.work()
+    (message,) = sam.chat.from_bot()
+    assert message.text == "card"
+    assert message.photo
+    stored = sending.relay.world.files.get(message.photo)
+    assert stored is not None
+    assert stored.data.startswith(PNG)
+
+
+async def test_links_are_shown_without_a_preview(sending: Sending, sam: Person) -> None:
+    sending.put(sam.chat, "https://example.org")
+    await sending.work()
+    (call,) = sending.relay.world.calls_of("sendMessage")
+    assert "is_disabled" in str(call.params["link_preview_options"])
+
+
+async def test_a_429_holds_its_chat_as_long_as_asked_and_no_other(
+    sending: Sending, sam: Person, pat: Person
+) -> None:
+    sending.fault("error", chat_id=sam.id, retry_after=7)
+    sending.put(sam.chat, "one", "two", priority=ALERT)
+    sending.put(pat.chat, "other")
+    await sending.work()
+    assert (seen(sam.chat), seen(pat.chat), sending.waits) == ([], ["other"], 7000)
+    sending.put(sam.chat, "urgent")
+    await sending.work_later(6.999)
+    assert seen(sam.chat) == []
+    await sending.work_later(0.001)
+    assert seen(sam.chat) == ["urgent", "one", "two"]
+
+
+@pytest.mark.parametrize("kind", ["cut", "error"])
+async def test_a_message_whose_answer_was_lost_comes_again_and_says_so(
+    sending: Sending, sam: Person, kind: str
+) -> None:
+    sending.fault(kind, method="sendMessage", accepted=True, code=504)
+    sending.put(sam.chat, "paid", "next", priority=ALERT)
+    await sending.work()
+    assert (seen(sam.chat), sending.waits) == (["paid"], BACKOFF[0])
+    await sending.work_later()
+    assert seen(sam.chat) == ["paid", f"{MARK}paid", "next"]
+
+
+async def test_a_picture_whose_answer_was_lost_comes_again_and_says_so(
+    sending: Sending, sam: Person
+) -> None:
+    sending.fault("cut", method="sendPhoto")
+    sending.put_body(sam.chat, coded("card"))
+    await sending.work()
+    await sending.work_later()
+    assert seen(sam.chat) == ["card", f"{MARK}card"]
+
+
+async def test_a_message_that_a_lost_process_may_have_sent_says_so(
+    sending: Sending, sam: Person
+) -> None:
+    sending.put(sam.chat, "paid", priority=ALERT)
+    queue, now = sending.queues.messages, sending.relay.clock()
+    sending.relay.db.run(lambda tx: outbox.claim(tx, queue, now, 1) and None)
+    sending.relay.db.run(lambda tx: outbox.recover(tx, queue, now))
+    await sending.work()
+    assert seen(sam.chat) == [f"{MARK}paid"]
+
+
+async def test_a_text_with_no_room_for_the_mark_comes_again_without(
+    sending: Sending, sam: Person
+) -> None:
+    longest = "x" * CAPTION_LIMIT
+    sending.fault("cut", method="sendPhoto")
+    sending.put_body(sam.chat, coded(longest))
+    await sending.work()
+    await sending.work_later()
+    assert seen(sam.chat) == [longest, longest]
+
+
+async def test_a_message_that_never_left_comes_once_and_unmarked(
+    relay: ChatHarness, sam: Person
+) -> None:
+    """Telegram's door is closed; when it opens the message arrives as if nothing had been."""
+    async with telegram_of(relay.world) as bot:
+        sending = Sending(relay, bot)
+        sending.put(sam.chat, "paid", priority=ALERT)
+        right, bot._base_url = bot._base_url, "http://127.0.0.1:1/bot"
+        await sending.work()
+        assert (sending.waits, seen(sam.chat)) == (BACKOFF[0], [])
+        bot._base_url = right
+        await sending.work_later()
+    assert seen(sam.chat) == ["paid"]
+
+
+async def test_an_edit_is_never_marked_for_it_cannot_double(sending: Sending, sam: Person) -> None:
+    sending.put(sam.chat, "old")
+    await sending.work()
+    (shown,) = sam.chat.from_bot()
+    body = {"method": "editMessageText", "args": {"message_id": shown.id, "text": "new"}}
+    sending.fault("cut", method="editMessageText")
+    sending.put_body(sam.chat, body | {"language": "en"})
+    await sending.work()
+    await sending.work_later()
+    assert seen(sam.chat) == ["new"]
+    assert sending.waiting == []
+
+
+@pytest.mark.parametrize("message_id", ["same", "unknown"])
+async def test_an_edit_that_has_nothing_to_do_is_settled(
+    sending: Sending, sam: Person, message_id: str
+) -> None:
+    sending.put(sam.chat, "old")
+    await sending.work()
+    number = sam.chat.from_bot()[0].id if message_id == "same" else 1
+    args = {"message_id": number, "text": "old"}
+    sending.put_body(sam.chat, {"method": "editMessageText", "args": args, "language": "en"})
+    sending.put(sam.chat, "next")
+    await sending.work()
+    assert (seen(sam.chat), sending.waiting) == (["old", "next"], [])
+
+
+async def test_what_telegram_refuses_is_kept_for_the_operator_and_the_next_goes_on(
+    sending: Sending, sam: Person
+) -> None:
+    sending.put(sam.chat, "<b>broken", "next")
+    await sending.work()
+    assert seen(sam.chat) == ["next"]
+    assert sending.relay.states(sending.queues.messages) == ["dead"]
+
+
+@pytest.mark.parametrize("fault", ["error", "cut", "drop"])
+async def test_the_order_of_a_chat_is_kept_through_failures(
+    sending: Sending, sam: Person, pat: Person, fault: str
+) -> None:
+    sending.fault(fault, chat_id=sam.id, times=2)
+    for number in range(4):
+        sending.put(sam.chat, f"{number}")
+        sending.put(pat.chat, f"{number}")
+    await sending.work()
+    assert seen(pat.chat) == ["0", "1", "2", "3"]
+    for _ in range(2):
+        await sending.work_later()
+    plain = [text.rpartition("\n")[2] for text in seen(sam.chat)]
+    assert [text for n, text in enumerate(plain) if text not in plain[:n]] == ["0", "1", "2", "3"]
+    assert sending.waiting == []
+
+
+async def test_a_blocked_chat_keeps_its_alerts_and_drops_replies(
+    sending: Sending, sam: Person, pat: Person
+) -> None:
+    sam.block()
+    sending.put(sam.chat, "reply")
+    sending.put(pat.chat, "other")
+    await sending.work()
+    sending.put(sam.chat, "paid 1", "paid 2", priority=ALERT)
+    await sending.work()
+    await sending.work_later(1)
+    assert (seen(sam.chat), seen(pat.chat), sending.waits) == ([], ["other"], None)
+    await sending.work_later(86_400)
+    assert sending.relay.world.calls_of("sendMessage") != []
+    assert len(sending.relay.world.refused) == 3
+    states = sorted(sending.relay.states(sending.queues.messages))
+    assert states == ["dead", "waiting", "waiting"]
+
+
+async def test_kept_alerts_come_unmarked_and_in_order_when_the_person_writes_again(
+    sending: Sending, sam: Person
+) -> None:
+    sam.block()
+    sending.put(sam.chat, "paid 1", "paid 2", priority=ALERT)
+    await sending.work()
+    await sending.work_later(1)
+    sam.unblock()
+    await sending.relay.says(sam, "/privacy")
+    await sending.work()
+    assert seen(sam.chat)[1:] == ["paid 1", "paid 2"]
+    assert len(seen(sam.chat)) == 3
+
+
+async def test_who_lets_the_bot_in_again_while_it_is_being_refused_is_told(
+    sending: Sending, sam: Person
+) -> None:
+    """The news of it may come before the refusal does: so one is no reason to be silent."""
+    sam.block()
+    sending.put(sam.chat, "paid 1", priority=ALERT)
+    await sending.work()
+    sam.unblock()
+    await sending.work_later(1)
+    assert seen(sam.chat) == ["paid 1"]
+
+
+async def test_a_group_that_moves_takes_along_its_messages_and_listings(
+    sending: Sending, relay: ChatHarness, sam: Person
+) -> None:
+    group = sam.new_group("Market")
+    listing = relay.add_listing(sam, COFFEE, answer(), chat_id=group.id)
+    new = sam.migrate(group)
+    sending.put(group, "one", "two")
+    await sending.work()
+    assert seen(new) == ["one", "two"]
+    assert (relay.listing(listing.id).chat_id, sending.waiting) == (new.id, [])
+    assert relay.listing(listing.id).state != CREATING
+
+
+async def test_where_a_method_is_unknown_alerts_wait_and_the_rest_is_given_up(
+    sending: Sending, sam: Person
+) -> None:
+    """A proxy that answers 404 for a while costs no payment its alert."""
+    sending.fault("error", code=404, description="Not Found", times=2)
+    sending.put(sam.chat, "reply")
+    sending.put(sam.chat, "paid", priority=ALERT)
+    await sending.work()
+    await sending.work()
+    sending.relay.clock.advance(BACKOFF[-1] / 1000)
+    await sending.work()
+    assert seen(sam.chat) == ["paid"]
+
+
+async def test_a_call_that_was_taken_is_not_made_again_for_an_answer_of_another_shape(
+    sending: Sending, sam: Person
+) -> None:
+    """A Bot API server of somebody's own may answer `ok` and little more."""
+    calls = 0
+
+    async def answer_little(_request: Request) -> JSONResponse:
+        nonlocal calls
+        calls += 1
+        return JSONResponse({"ok": True, "result": {"message_id": calls}})
+
+    app = Starlette(routes=[Route("/bot{rest:path}", answer_little, methods=["POST"])])
+    async with serve_asgi(app) as root:
+        bot = _make_bot(root, TOKEN, SENT_AT_ONCE)
+        sender = Sender(sending.relay.db, bot, sending.queues, sending.relay.clock)
+        sending.put(sam.chat, "one", "two")
+        await work(sending.relay.db, sending.queues.messages, sender.send, sending.relay.clock)
+        await bot.request.shutdown()
+    assert (calls, sending.waiting) == (2, [])
+
+
+async def test_a_reply_that_is_never_clearly_answered_is_given_up_an_alert_is_not(
+    sending: Sending, sam: Person
+) -> None:
+    sending.fault("error", code=500, description="Internal Server Error", times=1000)
+    sending.put(sam.chat, "reply")
+    sending.put(sam.chat, "paid", priority=ALERT)
+    for _ in range(TRIES + 1):
+        await sending.work_later()
+    found = {row["priority"]: row["state"] for row in sending.relay.rows("outbox")}
+    assert found == {REPLY: "dead", ALERT: "waiting"}
+
+
+async def test_a_failure_is_one_line_in_the_log_with_its_reason(
+    sending: Sending, sam: Person
+) -> None:
+    sending.fault("cut", method="sendMessage")
+    sending.put(sam.chat, "secret words")
+    with capture_logs() as logs:
+        await sending.work()
+    (line,) = [line for line in logs if line["event"] == "telegram refused"]
+    assert (line["fate"], line["chat"], line["method"]) == ("in_doubt", str(sam.id), "sendMessage")
+    assert "secret words" not in str(logs)
+    assert TOKEN not in str(logs)
+
+
+async def test_at_telegrams_own_limits_not_one_call_is_refused(db: Database, clock: Clock) -> None:
+    """Eight people and a group get five messages each, at the product's rates, on a set clock."""
+    relay = ChatHarness(
+        db,
+        clock,
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+    )
+    relay.world.limiter.limits = Limits()
+    async with telegram_of(relay.world) as bot:
+        sending = Sending(relay, bot)
+        chats = [relay.add_person(f"P{number}").chat for number in range(8)]
+        chats.append(relay.add_person("Owner").new_group("Market"))
+        for chat in chats:
+            sending.put(chat, *"abcde")
+        while (wait := sending.waits) is not None:
+            clock.at += max(wait, 0)
+            await sending.work()
+    assert relay.world.refused == []
+    assert [seen(chat) for chat in chats] == [[*"abcde"]] * 9
+
+
+async def test_a_worker_sends_what_is_put_while_it_runs(sending: Sending, sam: Person) -> None:
+    made = Worker(
+        sending.relay.db, Job(sending.queues.messages, sending.sender.send), sending.relay.clock
+    )
+    running = asyncio.create_task(made.run())
+    queue, now = sending.queues.messages, sending.relay.clock()
+    for number in range(5):
+        body = said(Reply(f"{number}"), "en")
+        put = partial(outbox.put, queue=queue, lane=str(sam.id), body=body, now=now)
+        await sending.relay.db.transaction(put)
+    await sending.relay.world.bot_message(sam.chat, "4")
+    await made.stop(5)
+    await running
+    assert (seen(sam.chat), sending.waiting) == ([*"01234"], [])

@@ -1,0 +1,93 @@
+"""Messages of which nobody knows whether they arrived: none holds its chat, each says so once."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from structlog.testing import capture_logs
+
+from bot.chat.alerts import alert_text
+from bot.chat.messages.queues import SENT_AT_ONCE
+from bot.chat.telegram import sender
+from bot.chat.telegram.failures import BACKOFF
+from bot.chat.telegram.sender import Sender
+from bot.core.outbox.lanes import ALERT
+from bot.sandbox.world.world import TOKEN
+from bot.wiring.app.telegram import _make_bot
+from tests.support.chat_harness import telegram_of
+from tests.support.outbox_queue import work
+from tests.support.sender_harness import Sending
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import pytest
+
+    from tests.support.chat_harness import ChatHarness
+
+SECONDS = 10.0
+DRIP_SECONDS = 0.02
+MARK = "Possibly repeated: I may have told you this already.\n"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+COFFEE = alert_text.Payment("abcdefghij", "donation", "Coffee", 500, "USD", repeated=True)
+
+
+@asynccontextmanager
+async def dripping() -> AsyncIterator[str]:
+    """A server that takes a call and then says a byte now and then, for ever."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(HEAD)
+            while not reader.at_eof():
+                writer.write(b"1\r\n \r\n")
+                await writer.drain()
+                await asyncio.sleep(DRIP_SECONDS)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server.close()
+
+
+async def test_an_answer_that_never_ends_holds_its_chat_no_longer_than_a_bound(
+    relay: ChatHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A time-out that begins anew with each byte would never come."""
+    monkeypatch.setattr(sender, "LONGEST", 10 * DRIP_SECONDS)
+    sam = relay.add_person("Sam")
+    async with dripping() as root:
+        bot = _make_bot(root, TOKEN, SENT_AT_ONCE)
+        sending = Sending(relay, bot)
+        sending.put(sam.chat, "paid", priority=ALERT)
+        with capture_logs() as logs:
+            async with asyncio.timeout(SECONDS):
+                await sending.work()
+        await bot.request.shutdown()
+    assert [line["fate"] for line in logs if line["event"] == "telegram refused"] == ["in_doubt"]
+    (row,) = relay.rows("outbox")
+    assert (row["state"], row["uncertain"], sending.waits) == ("waiting", 1, BACKOFF[0])
+    async with telegram_of(relay.world) as bot:
+        relay.clock.advance(BACKOFF[0] / 1000)
+        again = Sender(relay.db, bot, relay.queues, relay.clock)
+        await work(relay.db, relay.queues.messages, again.send, relay.clock)
+    assert [message.text for message in sam.chat.from_bot()] == [f"{MARK}paid"]
+
+
+async def test_a_repetition_says_so_once_for_whatever_reasons(relay: ChatHarness) -> None:
+    """The payment may have been told before, and then the answer to its alert is lost."""
+    sam = relay.add_person("Sam")
+    async with telegram_of(relay.world) as bot:
+        sending = Sending(relay, bot)
+        sending.fault("cut", method="sendMessage")
+        sending.put_body(sam.chat, alert_text.body(COFFEE, "en"), ALERT)
+        await sending.work()
+        await sending.work_later()
+    told = f"{MARK}💰 $5.00 received for Coffee"
+    assert [message.text for message in sam.chat.from_bot()] == [told, told]

@@ -1,0 +1,353 @@
+"""`export`: every payment once, exact to the last decimal, harmless in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import random
+import sqlite3
+import stat
+import subprocess
+import sys
+import tracemalloc
+from collections import Counter
+from contextlib import closing
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bot.chat.store import payments
+from bot.chat.store.payments import Payment
+from bot.cli.commands import main
+from bot.cli.tables import Csv, Lines
+from bot.core.database.database import open_database
+from bot.core.money import amounts
+from bot.service.store import exporting
+from bot.service.store.exporting import Wanted
+from bot.service.wire import exported
+from tests.support.chat_harness import STICKERS, ChatHarness, answer
+from tests.support.paths import ROOT
+from tests.support.product_process import rows
+from tests.support.service_harness import DROP, NOON, Clock, opened
+
+URL = "sqlite:///bot.db"
+CURRENCIES = {"USD": 2, "JPY": 0, "BSV": 8, "KWD": 3}
+PAYMENTS = 2_500
+"""More than two pages."""
+
+
+def order(*command: str, **env: str) -> Result:
+    return CliRunner().invoke(main, ["export", *command], env=env)
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", URL)
+
+
+@pytest.fixture
+async def paid(tmp_path: Path) -> str:
+    """A request with a payment by somebody who is a formula in a spreadsheet; its id."""
+    async with opened(tmp_path) as shop:
+        made = await shop.create(requestedUserData=["email", "phoneNumber"])
+        given = {"email": "=cmd@mail.example", "phoneNumber": "+44 20 7946 0958"}
+        assert (await shop.pay(made["id"], **given)).status_code == 303
+    return str(made["id"])
+
+
+def add_many(path: str) -> None:
+    """Write requests in several currencies and many payments of them, of random amounts."""
+    dice = random.Random(7)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("PRAGMA foreign_keys = OFF")
+        for number, currency in enumerate(CURRENCIES):
+            db.execute(
+                "INSERT INTO payment_requests (id, app_id, created_at, name, instrument_currency,"
+                " receivers, amount, requested_user_data, expiration_type)"
+                " VALUES (?, 'a', ?, ?, ?, '[]', 1, '[]', 'never')",
+                [f"r{number}", NOON + number, f"Thing, {number}", currency],
+            )
+        for number in range(PAYMENTS):
+            kind = dice.randrange(len(CURRENCIES))
+            minor, currency = dice.randrange(1, 10**15), [*CURRENCIES][kind]
+            db.execute(
+                "INSERT INTO payments (id, request_id, checkout_id, rail, external_id, state,"
+                " amount, currency, receivers, instrument_amount, instrument_currency,"
+                " instrument_shares, user_data, completed_at)"
+                " VALUES (?, ?, 'c', 'sandbox', ?, 'paid', ?, ?, ?, ?, ?, '[]', '{}', ?)",
+                [f"{dice.getrandbits(96):024x}", f"r{kind}", f"x{number}", minor, currency,
+                 f'[["anna",{minor}]]', minor, currency, NOON + dice.randrange(50)],
+            )  # fmt: skip
+
+
+def sums(path: str) -> dict[str, Decimal]:
+    found = rows(Path(path), "SELECT currency, SUM(amount) FROM payments GROUP BY currency")
+    return {currency: amounts.from_minor(minor, currency) for currency, minor in found}
+
+
+def test_the_sum_of_the_export_is_the_sum_of_the_table_in_every_currency() -> None:
+    """Page after page, in both forms: each payment once, to the last decimal."""
+    open_database(URL).close()
+    add_many("bot.db")
+    lines = [*csv.DictReader(io.StringIO(order().stdout))]
+    objects = [
+        json.loads(line, parse_float=Decimal)
+        for line in order("--format", "json").stdout.splitlines()
+    ]
+    for found in (lines, objects):
+        assert len({one["transactionId"] for one in found}) == len(found) == PAYMENTS
+        total: Counter[str] = Counter()
+        for one in found:
+            total[one["currencyCode"]] += Decimal(one["amount"])  # type: ignore[assignment]  # exact sums
+        assert dict(total) == sums("bot.db")
+    for one in lines:
+        assert len(one["amount"].partition(".")[2]) == CURRENCIES[one["currencyCode"]]
+        assert one["receivers"] == f"anna {one['amount']}"
+
+
+def test_payments_come_by_request_and_then_by_time() -> None:
+    open_database(URL).close()
+    add_many("bot.db")
+    found = [*csv.DictReader(io.StringIO(order().stdout))]
+    places = [(one["paymentRequestId"], one["completedAt"], one["transactionId"]) for one in found]
+    assert places == sorted(places)
+
+
+def test_a_time_and_a_request_narrow_it() -> None:
+    """From then on, and before then: the one counts, the other does not."""
+    open_database(URL).close()
+    add_many("bot.db")
+    since, until = (datetime.fromtimestamp((NOON + at) / 1000, UTC) for at in (10, 20))
+    found = order("--since", since.isoformat(), "--until", until.isoformat(), "--request", "r1")
+    expected = rows(
+        Path("bot.db"),
+        "SELECT id FROM payments WHERE request_id = 'r1'"
+        f" AND completed_at >= {NOON + 10} AND completed_at < {NOON + 20}"
+        " ORDER BY completed_at, id",
+    )
+    assert expected
+    assert [
+        (one["transactionId"],) for one in csv.DictReader(io.StringIO(found.stdout))
+    ] == expected
+
+
+def test_a_payment_has_all_that_is_known_of_it(paid: str) -> None:
+    (line,) = order("--format", "json").stdout.splitlines()
+    found = json.loads(line)
+    assert found.pop("transactionId") == rows(Path("bot.db"), "SELECT id FROM payments")[0][0]
+    assert found == {
+        "paymentRequestId": paid, "product": "Coffee", "completedAt": "2027-01-15T08:00:00.000Z",
+        "amount": 5.0, "currencyCode": "USD", "paidAmount": 5.0, "paidCurrencyCode": "USD",
+        "settlement": "paid", "receivers": [{"destination": "alice", "amount": 5.0}],
+        "paymail": None, "email": "=cmd@mail.example", "phoneNumber": "+442079460958",
+    }  # fmt: skip
+    assert '"amount": 5.00' in line.replace(":", ": ").replace(":  ", ": ")
+
+
+def test_in_a_spreadsheet_nothing_is_computed(paid: str) -> None:
+    del paid
+    (line,) = csv.DictReader(io.StringIO(order().stdout))
+    assert (line["email"], line["phoneNumber"]) == ("'=cmd@mail.example", "'+442079460958")
+
+
+SEPARATORS = (",", ";", "\t", "|")
+SIGNS = "=+-@\t\r\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b"
+BLANK = ' \xa0\u3000\u200b\ufeff"'
+"""What spreadsheets drop before a formula."""
+
+
+def cells(text: str) -> list[str]:
+    """Every cell that any spreadsheet could make of a CSV file, without what it drops before it."""
+    made: list[list[str]] = []
+    for lines in ([*io.StringIO(text, newline="")], text.splitlines(keepends=True)):
+        for at in SEPARATORS:
+            made += csv.reader(lines, delimiter=at)
+            made += csv.reader(lines, delimiter=at, quoting=csv.QUOTE_NONE)
+    return [cell.lstrip(BLANK) for row in made for cell in row]
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@a", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20a"]
+)
+def test_each_sign_that_begins_a_formula_is_defused(text: str) -> None:
+    _, line = csv.reader(io.StringIO(Csv(for_people=False).line({"name": text}), newline=""))
+    assert line == [f"'{text}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Tea;=HYPERLINK(1)", "Tea;'=HYPERLINK(1)"),
+        ("Tea; =1", "Tea; '=1"),
+        ('Tea;"=1"', 'Tea;"\'=1"'),
+        ("Tea\n@a", "Tea\n'@a"),
+        ("\t=1", "'\t'=1"),
+        ("\u3000\uff1d1", "\u3000'\uff1d1"),
+        ("Coffee - large = 5+1 @ home", "Coffee - large = 5+1 @ home"),
+    ],
+)
+def test_a_formula_behind_any_separator_is_defused(text: str, written: str) -> None:
+    """And nothing else is touched."""
+    _, line = csv.reader(io.StringIO(Csv(for_people=False).line({"name": text}), newline=""))
+    assert line == [written]
+
+
+def test_no_cell_begins_a_formula_wherever_a_spreadsheet_splits() -> None:
+    """Texts drawn from all that could be in the way; amounts stay numbers."""
+    dice = random.Random(7)
+    parts = [*SIGNS, *BLANK, *SEPARATORS, "\n", "\r\n", "'", "a", "1", "=HYPERLINK(1)"]
+    table, amount = Csv(for_people=True), Decimal("12.50")
+    for _ in range(3_000):
+        text, other = ("".join(dice.choices(parts, k=dice.randrange(9))) for _ in range(2))
+        receivers = [{"destination": other, "amount": amount}, {"destination": text, "amount": 1}]
+        line = table.line({"name": text, "to": receivers, "amount": amount, "data": {other: text}})
+        assert not [cell for cell in cells(line) if cell.startswith(tuple(SIGNS))]
+        assert ",12.50," in line
+
+
+def test_csv_is_as_its_standard_says() -> None:
+    """Names first, lines end in CRLF, quotes are doubled, amounts are never 1E-8."""
+    record = {"a": 'x, "y"\nz', "b": None, "c": Decimal("0.00000001")}
+    assert Csv(for_people=False).line(record) == 'a,b,c\r\n"x, ""y""\nz",,0.00000001\r\n'
+
+
+def test_json_can_not_steer_a_terminal() -> None:
+    record = {"name": "é\x1b\x7f\u202e\U0001f600", "n": Decimal("0.10")}
+    line = Lines().line(record)
+    assert line.removesuffix("\n").isascii()
+    assert line.removesuffix("\n").isprintable()
+    assert json.loads(line) == {"name": "é\x1b\x7f\u202e\U0001f600", "n": 0.1}
+    assert "0.10" in line
+
+
+def test_without_payers_nobody_is_named(paid: str) -> None:
+    del paid
+    for form in ("csv", "json"):
+        found = order("--no-payers", "--format", form).stdout
+        assert not [word for word in ("mail", "2079460958", "phoneNumber") if word in found]
+
+
+def test_a_file_is_new_private_and_known_to_excel(paid: str) -> None:
+    """Standard output has no such mark: to programs it would be part of the first name."""
+    del paid
+    before = os.umask(0)
+    assert order("--output", "out.csv").exit_code == 0
+    os.umask(before)
+    path = Path("out.csv")
+    assert path.read_bytes().startswith(b"\xef\xbb\xbftransactionId,")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert order().stdout_bytes.startswith(b"transactionId,")
+    again = order("--output", "out.csv")
+    assert (again.exit_code, again.stderr) == (1, "out.csv: is there already: give another name\n")
+
+
+def test_requests_come_with_what_they_brought_in(paid: str) -> None:
+    (found,) = csv.DictReader(io.StringIO(order("requests").stdout))
+    assert found["paymentRequestId"] == paid
+    assert (found["amount"], found["payments"], found["volume"]) == ("5.00", "1", "5.00")
+    assert found["createdAt"] == "2027-01-15T08:00:00.000Z"
+
+
+async def test_units_are_those_that_the_interface_tells(tmp_path: Path) -> None:
+    """A reservation that has lapsed has given its unit back; a one-off counts none."""
+    async with opened(tmp_path) as shop:
+        drop = await shop.create(**DROP)
+        await shop.pay(drop["id"], manner="never")
+        await shop.create(expirationType="onPaymentCompleted")
+        for seconds, reserved in ((0, 1), (901, None)):
+            shop.clock.advance(seconds)
+            wanted = Wanted(shop.clock())
+            found = [exported.request(row) async for row in exporting.requests(shop.db, wanted)]
+            assert [one["reservedUnits"] for one in found if one["totalUnits"]] == [reserved]
+            for one in found:
+                told = await shop.get(one["paymentRequestId"])
+                assert [one[name] for name in exported.UNITS] == [
+                    told.get(name) for name in exported.UNITS
+                ]
+
+
+def test_where_another_server_is_used_the_payments_told_are_exported() -> None:
+    with closing(open_database(URL)) as db:
+        relay = ChatHarness(db, Clock())
+        listing = relay.add_listing(
+            relay.add_person(), STICKERS, answer(total_units=3, remaining_units=3)
+        )
+        told = Payment(listing.request_id or "", "t1", 250, "USD", {"email": "=a@b.example"})
+        db.run(lambda tx: payments.add_payment(tx, listing.id, told, NOON))
+    env = {"PAYMENTS_URL": "https://pay.example", "APP_ID": "a", "APP_SECRET": "s"}
+    (found,) = csv.DictReader(io.StringIO(order(**env).stdout))
+    assert found == {
+        "transactionId": "t1", "paymentRequestId": listing.request_id, "product": "Stickers",
+        "receivedAt": "2027-01-15T08:00:00.000Z", "amount": "2.50", "currencyCode": "USD",
+        "settlement": "paid", "userData": '{"email":"=a@b.example"}',
+    }  # fmt: skip
+    refused = order("requests", **env)
+    assert (refused.exit_code, "PAYMENTS_URL" in refused.stderr) == (1, True)
+
+
+def test_who_reads_no_further_ends_it_without_a_word() -> None:
+    """As in `export | head -1`."""
+    open_database(URL).close()
+    add_many("bot.db")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "bot", "export"], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert run.stdout
+    assert run.stderr
+    assert run.stdout.readline().startswith(b"transactionId,")
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    assert run.wait() == 1
+    run.stderr.close()
+
+
+async def test_however_many_there_are_a_page_is_in_the_memory() -> None:
+    """Ten times as many payments take no more of it."""
+    open_database(URL).close()
+    add_many("bot.db")
+    peaks = []
+    for times in (1, 10):
+        grow(times)
+        with closing(open_database(URL)) as db:
+            tracemalloc.start()
+            number = 0
+            async for _ in exporting.payments(db, Wanted(NOON)):
+                number += 1
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        assert number == times * PAYMENTS
+    assert peaks[1] < 1.5 * peaks[0], peaks
+
+
+def grow(times: int) -> None:
+    with closing(sqlite3.connect("bot.db")) as db, db:
+        columns = "request_id, checkout_id, rail, state, amount, currency, receivers"
+        columns += ", instrument_amount, instrument_currency, instrument_shares, user_data"
+        for number in range(1, times):
+            db.execute(
+                f"INSERT INTO payments (id, external_id, completed_at, {columns})"
+                f" SELECT id || '-{number}', id || '-{number}', completed_at, {columns}"
+                " FROM payments WHERE id NOT LIKE '%-%'"
+            )
+
+
+def test_an_export_is_noted(paid: str) -> None:
+    del paid
+    order("--no-payers")
+    found = rows(
+        Path("bot.db"), "SELECT subject, details FROM audit WHERE action = 'data.exported'"
+    )
+    assert found == [("payments", '{"payers":false}')]
+
+
+def test_without_a_database_nothing_is_made() -> None:
+    refused: Any = order()
+    assert (refused.exit_code, Path("bot.db").exists()) == (1, False)

@@ -1,0 +1,399 @@
+"""The database: whole transactions, one writer at a time, wake-ups only for what is committed."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.core import health
+from bot.core.database import writer
+from bot.core.database.database import Database, open_database, sqlite_path
+from bot.core.database.schema import migrations
+from bot.core.database.write_check import PAYMENT
+from bot.core.errors import ConfigProblem, StorageError
+from bot.core.health import Health
+from tests.support.machine_faults import locked, moved
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+
+KEEP = "INSERT INTO kept_secrets (name, sealed) VALUES (:name, :sealed)"
+COUNT = "SELECT COUNT(*) AS n FROM kept_secrets"
+ROUNDS = 50
+COUNTER = f"""
+import sys
+from bot.core.db import Database
+from tests.test_db import ROUNDS, count_up
+database = Database(sys.argv[1])
+for _ in range({ROUNDS}):
+    database.run(count_up)
+database.close()
+"""
+
+
+def keep(tx: Transaction, name: str = "a") -> int:
+    return tx.execute(KEEP, name=name, sealed="x")
+
+
+def count_up(tx: Transaction) -> None:
+    """Read, then write what was read and one more."""
+    row = tx.one("SELECT sealed FROM kept_secrets WHERE name = 'counter'")
+    assert row
+    tx.execute(
+        "UPDATE kept_secrets SET sealed = :value WHERE name = 'counter'",
+        value=str(int(row["sealed"]) + 1),
+    )
+
+
+async def test_a_transaction_commits_whole_and_gives_what_its_work_gives(db: Database) -> None:
+    assert await db.transaction(keep) == 1
+    assert await db.query("SELECT * FROM kept_secrets") == [{"name": "a", "sealed": "x"}]
+
+
+async def test_a_transaction_that_raises_leaves_nothing_and_wakes_nobody(db: Database) -> None:
+    woken = db.listen("topic")
+
+    def work(tx: Transaction) -> None:
+        keep(tx)
+        tx.wake("topic")
+        raise LookupError("no")
+
+    with pytest.raises(LookupError, match="no"):
+        await db.transaction(work)
+    assert await db.one(COUNT) == {"n": 0}
+    assert not woken.is_set()
+    assert await db.transaction(keep) == 1
+
+
+async def test_a_statement_that_fails_undoes_those_before_it(db: Database) -> None:
+    with pytest.raises(sqlite3.IntegrityError):
+        await db.transaction(lambda tx: (keep(tx), keep(tx)))
+    assert await db.one(COUNT) == {"n": 0}
+
+
+async def test_listeners_are_woken_only_once_the_commit_is_done(db: Database) -> None:
+    woken, other = db.listen("topic"), db.listen("other")
+    may_end = threading.Event()
+
+    def work(tx: Transaction) -> None:
+        keep(tx)
+        tx.wake("topic")
+        may_end.wait(5)
+
+    task = asyncio.create_task(db.transaction(work))
+    assert await db.one(COUNT) == {"n": 0}
+    assert not woken.is_set()
+    may_end.set()
+    await woken.wait()
+    assert await db.one(COUNT) == {"n": 1}
+    await task
+    assert not other.is_set()
+
+
+async def test_a_commit_wakes_though_nobody_waits_for_its_result_any_more(db: Database) -> None:
+    woken, begun, may_end = db.listen("topic"), threading.Event(), threading.Event()
+
+    def work(tx: Transaction) -> None:
+        begun.set()
+        may_end.wait(5)
+        keep(tx)
+        tx.wake("topic")
+
+    task = asyncio.create_task(db.transaction(work))
+    await asyncio.to_thread(begun.wait)
+    task.cancel()
+    may_end.set()
+    await asyncio.wait_for(woken.wait(), 5)
+    assert await db.one(COUNT) == {"n": 1}
+
+
+async def test_every_listener_of_a_topic_is_woken(db: Database) -> None:
+    first, second = db.listen("topic"), db.listen("topic")
+    await db.transaction(lambda tx: tx.wake("topic"))
+    assert (first.is_set(), second.is_set()) == (True, True)
+
+
+async def test_who_only_reads_can_not_write(db: Database) -> None:
+    """What is written beside the writer would be in nobody's order."""
+    with pytest.raises(StorageError, match="readonly"):
+        await db.read(lambda tx: tx.execute("DELETE FROM migrations"))
+    assert await db.read(lambda tx: len(tx.query("SELECT number FROM migrations"))) == len(
+        migrations.MIGRATIONS
+    )
+
+
+async def test_readers_go_on_beside_a_writer(db: Database) -> None:
+    """Twice as many reads as there are readers, while a transaction is open."""
+    may_end = threading.Event()
+    writing = asyncio.create_task(db.transaction(lambda _tx: may_end.wait(5)))
+    found = await asyncio.gather(*(db.one(COUNT) for _ in range(4)))
+    assert found == [{"n": 0}] * 4
+    may_end.set()
+    assert await writing is True
+
+
+async def test_two_processes_that_read_then_write_wait_for_each_other(tmp_path: Path) -> None:
+    """BEGIN IMMEDIATE: neither loses a step, neither is refused as busy."""
+    path = f"{tmp_path}/bot.db"
+    database = open_database(f"sqlite:///{path}")
+    database.run(lambda tx: tx.execute(KEEP, name="counter", sealed="0"))
+    others = [
+        await asyncio.create_subprocess_exec(sys.executable, "-c", COUNTER, path) for _ in range(2)
+    ]
+    for _ in range(ROUNDS):
+        await database.transaction(count_up)
+    assert [await other.wait() for other in others] == [0, 0]
+    assert await database.query("SELECT sealed FROM kept_secrets") == [{"sealed": str(ROUNDS * 3)}]
+    database.close()
+
+
+def test_migrating_twice_is_harmless(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/bot.db"
+    first = open_database(url)
+    first.run(keep)
+    second = open_database(url)
+    second.migrate()
+    assert second.run(lambda tx: tx.query("SELECT name FROM kept_secrets")) == [{"name": "a"}]
+    numbers = second.run(lambda tx: tx.query("SELECT number FROM migrations"))
+    assert [row["number"] for row in numbers] == [*range(1, len(migrations.MIGRATIONS) + 1)]
+    first.close()
+    second.close()
+
+
+def test_a_migration_that_fails_leaves_nothing_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = ("CREATE TABLE good (id TEXT)", "CREATE NONSENSE")
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, broken))
+    url = f"sqlite:///{tmp_path}/bot.db"
+    with pytest.raises(ConfigProblem, match="NONSENSE"):
+        open_database(url)
+    monkeypatch.undo()
+    database = open_database(url)
+    found = database.run(lambda tx: tx.query("SELECT name FROM sqlite_master WHERE name = 'good'"))
+    assert found == []
+    database.close()
+
+
+async def test_what_is_committed_is_durable_and_its_keys_hold(db: Database) -> None:
+    """synchronous=FULL (2), write-ahead log, foreign keys on."""
+    assert await db.query("PRAGMA synchronous") == [{"synchronous": 2}]
+    assert await db.query("PRAGMA journal_mode") == [{"journal_mode": "wal"}]
+    assert await db.query("PRAGMA foreign_keys") == [{"foreign_keys": 1}]
+
+
+@pytest.mark.parametrize("what", ["a folder", "no database", "below a file", "cut off"])
+def test_a_file_that_cannot_be_used_is_one_problem_of_the_configuration(
+    tmp_path: Path, what: str
+) -> None:
+    (tmp_path / "text").write_text("no database at all, just text" * 100)
+    open_database(f"sqlite:///{tmp_path}/whole").close()
+    whole = (tmp_path / "whole").read_bytes()
+    (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
+    path = {
+        "a folder": "", "no database": "/text", "below a file": "/text/bot.db", "cut off": "/cut",
+    }[what]  # fmt: skip
+    with pytest.raises(ConfigProblem, match=r"^DATABASE_URL: sqlite:///\S+ can't be used: "):
+        open_database(f"sqlite:///{tmp_path}{path}")
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("sqlite:///data/bot.db", "data/bot.db"),
+        ("sqlite:////srv/bot.db", "/srv/bot.db"),
+        ("sqlite:///with%20space.db", "with space.db"),
+    ],
+)
+def test_an_address_names_a_file(url: str, path: str) -> None:
+    assert sqlite_path(url) == path
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "data/bot.db", "sqlite:", "sqlite:///", "sqlite://host/x.db", "mysql:///x"),
+        *(":memory:", "sqlite:///:memory:"),
+    ],
+)
+def test_another_address_is_refused_with_what_to_write(url: str) -> None:
+    with pytest.raises(ConfigProblem, match=r"write sqlite:///data/bot\.db"):
+        sqlite_path(url)
+
+
+def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
+    open_database(f"sqlite:///{tmp_path}/a/b/bot.db").close()
+    assert (tmp_path / "a/b/bot.db").is_file()
+
+
+async def test_a_database_that_is_locked_is_told_apart_from_a_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """StorageError for what the machine is to blame for; a wrong statement stays what it is."""
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.01)
+    database = open_database(f"sqlite:///{tmp_path}/bot.db")
+    with closing(sqlite3.connect(tmp_path / "bot.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageError, match="locked"):
+            await database.transaction(lambda tx: tx.execute("DELETE FROM lanes"))
+        with pytest.raises(ConfigProblem, match="can't be used: database is locked"):
+            open_database(f"sqlite:///{tmp_path}/bot.db", writing=True)
+        other.execute("ROLLBACK")
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        await database.transaction(lambda tx: tx.execute("DELETE FROM nowhere"))
+    database.close()
+
+
+async def test_nothing_is_acknowledged_that_would_go_into_a_file_that_nobody_finds_again(
+    db: Database,
+) -> None:
+    """SQLite writes on to a file that was renamed or deleted; put back, it goes on by itself."""
+    with moved(Path(db.path)), pytest.raises(StorageError, match="moved, deleted or replaced"):
+        await db.transaction(keep)
+    assert await db.transaction(keep) == 1
+
+
+async def test_all_who_wait_for_a_lock_wait_at_the_same_time(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted from when each was asked for: behind the one writer the waits would add up else."""
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 1.0)
+    with locked(Path(db.path)):
+        begun = time.monotonic()
+        waiting = [db.transaction(keep) for _ in range(10)]
+        found = await asyncio.gather(*waiting, return_exceptions=True)
+        took = time.monotonic() - begun
+    assert [str(error) for error in found] == ["database is locked"] * 10
+    assert 1.0 <= took < 5
+
+
+async def test_a_lock_that_ends_in_time_is_waited_for(db: Database) -> None:
+    with locked(Path(db.path)):
+        waiting = asyncio.create_task(db.transaction(keep))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+    assert await waiting == 1
+
+
+async def test_closing_waits_for_nobodys_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 60.0)
+    database = open_database(f"sqlite:///{tmp_path}/bot.db")
+    with locked(tmp_path / "bot.db"):
+        waiting = asyncio.create_task(database.transaction(keep))
+        await asyncio.sleep(0.05)
+        begun = time.monotonic()
+        database.close()
+        assert time.monotonic() - begun < writer.BUSY_TIMEOUT_SECONDS / 2
+        with pytest.raises(StorageError, match="locked"):
+            await waiting
+
+
+async def test_the_log_has_trouble_once_and_its_end_for_all_who_met_it(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction that changes nothing proves nothing: an end is what reached the disk."""
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.0)
+    with capture_logs() as lines:
+        with locked(Path(db.path)):
+            for _ in range(3):
+                with pytest.raises(StorageError):
+                    await db.transaction(keep)
+        await db.transaction(lambda tx: tx.query(COUNT))
+        assert [line["event"] for line in lines] == ["database not usable"]
+        await db.probe(PAYMENT)
+    assert [line["event"] for line in lines] == ["database not usable", "database usable again"]
+    assert lines[1]["failures"] == db.health.failures == 3
+
+
+async def test_trouble_that_lasts_is_told_from_time_to_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked = Health("it fails", "it works")
+    with capture_logs() as lines:
+        for reason in ("one", "one", "two"):
+            checked.failed(reason)
+        monkeypatch.setattr(health, "REMIND_SECONDS", 0.0)
+        checked.failed("three")
+    assert [(line["reason"], line["failures"]) for line in lines] == [("one", 1), ("three", 4)]
+    assert checked.failures == 4
+
+
+def test_trouble_that_comes_and_goes_is_no_flood_of_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One begin and one end in CALM_SECONDS at most, however often it changes."""
+    monkeypatch.setattr(health, "CALM_SECONDS", 3600.0)
+    checked = Health("it fails", "it works")
+    with capture_logs() as lines:
+        for _ in range(50):
+            checked.failed("full")
+            checked.worked()
+    assert [line["event"] for line in lines] == ["it fails", "it works"]
+
+
+async def test_a_read_that_the_machine_does_not_let_us_do_is_told_as_trouble(db: Database) -> None:
+    """Here by writing on a reader's connection, which SQLite refuses."""
+    with capture_logs() as lines, pytest.raises(StorageError, match="readonly"):
+        await db.read(keep)
+    assert [line["event"] for line in lines] == ["database not usable"]
+    assert db.health.failures == 1
+
+
+def test_a_file_that_was_moved_away_is_not_made_anew_over_its_newest_data(tmp_path: Path) -> None:
+    """SQLite would take the -wal that lies there for rubbish, and everything in it were gone."""
+    url, path = f"sqlite:///{tmp_path}/bot.db", tmp_path / "bot.db"
+    database = open_database(url)
+    database.run(lambda tx: tx.execute(KEEP, name="kept", sealed="x"))
+    path.rename(tmp_path / "moved.db")
+    with pytest.raises(ConfigProblem, match="put the file back"):
+        open_database(url)
+    (tmp_path / "moved.db").rename(path)
+    again = open_database(url)
+    assert again.run(lambda tx: tx.query("SELECT name FROM kept_secrets")) == [{"name": "kept"}]
+    again.close()
+    database.close()
+
+
+def test_a_new_file_has_its_tables_in_it(tmp_path: Path) -> None:
+    """Copied or moved without its -wal it is no empty shell."""
+    open_file = open_database(f"sqlite:///{tmp_path}/bot.db")
+    assert (tmp_path / "bot.db").stat().st_size > 100_000
+    open_file.close()
+
+
+async def test_a_row_is_read_at_once_though_every_reader_is_at_work(db: Database) -> None:
+    await db.transaction(keep)
+    release = threading.Event()
+    held = [db._readers.submit(release.wait, 30) for _ in range(2)]
+    async with asyncio.timeout(10):
+        assert await db.one("SELECT sealed FROM kept_secrets WHERE name = 'a'") == {"sealed": "x"}
+    release.set()
+    assert all(one.result() for one in held)
+
+
+async def test_a_row_that_cannot_be_read_at_once_is_waited_for_beside_the_loop(
+    db: Database, tmp_path: Path
+) -> None:
+    """A file that is locked, here one of its own in the place of what looks at once."""
+    await db.transaction(keep)
+    shut = tmp_path / "shut.db"
+    with closing(sqlite3.connect(shut)) as holder, closing(sqlite3.connect(shut)) as at_once:
+        holder.execute("CREATE TABLE kept_secrets (name, sealed)")
+        holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+        holder.execute("BEGIN EXCLUSIVE")
+        at_once.execute("PRAGMA busy_timeout = 0")
+        with closing(db._glance.conn):
+            db._glance.conn = at_once
+            assert await db.one(COUNT) == {"n": 1}
+            db._glance.conn = sqlite3.connect(db.path)

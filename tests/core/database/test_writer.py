@@ -1,0 +1,210 @@
+"""The one writer: what waits is committed together, and is whole or not at all each."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.database import writer
+from bot.core.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from bot.core.database.database import Database, Transaction
+
+PUT = "INSERT INTO kept_secrets (name, sealed) VALUES (:name, '')"
+
+
+def put(tx: Transaction, name: str) -> str:
+    tx.execute(PUT, name=name)
+    return name
+
+
+def fail(tx: Transaction, name: str) -> None:
+    tx.execute(PUT, name=name)
+    raise LookupError(name)
+
+
+def orphan(tx: Transaction) -> None:
+    """Spoil the commit: what is deferred is looked at last, when everything else has been done."""
+    tx.execute("PRAGMA defer_foreign_keys = ON")
+    tx.execute(
+        "INSERT INTO received_payments"
+        " (request_id, transaction_id, listing_id, amount, currency, body, received_at)"
+        " VALUES ('r', 't', 'nobody', 1, 'USD', '{}', 0)"
+    )
+
+
+def there(db: Database) -> list[str]:
+    """What is stored, read from outside."""
+    with closing(sqlite3.connect(db.path)) as other:
+        return [name for (name,) in other.execute("SELECT name FROM kept_secrets ORDER BY name")]
+
+
+class PausedWriter:
+    """Holds the writer's thread, so that what is asked for meanwhile comes as one group."""
+
+    def __init__(self, db: Database) -> None:
+        self._release = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._db = db
+        self.statements: list[str] = []
+
+    async def together(self, *asked: Awaitable[object]) -> list[object]:
+        """Ask for all of them at once; what came of each, exceptions too."""
+        thread, conn = self._db._writer._thread, self._db._writer._db.conn
+        go = thread.submit(self._wait)
+        tasks = [asyncio.ensure_future(one) for one in asked]
+        await asyncio.sleep(0)  # each has asked
+        conn.set_trace_callback(self.statements.append)
+        self._release.set()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        conn.set_trace_callback(None)
+        go.result()
+        return list(found)
+
+    def _wait(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._release.wait(), self._loop).result()
+
+    @property
+    def commits(self) -> int:
+        return self.statements.count("COMMIT")
+
+
+@pytest.fixture
+async def held(db: Database) -> PausedWriter:
+    return PausedWriter(db)
+
+
+async def test_what_waits_is_committed_at_once_in_the_order_of_asking(
+    db: Database, held: PausedWriter
+) -> None:
+    names = [f"{number:02d}" for number in range(20)]
+    assert await held.together(*(db.transaction(partial(put, name=name)) for name in names)) == (
+        names
+    )
+    assert held.commits == 1
+    assert there(db) == names
+
+
+async def test_those_of_one_commit_are_told_by_one_call_of_their_loop(
+    db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call from a thread wakes the loop, which costs as much as a statement."""
+    loop, calls = asyncio.get_running_loop(), []
+    call = loop.call_soon_threadsafe
+
+    def counted(told: object, *args: object) -> asyncio.Handle:
+        calls.append(told)
+        return call(told, *args)  # type: ignore[arg-type]  # passed on as it came
+
+    monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
+    names = [f"{number:02d}" for number in range(20)]
+    await held.together(*(db.transaction(partial(put, name=name)) for name in names))
+    assert calls.count(writer._tell) == 1
+
+
+async def test_one_that_fails_is_undone_alone(db: Database, held: PausedWriter) -> None:
+    found = await held.together(
+        db.transaction(partial(put, name="a")),
+        db.transaction(partial(fail, name="b")),
+        db.transaction(partial(put, name="c")),
+    )
+    assert (found[0], found[2], held.commits) == ("a", "c", 1)
+    assert isinstance(found[1], LookupError)
+    assert there(db) == ["a", "c"]
+
+
+async def test_each_sees_what_those_before_it_have_done(db: Database, held: PausedWriter) -> None:
+    """As if one had been committed after the other."""
+
+    def count(tx: Transaction) -> int:
+        return len(tx.query("SELECT name FROM kept_secrets"))
+
+    found = await held.together(
+        db.transaction(partial(put, name="a")),
+        db.transaction(count),
+        db.transaction(partial(fail, name="b")),
+        db.transaction(count),
+    )
+    assert (found[1], found[3]) == (1, 1)
+
+
+async def test_nobody_hears_of_a_result_that_is_not_stored(
+    db: Database, held: PausedWriter
+) -> None:
+    """The disk is full at the last of them, and SQLite undoes the whole commit."""
+    conn = db._writer._db.conn
+    pages = conn.execute("PRAGMA page_count").fetchone()[0]
+    conn.execute(f"PRAGMA max_page_count = {pages + 2}")
+    woken = db.listen("topic")
+
+    def wake(tx: Transaction) -> None:
+        tx.execute(PUT, name="a")
+        tx.wake("topic")
+
+    def fill(tx: Transaction) -> None:
+        tx.execute(PUT, name="x" * 100_000)
+
+    found = await held.together(db.transaction(wake), db.transaction(fill))
+    assert isinstance(found[1], StorageError)
+    stored = there(db) == ["a"]
+    assert (found[0] is None, woken.is_set()) == (stored, stored)
+    conn.execute("PRAGMA max_page_count = 1000000")
+    await db.transaction(partial(put, name="b"))
+    assert "b" in there(db)
+
+
+async def test_a_commit_that_fails_fails_for_all_of_them(
+    db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = await held.together(db.transaction(partial(put, name="a")), db.transaction(orphan))
+    assert [type(error) for error in found] == [sqlite3.IntegrityError] * 2
+    assert there(db) == []
+    monkeypatch.setattr(writer, "MOST", 1)
+    assert await db.transaction(partial(put, name="b")) == "b"
+
+
+async def test_who_gave_up_before_it_began_has_asked_for_nothing(
+    db: Database, held: PausedWriter
+) -> None:
+    gone = asyncio.ensure_future(db.transaction(partial(put, name="gone")))
+
+    async def give_up() -> None:
+        gone.cancel()
+
+    await held.together(give_up(), db.transaction(partial(put, name="a")))
+    assert there(db) == ["a"]
+    assert gone.cancelled()
+
+
+async def test_no_commit_has_more_than_it_may(
+    db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MOST", 3)
+    names = [f"{number}" for number in range(8)]
+    await held.together(*(db.transaction(partial(put, name=name)) for name in names))
+    assert (held.commits, there(db)) == (3, names)
+
+
+async def test_who_asked_later_waits_on_when_others_have_waited_enough(db: Database) -> None:
+    """A lock of another process: each waits as long as it was to, and no longer."""
+    with closing(sqlite3.connect(db.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.05)
+            early = asyncio.ensure_future(db.transaction(partial(put, name="early")))
+            await asyncio.sleep(0)
+        late = asyncio.ensure_future(db.transaction(partial(put, name="late")))
+        with pytest.raises(StorageError, match="locked"):
+            await early
+        assert not late.done()
+        other.execute("ROLLBACK")
+        assert await late == "late"
+    assert there(db) == ["late"]

@@ -1,0 +1,123 @@
+"""Request bodies: as they came, or refused in words that help; bounded in every direction."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from starlette.requests import Request
+
+from bot.core.errors import BodyTooLarge, InvalidBody
+from bot.core.net import request_body
+from tests.support.service_harness import ALL, ServiceHarness, code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+STALLED = object()
+JSON = {"Content-Type": "application/json"}
+
+
+def sending(*chunks: Any, length: str | None = None) -> Request:
+    """A request whose body comes in these pieces; None for a caller who hangs up."""
+    events = iter(chunks)
+    headers = [] if length is None else [(b"content-length", length.encode("latin-1"))]
+
+    async def receive() -> dict[str, Any]:
+        chunk = next(events, b"")
+        if chunk is STALLED:
+            await asyncio.Event().wait()
+        if chunk is None:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": chunk, "more_body": chunk != b""}
+
+    return Request({"type": "http", "headers": headers}, receive)
+
+
+@pytest.mark.parametrize(
+    "chunks", [[], [b"ab"], [b"a", b"b"], [b"a" * 100], [bytes([byte]) for byte in range(100)]]
+)
+async def test_a_body_is_given_as_it_came(chunks: Iterable[bytes]) -> None:
+    assert await request_body.read(sending(*chunks), 100) == b"".join(chunks)
+
+
+@pytest.mark.parametrize("chunks", [[b"a" * 101], [b"a" * 100, b"a"], [b"a" * 101, STALLED]])
+async def test_a_body_beyond_its_bound_is_refused_at_once(chunks: list[Any]) -> None:
+    with pytest.raises(BodyTooLarge):
+        await request_body.read(sending(*chunks), 100)
+
+
+@pytest.mark.parametrize("length", ["101", "9" * 5000])
+async def test_what_it_says_of_itself_is_enough_to_be_refused(length: str) -> None:
+    with pytest.raises(BodyTooLarge):
+        await request_body.read(sending(STALLED, length=length), 100)
+
+
+@pytest.mark.parametrize("length", ["2", "100", "", "-1", "x", "²"])
+async def test_what_it_says_of_itself_is_not_believed(length: str) -> None:
+    assert await request_body.read(sending(b"ab", length=length), 100) == b"ab"
+
+
+async def test_the_bound_is_64_kib_and_told() -> None:
+    assert len(await request_body.read(sending(b"a" * 65_536))) == 65_536
+    with pytest.raises(BodyTooLarge, match=r"^The body is larger than 64 KiB\.$"):
+        await request_body.read(sending(b"a" * 65_537))
+    with pytest.raises(BodyTooLarge, match=r"^The body is larger than 1024 KiB\.$"):
+        await request_body.read(sending(b"a" * 1_048_577), 1024 * 1024)
+
+
+async def test_a_body_that_stalls_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
+    with pytest.raises(InvalidBody, match="did not arrive in time"):
+        await request_body.read(sending(b"a", STALLED))
+
+
+async def test_a_body_that_breaks_off_is_no_body() -> None:
+    with pytest.raises(InvalidBody, match="broke off"):
+        await request_body.read(sending(b"{}", None))
+
+
+def nested(levels: int, inner: bytes = b"") -> bytes:
+    return b'{"a": ' * levels + (inner or b"1") + b"}" * levels
+
+
+@pytest.mark.parametrize(
+    "body", [nested(100), nested(99, b"[]"), b'{"a": [' + b"[]," * 9999 + b"[]]}"]
+)
+def test_a_body_may_be_nested_a_hundred_levels_deep(body: bytes) -> None:
+    assert list(request_body.parse(body)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(nested(101), nested(100, b"[]"), nested(980), nested(100_000), b"[" * 100_000),
+        *(b"", b"{", b"[]", b"1", b'"x"', b"null", b"\xff", b'{"a": NaN}', b"{}{}"),
+    ],
+    ids=range(14),
+)
+def test_what_is_no_object_or_deeper_is_refused(body: bytes) -> None:
+    with pytest.raises(InvalidBody):
+        request_body.parse(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        (b"[" * 100_000, (413, "bodyTooLarge")),
+        (b"[" * 60_000, (400, "invalidBody")),
+        (b"[" * 32_000 + b"]" * 32_000, (400, "invalidBody")),
+        (nested(9000), (400, "invalidBody")),
+        (nested(33), (400, "invalidBody")),
+    ],
+    ids=range(5),
+)
+async def test_brackets_without_end_are_no_bug(
+    shop: ServiceHarness, body: bytes, answer: tuple[int, str]
+) -> None:
+    """Also under an Idempotency-Key, which has the body written again in a form of its own."""
+    for headers in (JSON, JSON | {"Idempotency-Key": "k"}):
+        assert code(await shop.seller.post(ALL, content=body, headers=headers)) == answer
+        assert code(await shop.seller.put(f"{ALL}/x", content=body, headers=JSON)) == answer
+    assert await shop.rows("payment_requests") == []

@@ -1,0 +1,282 @@
+"""The audit log: who changed what and when, in the change's own transaction, nobody's secret."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from bot import config
+from bot.chat.store.listings import LIVE, STOPPED
+from bot.cli.commands import main
+from bot.core.database.vault import Vault
+from bot.core.ops import audit
+from bot.service.usecases import apps, deliveries
+from bot.service.usecases.deliveries import WEBHOOKS
+from bot.wiring.app.cleanup import sweep
+from bot.wiring.app.service import DELIVERIES_KEPT, ServiceSide
+from tests.support.chat_harness import COFFEE, answer
+from tests.support.machine_faults import locked
+from tests.support.service_harness import ALL, DROP, NOON
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database, Transaction
+    from bot.core.ops.audit import Line
+    from tests.support.chat_harness import ChatHarness
+    from tests.support.service_harness import Clock, ServiceHarness
+
+
+def lines(db: Database, limit: int = 100, subject: str | None = None) -> list[Line]:
+    return db.run(lambda tx: audit.read(tx, limit, subject))
+
+
+def record(
+    db: Database, details: dict[str, Any] | None = None, subject: str = "s", at: int = NOON
+) -> None:
+    db.run(lambda tx: audit.record(tx, audit.SYSTEM, "thing.done", subject, at, details or {}))
+
+
+def told(db: Database) -> list[tuple[str, str, str, dict[str, Any]]]:
+    """Who did what to what, oldest first, beside the application that the test itself made."""
+    return [
+        (line.actor, line.action, line.subject, line.details)
+        for line in reversed(lines(db))
+        if line.action != "app.created"
+    ]
+
+
+def test_lines_are_read_newest_first_all_or_of_one_subject(db: Database) -> None:
+    for number in range(3):
+        record(db, {"number": number}, f"s{number % 2}", NOON + number)
+    assert [line.details["number"] for line in lines(db)] == [2, 1, 0]
+    assert [line.details["number"] for line in lines(db, 2)] == [2, 1]
+    assert [line.at for line in lines(db, subject="s0")] == [NOON + 2, NOON]
+
+
+def test_a_line_is_undone_with_its_change(db: Database) -> None:
+    def change(tx: Transaction) -> None:
+        audit.record(tx, audit.SYSTEM, "thing.done", "s", NOON, {})
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        db.run(change)
+    assert lines(db) == []
+
+
+def test_a_line_is_bounded_and_turns_no_terminal(db: Database) -> None:
+    """However long what people gave, and whatever stands in it."""
+    odd = "a\x1b[31m\u202eb\nc\ud800"
+    record(db, {"long": "x" * 9999, "many": ["y" * 999] * 99, "odd": odd}, "i" * 999)
+    record(db, {f"n{number}": number for number in range(99)} | {"deep": {"a": "z" * 999}})
+    few, one = lines(db)
+    assert len(few.details) == audit.MOST_VALUES
+    assert len(one.subject) == audit.LONGEST_NAME
+    assert one.details["long"] == "x" * audit.LONGEST_TEXT
+    assert one.details["many"] == ["y" * audit.LONGEST_TEXT] * audit.MOST_VALUES
+    assert one.details["odd"] == "a�[31m�b c�"
+
+
+def test_values_come_back_as_they_were(db: Database) -> None:
+    details = {"none": None, "yes": True, "number": -7, "text": "Grüße", "pair": [None, "b"]}
+    record(db, details)
+    assert lines(db)[0].details == details
+
+
+def test_old_lines_are_dropped_some_at_a_time_and_newer_ones_stay(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "FORGOTTEN", 2)
+    for number in range(5):
+        record(db, at=NOON + number)
+    dropped = [db.run(lambda tx: audit.forget(tx, NOON + 3)) for _ in range(3)]
+    assert (dropped, [line.at for line in lines(db)]) == ([2, 1, 0], [NOON + 4, NOON + 3])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM audit ORDER BY id DESC LIMIT 5",
+        "SELECT * FROM audit WHERE subject = 's' ORDER BY id DESC LIMIT 5",
+        "SELECT id FROM audit WHERE id < '0' ORDER BY id LIMIT 5",
+    ],
+)
+def test_no_look_at_the_log_sorts_or_reads_all_of_it(db: Database, sql: str) -> None:
+    plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {sql}"))
+    (step,) = [row["detail"] for row in plan]
+    assert "USING" in step
+    assert "INDEX" in step
+
+
+def test_the_operator_has_the_systems_name_or_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert audit.operator().startswith("operator ")
+    monkeypatch.setattr(os, "getuid", lambda: 54_321)
+    assert audit.operator() == "operator 54321"
+
+
+async def test_an_application_leaves_a_line_for_each_change_of_a_request(
+    shop: ServiceHarness,
+) -> None:
+    """What it costs and whom it pays; an edit field by field; nothing where nothing changed."""
+    actor = audit.app(shop.credentials.app_id)
+    made = await shop.create(**DROP)
+    shop.seller.headers["Idempotency-Key"] = "k"
+    again = [(await shop.create())["id"] for _ in range(2)]
+    edits: tuple[dict[str, Any], ...] = (
+        {"product": {"name": "Tea"}, "expirationInSeconds": 60},
+        {"decreaseRemainingUnits": 2},
+        {},
+    )
+    for body in edits:
+        answer = await shop.edit(made["id"], body)
+        assert answer.status_code in {200, 400}, answer.text
+    assert (await shop.pay(made["id"])).status_code == 303
+    await shop.seller.delete(f"{ALL}/{made['id']}")
+    assert (await shop.seller.delete(f"{ALL}/{made['id']}")).status_code == 404
+    price = {"price": "5.00 USD", "to": ["alice"]}
+    drop = {"kind": "limit", "name": "Coffee", **price, "units": 3}
+    edited = {"name": ["Coffee", "Tea"], "expires": [None, "2027-01-15T08:01:00+00:00"]}
+    assert told(shop.db) == [
+        (actor, "request.created", made["id"], drop),
+        (actor, "request.created", again[0], {"kind": "never", "name": "Coffee", **price}),
+        (actor, "request.edited", made["id"], edited),
+        (actor, "request.edited", made["id"], {"units_taken_out": 2}),
+        (actor, "request.deleted", made["id"], {"name": "Tea", "payments": 1}),
+    ]
+    assert len(set(again)) == 1
+
+
+async def test_of_secrets_in_a_request_the_log_has_the_fact_alone(shop: ServiceHarness) -> None:
+    """A webhook's path and query may be its password; so may a redirect's query."""
+    hook = {"webhookUrl": "https://hooks.example.org/T0/geheim?key=geheim"}
+    made = await shop.create(notifications={"webhook": hook})
+    parts: list[dict[str, Any]] = [
+        {"notifications": {"webhook": {"webhookUrl": "https://hooks.example.org/T0/geheim2"}}},
+        {"notifications": {"webhook": {"webhookUrl": "https://other.example.org/geheim"}}},
+        {"notifications": {"webhook": {"customParameters": {"pin": "geheim"}}}},
+        {"redirectUrl": "https://shop.example.org/thanks?token=geheim"},
+    ]
+    for body in parts:
+        assert (await shop.edit(made["id"], body)).status_code == 200, body
+    changes = [details for _, action, _, details in told(shop.db) if action == "request.edited"]
+    assert changes == [
+        {"webhook": "changed"},
+        {"webhook": ["hooks.example.org", "other.example.org"]},
+        {"webhook": "changed"},
+        {"redirect_url": [None, "https://shop.example.org/thanks"]},
+    ]
+    assert "geheim" not in json.dumps(told(shop.db))
+
+
+async def test_what_a_payer_gives_stands_in_no_line(shop: ServiceHarness) -> None:
+    made = await shop.create(requestedUserData=["email"])
+    assert (await shop.pay(made["id"], email="payer@example.org")).status_code == 303
+    await shop.seller.delete(f"{ALL}/{made['id']}")
+    assert "payer@example.org" not in json.dumps(told(shop.db))
+
+
+def test_the_operators_changes_of_applications_stand_there_without_a_secret(
+    shop: ServiceHarness,
+) -> None:
+    made = shop.db.run(lambda tx: apps.create(tx, shop.vault, "second", NOON))
+    new = shop.db.run(lambda tx: apps.rotate(tx, shop.vault, made.app_id, NOON + 1))
+    shop.db.run(lambda tx: apps.revoke(tx, shop.vault, made.app_id, NOON + 2))
+    found = lines(shop.db, subject=made.app_id)
+    assert [(line.action, line.details) for line in reversed(found)] == [
+        ("app.created", {"name": "second"}),
+        ("app.rotated", {"overlap_hours": 24}),
+        ("app.revoked", {}),
+    ]
+    assert {line.actor for line in found} == {audit.operator()}
+    written = repr(lines(shop.db))
+    for secret in (made.app_secret, made.webhook_secret, new.app_secret, new.webhook_secret):
+        assert secret not in written
+
+
+def test_the_bots_own_application_is_the_systems(shop: ServiceHarness) -> None:
+    own = shop.db.run(lambda tx: apps.ensure_embedded_app(tx, shop.vault, NOON))
+    shop.db.run(lambda tx: apps.ensure_embedded_app(tx, shop.vault, NOON))
+    (line,) = lines(shop.db, subject=own.app_id)
+    assert (line.actor, line.action, line.details) == ("system", "app.created", {"name": "bot"})
+
+
+async def test_a_delivery_sent_again_has_a_line_with_who_asked(
+    shop: ServiceHarness, clock: Clock
+) -> None:
+    """Not where nothing was done: one that is under way stays as it is."""
+    hook = {"webhook": {"webhookUrl": "https://h.example/w", "customParameters": {}}}
+    made = await shop.create(notifications=hook)
+    await shop.pay(made["id"])
+    (row,) = await shop.rows("deliveries")
+    key, app = row["id"], shop.credentials.app_id
+    shop.db.run(lambda tx: deliveries.retry(tx, key, clock()))
+    shop.db.run(lambda tx: deliveries.retry_own(tx, app, key, clock()))
+    details = {"request": made["id"], "was": "waiting"}
+    expected = [(audit.app(app), details), (audit.operator(), details)]
+    assert [(line.actor, line.details) for line in lines(shop.db, subject=key)] == expected
+    shop.db.run(lambda tx: tx.execute(
+        "UPDATE outbox SET state = 'leased' WHERE queue = :queue", queue=WEBHOOKS.name
+    ))  # fmt: skip
+    shop.db.run(lambda tx: deliveries.retry(tx, key, clock()))
+    assert len(lines(shop.db, subject=key)) == 2
+
+
+@pytest.mark.parametrize(
+    ("state", "wanted"),
+    [(LIVE, ["request.stop-asked"]), (STOPPED, ["request.resume-asked"])],
+)
+async def test_a_press_that_would_change_nothing_leaves_no_line(
+    relay: ChatHarness, state: str, wanted: list[str]
+) -> None:
+    """Old buttons can be pressed for ever."""
+    sam = relay.add_person("Sam")
+    listing = relay.add_listing(sam, COFFEE, answer(), state=state)
+    for word in ("stop", "resume", "refresh"):
+        await relay.presses(sam, f"{word}:{listing.id}")
+    assert [action for _, action, _, _ in told(relay.db)] == wanted
+
+
+async def test_the_sweep_drops_old_lines_and_says_what_else_it_dropped(
+    shop: ServiceHarness,
+) -> None:
+    """The system's own changes stand there as everybody's do, a line for many."""
+    hook = {"webhook": {"webhookUrl": "https://h.example/w", "customParameters": {}}}
+    made = await shop.create(notifications=hook)
+    await shop.pay(made["id"])
+    shop.db.run(lambda tx: tx.execute(
+        "UPDATE outbox SET state = 'done', settled_at = :at WHERE queue = 'webhooks'", at=NOON
+    ))  # fmt: skip
+    side = ServiceSide(config.load(), shop.db, Vault("key"), shop.clock, lambda: ("127.0.0.1", 1))
+    later = NOON + DELIVERIES_KEPT + 1
+    for _ in range(2):
+        await sweep(shop.db, (side, None), later)
+    dropped, *older = lines(shop.db)
+    assert (dropped.actor, dropped.action, dropped.at) == ("system", "deliveries.dropped", later)
+    assert dropped.details == {"number": 1}
+    assert older[-1].at == NOON
+    await sweep(shop.db, (side, None), NOON + audit.KEPT + 1)
+    assert lines(shop.db) == [dropped]
+    for close in side.closers:
+        await close()
+
+
+def test_the_command_reads_beside_the_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long log is read while others write, and no more of it than fits in memory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///bot.db")
+    assert CliRunner().invoke(main, ["apps", "create", "shop"]).exit_code == 0
+    read = audit.read
+
+    def beside(*given: Any) -> list[Line]:
+        with locked(Path("bot.db")):
+            return read(*given)
+
+    monkeypatch.setattr(audit, "read", beside)
+    listed = CliRunner().invoke(main, ["audit", "--limit", "10000"])
+    assert (listed.exit_code, "app.created" in listed.stdout) == (0, True), listed.stderr
+    assert CliRunner().invoke(main, ["audit", "--limit", "10001"]).exit_code == 2

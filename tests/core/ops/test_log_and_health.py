@@ -1,0 +1,390 @@
+"""What the operator sees: a log without secrets, /livez, /readyz, /metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+import structlog
+from fastapi import FastAPI
+from structlog.testing import capture_logs
+
+from bot.core.database import write_check, writer
+from bot.core.errors import StorageError
+from bot.core.ops import endpoints, readiness
+from bot.core.ops.endpoints import HIDDEN, EndQuietly, Ops, configure_logging, storage_trouble
+from bot.wiring.web.process import WebServer, listen
+from tests.support.machine_faults import locked
+from tests.support.raw_http import get, open_site
+from tests.support.service_harness import client
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from starlette.types import Message, Receive, Scope, Send
+
+    from bot.core.database.database import Database
+    from tests.support.service_harness import Clock
+
+SECRETS = ["correct-horse", 'quote"and\\slash', "schlüssel", "42:short"]
+SHAPES = ["123456789:AAHabcdefghijklmnopqrstuvwxyz_-012", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"]
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    root = logging.getLogger()
+    kept, level = [*root.handlers], root.level
+    levels = {
+        name: logging.getLogger(name).level for name in (*endpoints.QUIET, "telegram.request")
+    }
+    yield
+    root.handlers[:] = kept
+    root.setLevel(level)
+    for name, was in levels.items():
+        logging.getLogger(name).setLevel(was)
+    structlog.reset_defaults()
+
+
+def fail(secret: str) -> None:
+    raise LookupError(f"no way to https://api.test/bot{secret}/getMe")
+
+
+def say(way: str, secret: str) -> None:
+    """Bring a secret into the log."""
+    log, foreign = structlog.get_logger("ours"), logging.getLogger("foreign.library")
+    match way:
+        case "event":
+            event = f"about {secret} here"
+            log.warning(event)
+        case "value":
+            log.warning("about", value=secret, nested={"key": [secret]})
+        case "traceback":
+            try:
+                fail(secret)
+            except LookupError:
+                log.exception("failed")
+        case "foreign":
+            foreign.warning("HTTP Request: POST https://api.test/bot%s/getMe", secret)
+        case "foreign traceback":
+            try:
+                fail(secret)
+            except LookupError:
+                foreign.exception("failed")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("way", ["event", "value", "traceback", "foreign", "foreign traceback"])
+@pytest.mark.parametrize("secret", [*SECRETS, *SHAPES])
+def test_no_secret_stands_in_the_log_whichever_way_it_came(
+    capsys: pytest.CaptureFixture[str], form: str, way: str, secret: str
+) -> None:
+    """Neither as it is nor as JSON or Python would write it; what looks like a token, neither."""
+    configure_logging("info", form, SECRETS)
+    say(way, secret)
+    written = capsys.readouterr().err
+    assert HIDDEN in written
+    for spelled in (secret, json.dumps(secret)[1:-1], repr(secret)[1:-1]):
+        assert spelled not in written
+
+
+def test_the_rest_of_the_line_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("info", "json", SECRETS)
+    say("foreign", "correct-horse")
+    line = json.loads(capsys.readouterr().err)
+    assert (line["event"], line["level"]) == (
+        f"HTTP Request: POST https://api.test/bot{HIDDEN}/getMe",
+        "warning",
+    )
+
+
+def test_json_is_one_object_a_line_also_with_a_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logging("info", "json", [])
+    say("foreign traceback", "x")
+    say("value", "two\nlines")
+    first, second = map(json.loads, capsys.readouterr().err.splitlines())
+    assert "LookupError: no way" in first["exception"]
+    assert (second["value"], second["timestamp"][-1]) == ("two\nlines", "Z")
+
+
+def test_a_value_cannot_begin_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("info", "text", [])
+    say("value", "two\nlines")
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_below_the_level_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("error", "text", [])
+    say("event", "x")
+    say("foreign", "x")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", endpoints.QUIET)
+def test_loggers_that_print_every_call_are_quiet_even_at_debug(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    configure_logging("debug", "text", [])
+    logging.getLogger(name).info("HTTP Request")
+    assert capsys.readouterr().err == ""
+    logging.getLogger(name).warning("look")
+    assert "look" in capsys.readouterr().err
+
+
+@pytest.fixture
+def desk(db: Database, clock: Clock) -> Ops:
+    return Ops(db, clock)
+
+
+def visitor(app: FastAPI, host: str = "127.0.0.1") -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app, client=(host, 5000))
+    return httpx.AsyncClient(transport=transport, base_url="http://bot.test")
+
+
+def served(desk: Ops) -> FastAPI:
+    app = FastAPI()
+    app.include_router(desk.router())
+    return app
+
+
+@pytest.fixture
+async def near(desk: Ops) -> AsyncIterator[httpx.AsyncClient]:
+    async with visitor(served(desk)) as http:
+        yield http
+
+
+async def test_livez_answers_whatever_is_wrong(desk: Ops, near: httpx.AsyncClient) -> None:
+    desk.db.close()
+    answer = await near.get("/livez")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+async def test_readyz_is_200_when_every_check_is_well(desk: Ops, near: httpx.AsyncClient) -> None:
+    async def well() -> None:
+        return None
+
+    desk.readiness.needed["telegram"] = well
+    answer = await near.get("/readyz")
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"status": "ok", "checks": {"database": "ok", "telegram": "ok"}},
+    )
+
+
+async def tells() -> str | None:
+    return "not reached yet"
+
+
+async def raises() -> str | None:
+    raise LookupError("with a secret in it")
+
+
+async def test_readyz_is_503_and_says_which_check_fails(desk: Ops, near: httpx.AsyncClient) -> None:
+    desk.readiness.needed |= {"telegram": tells, "other": raises}
+    answer = await near.get("/readyz")
+    checks = {"database": "ok", "telegram": "not reached yet", "other": "LookupError"}
+    assert (answer.status_code, answer.json()) == (503, {"status": "not ready", "checks": checks})
+
+
+async def test_readyz_does_not_wait_for_a_check_that_hangs(
+    desk: Ops, near: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hangs() -> str | None:
+        await asyncio.Event().wait()
+        return None
+
+    monkeypatch.setattr(readiness, "CHECK_SECONDS", 0.01)
+    desk.readiness.needed["telegram"] = hangs
+    answer = await near.get("/readyz")
+    assert (answer.status_code, answer.json()["checks"]["telegram"]) == (503, "TimeoutError")
+
+
+async def test_readyz_is_503_without_a_database(desk: Ops, near: httpx.AsyncClient) -> None:
+    desk.db.close()
+    answer = await near.get("/readyz")
+    assert (answer.status_code, answer.json()["checks"]) == (503, {"database": "RuntimeError"})
+
+
+async def test_readyz_is_503_where_the_database_can_be_read_and_not_written(
+    desk: Ops, near: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With SQLite's own words; what was stored a moment ago is proof enough that it can be."""
+    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.0)
+    with locked(Path(desk.db.path)):
+        answer = await near.get("/readyz")
+        assert answer.status_code == 503
+        assert answer.json()["checks"] == {"database": "database is locked"}
+    assert (await near.get("/readyz")).status_code == 200
+    monkeypatch.setattr(write_check, "PROVEN_SECONDS", 3600.0)
+    with locked(Path(desk.db.path)):
+        assert (await near.get("/readyz")).status_code == 200
+        monkeypatch.setattr(write_check, "PROVEN_SECONDS", 0.0)
+        assert (await near.get("/readyz")).status_code == 503
+
+
+async def metrics(desk: Ops, host: str, headers: dict[str, str]) -> httpx.Response:
+    async with visitor(served(desk), host) as http:
+        return await http.get(
+            "/metrics", headers=[(k.encode(), v.encode()) for k, v in headers.items()]
+        )
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("127.9.9.9", 200),
+        ("::1", 200),
+        ("10.0.0.1", 401),
+        ("", 401),
+        ("x", 401),
+    ],
+)
+async def test_without_a_token_metrics_answer_loopback_only(
+    desk: Ops, host: str, status: int
+) -> None:
+    answer = await metrics(desk, host, {"Host": "127.0.0.1:8080"})
+    assert answer.status_code == status
+    assert ("outbox_messages" in answer.text) == (status == 200)
+
+
+@pytest.mark.parametrize(
+    "name", [*endpoints.FORWARDING, "x-forwarded", "x-forwarded-port", "x-original-forwarded-for"]
+)
+async def test_without_a_token_metrics_answer_nobody_who_comes_through_a_proxy(
+    desk: Ops, name: str
+) -> None:
+    """It stands on this machine, those behind it don't, whatever they say of themselves."""
+    headers = {"Host": "localhost", name: "127.0.0.1"}
+    assert (await metrics(desk, "127.0.0.1", headers)).status_code == 401
+    token = Ops(desk.db, desk.now, "let-me-in")
+    told = headers | {"Authorization": "Bearer let-me-in"}
+    assert (await metrics(token, "127.0.0.1", told)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("localhost:8080", 200),
+        ("[::1]:8080", 200),
+        ("pay.example.org", 401),
+        ("127.0.0.1.example.org", 401),
+        ("[", 401),
+        ("evil.example@127.0.0.1", 401),
+        ("", 401),
+    ],
+)
+async def test_without_a_token_metrics_answer_under_this_machines_own_names_only(
+    desk: Ops, asked: str, status: int
+) -> None:
+    """A proxy that adds no header of its own often leaves the name that was asked for."""
+    assert (await metrics(desk, "127.0.0.1", {"Host": asked})).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("host", "told", "status"),
+    [
+        ("10.0.0.1", "Bearer let-me-in", 200),
+        ("10.0.0.1", "Bearer let-me-i", 401),
+        ("10.0.0.1", "let-me-in", 401),
+        ("127.0.0.1", "", 401),
+        ("127.0.0.1", "Bearer schlüssel", 401),
+    ],
+)
+async def test_with_a_token_metrics_answer_whoever_shows_it_and_nobody_else(
+    db: Database, clock: Clock, host: str, told: str, status: int
+) -> None:
+    answer = await metrics(Ops(db, clock, "let-me-in"), host, {"Authorization": told})
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+async def test_what_the_operator_sees_is_not_stored_by_caches(desk: Ops, path: str) -> None:
+    """Nor is a refusal."""
+    for host in ("127.0.0.1", "10.0.0.1"):
+        async with visitor(served(desk), host) as http:
+            answer = await http.get(path)
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_a_request_that_the_servers_stop_cancels_ends_without_a_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It is answered 503: an upload that has not come is none that was done."""
+    caplog.set_level("INFO")
+    entered = asyncio.Event()
+
+    async def reads(_scope: Scope, receive: Receive, _send: Send) -> None:
+        while True:
+            entered.set()
+            await receive()
+
+    with listen("127.0.0.1", 0) as socket:
+        server = WebServer(EndQuietly(reads), (), 0)
+        serving = asyncio.create_task(server.serve(sockets=[socket]))
+        reader, writer = await asyncio.open_connection(*socket.getsockname())
+        writer.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nslow")
+        async with asyncio.timeout(5):
+            await entered.wait()
+            server.should_exit = True
+            await serving
+            answer = await reader.read()
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert "Exception in ASGI application" not in caplog.text
+    assert "ASGI callable returned" not in caplog.text
+    assert [line.levelname for line in caplog.records if "Cancel" in line.message] == ["INFO"]
+
+
+async def test_no_call_is_logged_and_the_logger_of_calls_stays_as_it_was(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its handlers are no server's to take: there may be another one in the process."""
+    logger, app = logging.getLogger("uvicorn.access"), FastAPI()
+    caplog.set_level("DEBUG", logger.name)
+    before = (list(logger.handlers), logger.propagate)
+    async with open_site(app) as site:
+        assert (await site.ask(get("/nowhere"))).status == 404
+    assert (list(logger.handlers), logger.propagate) == before == ([], True)
+    assert [line for line in caplog.records if line.name == logger.name] == []
+
+
+async def test_a_cancellation_from_inside_stays_an_error() -> None:
+    async def breaks(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise asyncio.CancelledError
+
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    with pytest.raises(asyncio.CancelledError):
+        await EndQuietly(breaks)({"type": "http"}, receive, send)
+    assert sent == []
+
+
+async def test_a_database_that_cannot_be_used_is_503_and_its_own_line_in_the_log() -> None:
+    """One for all who meet it, so none for each answer."""
+    app = FastAPI()
+    app.add_exception_handler(StorageError, storage_trouble)
+
+    @app.get("/")
+    async def fail() -> None:
+        raise StorageError("database is locked")
+
+    with capture_logs() as logs:
+        async with client(app) as http:
+            answer = await http.get("/")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert answer.json()["code"] == "unavailable"
+    assert logs == []

@@ -1,0 +1,269 @@
+"""What /metrics tells: counted once it is committed, read without looking at what is settled."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from fastapi import FastAPI, Request, Response
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.routing import Route
+
+from bot import config
+from bot.core.errors import StorageError
+from bot.core.ops import metrics
+from bot.core.ops.metrics import REQUESTS, CountRequests, Family, Metrics, count_request
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.lanes import Queue
+from bot.wiring.app import metric_families
+from bot.wiring.app.application import Application
+from bot.wiring.web.process import WebServer
+from tests.support.machine_faults import moved
+from tests.support.outbox_queue import QueueHarness
+from tests.support.paths import ROOT
+from tests.support.product_process import free_port
+from tests.support.raw_http import get, open_site
+from tests.support.service_harness import DROP, opened
+
+if TYPE_CHECKING:
+    from pathlib import Path as Folder
+
+    from bot.core.database.database import Database, Transaction
+    from tests.support.service_harness import Clock
+
+QUEUE = Queue("messages", lease=60_000)
+PAID = Family("payments", "Payments.", ("settlement",), (("paid", "late"),))
+FAMILIES = {
+    family.name: family for family in (REQUESTS, *metric_families.SERVICE, *metric_families.CHAT)
+}
+
+
+async def told(told_by: Metrics) -> dict[str, float]:
+    """Every sample by its name and labels, as a scraper reads them."""
+    text = (await told_by.render()).decode()
+    return {
+        f"{sample.name}{sorted(sample.labels.items())}": sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def sample(name: str, **labels: str) -> str:
+    return f"{name}{sorted(labels.items())}"
+
+
+@pytest.fixture
+def desk(db: Database, clock: Clock) -> Metrics:
+    return Metrics(db, clock, (REQUESTS, PAID))
+
+
+async def test_a_count_belongs_to_its_transaction(db: Database, desk: Metrics) -> None:
+    """What is undone did not happen; what is committed did once, whoever shared its commit."""
+
+    def undone(tx: Transaction) -> None:
+        tx.count("payments", "paid")
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await db.transaction(undone)
+    paid, late = (sample("payments_total", settlement=state) for state in ("paid", "late"))
+    before = await told(desk)
+    assert (before[paid], before[late]) == (0, 0)
+    await db.transaction(lambda tx: tx.count("payments", "paid"))
+    db.run(lambda tx: tx.count("payments", "paid"))
+    after = await told(desk)
+    assert (after[paid], after[late]) == (2, 0)
+
+
+async def test_what_could_not_be_stored_is_not_counted(db: Database, desk: Metrics) -> None:
+    with moved(Path(db.path)), pytest.raises(StorageError):
+        await db.transaction(lambda tx: tx.count("payments", "paid"))
+    assert (await told(desk))[sample("payments_total", settlement="paid")] == 0
+
+
+async def test_the_outbox_is_told_by_queue_and_state_with_the_age_of_what_is_due(
+    db: Database, desk: Metrics, clock: Clock
+) -> None:
+    post = QueueHarness(db, QUEUE, clock)
+    post.put("a", "one", "two", "three")
+    post.put_later("b", "tomorrow", 86_400)
+    post.put("closed", "kept")
+    db.run(lambda tx: lanes.pause(tx, QUEUE, "closed", "the bot was blocked"))
+    clock.advance(90)
+    (message,) = post.claim(1)
+    found = await told(desk)
+    states = {state: found[sample("outbox_messages", queue="messages", state=state)]
+              for state in metrics.STATES}  # fmt: skip
+    assert states == {"waiting": 3, "paused": 1, "leased": 1, "dead": 0}
+    assert found[sample("outbox_oldest_due_seconds", queue="messages")] == 90
+    db.run(lambda tx: outbox.bury(tx, QUEUE, message, clock(), "no"))
+    for _ in range(2):
+        post.done(post.first())
+    found = await told(desk)
+    assert found[sample("outbox_messages", queue="messages", state="dead")] == 1
+    assert found[sample("outbox_messages", queue="messages", state="waiting")] == 1
+    assert found[sample("outbox_oldest_due_seconds", queue="messages")] == 0
+
+
+async def test_a_queue_that_is_worked_is_told_of_while_it_is_empty(desk: Metrics) -> None:
+    desk.queues.add("webhooks")
+    found = await told(desk)
+    assert found[sample("outbox_messages", queue="webhooks", state="waiting")] == 0
+    assert found[sample("outbox_oldest_due_seconds", queue="webhooks")] == 0
+
+
+@pytest.mark.parametrize("sql", [metrics.WAITING, metrics.LEASED, metrics.DEAD])
+def test_the_outbox_is_counted_without_a_look_at_what_is_settled(db: Database, sql: str) -> None:
+    """Each statement reads a partial index; of a million settled rows it sees none."""
+    plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {sql}"))
+    reads = [row["detail"] for row in plan if row["detail"].startswith(("SCAN", "SEARCH"))]
+    assert reads
+    made = db.run(lambda tx: tx.query("SELECT name, sql FROM sqlite_master WHERE type = 'index'"))
+    partial = [row["name"] for row in made if "WHERE state = '" in str(row["sql"])]
+    of_outbox = [line for line in reads if not line.startswith(("SEARCH l ", "SCAN l "))]
+    assert all(any(f"INDEX {name}" in line for name in partial) for line in of_outbox), reads
+    assert not any(line.startswith("SCAN l") for line in reads)
+
+
+async def test_process_python_and_version_are_told(desk: Metrics) -> None:
+    """The version is the one that the project is built as."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    found = await told(desk)
+    names = {name.partition("[")[0] for name in found}
+    assert {"process_resident_memory_bytes", "process_open_fds", "python_info"} <= names
+    assert found[sample("bot_build_info", version=version)] == 1
+
+
+async def test_answers_are_counted_by_method_and_status(db: Database, desk: Metrics) -> None:
+    """A method that somebody made up is one of the others."""
+    app = FastAPI()
+
+    @app.post("/teapot")
+    async def teapot() -> Response:
+        return Response(status_code=418)
+
+    transport = httpx.ASGITransport(CountRequests(app, db.tally))
+    async with httpx.AsyncClient(transport=transport, base_url="http://bot.test") as http:
+        await http.post("/teapot")
+        await http.post("/teapot")
+        await http.get("/nowhere")
+        for method in ("BREW", "WHEN"):
+            await http.request(method, "/teapot")
+    found = await told(desk)
+    counted = {name: n for name, n in found.items() if name.startswith("http_requests_total")}
+    assert counted == {
+        sample("http_requests_total", method="POST", status="418"): 2,
+        sample("http_requests_total", method="GET", status="404"): 1,
+        sample("http_requests_total", method="OTHER", status="405"): 2,
+    }
+
+
+async def test_a_bug_is_counted(tmp_path: Folder) -> None:
+    """The product as it is put together: a 500 is what an operator looks for first."""
+
+    async def bug(_request: Request) -> Response:
+        raise ValueError
+
+    settings = config.load(database_url=f"sqlite:///{tmp_path}/bot.db", port=int(free_port()))
+    application = Application(settings, routes=[Route("/bug", bug)], chat=False)
+    serving = asyncio.create_task(application.serve())
+    async with httpx.AsyncClient(trust_env=False) as http:
+        assert (await http.get(f"http://127.0.0.1:{settings.port}/bug")).status_code == 500
+    assert application._db.tally.read()[REQUESTS.name, "GET", "500"] == 1
+    application.stop()
+    await serving
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [(b"nonsense\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nA: " + b"a" * 40_000 + b"\r\n\r\n", 431)],
+)
+async def test_requests_refused_before_they_could_be_read_are_counted(
+    db: Database, desk: Metrics, said: bytes, status: int
+) -> None:
+    async with open_site(FastAPI()) as site:
+        site.server._refused = lambda code: count_request(db.tally, metrics.UNREAD, code)
+        assert (await site.ask(said)).status == status
+        assert (await site.ask(get("/nowhere"))).status == 404
+    counted = (await told(desk))[sample("http_requests_total", method="UNREAD", status=f"{status}")]
+    assert counted == 1
+
+
+async def test_requests_and_payments_are_counted_by_kind_and_settlement(tmp_path: Folder) -> None:
+    """A key used twice makes one request; an edit of nothing is none; a second form pays once."""
+    async with opened(tmp_path) as shop:
+        desk = Metrics(shop.db, shop.clock, metric_families.SERVICE)
+        made = await shop.create(**DROP)
+        for _ in range(2):
+            shop.seller.headers["Idempotency-Key"] = "k"
+            await shop.create()
+        await shop.edit(made["id"], {"product": {"name": "Tea"}})
+        await shop.edit(made["id"], {"product": {"name": "Tea"}})
+        for _ in range(2):
+            assert (await shop.pay(made["id"], "t" * 32)).status_code == 303
+        await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
+        found = await told(desk)
+    assert {name: n for name, n in found.items() if name.startswith("pay") and n} == {
+        sample("payment_requests_total", change="created", kind="limit"): 1,
+        sample("payment_requests_total", change="created", kind="never"): 1,
+        sample("payment_requests_total", change="edited", kind="limit"): 1,
+        sample("payment_requests_total", change="deleted", kind="limit"): 1,
+        sample("payments_total", settlement="paid"): 1,
+    }
+
+
+def counts() -> list[tuple[str, str, int]]:
+    """Where the code counts, under which name, with how many labels."""
+    found = []
+    for path in sorted((ROOT / "bot").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            for values in _keys(node):
+                head = values[0]
+                if isinstance(head, ast.Constant) and isinstance(head.value, str):
+                    found.append((str(path.relative_to(ROOT)), head.value, len(values) - 1))
+    return found
+
+
+def _keys(node: ast.AST) -> list[list[Any]]:
+    """The arguments of `tx.count`, and the keys that a tally is given."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+        return []
+    if node.func.attr == "count" and ast.unparse(node.func.value).endswith("tx"):
+        return [[*node.args]]
+    if node.func.attr == "add" and ast.unparse(node.func.value).endswith("tally"):
+        return [tuple_.elts for tuple_ in ast.walk(node) if isinstance(tuple_, ast.Tuple)][-1:]
+    return []
+
+
+def test_every_count_has_a_family_with_as_many_labels_and_the_other_way_round() -> None:
+    """One that is not told of would be lost without a word."""
+    found = counts()
+    wrong = [
+        one for one in found
+        if one[1] not in FAMILIES or len(FAMILIES[one[1]].labels) != one[2]
+    ]  # fmt: skip
+    assert not wrong
+    assert {name for _, name, _ in found} == FAMILIES.keys() - {REQUESTS.name}
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
+def test_families_say_what_they_are_and_stay_small(family: Family) -> None:
+    """As many known values as labels; Prometheus keeps a series for each combination."""
+    assert family.help.endswith(".")
+    assert not family.name.endswith("_total")
+    assert len(family.known) in {0, len(family.labels)}
+    size = 1
+    for values in family.known:
+        size *= len(values)
+    assert size <= 50
+
+
+async def test_a_server_without_a_listener_for_refusals_refuses_all_the_same() -> None:
+    async with open_site(FastAPI()) as site:
+        assert isinstance(site.server, WebServer)
+        assert (await site.ask(b"nonsense\r\n\r\n")).status == 400

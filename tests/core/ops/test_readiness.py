@@ -1,0 +1,142 @@
+"""When a process is ready, and what is only told: asked of others rarely, and never in vain."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from bot.core.ops import readiness
+from bot.core.ops.endpoints import Ops
+from bot.core.ops.readiness import DEGRADED, NOT_READY, OK, Glance, Readiness
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.core.database.database import Database
+    from tests.support.service_harness import Clock
+
+
+def says(word: str | None) -> Callable[[], Awaitable[str | None]]:
+    async def check() -> str | None:
+        return word
+
+    return check
+
+
+class Other:
+    """Another server: how often it was asked, how it answers; closed, it does not."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.answer: str | None = None
+        self.error: Exception | None = None
+        self.open = asyncio.Event()
+        self.open.set()
+        self.at = 0.0
+
+    async def __call__(self) -> str | None:
+        self.asked += 1
+        await self.open.wait()
+        if self.error:
+            raise self.error
+        return self.answer
+
+    def time(self) -> float:
+        return self.at
+
+
+@pytest.fixture
+def other() -> Other:
+    return Other()
+
+
+@pytest.fixture
+def glance(other: Other) -> Glance:
+    return Glance(other, other.time)
+
+
+@pytest.mark.parametrize(
+    ("needed", "beside", "status", "told"),
+    [
+        (None, None, OK, {"database": "ok", "mail": "ok"}),
+        (None, "away", DEGRADED, {"database": "ok", "mail": "away"}),
+        ("full", None, NOT_READY, {"database": "full", "mail": "ok"}),
+        ("full", "away", NOT_READY, {"database": "full", "mail": "away"}),
+    ],
+)
+async def test_only_what_is_needed_makes_it_not_ready(
+    needed: str | None, beside: str | None, status: str, told: dict[str, str]
+) -> None:
+    asked = Readiness(needed={"database": says(needed)})
+    asked.watch("mail", says(beside))
+    assert await asked.ask() == (status, told)
+    await asked.close()
+
+
+async def test_a_server_that_is_needed_once_and_told_of_later_has_one_line() -> None:
+    """So is Telegram: needed until it was reached."""
+    asked = Readiness(needed={"telegram": says("not reached yet")})
+    asked.watch("telegram", says(None))
+    assert await asked.ask() == (NOT_READY, {"telegram": "not reached yet"})
+    asked.needed["telegram"] = says(None)
+    asked.beside["telegram"] = Glance(says("NetworkError"))
+    assert await asked.ask() == (DEGRADED, {"telegram": "NetworkError"})
+
+
+async def test_another_server_is_asked_now_and_then_however_many_ask_us(
+    glance: Glance, other: Other
+) -> None:
+    assert await asyncio.gather(*(glance() for _ in range(50))) == [None] * 50
+    other.answer = "away"
+    assert (await glance(), other.asked) == (None, 1)
+    other.at += readiness.FRESH_SECONDS
+    assert (await glance(), other.asked) == ("away", 2)
+
+
+async def test_one_that_hangs_is_asked_once_and_nobody_waits_for_it(
+    glance: Glance, other: Other, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it said last is told meanwhile; at the first time, that it says nothing."""
+    monkeypatch.setattr(readiness, "CHECK_SECONDS", 0.01)
+    other.open.clear()
+    assert [await glance(), await glance(), other.asked] == ["no answer yet", "no answer yet", 1]
+    other.open.set()
+    monkeypatch.setattr(readiness, "CHECK_SECONDS", 5.0)
+    assert (await glance(), other.asked) == (None, 1)
+    monkeypatch.setattr(readiness, "CHECK_SECONDS", 0.01)
+    other.open.clear()
+    other.at += readiness.FRESH_SECONDS
+    assert (await glance(), other.asked) == (None, 2)
+    await glance.close()
+
+
+async def test_a_look_at_another_server_has_an_end(
+    glance: Glance, other: Other, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "LOOK_SECONDS", 0.01)
+    other.open.clear()
+    assert await glance() == "TimeoutError"
+
+
+async def test_an_error_is_told_by_its_name_alone(glance: Glance, other: Other) -> None:
+    """Everybody may ask, and its words may name an address or a secret."""
+    other.error = LookupError("smtp://user:password@mail.example.org")
+    assert await glance() == "LookupError"
+
+
+async def test_readyz_is_200_and_degraded_while_another_server_rests(
+    db: Database, clock: Clock
+) -> None:
+    """A load balancer goes on sending payers: what is owed to others waits in the outbox."""
+    desk, app = Ops(db, clock), FastAPI()
+    app.include_router(desk.router())
+    desk.readiness.watch("mail", says("MailRefused"))
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://bot.test") as http:
+        answer = await http.get("/readyz")
+    checks = {"database": "ok", "mail": "MailRefused"}
+    assert (answer.status_code, answer.json()) == (200, {"status": "degraded", "checks": checks})

@@ -1,0 +1,215 @@
+"""Accounts: whoever was served least goes first, over all lanes; order in a lane stays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.database.database import open_database
+from bot.core.outbox import outbox
+from bot.core.outbox.fair_accounts import FURTHEST
+from bot.core.outbox.lanes import Pace, Queue
+from tests.support.outbox_queue import QueueHarness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bot.core.database.database import Database, Row, Transaction
+    from tests.support.service_harness import Clock
+
+SECOND = 1_000
+BURST = 3
+QUEUE = Queue("test", lease=60_000, account_pace=Pace(SECOND, BURST))
+
+
+class Crowd(QueueHarness):
+    """Messages with accounts: `put` names who causes them, before the lane."""
+
+    def cause(self, account: str, lane: str, *words: str) -> None:
+        for word in words:
+            self.db.run(partial(self._cause, account=account, lane=lane, word=word))
+
+    def _cause(self, tx: Transaction, account: str, lane: str, word: str) -> None:
+        outbox.put(tx, self.queue, lane, {"word": word}, self.clock(), account=account)
+
+    def serves(self, count: int = 1000) -> list[str]:
+        """Claim and settle one after the other while something may go; the words."""
+        words: list[str] = []
+        while len(words) < count and (claimed := self.claim(1)):
+            words.append(claimed[0].body["word"])
+            self.done(*claimed)
+        return words
+
+
+@pytest.fixture
+def crowd(db: Database, clock: Clock) -> Crowd:
+    return Crowd(db, QUEUE, clock)
+
+
+def groups(count: int) -> Iterable[str]:
+    return (f"-{number:03d}" for number in range(count))
+
+
+def test_nobody_is_made_to_wait_while_there_is_room(crowd: Crowd) -> None:
+    words = [f"{number}" for number in range(50)]
+    crowd.cause("ann", "ann", *words)
+    assert crowd.serves() == words
+
+
+def test_who_comes_after_a_rest_goes_before_all_who_never_rest(crowd: Crowd) -> None:
+    for number in range(40):
+        crowd.cause(f"chatty {number}", f"{number:03d}", *["flood"] * 20)
+    crowd.serves(200)
+    crowd.cause("pat", "zzz", "1", "2", "3")
+    assert crowd.serves(3) == ["1", "2", "3"]
+
+
+def test_one_in_two_hundred_groups_has_the_turns_of_one_and_not_of_two_hundred(
+    crowd: Crowd,
+) -> None:
+    for group in groups(200):
+        crowd.cause("everywhere", group, "everywhere")
+    for number in range(9):
+        crowd.cause(f"{number}", f"chat {number}", *[f"{number}"] * 40)
+    served = Counter(crowd.serves(200))
+    everywhere = served.pop("everywhere")
+    assert everywhere <= 2 * min(served.values())
+    assert max(served.values()) - min(served.values()) <= 1
+
+
+def test_who_came_just_before_a_flood_is_no_worse_off_than_the_flood(crowd: Crowd) -> None:
+    crowd.cause("pat", "zzz", "1")
+    for number in range(30):
+        crowd.cause(f"{number}", f"{number:03d}", *["flood"] * 9)
+    crowd.serves(31)
+    crowd.cause("pat", "zzz", "2")
+    assert crowd.serves(1) == ["2"]
+
+
+def test_who_has_a_whole_backlog_delays_nobody_else(crowd: Crowd) -> None:
+    crowd.cause("ann", "ann", *["flood"] * 500)
+    crowd.cause("bob", "bob", "and me?")
+    assert crowd.serves(1) == ["and me?"]
+
+
+def test_first_come_first_served_among_those_who_rested(crowd: Crowd) -> None:
+    crowd.cause("ann", "ann", *["flood"] * 30)
+    crowd.serves(10)
+    for name in ("c", "a", "b"):
+        crowd.cause(name, name, name)
+        crowd.serves(1)
+        crowd.clock.advance(1)
+    crowd.cause("d", "d", "d")
+    assert crowd.serves(1) == ["d"]
+
+
+def test_newcomers_without_end_keep_nobody_waiting_for_ever(crowd: Crowd) -> None:
+    """Each is before the flood once: what waits comes to its turn all the same."""
+    crowd.cause("flood", "flood", *["flood"] * 10)
+    served: list[str] = []
+    for number in range(200):
+        crowd.cause(f"new {number % 20}", f"lane {number % 20}", "new")
+        crowd.clock.at += 100
+        served += crowd.serves(1)
+    assert served.count("flood") >= 3
+
+
+def test_order_in_a_lane_is_that_of_putting_whoever_causes_it(crowd: Crowd) -> None:
+    crowd.cause("ann", "group", *["flood"] * 10)
+    crowd.cause("bob", "group", "bob")
+    assert crowd.serves() == [*["flood"] * 10, "bob"]
+
+
+def test_a_retry_keeps_its_rank(crowd: Crowd) -> None:
+    crowd.cause("ann", "ann", "ann")
+    (message,) = crowd.claim(1)
+    crowd.cause("bob", "bob", *["flood"] * 10)
+    crowd.retry(message, 1)
+    crowd.clock.advance(1)
+    assert crowd.serves(1) == ["ann"]
+
+
+def test_who_heaps_up_more_comes_behind_who_asks_now_and_then(crowd: Crowd) -> None:
+    """Though both rested before, and each asks for more than there is for everybody."""
+    lags = []
+    for second in range(60):
+        crowd.clock.advance(1)
+        for number in range(30):
+            crowd.cause(f"chatty {number}", f"{number:03d}", "flood")
+        if second % 3 == 0:
+            crowd.cause("pat", "zzz", "pat")
+        served = crowd.serves(10)
+        if second % 3 == 0:
+            lags.append("pat" in served)
+    assert all(lags[1:])
+
+
+def test_those_who_heap_up_alike_are_served_alike(crowd: Crowd) -> None:
+    served: Counter[str] = Counter()
+    for _ in range(60):
+        crowd.clock.advance(1)
+        for number in range(30):
+            crowd.cause(f"{number}", f"{number:03d}", f"{number}")
+        served.update(crowd.serves(10))
+    assert max(served.values()) - min(served.values()) <= 4
+    assert len(served) == 30
+
+
+def test_a_duplicate_costs_its_account_nothing(crowd: Crowd) -> None:
+    def again(tx: Transaction) -> bool:
+        return outbox.put(tx, QUEUE, "ann", {}, crowd.clock(), key="k", account="ann")
+
+    assert [crowd.db.run(again) for _ in range(3)] == [True, False, False]
+    crowd.cause("bob", "bob", "bob")
+    ranks = {row["lane"]: row["arrival_at"] for row in accounts_of(crowd)}
+    assert ranks["@ann"] == ranks["@bob"]
+
+
+def accounts_of(crowd: Crowd) -> list[Row]:
+    sql = "SELECT lane, arrival_at FROM lanes WHERE lane LIKE '@%'"
+    return crowd.db.run(lambda tx: tx.query(sql))
+
+
+def test_what_an_account_had_is_known_after_a_restart(crowd: Crowd, clock: Clock) -> None:
+    crowd.cause("ann", "ann", *["flood"] * 20)
+    again = open_database(f"sqlite:///{crowd.db.path}")
+    again.run(lambda tx: outbox.recover(tx, QUEUE, clock()))
+    restarted = Crowd(again, QUEUE, clock)
+    restarted.cause("ann", "elsewhere", "ann again")
+    restarted.cause("bob", "bob", *["bob"] * 20)
+    words = restarted.serves(20)
+    again.close()
+    assert "ann again" not in words
+    assert words.count("bob") >= 9
+
+
+def test_no_clock_that_ran_ahead_puts_an_account_behind_for_ever(
+    crowd: Crowd, clock: Clock
+) -> None:
+    clock.advance(10 * FURTHEST)
+    crowd.cause("ann", "ann", "early")
+    clock.advance(-10 * FURTHEST)
+    crowd.db.run(lambda tx: outbox.recover(tx, QUEUE, clock()))
+    (row,) = accounts_of(crowd)
+    assert row["arrival_at"] <= clock() + FURTHEST * SECOND
+
+
+def test_lanes_opened_before_accounts_were_known_are_served_too(db: Database, clock: Clock) -> None:
+    """As after a run with Telegram's limits lifted."""
+    QueueHarness(db, Queue("test", lease=60_000), clock).put("old", "old")
+    crowd = Crowd(db, QUEUE, clock)
+    db.run(lambda tx: outbox.recover(tx, QUEUE, clock()))
+    crowd.cause("ann", "ann", "ann")
+    assert sorted(crowd.serves()) == ["ann", "old"]
+
+
+def test_who_rested_is_forgotten_by_a_sweep_and_nobody_else(crowd: Crowd) -> None:
+    crowd.cause("ann", "ann", "once")
+    crowd.cause("bob", "bob", *["flood"] * 20)
+    crowd.serves()
+    crowd.clock.advance(2)
+    crowd.sweep()
+    assert [row["lane"] for row in accounts_of(crowd)] == ["@bob"]

@@ -1,0 +1,181 @@
+"""One message for many: what a lane may not send in time is brought together and stays so."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import ALERT, Pace, Queue
+from tests.support.outbox_queue import QueueHarness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bot.core.database.database import Database
+    from tests.support.service_harness import Clock
+
+BURST, MOST = 3, 5
+
+
+def gather(bodies: Iterable[Mapping[str, Any]]) -> tuple[int, dict[str, Any]] | None:
+    """Join words, as many as five of them; what begins with ! stays alone."""
+    words = [str(body["word"]) for body in islice(bodies, MOST)]
+    alone = next((n for n, word in enumerate(words) if word.startswith("!")), len(words))
+    return (alone, {"word": "+".join(words[:alone])}) if alone > 1 else None
+
+
+def paced(total: Pace | None = None) -> Queue:
+    lane = Pace(1_000, BURST)
+    return Queue("test", lease=60_000, pace=total, lane_pace=lambda _lane: lane, gather=gather)
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, paced(), clock)
+
+
+def sent(post: QueueHarness) -> list[str]:
+    """Claim and settle until nothing more may go at this moment."""
+    words = []
+    while found := post.claim(1):
+        words.append(found[0].body["word"])
+        post.done(*found)
+    return words
+
+
+def use_up(post: QueueHarness) -> None:
+    """Send the first two, so that after the next one the lane has to wait."""
+    for _ in range(BURST - 1):
+        post.done(post.first())
+
+
+def test_what_may_go_at_once_goes_alone_and_the_rest_with_the_last_of_it(
+    post: QueueHarness,
+) -> None:
+    post.put("a", *"123456")
+    assert sent(post) == ["1", "2", "3+4+5+6"]
+    assert post.rows() == []
+
+
+def test_as_many_as_may_go_at_once_all_go_alone(post: QueueHarness) -> None:
+    post.put("a", *"123")
+    assert sent(post) == ["1", "2", "3"]
+
+
+def test_at_its_pace_a_lane_brings_what_came_meanwhile(post: QueueHarness) -> None:
+    post.put("a", *"123")
+    sent(post)
+    post.put("a", *"456")
+    assert sent(post) == []
+    post.clock.advance(1)
+    assert sent(post) == ["4+5+6"]
+
+
+def test_without_a_pace_nothing_is_brought_together(db: Database, clock: Clock) -> None:
+    post = QueueHarness(db, Queue("test", lease=60_000, gather=gather), clock)
+    post.put("a", *"123456")
+    assert sent(post) == [*"123456"]
+
+
+def test_more_than_one_message_can_bring_comes_with_the_next(post: QueueHarness) -> None:
+    post.put("a", "1", "2", *"3456789")
+    assert sent(post) == ["1", "2", "3+4+5+6+7"]
+    post.clock.advance(1)
+    assert sent(post) == ["8+9"]
+
+
+def test_what_stays_alone_keeps_its_place(post: QueueHarness) -> None:
+    post.put("a", "1", "2", "3", "4", "!5", "6", "7")
+    assert sent(post) == ["1", "2", "3+4"]
+    post.clock.advance(1)
+    assert sent(post) == ["!5"]
+    post.clock.advance(1)
+    assert sent(post) == ["6+7"]
+
+
+def test_only_one_class_is_brought_together(post: QueueHarness) -> None:
+    post.put("a", "1", "2", "3", "4", priority=ALERT)
+    post.put("a", "reply")
+    assert sent(post) == ["reply", "1", "2+3+4"]
+
+
+def test_only_what_may_go_now_is_brought_along(post: QueueHarness) -> None:
+    post.put("a", "1", "2", "3")
+    post.put_later("a", "4", 60)
+    assert sent(post) == ["1", "2", "3"]
+
+
+def test_more_lanes_than_the_queue_may_serve_in_a_second_bring_theirs_together(
+    db: Database, clock: Clock
+) -> None:
+    """Each has its own burst yet, but the queue's pace would keep them all waiting."""
+    post = QueueHarness(db, paced(Pace(500)), clock)
+    for lane in "abcd":
+        post.put(lane, f"{lane}1", f"{lane}2")
+    words: list[str] = []
+    for _ in range(12):
+        words += sent(post)
+        clock.advance(0.5)
+    assert words == ["a1+a2", "b1+b2", "c1", "d1", "c2", "d2"]
+
+
+def test_a_lost_answer_repeats_the_same_ones(post: QueueHarness) -> None:
+    """Decided when claimed: what came since is not brought along with what is in doubt."""
+    post.put("a", *"12345")
+    use_up(post)
+    lost = post.first()
+    assert lost.body == {"word": "3+4+5"}
+    post.put("a", "6")
+    post.clock.advance(61)
+    again = post.first()
+    assert (again.body, again.uncertain) == ({"word": "3+4+5"}, True)
+    post.done(again)
+    post.clock.advance(1)
+    assert sent(post) == ["6"]
+
+
+def test_what_is_in_doubt_is_brought_along_by_nobody(post: QueueHarness) -> None:
+    """Behind one that is not, in a lane that it was moved into: what follows it waits too."""
+    post.put("new", *"123")
+    post.put("old", "4")
+    first, doubtful = sorted(post.claim(), key=lambda message: message.lane)
+    assert (first.lane, doubtful.lane) == ("new", "old")
+    post.retry(first, 0)
+    post.db.run(
+        lambda tx: outbox.retry(tx, post.queue, doubtful, post.clock(), "lost", uncertain=True)
+    )
+    post.db.run(lambda tx: outbox.move(tx, post.queue, "old", "new"))
+    post.put("new", "5")
+    assert sent(post) == ["1", "2+3"]
+    for word in ("4", "5"):
+        post.clock.advance(1)
+        assert sent(post) == [word]
+
+
+def test_what_was_surely_not_sent_may_bring_more_the_next_time(post: QueueHarness) -> None:
+    post.put("a", *"1234")
+    use_up(post)
+    post.retry(post.first(), 0)
+    post.put("a", "5")
+    post.clock.advance(1)
+    assert sent(post) == ["3+4+5"]
+
+
+def test_what_is_undone_is_brought_together_no_more(post: QueueHarness) -> None:
+    """The joining and the lease are one transaction: a crash between them leaves all as it was."""
+    post.put("a", *"12345")
+    use_up(post)
+
+    class Crash(Exception):
+        pass
+
+    def claim(tx: Any) -> None:
+        assert outbox.claim(tx, post.queue, post.clock(), 1)[0].body == {"word": "3+4+5"}
+        raise Crash
+
+    with pytest.raises(Crash):
+        post.db.run(claim)
+    assert post.states() == {"3": "waiting", "4": "waiting", "5": "waiting"}

@@ -1,0 +1,225 @@
+"""A message whose attempts end the process is set aside, and what follows from that happens."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.chat.alerts import undelivered
+from bot.chat.provider.client import Client
+from bot.core.outbox import lease_owners, outbox
+from bot.core.outbox.lanes import Queue
+from bot.core.outbox.worker import CRASHED, Job, Worker
+from bot.core.text.translations import t
+from bot.service.model.delivery import DeliveryState
+from bot.service.notify.webhooks import Webhooks
+from bot.service.usecases import deliveries
+from bot.service.usecases.deliveries import WEBHOOKS
+from tests.chat.alerts.test_drop_finished import lines, pay
+from tests.support.chat_harness import STICKERS, answer
+from tests.support.outbox_queue import QueueHarness
+from tests.support.product_process import until
+from tests.support.service_calls import PLACE, RequestJobs
+from tests.support.service_harness import LOOPBACK, opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.outbox import Message
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+    from tests.support.sender_harness import Sending
+    from tests.support.service_harness import Clock
+
+QUEUE = Queue("test", lease=60_000, crashes=3)
+
+ONE_LEFT = answer(total_units=1, remaining_units=1)
+
+
+@pytest.fixture
+def sam(relay: ChatHarness) -> Person:
+    return relay.add_person("Sam")
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, QUEUE, clock)
+
+
+def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Message]:
+    """Claim all there is and end without an outcome, as often as said; what was claimed last."""
+    for _ in range(times):
+        owner = lease_owners.begin()
+        claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023 - run at once
+        lease_owners.end(owner)
+        db.run(lambda tx: outbox.recover(tx, queue, clock()))
+    return claimed
+
+
+async def work(db: Database, job: Job, clock: Clock, word: str = "dead") -> None:
+    """Work a queue until its only message has this state."""
+    worker = Worker(db, job, clock)
+    running = asyncio.create_task(worker.run())
+    sql = f"SELECT 1 FROM outbox WHERE queue = '{job.queue.name}' AND state = '{word}'"
+
+    async def look() -> bool:
+        return bool(await db.query(sql))
+
+    with capture_logs():
+        await until(look)
+        await worker.stop(5)
+        await running
+
+
+async def refused(message: Message) -> None:
+    raise AssertionError(message)
+
+
+def test_attempts_whose_worker_was_gone_are_counted_in_a_row(post: QueueHarness) -> None:
+    post.put("a", "one")
+    counts = [crash(post.db, QUEUE, post.clock)[0].crashes for _ in range(3)]
+    assert counts == [0, 1, 2]
+
+
+def test_an_attempt_that_comes_to_an_end_starts_the_count_anew(post: QueueHarness) -> None:
+    post.put("a", "one")
+    crash(post.db, QUEUE, post.clock, 2)
+    post.retry(post.first(), 0)
+    assert post.first().crashes == 0
+
+
+def test_what_the_machine_hinders_is_neither_a_crash_nor_an_end(post: QueueHarness) -> None:
+    post.put("a", "one")
+    crash(post.db, QUEUE, post.clock, 2)
+    message = post.first()
+    post.db.run(lambda tx: outbox.release(tx, QUEUE, message, post.clock()))
+    assert post.first().crashes == 2
+
+
+def test_what_an_operator_revives_begins_anew(post: QueueHarness) -> None:
+    post.put("a", "one", key="k")
+    crash(post.db, QUEUE, post.clock, 3)
+    post.db.run(lambda tx: outbox.revive(tx, QUEUE, "k", post.clock()))
+    assert post.first().crashes == 0
+
+
+async def test_it_is_set_aside_unhandled_and_its_lane_goes_on(post: QueueHarness) -> None:
+    """With what follows from it in the same transaction; the line in the log says why."""
+    post.put("a", "poison")
+    crash(post.db, QUEUE, post.clock, 3)
+    post.put("a", "next")
+    handled: list[str] = []
+
+    async def handle(message: Message) -> None:
+        handled.append(message.body["word"])
+        await post.db.transaction(lambda tx: outbox.done(tx, QUEUE, message, post.clock()))
+
+    def buried(tx: Transaction, message: Message) -> None:
+        outbox.put(tx, replace(QUEUE, name="after"), "a", message.body, post.clock())
+
+    worker = Worker(post.db, Job(QUEUE, handle, buried=buried), post.clock)
+    running = asyncio.create_task(worker.run())
+
+    async def look() -> bool:
+        return handled == ["next"] and post.states() == {"poison": "dead"}
+
+    with capture_logs() as logs:
+        await until(look)
+    await worker.stop(5)
+    await running
+    (row,) = post.rows()
+    assert row["note"] == CRASHED
+    assert [(line["event"], line["why"]) for line in logs if line["log_level"] == "error"] == [
+        ("message set aside", CRASHED)
+    ]
+    after = post.db.run(lambda tx: tx.query("SELECT * FROM outbox WHERE queue = 'after'"))
+    assert len(after) == 1
+
+
+async def test_what_follows_may_fail_and_the_lane_goes_on_all_the_same(post: QueueHarness) -> None:
+    post.put("a", "poison")
+    crash(post.db, QUEUE, post.clock, 3)
+
+    def buried(_tx: Transaction, _message: Message) -> None:
+        raise LookupError
+
+    await work(post.db, Job(QUEUE, refused, buried=buried), post.clock)
+    assert post.states() == {"poison": "dead"}
+
+
+async def test_a_message_that_fails_for_good_has_the_same_end(post: QueueHarness) -> None:
+    post.put("a", "bug")
+    followed: list[str] = []
+    for _ in range(9):
+        post.retry(post.first(), 0)
+
+    def buried(_tx: Transaction, message: Message) -> None:
+        followed.append(message.body["word"])
+
+    await work(post.db, Job(QUEUE, refused, buried=buried), post.clock)
+    assert followed == ["bug"]
+
+
+def test_a_photo_goes_before_what_was_under_way_beside_it(relay: ChatHarness) -> None:
+    queues = relay.queues
+    others = (queues.updates, queues.calls, queues.messages, queues.answers)
+    assert all(queues.photos.crashes < other.crashes for other in others)
+
+
+async def test_an_update_is_set_aside_with_an_apology_and_its_press_is_answered(
+    relay: ChatHarness, sam: Person, clock: Clock
+) -> None:
+    query = sam.press_old(sam.send("x"), "list:0")
+    relay.world.updates.pending.popleft()
+    await relay.store()
+    queue = relay.queues.updates
+    crash(relay.db, queue, clock, queue.crashes)
+    await work(relay.db, Job(queue, refused, buried=relay.chat.buried), clock)
+    assert relay.texts == [t("en", "update-failed")]
+    assert relay.answers == [{"callback_query_id": query.id}]
+
+
+async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
+    relay: ChatHarness, sam: Person, sending: Sending, clock: Clock
+) -> None:
+    listing = relay.add_listing(sam, replace(STICKERS, units=1), ONE_LEFT)
+    pay(relay, listing, 1)
+    queue = relay.queues.messages
+    crash(relay.db, queue, clock, queue.crashes)
+    sender = sending.sender
+    await work(relay.db, Job(queue, sender.send, buried=sender.buried), clock)
+    await sending.work_later()
+    (line,) = lines(sam)
+    assert "/alerts" in line
+    lost = relay.db.run(lambda tx: undelivered.lost(tx, relay.queues, str(sam.id)))
+    assert [payment.listing_id for payment in lost] == [listing.id]
+
+
+@pytest.mark.parametrize(("call", "key"), [("create", "given-up"), ("stop", "silent")])
+async def test_the_seller_hears_of_a_call_that_was_set_aside(
+    relay: ChatHarness, sam: Person, clock: Clock, call: str, key: str
+) -> None:
+    listing = relay.add_listing(sam, STICKERS)
+    client = Client("http://127.0.0.1:1", "app", "secret")
+    calling = RequestJobs(relay, client)
+    calling.put(call, listing, **PLACE)
+    queue = relay.queues.calls
+    crash(relay.db, queue, clock, queue.crashes)
+    await work(relay.db, Job(queue, refused, buried=calling.calls.buried), clock)
+    await client.close()
+    assert relay.texts == [t("en", f"service-{key}", name="Stickers")]
+
+
+async def test_a_delivery_is_dead_and_listed_with_the_reason(tmp_path: Path) -> None:
+    async with opened(tmp_path) as shop, Webhooks(shop.db, shop.vault, shop.clock, LOOPBACK) as out:
+        made = await shop.create(notifications={"webhook": {"webhookUrl": "https://h.example/w"}})
+        assert (await shop.pay(made["id"])).status_code == 303
+        crash(shop.db, WEBHOOKS, shop.clock, WEBHOOKS.crashes)
+        await work(shop.db, out.job, shop.clock)
+        (delivery,) = shop.db.run(deliveries.every)
+        assert (delivery.state, delivery.note) == (DeliveryState.DEAD, CRASHED)

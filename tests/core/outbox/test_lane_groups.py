@@ -1,0 +1,192 @@
+"""Groups of lanes: a bound together, and who waits for it costs and delays nobody else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.outbox import groups, lanes, outbox
+from bot.core.outbox.lanes import Queue
+from tests.support.outbox_queue import QueueHarness
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database, Transaction
+    from tests.support.service_harness import Clock
+
+WIDTH = 3
+
+
+def team(lane: str) -> str | None:
+    """Lanes are `group/number`; those without a stroke are in no group."""
+    return lane.partition("/")[0] if "/" in lane else None
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> QueueHarness:
+    queue = Queue(
+        "test", lease=60_000, ordered=False, width=2, keep=True, group=team, group_width=WIDTH
+    )
+    return QueueHarness(db, queue, clock)
+
+
+def parked(post: QueueHarness) -> list[str]:
+    rows = post.db.run(
+        lambda tx: tx.query("SELECT lane FROM lanes WHERE waits_for IS NOT NULL ORDER BY lane")
+    )
+    return [row["lane"] for row in rows]
+
+
+def fill(post: QueueHarness, name: str, count: int) -> None:
+    for number in range(count):
+        post.put(f"{name}/{number:05d}", f"{name}{number}")
+
+
+def test_lanes_of_a_group_have_no_more_than_its_width_under_way(post: QueueHarness) -> None:
+    fill(post, "a", 5)
+    assert post.words() == ["a0", "a1", "a2"]
+    assert (post.words(), post.next_open()) == ([], None)
+
+
+def test_a_lane_of_a_group_has_its_own_width_too(post: QueueHarness) -> None:
+    post.put("a/0", *"123")
+    post.put("a/1", "4")
+    assert post.words() == ["1", "2", "4"]
+
+
+def test_a_full_group_is_passed_over_by_others_and_by_lanes_of_none(post: QueueHarness) -> None:
+    fill(post, "a", 5)
+    post.put("b/0", "b0")
+    post.put("alone", *"12")
+    assert sorted(post.words()) == ["1", "2", "a0", "a1", "a2", "b0"]
+
+
+def test_what_is_settled_lets_in_who_has_waited_longest(post: QueueHarness, clock: Clock) -> None:
+    fill(post, "a", 3)
+    claimed = post.claim()
+    post.put("a/9", "early")
+    clock.advance(1)
+    post.put("a/8", "late")
+    assert post.claim() == []
+    assert parked(post) == ["a/8", "a/9"]
+    post.done(claimed[0])
+    assert post.next_open() == -1000
+    assert post.words() == ["early"]
+    assert parked(post) == ["a/8"]
+
+
+@pytest.mark.parametrize("how", ["done", "retry", "bury", "expired", "recovered"])
+async def test_however_a_message_ends_its_room_is_free(
+    post: QueueHarness, clock: Clock, how: str
+) -> None:
+    fill(post, "a", WIDTH + 1)
+    message, *_ = post.claim()
+    assert (post.claim(), parked(post)) == ([], ["a/00003"])
+    woken = post.db.listen("test")
+
+    def end(tx: Transaction) -> None:
+        if how == "done":
+            outbox.done(tx, post.queue, message, clock())
+        elif how == "retry":
+            outbox.retry(tx, post.queue, message, clock() + 9000, "later")
+        elif how == "bury":
+            outbox.bury(tx, post.queue, message, clock(), "no use")
+        elif how == "recovered":
+            outbox.recover(tx, post.queue, clock())
+
+    if how == "expired":
+        clock.advance(60)
+    else:
+        await post.db.transaction(end)
+        assert woken.is_set()
+    claimed = post.claim() + post.claim()
+    assert len(claimed) == (WIDTH if how in {"expired", "recovered"} else 1)
+    post.done(*claimed)
+    words = [one.body["word"] for one in (*claimed, *post.claim(), *post.claim())]
+    assert "a3" in words
+
+
+@pytest.mark.parametrize("how", ["paused", "held", "moved"])
+def test_room_that_a_lane_cannot_use_goes_to_the_next(
+    post: QueueHarness, clock: Clock, how: str
+) -> None:
+    """The lane that was let in goes elsewhere or nowhere: nobody waits for it for ever."""
+
+    def stop(tx: Transaction) -> None:
+        if how == "paused":
+            lanes.pause(tx, post.queue, "a/7", "stopped")
+        elif how == "held":
+            lanes.hold(tx, post.queue, "a/7", clock() + 5000)
+        else:
+            outbox.move(tx, post.queue, "a/7", "elsewhere")
+
+    post.put("a/0", "first", "second")
+    post.put("a/1", "third")
+    under_way = post.claim()
+    for lane in ("a/7", "a/8"):
+        post.put(lane, lane)
+        clock.advance(1)
+    assert (post.claim(), parked(post)) == ([], ["a/7", "a/8"])
+    post.done(under_way[0])
+    assert parked(post) == ["a/8"]
+    post.db.run(stop)
+    assert "a/8" in post.words()
+
+
+def test_a_message_put_into_a_lane_that_waits_does_not_jump_the_bound(post: QueueHarness) -> None:
+    fill(post, "a", WIDTH + 1)
+    post.claim()
+    post.claim()
+    post.put("a/00003", "more")
+    assert (post.claim(), parked(post)) == ([], ["a/00003"])
+
+
+def test_no_sweep_drops_a_lane_that_waits_for_room(post: QueueHarness) -> None:
+    fill(post, "a", WIDTH + 1)
+    claimed = post.claim()
+    post.claim()
+    assert post.sweep() == 0
+    post.done(*claimed)
+    assert post.words() == ["a3"]
+
+
+def test_a_claim_parks_many_and_never_looks_at_them_again(post: QueueHarness, clock: Clock) -> None:
+    """A thousand lanes of one group stand before another's: it waits for a few claims at most."""
+    fill(post, "a", 1000)
+    clock.advance(1)
+    post.put("b/0", "b0")
+    rounds = 0
+    words: list[str] = []
+    while "b0" not in words:
+        words += post.words(room=5)
+        rounds += 1
+    assert rounds <= 1000 // groups.PASSED + 2
+    assert words == ["a0", "a1", "a2", "b0"]
+    assert len(parked(post)) == 1000 - WIDTH
+    assert post.next_open() is None
+
+
+def test_everything_of_a_group_goes_in_the_end(post: QueueHarness) -> None:
+    for number in range(40):
+        post.put(f"a/{number % 7}", f"{number}")
+    words: list[str] = []
+    while claimed := post.claim():
+        assert len(claimed) <= WIDTH
+        words += [message.body["word"] for message in claimed]
+        post.done(*claimed)
+    assert sorted(words, key=int) == [f"{number}" for number in range(40)]
+
+
+def test_a_queue_without_groups_parks_nothing(db: Database, clock: Clock) -> None:
+    free = QueueHarness(db, Queue("free", lease=60_000), clock)
+    fill(free, "a", 50)
+    assert len(free.claim()) == 50
+    assert parked(free) == []
+
+
+def test_a_group_of_another_queue_is_another(post: QueueHarness, clock: Clock) -> None:
+    other = QueueHarness(post.db, Queue("other", lease=9, group=team, group_width=1), clock)
+    fill(other, "a", 2)
+    assert len(other.claim()) == 1
+    fill(post, "a", WIDTH + 1)
+    assert len(post.claim()) == WIDTH

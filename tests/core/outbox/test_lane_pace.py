@@ -1,0 +1,367 @@
+"""Lanes: the pace holds in every window, also across a restart; what waits is never forgotten."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.chat.messages.queues import make_queues
+from bot.core.database.database import open_database
+from bot.core.net.rates import Rate
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Pace, Queue
+from tests.support.outbox_queue import QueueHarness
+from tests.support.service_harness import NOON
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database, Transaction
+    from tests.support.service_harness import Clock
+
+SECOND = 1000
+MESSAGES = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)).messages
+"""The queue as the product has it, at Telegram's rates."""
+
+CHATS = ("7", "8", "-7", "-8", *(f"{number}" for number in range(100, 140)))
+ANN, BOB, GROUP = "7", "8", "-7"
+
+
+def paced(db: Database, clock: Clock, interval: int, burst: int = 1) -> QueueHarness:
+    pace = Pace(interval, burst)
+    return QueueHarness(db, Queue("paced", lease=60_000, lane_pace=lambda _lane: pace), clock)
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, Queue("test", lease=60_000), clock)
+
+
+@pytest.fixture
+def chats(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, MESSAGES, clock)
+
+
+def sent_at(post: QueueHarness, most: int = 1000) -> list[int]:
+    """Claim and settle until nothing waits, going from one opening to the next; ms from now."""
+    start = post.clock()
+    times: list[int] = []
+    while (wait := post.next_open()) is not None and len(times) < most:
+        post.clock.at += max(wait, 0)
+        claimed = post.claim(1)
+        assert claimed, "next_open named a moment at which nothing may go"
+        times += [post.clock() - start]
+        post.done(*claimed)
+    return times
+
+
+def test_a_chat_takes_four_at_once_and_then_one_a_second(chats: QueueHarness) -> None:
+    chats.put(ANN, *"1234567")
+    times = sent_at(chats)
+    # The four of the burst go as fast as 30 a second in all allows.
+    assert times == [0, 0, 35, 70, 1000, 2000, 3000]
+
+
+def test_a_group_takes_four_at_once_and_then_17_a_minute(chats: QueueHarness) -> None:
+    chats.put(GROUP, *map(str, range(7)))
+    assert sent_at(chats) == [0, 0, 35, 70, 3530, 7060, 10_590]
+
+
+def test_one_chat_at_its_pace_holds_up_no_other(chats: QueueHarness) -> None:
+    chats.put(ANN, *"1234567")
+    sent_at(chats, most=4)
+    chats.put(BOB, "b")
+    chats.clock.advance(0.035)
+    assert chats.words() == ["b"]
+
+
+def test_the_pace_of_a_lane_is_kept_across_a_restart(db: Database, clock: Clock) -> None:
+    post = paced(db, clock, SECOND, 2)
+    post.put("a", *"1234")
+    assert sent_at(post, most=2) == [0, 0]
+    again = open_database(f"sqlite:///{db.path}")
+    restarted = QueueHarness(again, post.queue, clock)
+    assert restarted.claim() == []
+    assert sent_at(restarted) == [1000, 2000]
+    again.close()
+
+
+def test_without_rates_nothing_waits(db: Database, clock: Clock) -> None:
+    free = QueueHarness(db, make_queues(None, None, None).messages, clock)
+    free.put(ANN, *map(str, range(50)))
+    free.put(GROUP, *map(str, range(50)))
+    assert sent_at(free) == [0] * 100
+
+
+@pytest.mark.parametrize(
+    ("rate", "count", "seconds"),
+    [(Rate(20, 60), 20, 60), (Rate(3, 60), 3, 60), (Rate(1, 60), 1, 60), (Rate(5, 1), 5, 1)],
+)
+def test_a_group_rate_holds_in_every_window_its_burst_included(
+    db: Database, clock: Clock, rate: Rate, count: int, seconds: int
+) -> None:
+    post = QueueHarness(db, make_queues(None, None, rate).messages, clock)
+    post.put(GROUP, *map(str, range(3 * count)))
+    assert not crowded(count, seconds * SECOND, sent_at(post))
+
+
+def crowded(count: int, window: int, times: list[int]) -> list[tuple[int, int]]:
+    """Where a half-open window of so many ms holds more: its first, and the first beyond."""
+    pairs = zip(times, times[count:], strict=False)
+    return [(first, beyond) for first, beyond in pairs if beyond - first < window]
+
+
+FATES = st.sampled_from(["done"] * 6 + ["retry", "held", "lost"])
+PUTS = st.lists(
+    st.tuples(
+        st.sampled_from(CHATS[:4]) | st.sampled_from(CHATS),
+        st.integers(1, 30),
+        st.sampled_from([0, 0, 1, 40, 999, 1000, 5000, 61_000]),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+class Run:
+    """A process at work on the messages: puts, sends by `fates`, and is started anew at times."""
+
+    def __init__(self, path: str, fates: list[str]) -> None:
+        self.path = path
+        self.now = NOON
+        self.fates = cycle([*fates, "done"])
+        self.sent: list[tuple[int, str]] = []
+        self.ended: list[str] = []
+
+    def live(self, puts: list[tuple[str, int, int, bool]]) -> None:
+        """One life of a process after the other, on one file."""
+        number = 0
+        database = open_database(f"sqlite:///{self.path}/bot.db")
+        for lane, count, gap, restart in puts:
+            words = [f"{number + more}" for more in range(count)]
+            number += count
+            database.run(partial(self.put, lane=lane, words=words))
+            database.run(partial(self.work, until=self.now + gap))
+            if restart:
+                database.close()
+                database = open_database(f"sqlite:///{self.path}/bot.db")
+                database.run(lambda tx: outbox.recover(tx, MESSAGES, self.now))
+                database.run(lambda tx: lanes.sweep(tx, MESSAGES, self.now))
+        database.run(partial(self.work, until=None))
+        database.close()
+        assert sorted(self.ended, key=int) == [f"{word}" for word in range(number)]
+
+    def put(self, tx: Transaction, lane: str, words: list[str]) -> None:
+        for word in words:
+            outbox.put(tx, MESSAGES, lane, {"word": word}, self.now)
+
+    def work(self, tx: Transaction, until: int | None) -> None:
+        """Work until then, or until nothing is left, from one opening to the next."""
+        while True:
+            for message in outbox.claim(tx, MESSAGES, self.now, 8):
+                self.sent.append((self.now, message.lane))
+                self.settle(tx, message)
+            opens = lanes.next_open(tx, MESSAGES, self.now)
+            if opens is None or (until is not None and opens > until):
+                break
+            self.now = max(self.now, opens)
+        self.now = max(self.now, until or 0)
+
+    def settle(self, tx: Transaction, message: outbox.Message) -> None:
+        fate = next(self.fates)
+        if fate == "done":
+            outbox.done(tx, MESSAGES, message, self.now)
+            self.ended.append(message.body["word"])
+            return
+        outbox.retry(tx, MESSAGES, message, self.now + 700, fate, uncertain=fate == "lost")
+        if fate == "held":
+            lanes.hold(tx, MESSAGES, message.lane, self.now + 3000)
+
+
+@settings(max_examples=40)
+@given(puts=PUTS, fates=st.lists(FATES, max_size=9))
+def test_no_limit_of_telegram_is_ever_broken_and_everything_is_sent(
+    puts: list[tuple[str, int, int, bool]], fates: list[str]
+) -> None:
+    """In every window, whatever is put when, retried, held, or interrupted by restarts."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Run(folder, fates)
+        run.live(puts)
+    assert not crowded(30, SECOND, [at for at, _ in run.sent])
+    for chat in {lane for _, lane in run.sent}:
+        times = [at for at, lane in run.sent if lane == chat]
+        if chat.startswith("-"):
+            assert not crowded(20, 60 * SECOND, times)
+            continue
+        for seconds in range(1, len(times)):
+            assert not crowded(3 + seconds, seconds * SECOND, times)
+
+
+def test_a_held_lane_waits_and_no_other(post: QueueHarness) -> None:
+    post.put("a", "a1")
+    post.db.run(lambda tx: lanes.hold(tx, post.queue, "a", post.clock() + 5000))
+    post.put("a", "a2")
+    post.put("b", "b1")
+    assert post.words() == ["b1"]
+    assert post.next_open() == 5000
+    post.clock.advance(5)
+    assert post.words() == ["a1"]
+
+
+def test_a_shorter_hold_does_not_end_a_longer_one(post: QueueHarness) -> None:
+    post.put("a", "a1")
+    for seconds in (5, 1):
+        until = post.clock() + seconds * SECOND
+        post.db.run(partial(lanes.hold, queue=post.queue, lane="a", until=until))
+    assert post.next_open() == 5000
+
+
+async def test_a_paused_lane_keeps_its_messages_until_it_is_resumed(post: QueueHarness) -> None:
+    post.put("a", "a1")
+    post.db.run(lambda tx: lanes.pause(tx, post.queue, "a", "blocked"))
+    post.put("a", "a2")
+    assert (post.claim(), post.next_open()) == ([], None)
+    woken = post.db.listen("test")
+    await post.db.transaction(lambda tx: lanes.resume(tx, post.queue, "a"))
+    assert woken.is_set()
+    first = post.claim()
+    post.done(*first)
+    assert [message.body["word"] for message in (*first, *post.claim())] == ["a1", "a2"]
+
+
+async def test_resuming_a_lane_that_goes_changes_nothing(post: QueueHarness) -> None:
+    post.put("a", "a1")
+    woken = post.db.listen("test")
+    await post.db.transaction(lambda tx: lanes.resume(tx, post.queue, "a"))
+    await post.db.transaction(lambda tx: lanes.resume(tx, post.queue, "never used"))
+    assert not woken.is_set()
+    lanes_there = post.db.run(lambda tx: tx.query("SELECT lane, paused FROM lanes"))
+    assert lanes_there == [{"lane": "a", "paused": None}]
+
+
+def test_next_open_is_none_where_nothing_waits_and_now_where_something_may_go(
+    post: QueueHarness,
+) -> None:
+    assert post.next_open() is None
+    post.put("a", "a1", "a2")
+    assert post.next_open() == 0
+    (first,) = post.claim()
+    assert post.next_open() is None  # a2 waits for a1, not for a time
+    post.done(first)
+    assert post.next_open() == 0
+
+
+def test_next_open_is_the_earliest_of_all_lanes(post: QueueHarness) -> None:
+    for lane, seconds in (("a", 9), ("b", 4), ("c", 7)):
+        post.put(lane, lane)
+        post.retry(post.first(), seconds)
+    assert post.next_open() == 4000
+
+
+def test_a_more_urgent_message_opens_a_lane_whose_head_waits(post: QueueHarness) -> None:
+    post.put("a", "alert", priority=ALERT)
+    post.retry(post.first(), 60)
+    post.put("a", "reply")
+    assert post.next_open() == 0
+    assert post.words() == ["reply"]
+
+
+def test_next_open_knows_the_pace_of_the_whole_queue(chats: QueueHarness) -> None:
+    chats.put(ANN, "1")
+    chats.put(BOB, "2")
+    chats.put("9", "3")
+    assert chats.words() == ["1", "2"]
+    assert chats.next_open() == 35
+
+
+def lane_names(post: QueueHarness) -> set[str]:
+    return {row["lane"] for row in post.db.run(lambda tx: tx.query("SELECT lane FROM lanes"))}
+
+
+def test_sweeping_drops_lanes_that_nobody_needs(post: QueueHarness) -> None:
+    post.put("a", "a1")
+    post.done(*post.claim())
+    assert post.sweep() == 1
+    assert lane_names(post) == set()
+    post.put("a", "a2")
+    assert post.words() == ["a2"]
+
+
+@pytest.mark.parametrize("why", ["waiting", "leased", "retried", "held", "paused", "paced"])
+def test_sweeping_drops_nothing_that_is_needed(db: Database, clock: Clock, why: str) -> None:
+    post = (
+        paced(db, clock, SECOND) if why == "paced" else QueueHarness(db, Queue("q", lease=9), clock)
+    )
+    post.put("a", "a1")
+    if why in {"leased", "retried", "paced"}:
+        claimed = post.claim()
+        if why == "retried":
+            post.retry(claimed[0], 60)
+        if why == "paced":
+            post.done(*claimed)
+    if why == "held":
+        post.done(*post.claim())
+        post.db.run(lambda tx: lanes.hold(tx, post.queue, "a", clock() + 1))
+    if why == "paused":
+        post.done(*post.claim())
+        post.db.run(lambda tx: lanes.pause(tx, post.queue, "a", "blocked"))
+    assert post.sweep() == 0
+    assert lane_names(post) == {"a"}
+
+
+def test_sweeping_leaves_other_queues_alone(post: QueueHarness, chats: QueueHarness) -> None:
+    chats.put(ANN, "1")
+    chats.done(*chats.claim())
+    chats.clock.advance(3600)
+    assert post.sweep() == 0
+    assert lane_names(chats) == {ANN, lanes.WHOLE_QUEUE}
+    assert chats.sweep() == 2
+
+
+def test_a_reply_that_waits_for_its_retry_holds_up_no_alert(post: QueueHarness) -> None:
+    """Order is kept within a priority class, not across them."""
+    post.put("a", "reply")
+    post.retry(post.first(), 60)
+    post.put("a", "later reply")
+    post.put("a", "alert", priority=ALERT)
+    post.done(post.first())
+    assert (post.claim(), post.next_open()) == ([], 60_000)
+    assert [row["state"] for row in post.rows()] == ["waiting", "waiting"]
+
+
+def test_the_next_opening_is_found_in_every_class_of_urgency(post: QueueHarness) -> None:
+    """The most urgent class is not the one that opens first."""
+    for lane, priority, seconds in (("a", REPLY, 9), ("b", ALERT, 7), ("c", NOTICE, 8)):
+        post.put(lane, lane, priority=priority)
+        post.retry(post.first(), seconds)
+    assert post.next_open() == 7000
+
+
+def test_lanes_are_found_by_an_index_however_many_wait_for_later(post: QueueHarness) -> None:
+    """A claim looks neither at lanes that wait for a time nor at those that wait for room.
+
+    And none is sorted: the index has them in the order in which they go.
+    """
+    ways = {
+        lanes.OPEN_LANES: "lanes_open (queue=? AND priority=? AND open_at<?)",
+        lanes.RANKED_LANES: "lanes_ranked (queue=? AND priority=? AND rank>?)",
+    }
+    for sql, index in ways.items():
+        plan = post.db.run(partial(explain, sql=sql))
+        looks = [line for line in plan if line.startswith(("SEARCH lanes", "SCAN lanes"))]
+        assert {line.replace("COVERING ", "") for line in looks} == {
+            f"SEARCH lanes USING INDEX {index}"
+        }
+        assert len(looks) == len(lanes.PRIORITIES)
+        found = [plan[plan.index(line) + 1] for line in looks]
+        assert all(line.startswith("SCAN class") for line in found), "it sorts what it found"
+
+
+def explain(tx: Transaction, sql: str) -> list[str]:
+    rows = tx.query(f"EXPLAIN QUERY PLAN {sql}", queue="q", by=1, most=1)
+    return [row["detail"] for row in rows]

@@ -1,0 +1,170 @@
+"""Whose a lease is: what a worker at work has is nobody else's, what it leaves comes again."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.outbox import lease_owners, outbox
+from bot.core.outbox.lanes import Queue
+from tests.support.outbox_queue import QueueHarness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.core.database.database import Database
+    from bot.core.outbox.outbox import Message
+    from tests.support.service_harness import Clock
+
+BEGIN = "from bot.core.outbox import lease_owners; print(lease_owners.begin(), flush=True); input()"
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, Queue("test", lease=60_000), clock)
+
+
+@pytest.fixture
+def owner() -> Iterator[str]:
+    made = lease_owners.begin()
+    yield made
+    lease_owners.end(made)
+
+
+def claim(post: QueueHarness, owner: str) -> list[Message]:
+    return post.db.run(lambda tx: outbox.claim(tx, post.queue, post.clock(), 10, owner))
+
+
+def inherit(post: QueueHarness) -> int:
+    return post.db.run(lambda tx: outbox.inherit(tx, post.queue))
+
+
+def recover(post: QueueHarness) -> int:
+    return post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock()))
+
+
+def test_every_worker_has_a_name_of_its_own() -> None:
+    one, other = lease_owners.begin(), lease_owners.begin()
+    assert one != other
+    assert lease_owners.is_at_work(one)
+    lease_owners.end(one)
+    assert (lease_owners.is_at_work(one), lease_owners.is_at_work(other)) == (False, True)
+    lease_owners.end(other)
+
+
+@pytest.mark.parametrize("name", ["", "x", "::", "elsewhere:1:2:3", "a:b:c:d:e:f"])
+def test_who_is_not_known_is_not_there(name: str) -> None:
+    assert lease_owners.is_at_work(name) is False
+
+
+def test_a_worker_of_another_process_is_there_as_long_as_that_is() -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", BEGIN],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout
+    name = child.stdout.readline().strip()
+    assert name.split(":")[1] == str(child.pid)
+    assert lease_owners.is_at_work(name) is True
+    child.communicate("\n")
+    assert lease_owners.is_at_work(name) is False
+
+
+def test_a_number_that_was_given_to_another_process_since_is_nobodys() -> None:
+    host, pid, _, number = lease_owners.begin().split(":")
+    assert pid == str(os.getpid())
+    parent = os.getppid()
+    assert lease_owners.is_at_work(f"{host}:{parent}:1:{number}") is False
+
+
+def test_of_a_worker_of_another_numbering_of_processes_nobody_knows() -> None:
+    """Two containers may have one host name, and one machine before and after it starts anew."""
+    ours = lease_owners.begin()
+    host, pid, _, number = ours.split(":")
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+    numbering = str(Path("/proc/self/ns/pid").stat().st_ino)
+    foreign = {socket.gethostname(), host.replace(boot, "0" * 8), host.replace(numbering, "1")}
+    assert len(foreign - {host}) == 3
+    assert lease_owners.is_gone(f"{host}:{pid}:1:{number}") is True
+    for other in foreign:
+        gone = f"{other}:{pid}:1:{number}"
+        assert (lease_owners.is_gone(gone), lease_owners.is_at_work(gone)) == (False, False)
+    lease_owners.end(ours)
+
+
+def test_a_lease_lasts_as_long_as_its_owner_works_whatever_the_clock_says(
+    post: QueueHarness, owner: str
+) -> None:
+    post.put("a", "one")
+    (message,) = claim(post, owner)
+    post.clock.advance(24 * 3600)
+    assert (claim(post, ""), recover(post)) == ([], 0)
+    post.done(message)
+    assert post.rows() == []
+
+
+def test_a_lease_comes_back_at_the_start_after_its_owner_is_gone(
+    post: QueueHarness, owner: str
+) -> None:
+    post.put("a", "one")
+    claim(post, owner)
+    lease_owners.end(owner)
+    assert recover(post) == 1
+    again = post.first()
+    assert (again.uncertain, again.attempts) == (True, 2)
+
+
+def test_what_a_worker_leaves_is_inherited_before_its_lease_is_over(
+    post: QueueHarness, owner: str
+) -> None:
+    """A clock that was set back would keep it for an hour; of other machines' nobody knows."""
+    post.put("a", "one")
+    claim(post, owner)
+    post.put("b", "elsewhere's")
+    claim(post, "elsewhere:1:2:3")
+    assert inherit(post) == 0
+    lease_owners.end(owner)
+    assert inherit(post) == 1
+    again = post.first()
+    assert (again.body["word"], again.uncertain) == ("one", True)
+
+
+def test_a_lease_of_somebody_unknown_comes_back_when_it_is_over(post: QueueHarness) -> None:
+    post.put("a", "one")
+    claim(post, "elsewhere:1:2:3")
+    post.clock.advance(59)
+    assert post.claim() == []
+    post.clock.advance(1)
+    assert post.first().uncertain is True
+
+
+def test_who_has_lost_its_lease_settles_nothing_any_more(post: QueueHarness) -> None:
+    """Not even after as many attempts as it thinks there were."""
+    post.put("a", "one")
+    lost = post.first()
+    post.clock.advance(60)
+    ours = post.first()
+    post.db.run(lambda tx: outbox.release(tx, post.queue, ours, post.clock()))
+    again = post.first()
+    assert (again.attempts, lost.attempts) == (2, 1)
+    assert post.db.run(lambda tx: outbox.done(tx, post.queue, ours, 0)) is False
+    assert post.db.run(lambda tx: outbox.release(tx, post.queue, ours, 0)) is False
+    assert post.db.run(lambda tx: outbox.bury(tx, post.queue, lost, 0, "lost")) is False
+    assert post.db.run(lambda tx: outbox.retry(tx, post.queue, lost, 0, "lost")) is False
+    assert post.states() == {"one": "leased"}
+
+
+def test_an_attempt_that_never_began_does_not_count(post: QueueHarness) -> None:
+    post.put("a", "one")
+    message = post.first()
+    assert post.db.run(lambda tx: outbox.release(tx, post.queue, message, post.clock())) is True
+    again = post.first()
+    assert (again.attempts, again.uncertain) == (1, False)

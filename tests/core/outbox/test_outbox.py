@@ -1,0 +1,357 @@
+"""The outbox: nothing lost, nothing twice, each lane in its order and none waiting for another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Queue
+from tests.support.outbox_queue import QueueHarness
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database, Transaction
+    from tests.support.service_harness import Clock
+
+LEASE = 60_000
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, Queue("test", lease=LEASE), clock)
+
+
+@pytest.fixture
+def kept(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, Queue("kept", lease=LEASE, keep=True), clock)
+
+
+@pytest.fixture
+def loose(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, Queue("loose", lease=LEASE, ordered=False, width=3), clock)
+
+
+def test_a_message_comes_as_it_was_put(post: QueueHarness, clock: Clock) -> None:
+    post.put("a", "one", priority=ALERT)
+    (message,) = post.claim()
+    assert (message.lane, message.priority, message.body) == ("a", ALERT, {"word": "one"})
+    assert (message.attempts, message.uncertain, message.created_at) == (1, False, clock())
+
+
+def test_a_message_put_in_a_transaction_that_fails_was_never_put(
+    post: QueueHarness, clock: Clock
+) -> None:
+    def work(tx: Transaction) -> None:
+        outbox.put(tx, post.queue, "a", {"word": "one"}, clock())
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        post.db.run(work)
+    assert (post.claim(), post.rows()) == ([], [])
+
+
+async def test_putting_wakes_the_queue_and_no_other(post: QueueHarness, clock: Clock) -> None:
+    mine, other = post.db.listen("test"), post.db.listen("other")
+    await post.db.transaction(lambda tx: outbox.put(tx, post.queue, "a", {}, clock()))
+    assert (mine.is_set(), other.is_set()) == (True, False)
+
+
+@pytest.mark.parametrize("state", ["waiting", "leased", "done"])
+def test_the_same_key_is_put_once_whatever_became_of_it(kept: QueueHarness, state: str) -> None:
+    assert kept.put("a", "one", key="k") is True
+    claimed = kept.claim() if state != "waiting" else []
+    if state == "done":
+        kept.done(*claimed)
+    assert kept.put("a", "two", key="k") is False
+    assert kept.states() == {"one": state}
+
+
+def test_the_classes_of_a_lane_take_turns_each_in_the_order_of_putting(post: QueueHarness) -> None:
+    for word, priority in (
+        ("n1", NOTICE),
+        ("a1", ALERT),
+        ("r1", REPLY),
+        ("a2", ALERT),
+        ("r2", REPLY),
+    ):
+        post.put("a", word, priority=priority)
+    order = []
+    while claimed := post.claim():
+        order += [message.body["word"] for message in claimed]
+        post.done(*claimed)
+    assert order == ["r1", "a1", "a2", "r2", "n1"]
+
+
+def test_many_messages_of_one_moment_keep_the_order_of_putting(post: QueueHarness) -> None:
+    words = [f"{number}" for number in range(50)]
+    post.put("a", *words)
+    order = []
+    while claimed := post.claim():
+        order += [message.body["word"] for message in claimed]
+        post.done(*claimed)
+    assert order == words
+
+
+def test_ids_sort_by_time_and_then_by_call() -> None:
+    made = [outbox.new_id(1), outbox.new_id(1), outbox.new_id(2), outbox.new_id(1_800_000_000_000)]
+    assert made == sorted(made)
+    assert len(set(made)) == 4
+
+
+def test_an_ordered_lane_has_one_message_under_way(post: QueueHarness) -> None:
+    post.put("a", "one", "two")
+    assert post.words() == ["one"]
+    assert post.words() == []
+
+
+def test_lanes_go_beside_each_other(post: QueueHarness) -> None:
+    post.put("a", "a1", "a2")
+    post.put("b", "b1")
+    assert sorted(post.words()) == ["a1", "b1"]
+
+
+def test_a_head_that_waits_holds_up_its_lane_and_no_other(post: QueueHarness, clock: Clock) -> None:
+    post.put("a", "a1", "a2")
+    post.put("b", "b1")
+    head = next(message for message in post.claim() if message.lane == "a")
+    post.retry(head, 10)
+    assert post.words() == []
+    post.put("c", "c1")
+    assert post.words() == ["c1"]
+    clock.advance(10)
+    assert post.words() == ["a1"]
+
+
+def test_in_an_unordered_lane_one_that_waits_holds_up_nothing(loose: QueueHarness) -> None:
+    loose.put("a", "one", "two", "three", "four")
+    first, *_ = loose.claim(1)
+    loose.retry(first, 10)
+    assert loose.words() == ["two", "three", "four"]
+
+
+def test_an_unordered_lane_has_no_more_than_its_width_under_way(loose: QueueHarness) -> None:
+    loose.put("a", *"12345")
+    claimed = loose.claim()
+    assert [message.body["word"] for message in claimed] == ["1", "2", "3"]
+    assert loose.claim() == []
+    loose.done(claimed[1])
+    assert loose.words() == ["4"]
+
+
+def test_no_more_is_claimed_than_there_is_room_for(post: QueueHarness) -> None:
+    for lane in "abcde":
+        post.put(lane, lane)
+    assert [len(post.claim(2)) for _ in range(3)] == [2, 2, 1]
+
+
+def test_classes_take_turns_across_lanes_and_within_one_goes_who_waits_longest(
+    post: QueueHarness, clock: Clock
+) -> None:
+    post.put("a", "notice", priority=NOTICE)
+    clock.advance(1)
+    post.put("b", "alert", priority=ALERT)
+    clock.advance(1)
+    post.put("c", "later")
+    clock.advance(1)
+    post.put("d", "latest")
+    assert [post.words(1)[0] for _ in range(4)] == ["later", "alert", "latest", "notice"]
+
+
+def test_lanes_that_wait_equally_long_go_in_the_order_of_their_names(post: QueueHarness) -> None:
+    """Whatever the order of putting, and whatever the database makes of equals."""
+    for lane in "cadb":
+        post.put(lane, lane)
+    assert post.words() == ["a", "b", "c", "d"]
+
+
+def test_a_lease_that_runs_out_brings_the_message_again_as_uncertain(
+    post: QueueHarness, clock: Clock
+) -> None:
+    post.put("a", "one", "two")
+    post.claim()
+    clock.advance(LEASE / 1000 - 0.001)
+    assert post.claim() == []
+    clock.advance(0.001)
+    (again,) = post.claim()
+    assert (again.body["word"], again.attempts, again.uncertain) == ("one", 2, True)
+
+
+def test_what_a_lost_process_had_leased_comes_again_as_uncertain(post: QueueHarness) -> None:
+    post.put("a", "a1", "a2")
+    post.put("b", "b1")
+    post.claim()
+    assert post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock())) == 2
+    assert [(m.body["word"], m.attempts, m.uncertain) for m in post.claim()] == [
+        ("a1", 2, True),
+        ("b1", 2, True),
+    ]
+
+
+def test_recovering_leaves_other_queues_alone(post: QueueHarness, kept: QueueHarness) -> None:
+    kept.put("a", "one")
+    kept.claim()
+    assert post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock())) == 0
+    assert kept.states() == {"one": "leased"}
+
+
+def test_done_ends_a_message_and_its_lane_goes_on(post: QueueHarness) -> None:
+    post.put("a", "one", "two")
+    post.done(*post.claim())
+    assert post.states() == {"two": "waiting"}
+    assert post.words() == ["two"]
+
+
+def test_a_queue_that_keeps_remembers_what_is_done(kept: QueueHarness, clock: Clock) -> None:
+    kept.put("a", "one")
+    kept.done(*kept.claim())
+    (row,) = kept.rows()
+    assert (row["state"], row["settled_at"], row["leased_until"]) == ("done", clock(), None)
+    assert kept.claim() == []
+
+
+def test_a_retry_comes_when_it_is_due_with_its_doubt_kept(post: QueueHarness, clock: Clock) -> None:
+    post.put("a", "one")
+    (message,) = post.claim()
+    post.db.run(
+        lambda tx: outbox.retry(tx, post.queue, message, clock() + 5000, "cut", uncertain=True)
+    )
+    assert (post.rows()[0]["note"], post.next_open()) == ("cut", 5000)
+    clock.advance(5)
+    (again,) = post.claim()
+    assert (again.attempts, again.uncertain) == (2, True)
+    post.retry(again, 0)
+    assert post.claim()[0].uncertain is True
+
+
+def test_what_is_buried_is_kept_for_the_operator_and_its_lane_goes_on(post: QueueHarness) -> None:
+    post.put("a", "one", "two")
+    (message,) = post.claim()
+    post.db.run(lambda tx: outbox.bury(tx, post.queue, message, 7, "no use"))
+    dead = post.rows()[0]
+    assert (dead["state"], dead["note"], dead["settled_at"]) == ("dead", "no use", 7)
+    assert post.words() == ["two"]
+
+
+async def test_what_is_dead_can_be_revived_from_its_first_attempt(
+    post: QueueHarness, clock: Clock
+) -> None:
+    post.put("a", "one")
+    (message,) = post.claim()
+    post.db.run(lambda tx: outbox.bury(tx, post.queue, message, clock(), "no use"))
+    woken = post.db.listen("test")
+    assert await post.db.transaction(lambda tx: outbox.revive(tx, post.queue, message.id, clock()))
+    assert woken.is_set()
+    (again,) = post.claim()
+    assert (again.id, again.attempts) == (message.id, 1)
+
+
+async def test_what_waits_for_its_next_attempt_is_revived_to_go_at_once(
+    post: QueueHarness, clock: Clock
+) -> None:
+    """From the first attempt on as well; its lane opens, and who works the queue is woken."""
+    post.put("a", "one", key="k")
+    post.retry(post.first(), 3600)
+    assert (post.claim(), post.next_open()) == ([], 3_600_000)
+    woken = post.db.listen("test")
+    assert await post.db.transaction(lambda tx: outbox.revive(tx, post.queue, "k", clock()))
+    assert (woken.is_set(), post.next_open()) == (True, 0)
+    (row,) = post.rows()
+    assert (row["state"], row["attempts"], row["note"]) == ("waiting", 0, None)
+    assert post.first().attempts == 1
+
+
+@pytest.mark.parametrize("state", ["leased", "unknown"])
+def test_what_is_under_way_is_not_revived(post: QueueHarness, clock: Clock, state: str) -> None:
+    post.put("a", "one", key="k")
+    post.claim()
+    name = "other" if state == "unknown" else "k"
+    before = post.rows()
+    assert post.db.run(lambda tx: outbox.revive(tx, post.queue, name, clock())) is False
+    assert post.rows() == before
+
+
+def test_only_what_was_settled_long_ago_is_forgotten(kept: QueueHarness, clock: Clock) -> None:
+    kept.put("a", "old", "young", "waiting")
+    kept.done(*kept.claim())
+    clock.advance(10)
+    kept.done(*kept.claim())
+    assert kept.db.run(lambda tx: outbox.forget(tx, kept.queue, clock())) == 1
+    assert kept.states() == {"young": "done", "waiting": "waiting"}
+
+
+def test_a_lane_that_moves_takes_along_all_that_waits_in_order(
+    post: QueueHarness, clock: Clock
+) -> None:
+    post.put("old", "one", "two")
+    (head,) = post.claim()
+    post.put("new", "three")
+
+    def move(tx: Transaction) -> None:
+        outbox.retry(tx, post.queue, head, clock(), "moved")
+        outbox.move(tx, post.queue, "old", "new")
+
+    post.db.run(move)
+    assert {row["lane"] for row in post.rows()} == {"new"}
+    order = []
+    while claimed := post.claim():
+        order += [(message.lane, message.body["word"]) for message in claimed]
+        post.done(*claimed)
+    assert order == [("new", "one"), ("new", "two"), ("new", "three")]
+
+
+def test_a_lane_moved_into_a_paused_one_waits_with_it(post: QueueHarness) -> None:
+    post.put("old", "one")
+    post.db.run(lambda tx: lanes.pause(tx, post.queue, "new", "blocked"))
+    post.db.run(lambda tx: outbox.move(tx, post.queue, "old", "new"))
+    assert post.claim() == []
+    post.db.run(lambda tx: lanes.resume(tx, post.queue, "new"))
+    assert post.words() == ["one"]
+
+
+def test_a_message_can_be_put_to_go_later(post: QueueHarness, clock: Clock) -> None:
+    post.put_later("a", "later", 60)
+    assert (post.claim(), post.next_open()) == ([], 60_000)
+    clock.advance(59.999)
+    assert post.claim() == []
+    clock.advance(0.001)
+    assert post.words() == ["later"]
+
+
+def test_a_time_that_is_over_already_is_now(post: QueueHarness, clock: Clock) -> None:
+    """It would else go before what waits longer."""
+    post.put_later("a", "meant for yesterday", -86_400)
+    assert post.rows()[0]["due_at"] == clock()
+
+
+def test_what_is_put_to_go_later_delays_nothing_unordered(loose: QueueHarness) -> None:
+    loose.put_later("a", "later", 60)
+    loose.put("a", "now")
+    assert (loose.words(), loose.next_open()) == (["now"], 60_000)
+
+
+@pytest.mark.parametrize("how", ["done", "retry", "bury"])
+@pytest.mark.parametrize("keep", [True, False])
+def test_settling_says_whether_the_lease_was_still_held(
+    post: QueueHarness, kept: QueueHarness, clock: Clock, how: str, *, keep: bool
+) -> None:
+    """Whose lease is lost settles nothing, whatever another attempt made of the message."""
+    it = kept if keep else post
+
+    def settle(tx: Transaction) -> bool:
+        if how == "retry":
+            return outbox.retry(tx, it.queue, message, clock(), "again")
+        if how == "bury":
+            return outbox.bury(tx, it.queue, message, clock(), "no use")
+        return outbox.done(tx, it.queue, message, clock())
+
+    it.put("a", "one")
+    (message,) = it.claim()
+    clock.advance(LEASE / 1000)
+    (later,) = it.claim()
+    before = it.rows()
+    assert it.db.run(settle) is False
+    assert it.rows() == before
+    message = later
+    assert it.db.run(settle) is True
+    assert it.db.run(settle) is False

@@ -1,0 +1,218 @@
+"""Shares: classes take turns by weight, none starves another, no restart grants a turn twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.messages.queues import CLASS_WIDTH, SENT_AT_ONCE, make_queues
+from bot.core.database.database import open_database
+from bot.core.net.rates import Rate
+from bot.core.outbox import outbox
+from bot.core.outbox.class_shares import CYCLE, after, in_turn
+from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Pace, Queue
+from tests.support.outbox_queue import QueueHarness
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database
+    from tests.support.service_harness import Clock
+
+NAMES = {REPLY: "R", ALERT: "A", NOTICE: "N"}
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, Queue("test", lease=60_000), clock)
+
+
+def sends(post: QueueHarness, count: int) -> str:
+    """Claim and settle one after the other; the classes, a letter each."""
+    classes = ""
+    for _ in range(count):
+        (message,) = post.claim(1)
+        classes += NAMES[message.priority]
+        post.done(message)
+    return classes
+
+
+def waiting(post: QueueHarness, **counts: int) -> None:
+    """Put so many lanes with a message of each class: replies, alerts, notices."""
+    for (name, count), priority in zip(counts.items(), (REPLY, ALERT, NOTICE), strict=False):
+        for number in range(count):
+            post.put(f"{name}{number:03d}", name, priority=priority)
+
+
+@pytest.mark.parametrize(
+    ("replies", "alerts", "notices", "order"),
+    [
+        (16, 16, 16, "RAARAANARAARAANA"),
+        (16, 16, 0, "RAARAAARAARAAARA"),
+        (16, 0, 16, "RRNRRNRRNRRN"),
+        (0, 16, 16, "AAAANAAAAANAAAAA"),
+        (16, 2, 0, "RAARRRRRRRRR"),
+        (0, 0, 8, "NNNNNNNN"),
+    ],
+)
+def test_classes_that_wait_take_turns_and_what_one_leaves_goes_to_the_others(
+    post: QueueHarness, replies: int, alerts: int, notices: int, order: str
+) -> None:
+    waiting(post, reply=replies, alert=alerts, notice=notices)
+    assert sends(post, len(order)) == order
+
+
+def test_one_alert_among_forty_chats_that_are_answered_is_second(post: QueueHarness) -> None:
+    for number in range(40):
+        post.put(f"{number}", *"12345")
+    post.put("seller", "paid", priority=ALERT)
+    assert sends(post, 2) == "RA"
+
+
+def test_while_alerts_wait_they_have_five_turns_of_every_eight(post: QueueHarness) -> None:
+    waiting(post, reply=60, alert=60, notice=60)
+    classes = sends(post, 80)
+    for first in range(72):
+        assert Counter(classes[first : first + 8]) == {"A": 5, "R": 2, "N": 1}
+
+
+def test_turns_are_those_of_the_whole_queue_at_its_pace(db: Database, clock: Clock) -> None:
+    """One claim a turn, as Telegram's rate has it: the cycle goes on from claim to claim."""
+    post = QueueHarness(db, Queue("test", lease=60_000, pace=Pace(35)), clock)
+    waiting(post, reply=8, alert=8)
+    classes = ""
+    for _ in range(8):
+        (message,) = post.claim(8)
+        classes += NAMES[message.priority]
+        clock.at += 35
+    assert classes == "RAARAAAR"
+
+
+def test_a_restart_grants_no_class_a_turn_twice(post: QueueHarness, clock: Clock) -> None:
+    waiting(post, reply=9, alert=9, notice=9)
+    assert sends(post, 3) == "RAA"
+    again = open_database(f"sqlite:///{post.db.path}")
+    restarted = QueueHarness(again, post.queue, clock)
+    again.run(lambda tx: outbox.recover(tx, post.queue, clock()))
+    assert sends(restarted, 5) == "RAANA"
+    again.close()
+
+
+def test_in_a_lane_a_flood_of_replies_holds_up_no_alert(post: QueueHarness) -> None:
+    """So nobody in a group can silence what the group is told."""
+    post.put("a", *"123456789")
+    post.put("a", "paid", "paid again", priority=ALERT)
+    post.put("a", "card", priority=NOTICE)
+    assert sends(post, 9) == "RAARNRRRR"
+
+
+def test_turns_in_a_lane_and_among_lanes_are_counted_apart(post: QueueHarness) -> None:
+    post.put("a", *"1234")
+    post.put("a", *"1234", priority=ALERT)
+    post.put("b", *"1234")
+    assert Counter(sends(post, 12)) == {"R": 8, "A": 4}
+
+
+def test_a_class_alone_costs_no_statement(post: QueueHarness) -> None:
+    post.put("a", "1")
+    post.put("b", "2")
+    sends(post, 2)
+    rows = post.db.run(lambda tx: tx.query("SELECT lane, turn FROM lanes ORDER BY lane"))
+    assert rows == [{"lane": "a", "turn": 0}, {"lane": "b", "turn": 0}]
+
+
+@pytest.mark.parametrize("turn", range(len(CYCLE)))
+def test_after_a_turn_of_any_class_the_cycle_stands_behind_it(turn: int) -> None:
+    for priority in (REPLY, ALERT, NOTICE):
+        assert CYCLE[after(turn, priority) - 1] == priority
+    assert in_turn(turn, [CYCLE[turn], *NAMES])[0] == CYCLE[turn]
+
+
+@pytest.fixture
+def messages(db: Database, clock: Clock) -> QueueHarness:
+    """The product's own queue of messages, with Telegram's rates lifted."""
+    return QueueHarness(db, make_queues(None, None, None).messages, clock)
+
+
+@pytest.mark.parametrize("priority", [REPLY, NOTICE])
+def test_calls_that_hang_leave_alerts_connections_that_are_theirs(
+    messages: QueueHarness, priority: int
+) -> None:
+    for number in range(20):
+        messages.put(f"{number}", "slow", priority=priority)
+    hanging = messages.claim(SENT_AT_ONCE)
+    assert len(hanging) == CLASS_WIDTH[priority]
+    assert messages.claim(SENT_AT_ONCE - len(hanging)) == []
+    for number in range(20, 40):
+        messages.put(f"{number}", "paid", priority=ALERT)
+    alerts = messages.claim(SENT_AT_ONCE - len(hanging))
+    assert {message.priority for message in alerts} == {ALERT}
+    assert len(hanging) + len(alerts) == SENT_AT_ONCE
+
+
+def test_a_full_class_is_waited_for_until_one_of_it_ends(messages: QueueHarness) -> None:
+    for number in range(20):
+        messages.put(f"{number:02d}", f"{number}")
+    hanging = messages.claim(SENT_AT_ONCE)
+
+    def next_claim() -> tuple[int | None, bool]:
+        return messages.db.run(lambda tx: outbox.next_claim(tx, messages.queue, messages.clock()))
+
+    assert next_claim() == (None, True)
+    messages.put("30", "paid", priority=ALERT)
+    assert next_claim() == (messages.clock(), True)
+    messages.done(hanging[0])
+    assert next_claim() == (messages.clock(), False)
+    assert len(messages.claim(SENT_AT_ONCE)) == 2
+
+
+def test_telegrams_limits_do_not_change_the_shares(db: Database, clock: Clock) -> None:
+    """Forty chats that are always answered, one alert a second: each goes within two turns."""
+    post = QueueHarness(db, make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)).messages, clock)
+    for number in range(40):
+        post.put(f"{1000 + number}", *map(str, range(20)))
+    lags = []
+    for number in range(5):
+        clock.advance(1)
+        post.put(f"{number + 1}", "paid", priority=ALERT)
+        began = clock()
+        while (message := post.first()).priority != ALERT:
+            post.done(message)
+            clock.at += max(0, post.next_open() or 0)
+        post.done(message)
+        lags.append(clock() - began)
+    assert max(lags) <= 70
+
+
+@pytest.mark.parametrize("urgent", [ALERT, REPLY])
+def test_what_is_urgent_waits_for_no_older_notice_of_its_own_chat(
+    messages: QueueHarness, clock: Clock, urgent: int
+) -> None:
+    """Else it stood among the notices of everybody: 600 of them are 20 seconds."""
+    for number in range(600):
+        messages.put(f"{number}", "refresh", priority=NOTICE)
+    clock.advance(1)
+    messages.put("seller", "refresh", priority=NOTICE)
+    clock.advance(1)
+    messages.put("seller", "urgent", priority=urgent)
+    assert messages.claim(1)[0].body["word"] == "urgent"
+
+
+def test_an_alert_waits_for_no_older_reply_of_its_own_chat(
+    post: QueueHarness, clock: Clock
+) -> None:
+    for number in range(40):
+        post.put(f"{number}", "reply")
+    post.put("seller", "reply")
+    clock.advance(1)
+    post.put("seller", "paid", priority=ALERT)
+    assert "A" in sends(post, 4)
+
+
+def test_what_is_urgent_and_fails_holds_up_no_reply(post: QueueHarness, clock: Clock) -> None:
+    post.put("seller", "paid", priority=ALERT)
+    alert = post.first()
+    due_at = clock() + 60_000
+    post.db.run(lambda tx: outbox.retry(tx, post.queue, alert, due_at, "again"))
+    post.put("seller", "reply")
+    assert sends(post, 1) == "R"

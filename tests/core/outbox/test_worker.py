@@ -1,0 +1,362 @@
+"""The worker: takes up what is put at once, neither spins nor oversleeps, and stops whole."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.core.outbox import outbox, worker
+from bot.core.outbox.lanes import Pace, Queue
+from bot.core.outbox.worker import STUMBLE, STUMBLES, Job, Worker
+from tests.support.outbox_queue import QueueHarness
+from tests.support.product_process import until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from bot.core.database.database import Database
+    from bot.core.outbox.outbox import Message
+    from tests.support.service_harness import Clock
+
+SECONDS = 15.0
+QUEUE = Queue("test", lease=60_000)
+
+
+class RecordingHandler:
+    """A handler that settles; it waits while `may_go` is cleared and fails while told to."""
+
+    def __init__(self, post: QueueHarness) -> None:
+        self.post = post
+        self.taken: list[Message] = []
+        self.news = asyncio.Condition()
+        self.may_go = asyncio.Event()
+        self.may_go.set()
+        self.failures = 0
+        self.failure: BaseException = LookupError("a bug")
+
+    async def handle(self, message: Message) -> None:
+        async with self.news:
+            self.taken.append(message)
+            self.news.notify_all()
+        await self.may_go.wait()
+        if self.failures:
+            self.failures -= 1
+            raise self.failure
+        queue, now = self.post.queue, self.post.clock
+        await self.post.db.insist(lambda tx: outbox.done(tx, queue, message, now()))
+
+    async def took(self, number: int) -> list[str]:
+        async with asyncio.timeout(SECONDS), self.news:
+            await self.news.wait_for(lambda: len(self.taken) >= number)
+        return self.words
+
+    @property
+    def words(self) -> list[str]:
+        return [message.body["word"] for message in self.taken]
+
+
+async def put(post: QueueHarness, lane: str, word: str) -> None:
+    """Put as the product does, in a transaction on the loop that wakes the worker."""
+    body, now = {"word": word}, post.clock()
+    await post.db.transaction(lambda tx: outbox.put(tx, post.queue, lane, body, now))
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, QUEUE, clock)
+
+
+@pytest.fixture
+def hands(post: QueueHarness) -> RecordingHandler:
+    return RecordingHandler(post)
+
+
+@asynccontextmanager
+async def working(
+    post: QueueHarness, handle: Callable[[Message], Awaitable[None]], room: int = 8, **given: Any
+) -> AsyncIterator[Worker]:
+    """Work the queue; when the block is left, stop and see that the loop has ended."""
+    job, now = Job(post.queue, handle, room), given.get("now", post.clock)
+    made = Worker(post.db, job, now, given.get("steady"))
+    task = asyncio.create_task(made.run())
+    yield made
+    await made.stop(SECONDS)
+    async with asyncio.timeout(SECONDS):
+        await task
+
+
+async def ended(post: QueueHarness) -> None:
+    """Wait until the queue holds nothing."""
+
+    async def look() -> bool:
+        return not await post.db.query("SELECT id FROM outbox")
+
+    await until(look)
+
+
+async def test_what_is_put_is_taken_up_at_once(
+    post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the wake-up of its commit, not by the next look at the queue."""
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
+    async with working(post, hands.handle):
+        for number in range(20):
+            await put(post, "a", f"{number}")
+            assert await hands.took(number + 1) == [f"{n}" for n in range(number + 1)]
+        await ended(post)
+
+
+async def test_no_wake_up_is_lost_between_two_rounds(
+    post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many puts at once, from everywhere: all are taken though nobody looks by itself."""
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
+    async with working(post, hands.handle, room=3):
+        await asyncio.gather(*(put(post, f"{n % 7}", f"{n}") for n in range(60)))
+        assert sorted(await hands.took(60), key=int) == [f"{n}" for n in range(60)]
+        await ended(post)
+
+
+async def test_what_is_put_between_the_claim_and_the_sleep_is_not_slept_over(
+    post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
+    times = count(1)
+
+    def now() -> int:
+        if next(times) == 3:  # asked for how long to sleep, recovered and claimed
+            post.put("b", "late")
+            post.db.wake("test")
+        return post.clock()
+
+    post.put("a", "far off")
+    post.retry(post.first(), 3600)
+    async with working(post, hands.handle, now=now):
+        assert await hands.took(1) == ["late"]
+
+
+async def test_what_another_process_puts_is_found(
+    post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 0.01)
+    async with working(post, hands.handle):
+        post.put("a", "one")  # a transaction that wakes nobody here
+        assert await hands.took(1) == ["one"]
+
+
+async def test_messages_of_a_lane_are_handled_one_after_the_other(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    post.put("a", "a1", "a2")
+    post.put("b", "b1")
+    hands.may_go.clear()
+    async with working(post, hands.handle):
+        assert sorted(await hands.took(2)) == ["a1", "b1"]
+        hands.may_go.set()
+        assert (await hands.took(3))[2] == "a2"
+
+
+async def test_no_more_are_under_way_than_there_is_room_for(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    for lane in "abcd":
+        post.put(lane, lane)
+    hands.may_go.clear()
+    async with working(post, hands.handle, room=2):
+        await hands.took(2)
+        await put(post, "e", "e")
+        assert sorted(post.states().values()) == ["leased"] * 2 + ["waiting"] * 3
+        hands.may_go.set()
+        await hands.took(5)
+
+
+async def test_what_an_earlier_process_left_comes_first_and_as_uncertain(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    post.put("a", "one", "two")
+    post.claim()
+    async with working(post, hands.handle):
+        assert await hands.took(2) == ["one", "two"]
+    assert [message.uncertain for message in hands.taken] == [True, False]
+
+
+async def test_at_rest_it_looks_once_and_sleeps(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    """With nothing to do, with a lane that waits, and with a hand that is busy."""
+    looks = 0
+
+    def now() -> int:
+        nonlocal looks
+        looks += 1
+        return post.clock()
+
+    post.put("waits", "later")
+    post.retry(post.first(), 3600)
+    hands.may_go.clear()
+    async with working(post, hands.handle, room=1, now=now):
+        await put(post, "a", "one")
+        await hands.took(1)
+        before = looks
+        await asyncio.sleep(0.1)
+        assert looks - before <= 2
+        hands.may_go.set()
+    assert hands.words == ["one"]
+
+
+async def test_a_paced_lane_is_worked_at_its_pace_without_spinning(
+    db: Database, hands: RecordingHandler
+) -> None:
+    """On the real clock, since it is about sleeping: each goes as its time has come."""
+    looks = 0
+
+    def now() -> int:
+        nonlocal looks
+        looks += 1
+        return time.time_ns() // 1_000_000
+
+    pace = Pace(20)
+    post = QueueHarness(
+        db, Queue("paced", lease=60_000, lane_pace=lambda _lane: pace), hands.post.clock
+    )
+    hands.post = post
+    begun = post.clock.at = now()
+    post.put("a", *"123456")
+    async with working(post, hands.handle, now=now):
+        assert await hands.took(6) == [*"123456"]
+        took = now() - begun
+    assert took >= 100
+    assert looks <= 60
+
+
+async def test_a_handler_that_fails_lets_the_message_come_again(
+    post: QueueHarness, hands: RecordingHandler, clock: Clock
+) -> None:
+    post.put("a", "one", "two")
+    hands.failures = 1
+    with capture_logs() as logs:
+        async with working(post, hands.handle):
+            await hands.took(1)
+            await post_waits(post, STUMBLE)
+            clock.advance(STUMBLE / 1000)
+            post.db.wake("test")
+            assert await hands.took(3) == ["one", "one", "two"]
+    assert [message.uncertain for message in hands.taken] == [False, True, False]
+    assert [line["event"] for line in logs] == ["message failed"]
+
+
+async def post_waits(post: QueueHarness, milliseconds: int) -> None:
+    """Wait until the queue's next message is due in so long."""
+
+    async def look() -> bool:
+        return post.next_open() == milliseconds
+
+    await until(look)
+
+
+async def test_a_message_whose_handler_always_fails_does_not_hold_its_lane_for_ever(
+    post: QueueHarness, hands: RecordingHandler, clock: Clock
+) -> None:
+    post.put("a", "poison", "sound")
+    hands.failures = STUMBLES
+    with capture_logs():
+        async with working(post, hands.handle):
+            for number in range(1, STUMBLES):
+                await hands.took(number)
+                await post_waits(post, STUMBLE * number)
+                clock.advance(STUMBLE * number / 1000)
+                post.db.wake("test")
+            assert await hands.took(STUMBLES + 1) == ["poison"] * STUMBLES + ["sound"]
+    (dead,) = post.rows()
+    assert (dead["state"], dead["note"]) == ("dead", "LookupError")
+
+
+async def test_a_database_that_fails_is_waited_out(
+    post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 0.01)
+
+    async def logged() -> bool:
+        return bool(logs)
+
+    async with working(post, hands.handle):
+        await put(post, "a", "one")
+        await hands.took(1)
+        with capture_logs() as logs:
+            post.db.run(lambda tx: tx.execute("ALTER TABLE lanes RENAME TO away"))
+            await until(logged)
+            post.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO lanes"))
+        await put(post, "a", "two")
+        assert await hands.took(2) == ["one", "two"]
+    assert {line["event"] for line in logs} == {"queue can't be read"}
+
+
+async def test_stopping_lets_what_is_under_way_finish_and_begins_nothing(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    post.put("a", "one", "two")
+    hands.may_go.clear()
+    async with working(post, hands.handle) as made:
+        await hands.took(1)
+        stopping = asyncio.create_task(made.stop(SECONDS))
+        await asyncio.sleep(0)
+        hands.may_go.set()
+        await stopping
+        assert post.states() == {"two": "waiting"}
+
+
+async def test_what_a_claim_hands_out_during_the_stop_is_waited_for(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    """Else a message would be sent by a process that no longer settles it."""
+    claiming, may_claim = threading.Event(), threading.Event()
+
+    times = count(1)
+
+    def now() -> int:
+        if next(times) == 2:  # recovered, and claiming
+            claiming.set()
+            may_claim.wait(SECONDS)
+        return post.clock()
+
+    post.put("a", "one")
+    made = Worker(post.db, Job(post.queue, hands.handle), now)
+    running = asyncio.create_task(made.run())
+    await asyncio.to_thread(claiming.wait, SECONDS)
+    stopping = asyncio.create_task(made.stop(SECONDS))
+    await asyncio.sleep(0)
+    may_claim.set()
+    await stopping
+    assert (hands.words, post.rows()) == (["one"], [])
+    await running
+
+
+async def test_what_does_not_finish_in_time_is_given_up_and_comes_again_as_uncertain(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    """At once where another works; a stop is no crash."""
+    post.put("a", "one")
+    hands.may_go.clear()
+    async with working(post, hands.handle) as made:
+        await hands.took(1)
+        await made.stop(0.01)
+    assert post.states() == {"one": "waiting"}
+    again = post.first()
+    assert (again.uncertain, again.attempts, again.crashes) == (True, 2, 0)
+
+
+async def test_a_worker_can_be_stopped_before_it_runs(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    post.put("a", "one")
+    made = Worker(post.db, Job(post.queue, hands.handle), post.clock)
+    await made.stop(SECONDS)
+    await made.run()
+    assert (hands.words, post.states()) == ([], {"one": "waiting"})

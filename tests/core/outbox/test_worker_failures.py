@@ -1,0 +1,240 @@
+"""The worker beside a machine in trouble: a database that fails, a clock that is set."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.core.database import database as db_module
+from bot.core.errors import StorageError
+from bot.core.outbox import lease_owners, outbox, worker
+from bot.core.outbox.worker import STORAGE_PAUSE, STUMBLE, STUMBLES
+from tests.core.database.test_writer import orphan
+from tests.core.outbox.test_worker import (
+    QUEUE,
+    SECONDS,
+    RecordingHandler,
+    ended,
+    post_waits,
+    put,
+    working,
+)
+from tests.support.outbox_queue import QueueHarness
+from tests.support.product_process import until
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database
+    from tests.support.service_harness import Clock
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, QUEUE, clock)
+
+
+@pytest.fixture
+def hands(post: QueueHarness) -> RecordingHandler:
+    return RecordingHandler(post)
+
+
+async def test_trouble_of_the_machine_is_no_fault_of_a_message(
+    post: QueueHarness, hands: RecordingHandler, clock: Clock
+) -> None:
+    """However often its handler meets it: it does not count, and nothing is set aside."""
+    post.put("a", "one")
+    hands.failure, hands.failures = StorageError("disk full"), STUMBLES + 5
+    with capture_logs() as logs:
+        async with working(post, hands.handle):
+            for number in range(1, STUMBLES + 6):
+                await hands.took(number)
+                await post_waits(post, STORAGE_PAUSE)
+                clock.advance(STORAGE_PAUSE / 1000)
+                post.db.wake("test")
+            await hands.took(STUMBLES + 6)
+            await ended(post)
+    assert {(message.attempts, message.uncertain) for message in hands.taken} == {(1, False)}
+    assert {line["event"] for line in logs} == {"message waits"}
+
+
+async def test_what_came_of_a_call_is_written_down_as_soon_as_that_can_be_done(
+    post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database takes nothing while the call is made: it is not made again for that."""
+    monkeypatch.setattr(db_module, "INSIST_SECONDS", 0.01)
+    await put(post, "a", "one")
+    hands.may_go.clear()
+    async with working(post, hands.handle):
+        await hands.took(1)
+        await asyncio.to_thread(read_only, post.db, "ON")
+        hands.may_go.set()
+        await asyncio.sleep(0.05)  # some tries
+        assert await post.db.query("SELECT state FROM outbox") == [{"state": "leased"}]
+        await asyncio.to_thread(read_only, post.db, "OFF")
+        await ended(post)
+    assert hands.words == ["one"]
+
+
+def read_only(database: Database, how: str) -> None:
+    """Let SQLite refuse to write on the writer's connection, or no more."""
+    writer = database._writer
+    writer._thread.submit(lambda: writer._db.conn.execute(f"PRAGMA query_only={how}")).result()
+
+
+async def test_a_worker_is_at_work_until_it_has_stopped(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    """As long as it is, what it has under way is nobody else's."""
+    post.put("a", "one")
+    hands.may_go.clear()
+    async with working(post, hands.handle):
+        await hands.took(1)
+        (owner,) = {str(row["lease"]).rpartition("/")[0] for row in post.rows()}
+        assert lease_owners.is_at_work(owner)
+        post.clock.advance(24 * 3600)
+        assert post.claim() == []
+        hands.may_go.set()
+        await ended(post)
+    assert not lease_owners.is_at_work(owner)
+
+
+async def test_a_worker_takes_over_what_another_one_leaves(
+    post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not at its own start alone: the other one may end later."""
+    monkeypatch.setattr(worker, "INHERIT_SECONDS", 0.0)
+    other = lease_owners.begin()
+    post.put("a", "one")
+    post.db.run(lambda tx: outbox.claim(tx, post.queue, post.clock(), 1, other))
+    async with working(post, hands.handle):
+        await put(post, "b", "two")
+        assert await hands.took(1) == ["two"]
+        lease_owners.end(other)
+        post.db.wake("test")
+        assert await hands.took(2) == ["two", "one"]
+    assert hands.taken[1].uncertain is True
+
+
+async def test_a_worker_follows_a_clock_that_is_set(
+    post: QueueHarness, hands: RecordingHandler, clock: Clock
+) -> None:
+    """What was to wait a minute does so, and not an hour."""
+    post.put("a", "later")
+    post.retry(post.first(), 60)
+    began = clock()
+    with capture_logs() as logs:
+        async with working(post, hands.handle, steady=lambda: began):
+            await asyncio.sleep(0)
+            await put(post, "b", "now")
+            await hands.took(1)
+            clock.advance(-3600)
+            post.db.wake("test")
+            await post_waits(post, 60_000)
+    assert hands.words == ["now"]
+    assert [line["by_seconds"] for line in logs if line["event"] == "the clock was set"] == [-3600]
+
+
+async def test_a_clock_that_is_set_is_followed_though_the_claim_that_met_it_is_not_stored(
+    post: QueueHarness, hands: RecordingHandler, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another transaction of the same commit spoils it: the next claim follows."""
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
+    post.put("a", "later")
+    post.retry(post.first(), 60)
+    began, asked, gate = clock(), post.db._writer._asked, threading.Event()
+
+    async def at_rest() -> bool:
+        """The writer too: what it is still at would go before the gate."""
+        return post.states() == {"later": "waiting"} and not post.db._writer._serving
+
+    async def both_asked() -> bool:
+        return len(asked) == 2
+
+    with capture_logs() as logs:
+        async with working(post, hands.handle, steady=lambda: began):
+            await put(post, "b", "now")
+            await hands.took(1)
+            await until(at_rest)
+            post.db._writer._thread.submit(gate.wait, SECONDS)
+            clock.advance(-3600)
+            post.db.wake("test")
+            spoiling = asyncio.ensure_future(post.db.transaction(orphan))
+            await until(both_asked)
+            gate.set()
+            with pytest.raises(sqlite3.IntegrityError):
+                await spoiling
+            assert post.next_open() == 3660_000
+            post.db.wake("test")
+            await post_waits(post, 60_000)
+    assert hands.words == ["now"]
+    assert [line["by_seconds"] for line in logs if line["event"] == "the clock was set"] == (
+        [-3600] * 2
+    )
+
+
+async def test_a_handler_that_ends_as_cancelled_gives_its_message_back_as_uncertain(
+    post: QueueHarness, hands: RecordingHandler, clock: Clock
+) -> None:
+    """While the worker works on: a library's own cancellation is no end of ours."""
+    post.put("a", "one", "two")
+    hands.failure, hands.failures = asyncio.CancelledError(), 1
+    with capture_logs():
+        async with working(post, hands.handle):
+            await hands.took(1)
+            await post_waits(post, STUMBLE)
+            clock.advance(STUMBLE / 1000)
+            post.db.wake("test")
+            assert await hands.took(3) == ["one", "one", "two"]
+            await ended(post)
+    assert [message.uncertain for message in hands.taken] == [False, True, False]
+
+
+async def test_a_worker_that_is_stopping_is_at_work_as_long_as_its_handlers_are(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    post.put("a", "slow")
+    hands.may_go.clear()
+    async with working(post, hands.handle) as made:
+        await hands.took(1)
+        (owner,) = {str(row["lease"]).rpartition("/")[0] for row in post.rows()}
+        stopping = asyncio.create_task(made.stop(SECONDS))
+        await made._idle.wait()  # it claims no more
+        assert lease_owners.is_at_work(owner)
+        assert post.db.run(lambda tx: outbox.inherit(tx, post.queue)) == 0
+        hands.may_go.set()
+        await stopping
+    assert not lease_owners.is_at_work(owner)
+    assert (hands.words, post.rows()) == (["slow"], [])
+
+
+async def test_a_message_is_given_back_as_soon_as_that_can_be_stored(
+    post: QueueHarness, hands: RecordingHandler, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trouble that its handler met is still there: it is waited out."""
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
+    monkeypatch.setattr(db_module, "INSIST_SECONDS", 0.01)
+    post.put("a", "one")
+    hands.failure, hands.failures = StorageError("disk full"), 1
+    hands.may_go.clear()
+
+    async def tried() -> bool:
+        return "database not usable" in [line["event"] for line in logs]
+
+    with capture_logs() as logs:
+        async with working(post, hands.handle):
+            await hands.took(1)
+            await asyncio.to_thread(read_only, post.db, "ON")
+            hands.may_go.set()
+            await until(tried)
+            assert await post.db.query("SELECT state FROM outbox") == [{"state": "leased"}]
+            await asyncio.to_thread(read_only, post.db, "OFF")
+            await post_waits(post, STORAGE_PAUSE)
+            clock.advance(STORAGE_PAUSE / 1000)
+            post.db.wake("test")
+            await hands.took(2)
+            await ended(post)
+    assert [(message.attempts, message.uncertain) for message in hands.taken] == [(1, False)] * 2

@@ -1,0 +1,230 @@
+"""What the bot answers to whatever is typed: clearly, and creating nothing that was not asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.sandbox.world import people
+from tests.support.sellers_and_payers import (
+    labels,
+    lines_of,
+    link_of,
+    opened,
+    pay,
+    seller,
+    seller_with_destination,
+    texts,
+)
+
+if TYPE_CHECKING:
+    from bot.sandbox.world.world import World
+    from tests.support.product_process import Process
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+NASTY = '<b>A&B</b> "q" <script>alert(1)</script> \N{LEFT-TO-RIGHT OVERRIDE}x_*`[y](z)'
+
+
+def made(run: Process, seller_id: int) -> int:
+    """How many requests of this seller were ever begun."""
+    return int(run.rows(f"SELECT COUNT(*) FROM listings WHERE seller_id = {seller_id}")[0][0])
+
+
+@pytest.mark.parametrize(
+    ("command", "expect"),
+    [
+        ("/settings", "You have not said yet where your money should be sent."),
+        ("/help", "/donation 5 USD Coffee for the team"),
+        ("/cancel", "There is nothing to cancel."),
+        ("/privacy", "What I store, and why"),
+        ("/paysupport", "Help with a payment"),
+        ("/list", "You have no requests yet."),
+        ("/HELP@PaymentRequestBot", "/donation 5 USD Coffee for the team"),
+        ("/nonsense", "I don't know this command."),
+        ("/", "I don't know this command."),
+        ("hello", "I am not sure what to do with that."),
+    ],
+)
+async def test_each_command_answers_and_an_unknown_one_says_what_there_is(
+    world: World, command: str, expect: str
+) -> None:
+    answer = await seller(world).say(command, expect)
+    assert expect in answer.text
+
+
+@pytest.mark.parametrize(
+    ("line", "expect"),
+    [
+        ("/donation", "The amount is missing."),
+        ("/donation 5", "The currency is missing."),
+        ("/donation 5 USD", "A name is needed"),
+        ("/donation 5 Cup of tea", "The currency is missing."),
+        ("/donation 0 USD Tea", "more than zero"),
+        ("/donation -5 USD Tea", "more than zero"),
+        ("/donation five USD Tea", "can't read an amount"),
+        ("/donation 1e3 USD Tea", "can't read an amount"),
+        ("/donation NaN USD Tea", "can't read an amount"),
+        ("/donation 5.0001 USD Tea", "2 decimals at most"),
+        ("/donation 5.001 USD Tea", "Which amount do you mean?"),
+        ("/donation 5 XYZ Tea", "I know no currency in “XYZ”"),
+        ("/donation 9999999999 USD Tea", "That is too much"),
+        ("/donation $5 EUR Tea", "Name one currency only"),
+        ("/donation 5 USD " + "x" * 101, "101 characters; 100 are possible"),
+        ("/donation 5 USD \u2063", "A name is needed"),
+        ("/donation 5 USD <b>" + "&" * 100, "103 characters"),
+        ("/oneoff 5 USD", '/oneoff 120 EUR Painting "Dawn"'),
+        ("/drop 5 USD Tea", "/drop 100 2.50 USD Sticker pack"),
+        ("/drop 0 5 USD Tea", "as a whole number"),
+        ("/drop 1000001 5 USD Tea", "1,000,000 pieces are possible at most"),
+        ("/drop 10", "The amount is missing."),
+        ("/donation " + "9" * 4000, "can't read an amount"),
+        ("/donation " + "<" * 4000, "can't read an amount"),
+        ("/donation 5 " + "&" * 4000, "I know no currency"),
+        ("/" + "x" * 4095, "I don't know this command."),
+    ],
+    ids=lambda value: value[:28],
+)
+async def test_a_malformed_line_is_explained_and_creates_nothing(
+    world: World, run: Process, line: str, expect: str
+) -> None:
+    sam = await seller_with_destination(world)
+    await sam.say(line, expect)
+    assert made(run, sam.person.id) == 0
+    assert sam.cards == []
+
+
+async def test_an_ambiguous_amount_is_asked_about_and_never_guessed(
+    world: World, run: Process
+) -> None:
+    sam = await seller_with_destination(world)
+    asked = await sam.say("/donation 1.000 KWD Tea", "Which amount do you mean?")
+    assert labels(asked) == ["KWD\xa01.000", "KWD\xa01,000.000", "✖ Cancel"]
+    assert made(run, sam.person.id) == 0
+    card = await sam.press(asked, "KWD\xa01,000.000", "Tea")
+    assert made(run, sam.person.id) == 1
+    assert lines_of(card)[1] == "Donation · KWD 1,000.000"
+
+
+async def test_each_question_says_what_is_wrong_with_an_answer(world: World, run: Process) -> None:
+    """The form stays where it is until the answer can be used."""
+    sam = await seller_with_destination(world)
+    kind = await sam.say("/new", "What kind of request")
+    await sam.say("a donation please", "Please press one of the buttons below.")
+    await sam.press(kind, "Limited drop", "What is it called")
+    await sam.say("y" * 101, "That name has 101 characters; 100 are possible")
+    await sam.say("y" * 4096, "4,096 characters")
+    await sam.say("Mug", "What does one piece cost")
+    await sam.say("cheap", "can't read an amount")
+    await sam.say("1,00,0 USD", "can't read an amount")
+    await sam.say("2,50 €", "How many pieces")
+    await sam.say("1.5", "as a whole number")
+    review = await sam.say("1 000", "is everything right")
+    options = await sam.press(review, "More options", "What else?")
+    await sam.press(options, "Description", "Describe it")
+    await sam.say("z" * 501, "That has 501 characters; 500 are possible")
+    options = await sam.say("z" * 500, "What else?")
+    review = await sam.press(options, "Done", "is everything right")
+    assert "Pieces: 1,000" in lines_of(review)
+    assert "Amount: €2.50" in lines_of(review)
+    assert made(run, sam.person.id) == 0
+    card = await sam.press(review, "Create", "1,000 of 1,000 left")
+    assert card.photo
+    assert len(card.text) <= 1024
+
+
+async def test_what_people_write_is_shown_as_they_wrote_it(world: World) -> None:
+    """Markup in a name is text in card, list, alert, question, pay page and inline result."""
+    sam = seller(world)
+    await sam.say(f"/drop 2 5 USD {NASTY}", "Where should the money go")
+    card = await sam.say("<i>$anna</i>", "A&B")
+    shown = NASTY.replace("\N{LEFT-TO-RIGHT OVERRIDE}", "")
+    assert lines_of(card)[0] == shown
+    page = await opened(link_of(card))
+    assert "<script>" not in page.text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
+    alert = await sam.alert(pay(link_of(card)))
+    assert alert.text.splitlines()[0] == f"💰 $5.00 received for {shown}"
+    listed = await sam.say("/list", "Your requests")
+    assert labels(listed)[0].startswith("🟢 <b>A&B</b>")
+    asked = await sam.person.inline("A&B")
+    assert asked.results[0]["title"].startswith("<b>A&B</b>")
+    posted = sam.person.choose(asked, asked.results[0]["id"], sam.person.dialog(sam_friend(world)))
+    assert posted.text.splitlines()[0] == shown
+    await sam.press(card, "Delete", f"Delete “{shown}”?")
+    await sam.say("/settings", "Your money is sent to <i>$anna</i>.")
+
+
+def sam_friend(world: World) -> people.Person:
+    return people.join(world, "Fay")
+
+
+async def test_settings_change_the_destination_of_what_comes_next(world: World) -> None:
+    """What is no handle is refused; the form that was under way goes on afterwards."""
+    sam = await seller_with_destination(world)
+    kind = await sam.say("/new", "What kind of request")
+    await sam.press(kind, "Donation", "What is it called")
+    page = await sam.say("/settings", "Your money is sent to $anna.")
+    await sam.press(page, "Change the destination", "Where should your money go from now on?")
+    await sam.say("two words", "no spaces")
+    await sam.say("$bert", "Your money goes to $bert from now on.")
+    await sam.say("Coffee", "How much is one donation")
+    review = await sam.say("5 USD", "is everything right")
+    assert "Money goes to: $bert" in lines_of(review)
+
+
+async def test_a_form_under_way_is_offered_again_not_lost(world: World) -> None:
+    """A second /new asks: go on, or start over."""
+    sam = await seller_with_destination(world)
+    kind = await sam.say("/new", "What kind of request")
+    await sam.press(kind, "Donation", "What is it called")
+    await sam.say("Coffee", "How much is one donation")
+    again = await sam.say("/new", "You have begun a request: Coffee.")
+    await sam.press(again, "Continue", "How much is one donation")
+    again = await sam.say("/new", "You have begun a request: Coffee.")
+    first = await sam.press(again, "Start over", "What kind of request")
+    assert "What kind of request" in first.text
+
+
+async def test_pictures_and_files_are_answered_like_words_not_understood(
+    world: World, run: Process
+) -> None:
+    sam = await seller_with_destination(world)
+    await sam.seen(
+        lambda: sam.person.send_document("a.pdf", b"%PDF"), "I am not sure what to do with that."
+    )
+    kind = await sam.say("/new", "What kind of request")
+    await sam.press(kind, "Donation", "What is it called")
+    await sam.seen(lambda: sam.person.send_document("a.pdf", b"%PDF"), "A name is needed")
+    assert made(run, sam.person.id) == 0
+
+
+async def test_in_a_group_requests_are_made_in_private_only(world: World, run: Process) -> None:
+    sam = await seller_with_destination(world)
+    group = sam.person.new_group("Market")
+    sam.person.send("/donation 5 USD Tea", group)
+    told_there = await world.bot_message(group, "private", seconds=10)
+    assert "@PaymentRequestBot" in told_there.text
+    sam.person.send("/donation@OtherBot 5 USD Tea", group)
+    await sam.say("/list", "You have no requests yet")
+    assert texts(group.from_bot()) == [told_there.text]
+    assert made(run, sam.person.id) == 0
+
+
+async def test_a_seller_without_a_language_is_answered_in_english(world: World) -> None:
+    sam = seller(world, language=None)
+    assert "Hello!" in (await sam.start()).text
+    assert "Telegram Stars" in sam.said[0].text
+    again = await sam.start()
+    assert "Telegram Stars" not in again.text
+
+
+async def test_every_callback_is_answered_whatever_it_carries(world: World) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Tea", "Tea")
+    for data in ("x", "card:", "draft:zzzzzz:create:00000000", "list:99999999999", "\N{SNOWMAN}"):
+        answer = await sam.person.answer(sam.person.press_old(card, data), 10)
+        assert answer["show_alert"] is False
+    assert "read this button" in await sam.words(card, "nonsense")
+    assert "This form is finished" in await sam.words(card, "draft:zzzzzz:cancel")

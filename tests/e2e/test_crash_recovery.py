@@ -1,0 +1,236 @@
+"""`kill -9` between the parts: nothing is lost, nothing is doubled without saying so."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from bot.sandbox.world.faults import Fault
+from tests.support.product_process import (
+    PATIENCE,
+    Process,
+    ProductSetup,
+    free_port,
+    sandbox_telegram,
+    until,
+)
+from tests.support.sellers_and_payers import (
+    lines_of,
+    link_of,
+    pay,
+    seller,
+    seller_with_destination,
+    texts,
+)
+from tests.support.tcp_relay import foreign, relayed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.sandbox.world.model import Message
+    from tests.support.sellers_and_payers import Seller
+
+MARK = "Possibly repeated: I may have told you this already."
+ALERT = "💰 $5.00 received for Coffee"
+UNDER_WAY = "SELECT COUNT(*) FROM outbox WHERE state IN ('waiting', 'leased')"
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[ProductSetup]:
+    async with sandbox_telegram(tmp_path) as it:
+        yield it
+
+
+@pytest.fixture
+def port() -> str:
+    """The port of every run, so that links still lead to the page after a crash."""
+    return free_port()
+
+
+@asynccontextmanager
+async def killed(stage: ProductSetup, port: str = "", **env: str) -> AsyncIterator[Process]:
+    """The product at work; when the block is left, it ends as by a power cut."""
+    async with stage.run(PORT=port, **env) as run:
+        yield await run.ready()
+        await run.kill()
+
+
+async def selling(stage: ProductSetup) -> tuple[Seller, Message]:
+    sam = await seller_with_destination(stage.world)
+    return sam, await sam.card("/donation 5 USD Coffee", "Coffee")
+
+
+async def seen(sam: Seller, number: int) -> list[str]:
+    """The alerts, once there are that many."""
+    await sam.world.wait_for(lambda: len(sam.alerts) >= number, PATIENCE)
+    return texts(sam.alerts)
+
+
+async def quiet(run: Process) -> None:
+    """See that nothing more is to be done, so that nothing more can be said."""
+
+    async def look() -> bool:
+        return run.rows(UNDER_WAY) == [(0,)]
+
+    await until(look)
+
+
+async def test_killed_right_after_the_post_each_payment_is_told(
+    stage: ProductSetup, port: str
+) -> None:
+    """Paid is paid: the webhook or the alert that was not sent yet is sent by the next start."""
+    async with killed(stage, port) as run:
+        sam, card = await selling(stage)
+        answers = await asyncio.gather(*(pay(link_of(card)) for _ in range(5)))
+    assert [answer.status_code for answer in answers] == [303] * 5
+    async with killed(stage, port) as run:
+        alerts = await seen(sam, 5)
+        await quiet(run)
+        paid = run.rows("SELECT COUNT(*) FROM received_payments")
+    assert paid == [(5,)]
+    assert len([one for one in sam.alerts if not one.text.startswith(MARK)]) <= 5
+    assert all(text.removeprefix(f"{MARK}\n").splitlines()[0] == ALERT for text in alerts)
+    repeated = [text for text in texts(sam.alerts) if text.startswith(MARK)]
+    assert len(sam.alerts) - len(repeated) <= 5 <= len(sam.alerts)
+
+
+async def test_killed_before_telegram_took_the_alert_it_is_told_once(
+    stage: ProductSetup, port: str
+) -> None:
+    """Telegram had refused it, so nothing arrived: the next start tells it, once."""
+    async with killed(stage, port) as run:
+        sam, card = await selling(stage)
+        stage.world.faults.add(Fault("error", "sendMessage", code=502, times=100))
+        assert (await pay(link_of(card))).status_code == 303
+        await run.line("telegram refused")
+        await stage.world.wait_for(lambda: stage.world.refused, PATIENCE)
+    stage.world.faults.clear()
+    assert sam.alerts == []
+    async with killed(stage, port) as run:
+        alerts = await seen(sam, 1)
+        await quiet(run)
+    assert [text.removeprefix(f"{MARK}\n") for text in alerts] == [ALERT]
+    assert len(sam.alerts) == 1
+
+
+@pytest.mark.parametrize("fault", ["delay", "cut"])
+async def test_killed_while_telegrams_answer_is_on_its_way_the_second_is_marked(
+    stage: ProductSetup, port: str, fault: str
+) -> None:
+    """Telegram took the alert, but nobody heard so: it comes again and says that it may be one."""
+    async with killed(stage, port) as run:
+        sam, card = await selling(stage)
+        held = Fault("delay", "sendMessage", seconds=600)
+        if fault == "cut":
+            held = Fault("cut", "sendMessage")
+        stage.world.faults.add(held)
+        assert (await pay(link_of(card))).status_code == 303
+        assert await seen(sam, 1) == [ALERT]
+    async with killed(stage, port) as run:
+        assert await seen(sam, 2) == [ALERT, f"{MARK}\n{ALERT}"]
+        await quiet(run)
+    assert len(sam.alerts) == 2
+
+
+async def test_answered_alerts_are_not_repeated_by_a_restart(
+    stage: ProductSetup, port: str
+) -> None:
+    async with killed(stage, port) as run:
+        sam, card = await selling(stage)
+        await sam.alert(pay(link_of(card)))
+        await quiet(run)
+    async with killed(stage, port) as run:
+        await sam.alert(pay(link_of(card)))
+        await quiet(run)
+    assert [text.splitlines()[0] for text in texts(sam.alerts)] == [ALERT, ALERT]
+
+
+async def test_killed_again_and_again_every_payment_is_told(stage: ProductSetup, port: str) -> None:
+    """Payers keep paying whenever the page is there; each receipt has its alert in the end."""
+    async with killed(stage, port):
+        sam, card = await selling(stage)
+    receipts = 0
+    for number in range(3):
+        async with killed(stage, port):
+            for _ in range(number + 1):
+                receipts += (await pay(link_of(card))).status_code == 303
+    async with killed(stage, port) as run:
+        await seen(sam, receipts)
+        await quiet(run)
+        transactions = run.rows("SELECT id FROM payments")
+        told_of = run.rows("SELECT transaction_id FROM received_payments")
+    assert receipts == 6
+    assert sorted(transactions) == sorted(told_of)
+    unmarked = [text for text in texts(sam.alerts) if not text.startswith(MARK)]
+    assert len(unmarked) <= receipts <= len(sam.alerts)
+
+
+@pytest.mark.parametrize("moment", ["at once", "message stored", "created"])
+async def test_killed_between_the_message_and_the_card_one_request_is_made(
+    stage: ProductSetup, port: str, moment: str
+) -> None:
+    """The seller's line is acted on exactly once, and the card comes."""
+    world = stage.world
+    async with killed(stage, port) as run:
+        sam = await seller_with_destination(world)
+        if moment == "created":
+            world.faults.add(Fault("drop", "sendPhoto", times=100))
+        sam.person.send("/oneoff 120 EUR Painting")
+        if moment == "message stored":
+            await world.wait_for(lambda: not world.updates.pending, PATIENCE)
+        elif moment == "created":
+            await run.line("telegram refused")
+    world.faults.clear()
+    async with killed(stage, port) as run:
+        card = await sam.first_card()
+        await quiet(run)
+        assert run.rows("SELECT COUNT(*) FROM payment_requests") == [(1,)]
+        assert run.rows("SELECT COUNT(*) FROM listings") == [(1,)]
+        async with httpx.AsyncClient(trust_env=False) as http:
+            assert (await http.get(link_of(card))).status_code == 200
+    assert len([one for one in sam.cards if not one.text.startswith(MARK)]) <= 1
+    assert [lines_of(one)[-4:][0] for one in sam.cards] == ["Painting"] * len(sam.cards)
+
+
+async def test_killed_while_the_services_answer_is_on_its_way_one_request_is_made(
+    stage: ProductSetup, tmp_path: Path, port: str
+) -> None:
+    """The service made the request and the bot never heard so: the next start finds it."""
+    async with (
+        foreign(tmp_path) as (service, keys),
+        relayed(service.port, port) as relay,
+    ):
+        keys["PAYMENTS_URL"] = f"http://127.0.0.1:{port}"
+        async with killed(stage, **keys):
+            sam = await seller_with_destination(stage.world)
+            relay.answering.clear()
+            relay.heard.clear()
+            sam.person.send("/oneoff 120 EUR Painting")
+            await asyncio.wait_for(relay.heard.wait(), PATIENCE)
+        relay.answering.set()
+        assert service.rows("SELECT COUNT(*) FROM payment_requests") == [(1,)]
+        assert sam.cards == []
+        async with killed(stage, **keys) as run:
+            card = await sam.first_card()
+            await quiet(run)
+        assert service.rows("SELECT COUNT(*) FROM payment_requests") == [(1,)]
+        assert (len(sam.cards), lines_of(card)[0]) == (1, "Painting")
+
+
+async def test_a_form_under_way_goes_on_after_a_crash(stage: ProductSetup, port: str) -> None:
+    """Drafts live in the database: the next answer is taken as if nothing had been."""
+    async with killed(stage, port):
+        sam = seller(stage.world)
+        kind = await sam.say("/new", "What kind of request")
+        await sam.press(kind, "Donation", "What is it called")
+    sam.person.send("Coffee")
+    async with killed(stage, port):
+        await stage.world.bot_message(sam.person.chat, "How much is one donation", seconds=PATIENCE)
+        await sam.say("5 USD", "Where should the money go")
+        review = await sam.say("$anna", "is everything right")
+        assert "Name: Coffee" in lines_of(review)

@@ -1,0 +1,105 @@
+"""The whole product in its second language: seller, payer and what both are shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from tests.support.sellers_and_payers import (
+    SECONDS,
+    Seller,
+    inline_button,
+    labels,
+    lines_of,
+    link_of,
+    pay,
+    seller,
+)
+
+if TYPE_CHECKING:
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.world import World
+    from tests.support.product_process import Process
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def paid(sam: Seller, card: Message) -> Message:
+    """Let somebody pay; the alert."""
+    before = len(sam.said)
+    assert (await pay(link_of(card))).status_code == 303
+    await sam.world.wait_for(lambda: len(sam.said) > before, SECONDS)
+    return sam.said[-1]
+
+
+async def test_a_german_seller_is_spoken_to_in_german_from_start_to_sold_out(
+    world: World,
+) -> None:
+    sam = seller(world, language="de")
+    hello = await sam.start()
+    assert "Ich erstelle Zahlungslinks für dich." in hello.text
+    kind = await sam.press(hello, "Neuer Zahlungslink", "Was für ein Zahlungslink")
+    await sam.press(kind, "Limitierte Auflage", "Wie heißt dein Angebot")
+    await sam.say("Sticker", "Was kostet ein Stück")
+    await sam.say("2,50 €", "Wie viele Stück")
+    await sam.say("2", "Wohin soll das Geld gehen")
+    review = await sam.say("$anna", "Stimmt alles?")
+    options = await sam.press(review, "Mehr Angaben", "Was noch?")
+    zone = await sam.press(options, "Ende", "In welcher Zeitzone bist du?")
+    await sam.press(zone, "Wien", "Bis wann kann gezahlt werden?")
+    options = await sam.say("31.12.", "Ende: ")
+    assert "31. Dezember" in lines_of(options)[0]
+    ends = await sam.press(options, "Ende", "Bis wann kann gezahlt werden?")
+    options = await sam.press(ends, "Entfernen", "Was noch?")
+    review = await sam.press(options, "Fertig", "Stimmt alles?")
+    assert lines_of(review)[3:] == [
+        "Name: Sticker",
+        "Art: Limitierte Auflage",
+        "Betrag: 2,50 €",
+        "Stückzahl: 2",
+        "Das Geld geht an: $anna",
+    ]
+    assert await sam.toast(review, "Erstellen") == "Wird erstellt …"
+    card = await sam.first_card()
+    assert lines_of(card)[1:3] == ["Limitierte Auflage · 2,50 €", "🟢 2 von 2 übrig"]
+    assert labels(card)[-3:] == ["🔄 Aktualisieren", "⏸ Stoppen", "🗑 Löschen"]
+    assert lines_of(await paid(sam, card)) == ["💰 2,50 € für Sticker erhalten", "1 von 2 übrig"]
+    assert lines_of(await paid(sam, card))[1] == "🏁 AUSVERKAUFT: Das war das letzte Stück."
+
+
+async def test_what_a_german_seller_shares_and_what_is_refused_is_german(world: World) -> None:
+    sam = seller(world, language="de-AT")
+    await sam.say("/donation 5 EUR Tee", "Wohin soll das Geld gehen")
+    await sam.say("$anna", "Noch nicht bezahlt")
+    group = sam.person.new_group("Markt")
+    found = await sam.person.inline("Tee", group)
+    assert inline_button(found.results[0])["text"] == "5,00\xa0€ zahlen"
+    sam.person.send("/new", group)
+    assert await world.bot_message(group, "nur im privaten Chat", seconds=SECONDS)
+    assert "Mit diesem Knopf" in await sam.words(sam.cards[0], "nonsense")
+    await sam.say("/donation 1.000 KWD Tee", "Welchen Betrag meinst du?")
+
+
+async def test_a_german_payer_sees_a_german_page_of_an_english_seller(
+    world: World, run: Process
+) -> None:
+    sam = seller(world)
+    await sam.say("/oneoff 1234.5 EUR Painting", "Where should the money go")
+    card = await sam.say("$anna", "Painting")
+    german = {"Accept-Language": "de-CH,de;q=0.9,en;q=0.8"}
+    async with httpx.AsyncClient(trust_env=False, headers=german) as payer:
+        page = await payer.get(link_of(card))
+        assert page.headers["content-language"] == "de"
+        assert '<html lang="de"' in page.text
+        assert "Testgeld zahlen" in page.text
+        answer = await pay(link_of(card))
+        receipt = await payer.get(f"{run.url}{answer.headers['location']}")
+        assert "Die Zahlung war erfolgreich." in receipt.text
+        assert "Schon bezahlt" in (await payer.get(link_of(card))).text
+        missing = await payer.get(f"{run.url}/pay/{'0' * 24}")
+        assert (missing.status_code, "Hier gibt es nichts zu bezahlen" in missing.text) == (
+            404,
+            True,
+        )

@@ -1,0 +1,111 @@
+"""A guided request with every field, over the whole product: asked, shown, created, paid."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from PIL import Image
+
+from tests.support.sellers_and_payers import (
+    labels,
+    lines_of,
+    link_of,
+    opened,
+    seller_with_destination,
+)
+
+if TYPE_CHECKING:
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.world import World
+    from tests.support.product_process import Process
+    from tests.support.sellers_and_payers import Seller
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def photo() -> bytes:
+    """A picture as a phone would send it."""
+    made = io.BytesIO()
+    Image.new("RGB", (200, 150), "teal").save(made, "JPEG")
+    return made.getvalue()
+
+
+async def reviewed(sam: Seller) -> Message:
+    kind = await sam.say("/new", "What kind of request")
+    await sam.press(kind, "Donation", "What is it called")
+    await sam.say("Coffee", "How much is one donation")
+    return await sam.say("5 USD", "is everything right")
+
+
+async def test_every_option_is_asked_shown_and_sent(world: World, run: Process) -> None:
+    """The service has each field as the review said it."""
+    sam = await seller_with_destination(world)
+    review = await reviewed(sam)
+    options = await sam.press(review, "More options", "What else?")
+    await sam.press(options, "Description", "Describe it")
+    options = await sam.say("Warm & strong", "👍 Description: Warm & strong")
+    await sam.press(options, "Several receivers", "Who shares each payment of $5.00?")
+    options = await sam.say("$anna 60%\n$ben rest", "• $ben $2.00")
+    zone = await sam.press(options, "Ends", "Which time zone are you in?")
+    await sam.press(zone, "London", "When does it end?")
+    options = await sam.say("in 3 days", "London time (in 3 days)")
+    asks = await sam.press(options, "Ask the payer", "What do payers have to tell you?")
+    asks = await sam.press(asks, "E-mail", "What do payers have to tell you?")
+    assert labels(asks)[0] == "✓ E-mail"
+    options = await sam.press(asks, "Done", "What else?")
+    await sam.press(options, "After payment", "Where do payers go after paying?")
+    options = await sam.say("https://example.org/thanks", "👍 After payment")
+    await sam.press(options, "Picture", "Send a photo of it.")
+    options = await sam.seen(lambda: sam.person.send_photo(photo()), "👍 Picture: there")
+    review = await sam.press(options, "Done", "is everything right")
+    assert "Picture: there" in lines_of(review)
+    card = await sam.press(review, "Create", "Donation · $5.00")
+    page = (await opened(link_of(card))).text
+    assert "Warm &amp; strong" in page
+    assert "/images/" in page
+    assert 'name="email"' in page
+    rows = run.rows("SELECT COUNT(*) FROM images WHERE kept = 1")
+    assert rows == [(1,)]
+    image = run.rows("SELECT id FROM images")[0][0]
+    async with httpx.AsyncClient(trust_env=False) as anybody:
+        shown = await anybody.get(f"{run.url}/images/{image}")
+    assert shown.headers["content-type"] == "image/jpeg"
+
+
+async def test_a_refused_option_is_asked_for_at_its_step(world: World) -> None:
+    """No SMTP_URL is set: the service takes no e-mail address, and the seller leaves it out."""
+    sam = await seller_with_destination(world)
+    review = await reviewed(sam)
+    options = await sam.press(review, "More options", "What else?")
+    await sam.press(options, "E-mail notice", "Who gets an e-mail")
+    options = await sam.say("anna@example.org", "👍 E-mail about payments")
+    review = await sam.press(options, "Done", "is everything right")
+    asked = await sam.press(review, "Create", "did not accept this: It sends no e-mail.")
+    assert "Who gets an e-mail about each payment?" in asked.text
+    review = await sam.press(asked, "Remove", "is everything right")
+    await sam.press(review, "Create", "Donation · $5.00")
+
+
+async def test_settings_are_asked_for_and_shown(world: World) -> None:
+    sam = await seller_with_destination(world)
+    page = await sam.say("/settings", "Your money is sent to $anna.")
+    zone = await sam.press(page, "Quiet hours", "Which time zone are you in?")
+    back = await sam.press(zone, "Back", "Your money is sent to $anna.")
+    zone = await sam.press(back, "Quiet hours", "Which time zone are you in?")
+    await sam.say("Berlin", "When should I be quiet?")
+    await sam.say("22:00-7:00", "Saved. Your quiet hours are")
+    page = await sam.say("/settings", "Your time zone: Berlin")
+    await sam.press(page, "Daily summary", "When should the daily summary come?")
+    await sam.say("8 pm", "The summary comes every day at 20:00.")
+    assert "Daily summary: 20:00" in (await sam.say("/settings", "Your money is sent")).text
+
+
+async def test_a_form_that_was_begun_is_offered_by_start(world: World) -> None:
+    sam = await seller_with_destination(world)
+    kind = await sam.say("/new", "What kind of request")
+    await sam.press(kind, "Donation", "What is it called")
+    hello = await sam.seen(lambda: sam.person.send("/start"), "You have begun a request")
+    await sam.press(hello, "Continue", "What is it called")

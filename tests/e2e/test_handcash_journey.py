@@ -1,0 +1,252 @@
+"""The whole journey on HandCash's dialect: made, paid, told, sold out, stopped, deleted."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from tests.support.handcash_server import LOST, SLOW, HandCash, handcash
+from tests.support.product_process import PATIENCE, Process, free_port, sandbox_telegram
+from tests.support.sellers_and_payers import (
+    Seller,
+    decoded,
+    labels,
+    lines_of,
+    link_of,
+    opened,
+    seller_with_destination,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.support.product_process import ProductSetup
+
+SECRET = "a secret of HandCash's own"
+PAYER = {"paymail": "pat@<i>hand</i>cash.io", "email": "pat@example.org"}
+NEVER = "n" * 32
+"""A token that no request has."""
+
+
+def keys(server: HandCash) -> dict[str, str]:
+    """The settings of a bot on this server: no WEBHOOK_SECRET, payments in BSV."""
+    return {
+        "PAYMENTS_URL": server.url,
+        "APP_ID": server.app_id,
+        "APP_SECRET": server.app_secret,
+        "INSTRUMENT_CURRENCY": "BSV",
+    }
+
+
+@asynccontextmanager
+async def playing(folder: Path) -> AsyncIterator[tuple[HandCash, ProductSetup, Process, Seller]]:
+    """The product on HandCash's dialect, and a seller whose destination is known."""
+    async with (
+        handcash(app_secret=SECRET) as server,
+        sandbox_telegram(folder) as stage,
+        stage.run(**keys(server)) as run,
+    ):
+        await run.ready()
+        yield server, stage, run, await seller_with_destination(stage.world)
+
+
+async def alerted(sam: Seller, server: HandCash, request_id: str, data: Any = None) -> list[str]:
+    """Let somebody pay; the lines of the alert."""
+    before = len(sam.alerts)
+    await server.delivered(await server.pay(request_id, data), PATIENCE)
+    await sam.world.wait_for(lambda: len(sam.alerts) > before, PATIENCE)
+    return lines_of(sam.alerts[before])
+
+
+async def quiet(sam: Seller) -> None:
+    """Let all that was to be said be said."""
+    await sam.say("/help", "In one line")
+
+
+async def test_a_donation_and_a_one_off_are_made_paid_and_told(tmp_path: Path) -> None:
+    """The amount is the listing's, for HandCash names none; the payer's data is shown as it is."""
+    async with playing(tmp_path) as (server, stage, _, sam):
+        card = await sam.card("/donation 5 USD Coffee for the team", "Coffee for the team")
+        coffee = server.only
+        assert link_of(card) == f"{server.url}/pay/{coffee.id}" == decoded(stage.world, card)
+        assert coffee.body["instrumentCurrencyCode"] == "BSV"
+        assert coffee.body["denominationCurrencyCode"] == "USD"
+        assert await alerted(sam, server, coffee.id, PAYER) == [
+            "💰 $5.00 received for Coffee for the team",
+            "Paymail: pat@<i>hand</i>cash.io",
+            "E-mail: pat@example.org",
+        ]
+        assert await alerted(sam, server, coffee.id) == [
+            "💰 $5.00 received for Coffee for the team",
+            "Together: $10.00 from 2 payments",
+        ]
+        await sam.card('/oneoff 120 EUR Painting "Dawn"', "Painting")
+        painting = next(one for one in server.made.values() if one is not coffee)
+        assert await alerted(sam, server, painting.id) == [
+            '💰 €120.00 received for Painting "Dawn"',
+            "✅ Paid: closed now.",
+        ]
+        listed = await sam.say("/list", "Your requests")
+        assert labels(listed)[:2] == [
+            '✅ Painting "Dawn" · €120.00',
+            "🟢 Coffee for the team · $5.00",
+        ]
+        assert server.asked("POST") == 2
+
+
+async def test_a_guided_drop_is_sold_out_stopped_resumed_and_deleted(tmp_path: Path) -> None:
+    async with playing(tmp_path) as (server, stage, run, sam):
+        kind = await sam.say("/new", "What kind of request")
+        await sam.press(kind, "Limited drop", "What is it called")
+        await sam.say("Sticker pack", "What does one piece cost")
+        await sam.say("2.50 USD", "How many pieces")
+        review = await sam.say("2", "is everything right")
+        card = await sam.press(review, "Create", "2 of 2 left")
+        drop = server.only
+        assert decoded(stage.world, card) == link_of(card) == f"{server.url}/pay/{drop.id}"
+        assert (await alerted(sam, server, drop.id, PAYER))[-1] == "1 of 2 left"
+        await sam.refresh(card, "1 of 2 left")
+        await sam.press(card, "Stop", "Stopped")
+        assert drop.expires_at is not None
+        await sam.press(card, "Resume", "1 of 2 left")
+        last = await alerted(sam, server, drop.id)
+        assert last == [
+            "💰 $2.50 received for Sticker pack",
+            "🏁 SOLD OUT: that was the last one.",
+            "Together: $5.00 from 2 payments",
+        ]
+        await sam.refresh(card, "SOLD OUT: all 2 are gone")
+        question = await sam.press(card, "Delete", "Delete “Sticker pack”?")
+        await sam.press(question, "Yes, delete it", "Sticker pack is deleted")
+        assert (await opened(f"{server.url}/pay/{drop.id}")).status_code == 404
+        assert (server.made, [*server.deleted]) == ({}, [drop.id])
+        await sam.say("/list", "You have no requests yet")
+        assert (len(sam.alerts), server.asked("POST")) == (2, 1)
+        assert run.rows("SELECT COUNT(*) FROM payment_requests") == [(0,)]
+
+
+async def test_webhooks_are_told_once_and_forged_ones_never(tmp_path: Path) -> None:
+    async with playing(tmp_path) as (server, _, run, sam):
+        await sam.card("/drop 5 2.50 USD Sticker", "Sticker")
+        drop = server.only
+        await alerted(sam, server, drop.id)
+        paid = server.hook(drop.paid[0])
+        forged = paid | {"transactionId": "forged"}
+        assert [await server.send(drop.id, paid) for _ in range(3)] == [200] * 3
+        for secret in ("", "wrong", None, 5, [SECRET], SECRET[:-1], f"{SECRET} "):
+            assert await server.send(drop.id, forged | {"appSecret": secret}) == 401
+        del forged["appSecret"]
+        assert await server.send(drop.id, forged) == 401
+        address = drop.body["notifications"]["webhook"]["webhookUrl"]
+        async with httpx.AsyncClient(trust_env=False) as http:
+            wrong = f"{address.rpartition('/')[0]}/{NEVER}"
+            assert (await http.post(wrong, json=paid)).status_code == 404
+        other = paid | {"transactionId": "t2", "paymentRequestId": "0" * 24}
+        assert await server.send(drop.id, other) == 400
+        await quiet(sam)
+        assert [lines_of(alert)[-1] for alert in sam.alerts] == ["4 of 5 left"]
+        assert run.rows("SELECT COUNT(*) FROM received_payments") == [(1,)]
+
+
+async def test_a_name_too_long_for_the_server_is_mended_at_its_step(tmp_path: Path) -> None:
+    async with playing(tmp_path) as (server, _, __, sam):
+        asked = await sam.say(f"/drop 3 2 USD {'S' * 26}", "less than or equal to 25 characters")
+        assert "What is it called" in asked.text
+        assert server.made == {}
+        review = await sam.say("S" * 25, "is everything right")
+        card = await sam.press(review, "Create", "3 of 3 left")
+        assert (link_of(card), server.only.body["product"]["name"]) == (
+            f"{server.url}/pay/{server.only.id}",
+            "S" * 25,
+        )
+        assert (await sam.say("/list", "Your requests")).text.count("S" * 20) == 0
+        assert len(server.made) == 1
+
+
+async def test_a_request_is_edited_and_units_are_taken_out(tmp_path: Path) -> None:
+    """It takes short names only, has no call for one request, and leaves its total as it was."""
+    async with playing(tmp_path) as (server, stage, _, sam):
+        card = await sam.card("/drop 10 2.50 USD Sticker", "Sticker")
+        drop = server.only
+        await alerted(sam, server, drop.id)
+        await sam.edit(card)
+        await sam.press(card, "Name", "What is it called")
+        await sam.say("S" * 26, "less than or equal to 25 characters")
+        await sam.say("Pack", "Its name is now: Pack")
+        assert drop.body["product"]["name"] == "Pack"
+        await stage.world.wait_for(lambda: "Pack" in card.text, PATIENCE)
+        await sam.edit(card)
+        await sam.press(card, "Take units out", "How many pieces")
+        await sam.say("2", "2 pieces are taken out")
+        await stage.world.wait_for(lambda: "7 of 8 left" in card.text, PATIENCE)
+        assert (drop.remaining, server.asked("PUT")) == (7, 3)
+        assert "6 of 8 left" in await alerted(sam, server, drop.id)
+        await stage.world.wait_for(lambda: "6 of 8 left" in card.text, PATIENCE)
+        assert stage.world.refused == []
+
+
+async def test_a_server_that_is_down_and_back_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """Down: said once and waited for. A lost answer: found again. Payments meanwhile: all told."""
+    port = int(free_port())
+    async with sandbox_telegram(tmp_path) as stage:
+        settings = {"PAYMENTS_URL": f"http://127.0.0.1:{port}", "INSTRUMENT_CURRENCY": "BSV"}
+        settings |= {"APP_ID": "handcash-app", "APP_SECRET": SECRET}
+        async with stage.run(**settings) as run:
+            await run.ready()
+            sam = await seller_with_destination(stage.world)
+            await sam.say("/donation 5 USD Coffee", "The payment service is not answering.")
+            async with handcash(app_secret=SECRET, port=port) as server:
+                coffee = await sam.first_card()
+                assert link_of(coffee) == f"{server.url}/pay/{server.only.id}"
+                server.fail("POST", LOST)
+                await sam.say("/donation 7 USD Cake", "The payment service is not answering.")
+                await stage.world.wait_for(lambda: len(sam.cards) == 2, PATIENCE)
+                assert (len(server.made), server.asked("POST")) == (2, 2)
+                for made in tuple(server.made.values()):
+                    await alerted(sam, server, made.id)
+            silent = await sam.press(coffee, "Stop", "was not done")
+            assert silent.text.startswith("The payment service can't be reached")
+            assert [lines_of(alert)[0] for alert in sam.alerts] == [
+                "💰 $5.00 received for Coffee",
+                "💰 $7.00 received for Cake",
+            ]
+
+
+async def test_a_bot_that_ends_in_the_middle_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Killed while a create is under way and while payments come: one request, each told once."""
+    async with handcash(app_secret=SECRET) as server, sandbox_telegram(tmp_path) as stage:
+        port = free_port()
+        settings = keys(server) | {"PORT": port}
+        async with stage.run(**settings) as run:
+            await run.ready()
+            sam = await seller_with_destination(stage.world)
+            server.fail("POST", SLOW)
+            sam.person.send("/drop 4 2.50 USD Mug")
+            await server.until(lambda: server.asked("POST"), PATIENCE)
+            await run.kill()
+        server.release()
+        await server.until(lambda: server.made)
+        mug = server.only
+        async with stage.run(**settings) as run:
+            await run.ready()
+            card = await sam.first_card()
+            assert link_of(card) == f"{server.url}/pay/{mug.id}"
+            assert await alerted(sam, server, mug.id, PAYER)
+            await quiet(sam)
+            await run.kill()
+        meanwhile = [await server.pay(mug.id) for _ in range(2)]
+        await server.until(lambda: any(sent.status == 0 for sent in server.sent), PATIENCE)
+        async with stage.run(**settings) as run:
+            await run.ready()
+            for transaction in meanwhile:
+                await server.delivered(transaction, PATIENCE)
+            await stage.world.wait_for(lambda: len(sam.alerts) == 3, PATIENCE)
+            await sam.refresh(card, "1 of 4 left")
+            await quiet(sam)
+            left = [line for alert in sam.alerts for line in lines_of(alert) if "of 4" in line]
+            assert left == ["3 of 4 left", "2 of 4 left", "1 of 4 left"]
+            assert (len(server.made), server.asked("POST")) == (1, 1)
+            assert run.rows("SELECT COUNT(*) FROM received_payments") == [(3,)]

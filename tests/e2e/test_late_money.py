@@ -1,0 +1,70 @@
+"""Money that does not arrive at once, from the payer's page to the seller's chat."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+import httpx
+
+from tests.support.product_process import running_product, until
+from tests.support.sellers_and_payers import (
+    SECONDS,
+    lines_of,
+    link_of,
+    pay,
+    seller_with_destination,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.sellers_and_payers import Seller
+
+
+async def goes_on(page: str) -> httpx.Response:
+    """Follow the page as a browser does that looks again every few seconds, to its end."""
+    found = []
+
+    async def look() -> bool:
+        async with httpx.AsyncClient(trust_env=False, timeout=SECONDS) as payer:
+            answer = await payer.get(page, follow_redirects=True)
+        found.append(answer)
+        return 'http-equiv="refresh"' not in answer.text
+
+    await until(look, 4 * SECONDS)
+    return found[-1]
+
+
+async def alerts_of(sam: Seller, number: int) -> list[list[str]]:
+    await sam.world.wait_for(lambda: len(sam.alerts) >= number, 4 * SECONDS)
+    return [lines_of(message) for message in sam.alerts]
+
+
+async def test_later_too_late_and_oversold_money_reaches_the_chat(tmp_path: Path) -> None:
+    """The last unit is held for who pays later; money after that is told as owed back."""
+    async with running_product(tmp_path, PAYER_RATE="0", RESERVATION_SECONDS="5") as (stage, run):
+        sam = await seller_with_destination(stage.world)
+        card = await sam.card("/drop 1 5 USD Painting", "Painting")
+        link = link_of(card)
+        late = await pay(link, manner="late")
+        assert re.fullmatch(r"/pay/[0-9a-f]{24}/checkout/[0-9a-f]{24}", late.headers["location"])
+        held = await pay(link, token="t" * 32)
+        assert (held.status_code, "being paid for" in held.text) == (409, True)
+
+        async def free_again() -> bool:
+            return (await pay(link, token="t" * 32)).status_code == 303
+
+        await until(free_again, 4 * SECONDS)
+        first, second = await alerts_of(sam, 2)
+        assert first == ["💰 $5.00 received for Painting", "🏁 SOLD OUT: that was the last one."]
+        assert second[1].startswith("⚠️ OVERSOLD")
+        end = await goes_on(urljoin(run.url, late.headers["location"]))
+        assert "Paid, but nothing was left" in end.text
+
+        other = await sam.card("/drop 1 5 USD Print", "Print")
+        later = await pay(link_of(other), manner="later")
+        end = await goes_on(urljoin(run.url, later.headers["location"]))
+        assert "Thank you. Your payment went through." in end.text
+        assert (await alerts_of(sam, 3))[2][1] == "🏁 SOLD OUT: that was the last one."

@@ -1,0 +1,188 @@
+"""The machine under the whole product: no file handles, SIGTERM in a burst, `kill -9` anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import re
+import resource
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.wiring.web.accept_loop import RESERVE
+from tests.support.machine_faults import (
+    MARK,
+    OPEN,
+    DropUnderLoad,
+    assert_books_match,
+    complaints,
+    cpu_seconds,
+    drop_under_load,
+    limited,
+    opened,
+    well,
+)
+from tests.support.product_process import PATIENCE, ProductSetup, free_port, sandbox_telegram
+from tests.support.sellers_and_payers import seller_with_destination, texts
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.support.sellers_and_payers import Seller
+
+NONE = 6
+"""A limit far below what the process has open: no handle can be had until it is lifted."""
+
+LASTING = 3.0
+SIGTERM_SECONDS = 10
+SEED = 20261121
+KILLS = 10
+PAYERS = 4
+QUEUES = 20
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[ProductSetup]:
+    async with sandbox_telegram(tmp_path) as it:
+        yield it
+
+
+async def test_without_file_handles_a_poster_waits_without_a_traceback(tmp_path: Path) -> None:
+    """Nothing was drawn before: neither the fonts nor what draws is there yet."""
+    async with drop_under_load(tmp_path) as (stage, run, shop):
+        sam = shop.seller
+        (card,) = sam.cards
+        listing = card.button("Share")["switch_inline_query"]
+        with limited(run, resource.RLIMIT_NOFILE, NONE):
+            sam.person.press_old(card, f"poster:{listing}:square-dark")
+            await asyncio.sleep(LASTING)  # what is said meanwhile is what is tried
+        await stage.world.wait_for(
+            lambda: [message for message in sam.said if "document" in message.content], PATIENCE
+        )
+        assert complaints(run.err) == []
+        assert await run.stop() == 0
+
+
+async def test_without_file_handles_it_waits_quietly_and_goes_on(tmp_path: Path) -> None:
+    """Neither a busy loop nor a flood of lines: who comes waits in the kernel's queue."""
+    async with drop_under_load(tmp_path) as (stage, run, shop):
+        before, computed = len(run.err), cpu_seconds(run)
+        with limited(run, resource.RLIMIT_NOFILE, NONE):
+            paying = [asyncio.create_task(shop.pay(number)) for number in range(1, 21)]
+            shop.seller.person.send("/help")
+            await asyncio.sleep(LASTING)  # what is said and computed meanwhile is what is tried
+            assert cpu_seconds(run) - computed < LASTING / 3
+            assert [task.done() for task in paying] == [False] * 20
+        await asyncio.gather(*paying)
+        await run.line("connections are taken again")
+        await well(run)
+        await stage.world.wait_for(
+            lambda: any("In one line" in message.text for message in shop.seller.said), PATIENCE
+        )
+        await assert_books_match(run, shop)
+        told_of = complaints(run.err[before:])
+        assert sum("connections wait" in line for line in told_of) == 1, told_of
+        assert len(told_of) <= 2 + LASTING, told_of
+        assert await run.stop() == 0
+
+
+async def test_idle_visitors_make_room_for_payers(tmp_path: Path) -> None:
+    """More connections than there are handles: payers are served, and the chat goes on."""
+    async with drop_under_load(tmp_path) as (_, run, shop), AsyncExitStack() as crowd:
+        with limited(run, resource.RLIMIT_NOFILE, 4 * RESERVE):
+            for _ in range(5 * RESERVE):
+                _, writer = await asyncio.open_connection("127.0.0.1", int(run.port))
+                crowd.callback(writer.close)
+            await run.line("connections closed to make room")
+            await shop.pay(1)
+            await shop.seller.say("/help", "In one line")
+        await assert_books_match(run, shop)
+        assert await run.stop() == 0
+
+
+async def test_sigterm_in_a_burst_ends_in_time_and_the_next_start_tells_the_rest(
+    stage: ProductSetup,
+) -> None:
+    """Payers one after the other, a seller who types, alerts on their way: exit 0, none lost."""
+    port, ended = free_port(), asyncio.Event()
+    async with stage.run(**OPEN, PORT=port) as run:
+        shop = await opened(stage, await run.ready())
+        paying = [asyncio.create_task(queue(shop, 1 + n, ended)) for n in range(QUEUES)]
+        for _ in range(5):
+            shop.seller.person.send("/list")
+        while len(shop.receipts) < 50:  # noqa: ASYNC110 - amid the burst, wherever that is
+            await asyncio.sleep(0)
+        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+        ended.set()
+        assert not any(task.done() for task in paying)
+        assert not complaints(run.err)
+    async with stage.run(**OPEN, PORT=port) as run:
+        await asyncio.gather(*paying)
+        await run.ready()
+        await taken(stage)
+        await assert_books_match(run, shop, crashes=True)
+        lists = [text for text in texts(shop.seller.said) if "Your requests" in text]
+        assert len(lists) - sum(text.startswith(MARK) for text in lists) <= 5 <= len(lists)
+        assert await run.stop() == 0
+
+
+async def taken(stage: ProductSetup) -> None:
+    """Wait until the bot has stored what people said meanwhile: then its outbox tells all of it."""
+    await stage.world.wait_for(lambda: not stage.world.updates.pending, PATIENCE)
+
+
+async def queue(shop: DropUnderLoad, first: int, ended: asyncio.Event) -> None:
+    """Send payers, each once the one before has paid; the last one comes when `ended` is set."""
+    for number in itertools.count(first, QUEUES):
+        is_last = ended.is_set()
+        await shop.pay(number)
+        if is_last:
+            return
+
+
+@pytest.mark.timeout(300)  # twelve starts
+async def test_killed_ten_times_amid_everything(stage: ProductSetup) -> None:
+    """Updates, creates, payments and alerts under way: each is acted on once in the end."""
+    moments, env = random.Random(SEED), {**OPEN, "PORT": free_port()}
+    async with stage.run(**env) as run:
+        shop = await opened(stage, await run.ready())
+        sellers = [shop.seller, await seller_with_destination(stage.world, "Anna")]
+        await run.kill()
+    payers: list[asyncio.Task[None]] = []
+    for number in range(KILLS):
+        async with stage.run(**env) as run:
+            await run.ready()
+            for one in sellers:
+                one.person.send(f"/oneoff 9 EUR Item-{number}")
+            first = 1 + PAYERS * number
+            payers += [asyncio.create_task(shop.pay(first + n)) for n in range(PAYERS)]
+            await asyncio.sleep(moments.uniform(0, 0.4))  # the moment itself is what is tried
+            await run.kill()
+    async with stage.run(**env) as run:
+        await run.ready()
+        await asyncio.gather(*payers)
+        await taken(stage)
+        await assert_books_match(run, shop, crashes=True)
+        made = run.rows("SELECT COUNT(*) FROM payment_requests")
+        assert made == [(1 + 2 * KILLS,)]
+        wishes = run.rows("SELECT seller_id, wish FROM listings ORDER BY rowid")
+        for one in sellers:
+            kept = [wish for who, wish in wishes if who == one.person.id and "Item" in wish]
+            assert [f'"Item-{n}"' in wish for n, wish in enumerate(kept)] == [True] * KILLS
+        assert await run.stop() == 0
+    for one in sellers:
+        assert items(one) == {f"Item-{number}" for number in range(KILLS)}
+
+
+def items(one: Seller) -> set[str]:
+    """What this seller's cards offer; a second card of the same has to say that it may be one."""
+    seen: set[str] = set()
+    for text in texts(one.cards):
+        found = set(re.findall(r"Item-\d+", text))
+        assert not found & seen or text.startswith(MARK), text
+        seen |= found
+    return seen

@@ -1,0 +1,232 @@
+"""What operators see of the whole product at work: its figures, its readiness, who did what."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from bot import config
+from bot.sandbox.world.faults import Fault
+from bot.wiring.app.application import Application
+from tests.support.product_process import (
+    PATIENCE,
+    free_port,
+    run_command,
+    running_product,
+    status,
+    until,
+)
+from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.sandbox.world.world import World
+    from tests.support.product_process import Process
+
+BESIDE = pytest.mark.asyncio(loop_scope="module")
+
+
+async def metrics(run: Process) -> dict[str, float]:
+    """The samples that say something happened, by name and labels in order of their names."""
+    async with httpx.AsyncClient(trust_env=False) as http:
+        answer = await http.get(f"{run.url}/metrics")
+    assert answer.status_code == 200
+    return {
+        " ".join(
+            [sample.name, *(value for _, value in sorted(sample.labels.items()))]
+        ): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+        if sample.value
+    }
+
+
+async def ready(run: Process) -> tuple[int, dict[str, Any]]:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+        answer = await http.get(f"{run.url}/readyz")
+    return answer.status_code, answer.json()
+
+
+async def answered(run: Process, name: str) -> tuple[int, dict[str, Any]]:
+    """What /readyz says once the check of another server has an answer, which may take a while."""
+
+    async def looked() -> bool:
+        return bool((await ready(run))[1]["checks"][name] != "no answer yet")
+
+    await until(looked)
+    return await ready(run)
+
+
+async def audited(folder: Path, *options: str) -> list[dict[str, Any]]:
+    code, out, err = await run_command(folder, "audit", "--json", *options)
+    assert (code, err) == (0, [])
+    return [json.loads(line) for line in out]
+
+
+@BESIDE
+async def test_a_sale_is_in_the_figures_and_in_the_audit_log(world: World, run: Process) -> None:
+    """Each change by who made it: the seller asked, the bot's application did."""
+    before = await metrics(run)
+    sam = await seller_with_destination(world)
+    card = await sam.card("/drop 3 5 USD Mug", "Mug")
+    await sam.alert(pay(link_of(card)))
+    await sam.press(card, "Stop", "Stopped")
+    found = await metrics(run)
+
+    def since(name: str) -> float:
+        return found.get(name, 0) - before.get(name, 0)
+
+    for name, times in {
+        "payment_requests_total created limit": 1,
+        "payments_total paid": 1,
+        "delivery_attempts_total webhook delivered": 1,
+        "payments_told_total webhook": 1,
+        "telegram_messages_total alert sendMessage sent": 1,
+        "telegram_messages_total reply sendPhoto sent": 1,
+    }.items():
+        assert since(name) == times, (name, found)
+    assert since("http_requests_total GET 200") >= 2
+    assert since("telegram_updates_total message") == 3
+    assert since("telegram_updates_total callback_query") == 2
+    assert since("telegram_updates_handled_total done") == 5
+
+    folder, request = run.database.parent, link_of(card).rpartition("/")[2]
+    lines = await audited(folder, "--subject", request)
+    person = f"seller {sam.person.id}"
+    assert [(line["what"], line["name"] or line["who"]) for line in lines] == [
+        ("request.edited", "bot"),
+        ("request.stop-asked", person),
+        ("request.made", person),
+        ("request.created", "bot"),
+    ]
+    (asked,) = await audited(folder, "--subject", lines[2]["details"]["listing"])
+    assert (asked["what"], asked["who"], asked["details"]["to"]) == (
+        "request.asked", person, "$anna",
+    )  # fmt: skip
+    (changed,) = await audited(folder, "--subject", str(sam.person.id))
+    assert (changed["what"], changed["details"]) == (
+        "destination.changed", {"destination": [None, "$anna"]},
+    )  # fmt: skip
+
+
+@BESIDE
+async def test_the_audit_log_is_a_table_for_people(run: Process) -> None:
+    code, out, err = await run_command(run.database.parent, "audit", "--limit", "2")
+    assert (code, err, len(out)) == (0, [], 3)
+    assert out[0].split() == ["TIME", "WHO", "WHAT", "SUBJECT", "DETAILS"]
+    (first,) = (await audited(run.database.parent))[-1:]
+    assert (first["who"], first["what"], first["details"]) == (
+        "system", "app.created", {"name": "bot"},
+    )  # fmt: skip
+
+
+@BESIDE
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [
+        (Fault("error", "sendMessage", code=429, retry_after=1), "throttled"),
+        (Fault("cut", "sendMessage"), "unclear"),
+        (Fault("drop", "sendMessage"), "unclear"),
+    ],
+    ids=lambda value: getattr(value, "kind", value),
+)
+async def test_what_telegram_refuses_is_counted_by_what_came_of_it(
+    world: World, run: Process, fault: Fault, outcome: str
+) -> None:
+    before = await metrics(run)
+    sam = await seller_with_destination(world)
+    world.faults.add(fault)
+    await sam.say("/help", "In one line")
+    failed = f"telegram_messages_total reply sendMessage {outcome}"
+    repeated = "telegram_messages_total reply sendMessage repeated"
+
+    async def counted() -> bool:
+        found = await metrics(run)
+        news = [found.get(name, 0) - before.get(name, 0) for name in (failed, repeated)]
+        return news == [1, float(outcome == "unclear")]
+
+    await until(counted)
+
+
+@BESIDE
+async def test_every_queue_is_told_of_also_while_it_is_empty(run: Process) -> None:
+    """Or an alarm for one that grows would have nothing to begin with."""
+    async with httpx.AsyncClient(trust_env=False) as http:
+        text = (await http.get(f"{run.url}/metrics")).text
+    queues = (
+        *("answers", "calls", "messages", "photos", "settlements", "updates"),
+        *("webhooks", "own_webhooks"),
+    )
+    for queue in queues:
+        assert f'outbox_messages{{queue="{queue}",state="dead"}} 0.0' in text
+        assert f'outbox_oldest_due_seconds{{queue="{queue}"}} ' in text
+
+
+@BESIDE
+async def test_what_the_server_refuses_by_itself_is_counted(run: Process) -> None:
+    """No part of ours has seen such a request."""
+    before = (await metrics(run)).get("http_requests_total UNREAD 400", 0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(run.port))
+    writer.write(b"nonsense\r\n\r\n")
+    assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
+    writer.close()
+    assert (await metrics(run))["http_requests_total UNREAD 400"] == before + 1
+
+
+async def test_a_queue_that_nobody_works_any_more_makes_it_not_ready(tmp_path: Path) -> None:
+    settings = config.load(database_url=f"sqlite:///{tmp_path}/bot.db", port=int(free_port()))
+    application = Application(settings, chat=False)
+    serving = asyncio.create_task(application.serve())
+    url = f"http://127.0.0.1:{settings.port}"
+
+    async def answers() -> bool:
+        return await status(f"{url}/readyz") == 200
+
+    await until(answers)
+    application._working["webhooks"].cancel()
+    await asyncio.gather(application._working["webhooks"], return_exceptions=True)
+    async with httpx.AsyncClient(trust_env=False) as http:
+        answer = await http.get(f"{url}/readyz")
+    assert (answer.status_code, answer.json()["checks"]["workers"]) == (503, "ended: webhooks")
+    application.stop()
+    await serving
+
+
+async def test_it_stays_ready_while_telegram_rests_and_says_so(tmp_path: Path) -> None:
+    """Payers go on paying; what is to be told waits in the outbox."""
+    async with running_product(tmp_path) as (stage, run):
+        stage.world.faults.add(Fault("error", "getMe", code=502, times=9))
+
+        async def noticed() -> bool:
+            return bool((await ready(run))[1]["status"] == "degraded")
+
+        await until(noticed)
+        code, told = await ready(run)
+        assert (code, told["status"]) == (200, "degraded")
+        assert told["checks"] == {"database": "ok", "workers": "ok", "telegram": "NetworkError"}
+        calls = len(stage.world.calls_of("getMe"))
+        assert (await ready(run))[1] == told
+        assert len(stage.world.calls_of("getMe")) == calls
+
+
+async def test_it_says_that_the_mail_server_is_away(tmp_path: Path) -> None:
+    """By the error's name alone: its address may have a password in it."""
+    mail = {"SMTP_URL": "smtp://shop:geheim-pass@127.0.0.1:1", "SMTP_FROM": "a@example.org"}
+    async with running_product(tmp_path, **mail) as (_, run):
+        code, told = await answered(run, "mail")
+    assert (code, told["checks"]["mail"]) == (200, "MailRefused")
+    assert "geheim" not in json.dumps(told)
+
+
+async def test_it_says_that_another_payment_server_is_away(tmp_path: Path) -> None:
+    elsewhere = {"PAYMENTS_URL": "http://127.0.0.1:1", "APP_ID": "a", "APP_SECRET": "geheim-word"}
+    async with running_product(tmp_path, **elsewhere) as (_, run):
+        code, told = await answered(run, "payments")
+    assert (code, told["status"]) == (200, "degraded")
+    assert told["checks"]["payments"] == "NotReached"

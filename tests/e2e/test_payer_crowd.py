@@ -1,0 +1,60 @@
+"""A thousand payers at once want one of a hundred: no more are sold, all are told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+from typing import TYPE_CHECKING
+
+import httpx
+
+from tests.support.product_process import PATIENCE, process, run_command
+from tests.support.raw_payers import paid, posted, request_of
+from tests.support.webhook_receiver import receiving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAYERS, UNITS = 1000, 100
+ROOM = 4 * PAYERS
+
+
+def open_files() -> None:
+    """Let this process have a connection a payer."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < ROOM:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(ROOM, hard), hard))
+
+
+async def test_a_thousand_payers_of_a_drop_of_a_hundred(tmp_path: Path) -> None:
+    """Exactly 100 are paid and told once each, 900 read that it is sold out, nobody a 5xx."""
+    open_files()
+    code, lines, _ = await run_command(tmp_path, "apps", "create", "shop")
+    assert code == 0
+    keys = dict(line.split("=", 1) for line in lines)
+    env = {"PAYER_RATE": "0", "API_RATE": "0", "WEBHOOK_ALLOW": "127.0.0.1", "LOG_LEVEL": "info"}
+    async with receiving() as receiver, process(tmp_path, "service", **env) as run:
+        await run.ready()
+        headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+        async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
+            made = await request_of(seller, receiver.url, UNITS)
+            answers = await asyncio.gather(
+                *(posted(run.url, made["id"], f"payer-{number:026d}") for number in range(PAYERS))
+            )
+            found = (await seller.get(f"/v3/paymentRequests/{made['id']}")).json()
+            listed = await paid(seller, made["id"])
+        statuses = [answer.status for answer in answers]
+        assert (statuses.count(303), statuses.count(409)) == (UNITS, PAYERS - UNITS)
+        refused = [answer for answer in answers if answer.status == 409]
+        assert all("Sold out" in answer.text for answer in refused)
+        receipts = {answer.location.rpartition("/")[2] for answer in answers if answer.location}
+        assert (found["remainingUnits"], found["status"]) == (0, "soldOut")
+        assert set(listed) == receipts
+        assert len(receipts) == UNITS
+        async with asyncio.timeout(PATIENCE):
+            await receiver.count(UNITS)
+        told = [json.loads(one.body) for one in receiver.received]
+    assert sorted(one["transactionId"] for one in told) == sorted(receipts)
+    assert sorted(one["remainingUnits"] for one in told) == list(range(UNITS))
+    assert len({one.headers["webhook-id"] for one in receiver.received}) == UNITS

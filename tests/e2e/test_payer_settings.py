@@ -1,0 +1,65 @@
+"""The settings about payers reach the service; who is known stays known over a restart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from tests.support.product_process import process, run_command
+from tests.support.service_harness import ALL, DROP, NEW, token_of
+from tests.support.tcp_relay import foreign
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def named(keys: dict[str, str]) -> dict[str, str]:
+    return {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+
+
+async def made(url: str, keys: dict[str, str], **fields: Any) -> httpx.Response:
+    async with httpx.AsyncClient(base_url=url, headers=named(keys), trust_env=False) as seller:
+        return await seller.post(ALL, json=NEW | DROP | {"totalUnits": 9} | fields)
+
+
+async def form(http: httpx.AsyncClient, path: str) -> dict[str, str]:
+    return {"token": token_of((await http.get(path)).text), "manner": "never"}
+
+
+async def test_the_cap_and_the_schemes_are_those_of_the_settings(tmp_path: Path) -> None:
+    env = {"PAYER_HOLDS": "2", "REDIRECT_SCHEMES": "myapp, other"}
+    async with foreign(tmp_path, **env) as (run, keys):
+        assert (await made(run.url, keys, redirectUrl="ms-msdt:/id")).status_code == 400
+        answer = await made(run.url, keys, redirectUrl="myapp://paid")
+        path = f"/pay/{answer.json()['id']}"
+        async with httpx.AsyncClient(base_url=run.url, trust_env=False) as script:
+            posts = [
+                await script.post(path, data={"token": f"{n:032x}", "manner": "never"})
+                for n in range(3)
+            ]
+        assert [post.status_code for post in posts] == [303, 303, 429]
+        assert await run.stop() == 0
+
+
+async def test_a_browser_is_known_after_a_restart(tmp_path: Path) -> None:
+    """Its cookie is signed with a key that the database keeps, sealed."""
+    async with httpx.AsyncClient(trust_env=False) as browser:
+        async with foreign(tmp_path) as (run, keys):
+            path = f"/pay/{(await made(run.url, keys)).json()['id']}"
+            sent = await form(browser, run.url + path)
+            first = await browser.post(run.url + path, data=sent)
+            assert await run.stop() == 0
+        folder = run.database.parent
+        async with process(folder, "service", PORT=run.port) as again:
+            await again.ready()
+            sent = await form(browser, again.url + path)
+            second = await browser.post(again.url + path, data=sent)
+            assert second.headers["location"] == first.headers["location"]
+            assert await again.stop() == 0
+
+
+async def test_a_scheme_that_runs_something_ends_the_start_with_2(tmp_path: Path) -> None:
+    code, _, lines = await run_command(tmp_path, "service", REDIRECT_SCHEMES="myapp,javascript")
+    assert (code, len(lines)) == (2, 1)
+    assert "REDIRECT_SCHEMES: javascript opens no application" in lines[0]

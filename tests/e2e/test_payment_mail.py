@@ -1,0 +1,106 @@
+"""E-mail from the payer's form to a real mail server, with the product as a process between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from tests.support.mail_servers import SENDER, MailServerStub, make_tls, office
+from tests.support.product_process import PATIENCE, Process, free_port, process, run_command, until
+from tests.support.raw_payers import ALL, posted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PASSWORD = "geheim p@ss:w/rd"
+ACCOUNT = ("shop@example.org", PASSWORD)
+SETTLED = "SELECT COUNT(*) FROM outbox WHERE queue = 'mails' AND state = 'done'"
+TRIED = "SELECT COUNT(*) FROM delivery_attempts"
+
+
+def settings(post: MailServerStub) -> dict[str, str]:
+    user = "shop%40example.org:geheim%20p%40ss%3Aw%2Frd"
+    return {
+        "SMTP_URL": f"smtp://{user}@127.0.0.1:{post.port}",
+        "SMTP_FROM": SENDER,
+        "PORT": free_port(),
+        "PAYER_RATE": "0",
+    }
+
+
+async def made_by(folder: Path, run: Process) -> dict[str, Any]:
+    """Make a drop that tells its payments by e-mail."""
+    _, lines, _ = await run_command(folder, "apps", "create", "shop")
+    keys = dict(line.split("=", 1) for line in lines)
+    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+    body = {
+        "product": {"name": "Tee & Kuchen ☕"},
+        "instrumentCurrencyCode": "EUR",
+        "receivers": [{"sendAmount": 12.5, "destination": "anna"}],
+        "expirationType": "limit",
+        "totalUnits": 10,
+        "notifications": {"email": "anna@example.org"},
+    }
+    async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
+        answer = await seller.post(ALL, json=body)
+    assert answer.status_code == 200, answer.text
+    made: dict[str, Any] = answer.json()
+    return made
+
+
+async def arrived(run: Process, number: int) -> None:
+    async def all_taken() -> bool:
+        return run.rows(SETTLED) == [(number,)]
+
+    await until(all_taken, 2 * PATIENCE)
+
+
+async def test_each_payment_is_one_letter_over_tls_with_a_login(tmp_path: Path) -> None:
+    """Also the one whose process was killed before it was sent, and whose server was away."""
+    sealed = make_tls(tmp_path)
+    async with office(starttls=sealed.server, account=ACCOUNT) as post:
+        env = settings(post)
+        async with process(tmp_path, "service", unseen=[PASSWORD], **env) as run:
+            await run.ready()
+            made = await made_by(tmp_path, run)
+            assert (await posted(run.url, made["id"], "a" * 32)).status == 303
+            await arrived(run, 1)
+            post.answers["MAIL"] = "451 4.3.0 come back later"
+            paid = await posted(run.url, made["id"], "b" * 32)
+            assert paid.status == 303
+            await run.line("answered 451 to")
+            await run.kill()
+        post.answers.clear()
+        async with process(tmp_path, "service", unseen=[PASSWORD], **env) as run:
+            await run.ready()
+            await arrived(run, 2)
+            attempts = run.rows(TRIED)
+    first, second = post.letters
+    assert attempts[0][0] >= 3
+    assert first["Message-ID"] != second["Message-ID"]
+    assert {letter["To"] for letter in post.letters} == {"anna@example.org"}
+    assert first["Subject"] == "€12.50 for Tee & Kuchen ☕"
+    text = second.get_body(("plain",))
+    assert text
+    assert paid.location.rpartition("/")[2] in text.get_content()
+    assert all(post.over_tls)
+    assert {login[1:] for login in post.logins} == {ACCOUNT}
+
+
+async def test_without_a_mail_server_it_is_said_at_create(tmp_path: Path) -> None:
+    async with process(tmp_path, "service", PORT=free_port()) as run:
+        await run.ready()
+        _, lines, _ = await run_command(tmp_path, "apps", "create", "shop")
+        keys = dict(line.split("=", 1) for line in lines)
+        headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+        body = {
+            "product": {"name": "Tea"},
+            "instrumentCurrencyCode": "EUR",
+            "receivers": [{"sendAmount": 1, "destination": "anna"}],
+            "expirationType": "never",
+            "notifications": {"email": "anna@example.org"},
+        }
+        async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
+            answer = await seller.post(ALL, json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "emailUnavailable")

@@ -1,0 +1,107 @@
+"""`kill -9` at twenty random moments under load: payments and webhooks stay one and the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from tests.support.product_process import PATIENCE, Process, free_port, process, run_command, until
+from tests.support.raw_payers import paid, posted, request_of
+from tests.support.webhook_receiver import Receiver, receiving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KILLS, PAYERS, UNITS = 20, 12, 100_000
+SEED = 20261121
+OWED = "SELECT COUNT(*) FROM outbox WHERE state IN ('waiting', 'leased')"
+ROW = "SELECT remaining_units, reserved_units, decreased_units, paid_count FROM payment_requests"
+
+
+async def buying(url: str, request_id: str, who: str, receipts: set[str]) -> None:
+    """Pay again and again; after a lost answer post the same form once more, as a browser does."""
+    for number in range(UNITS):
+        token = f"{who}-{number:020d}"
+        while True:
+            try:
+                answer = await posted(url, request_id, token)
+            except OSError:
+                await asyncio.sleep(0.01)
+                continue
+            break
+        assert answer.status == 303, answer.text
+        receipts.add(answer.location.rpartition("/")[2])
+
+
+async def settled(run: Process) -> None:
+    async def nothing_owed() -> bool:
+        return run.rows(OWED) == [(0,)]
+
+    await until(nothing_owed, 2 * PATIENCE)
+
+
+async def killed(folder: Path, env: dict[str, str], moment: float) -> None:
+    async with process(folder, "service", **env) as run:
+        await run.ready()
+        await asyncio.sleep(moment)  # the moment itself is what is tried
+        await run.kill()
+
+
+@pytest.mark.timeout(300)  # twenty-two starts
+async def test_killed_twenty_times_under_load(tmp_path: Path) -> None:
+    """No payment without its webhook, no webhook without its payment, no unit lost."""
+    moments = random.Random(SEED)
+    keys = dict(
+        line.split("=", 1) for line in (await run_command(tmp_path, "apps", "create", "a"))[1]
+    )
+    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+    env = {
+        "PORT": free_port(), "PAYER_RATE": "0", "API_RATE": "0",
+        "WEBHOOK_ALLOW": "127.0.0.1", "LOG_LEVEL": "warning",
+    }  # fmt: skip
+    receipts: set[str] = set()
+    async with receiving() as receiver:
+        async with process(tmp_path, "service", **env | {"LOG_LEVEL": "info"}) as run:
+            await run.ready()
+            async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
+                made = await request_of(seller, receiver.url, UNITS)
+            await run.stop()
+        payers = [
+            asyncio.create_task(buying(run.url, made["id"], f"payer-{number:04d}", receipts))
+            for number in range(PAYERS)
+        ]
+        for _ in range(KILLS):
+            await killed(tmp_path, env | {"LOG_LEVEL": "info"}, moments.uniform(0, 0.4))
+        async with process(tmp_path, "service", **env | {"LOG_LEVEL": "info"}) as run:
+            await run.ready()
+            await asyncio.sleep(0)
+            for payer in payers:
+                payer.cancel()
+            ends = await asyncio.gather(*payers, return_exceptions=True)
+            assert all(isinstance(end, asyncio.CancelledError) for end in ends), ends
+            await settled(run)
+            async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
+                kept = await paid(seller, made["id"])
+            (units,) = run.rows(ROW)
+        check(receiver, kept, receipts, units)
+
+
+def check(
+    receiver: Receiver, kept: list[str], receipts: set[str], units: tuple[int, int, int, int]
+) -> None:
+    told: dict[str, set[str]] = {}
+    for one in receiver.received:
+        told.setdefault(json.loads(one.body)["transactionId"], set()).add(one.headers["webhook-id"])
+    assert len(kept) == len(set(kept)) > KILLS
+    assert told.keys() == set(kept)
+    assert receipts <= set(kept)
+    assert all(len(ids) == 1 for ids in told.values())
+    remaining, reserved, decreased, sold = units
+    assert (reserved, decreased) == (0, 0)
+    assert sold == len(kept)
+    assert remaining + sold == UNITS

@@ -1,0 +1,254 @@
+"""Managing a request over the whole product: edits, units, posters, payments, the end of it."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+import zxingcpp
+from PIL import Image
+
+from tests.chat.telegram.test_photo_intake import photo
+from tests.support.product_process import PATIENCE, until
+from tests.support.sellers_and_payers import (
+    SECONDS,
+    Seller,
+    closed,
+    labels,
+    lines_of,
+    link_of,
+    opened,
+    pay,
+    seller_with_destination,
+    texts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.world import World
+    from tests.support.product_process import Process
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+DIGEST = 10
+
+
+@pytest.fixture(autouse=True)
+async def _nothing_refused(world: World) -> AsyncIterator[None]:
+    """Telegram takes every call."""
+    yield
+    assert world.refused == []
+
+
+def listing_of(card: Message) -> str:
+    return str(card.button("Edit")["callback_data"]).partition(":")[2]
+
+
+async def shows(sam: Seller, card: Message, words: str) -> None:
+    """Wait until a card says this where it stands."""
+    await sam.world.wait_for(lambda: words in card.text, SECONDS)
+
+
+async def field(sam: Seller, card: Message, button: str, asks: str) -> Message:
+    """Open the form of one field; the question. The card is itself again."""
+    await sam.edit(card)
+    question = await sam.press(card, button, asks)
+    await sam.world.wait_for(lambda: "✏ Edit" in labels(card), SECONDS)
+    return question
+
+
+async def test_each_field_is_edited_by_its_button_and_shown_where_the_card_stands(
+    world: World,
+) -> None:
+    """The name, the description, where payers go, the end: on the card and on the pay page."""
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Coffee", "Coffee")
+    await field(sam, card, "Name", "What is it called")
+    done = await sam.say("Tea & <cake>", "Saved")
+    assert lines_of(done) == ["✅ Saved: Tea & <cake>", "Its name is now: Tea & <cake>"]
+    await shows(sam, card, "Tea & <cake>")
+    await field(sam, card, "Description", "Describe it")
+    await sam.say("With milk", "Its description is now: With milk")
+    await shows(sam, card, "With milk")
+    await field(sam, card, "After payment", "Where do payers go")
+    await sam.say("https://example.org/thanks?a=1", "payers go to: https://example.org/thanks?a=1")
+    page = (await opened(link_of(card))).text
+    assert "Tea &amp; &lt;cake&gt;" in page
+    assert "With milk" in page
+    answer = await pay(link_of(card))
+    assert answer.headers["location"].startswith("https://example.org/thanks?a=1&transactionId=")
+    assert len(sam.cards) == 1
+
+
+async def test_an_end_stops_a_request_and_a_new_one_brings_it_back(world: World) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Coffee", "Coffee")
+    zone = await field(sam, card, "End", "Which time zone")
+    await sam.say("UTC", "When does it end from now on")
+    assert zone.text
+    await sam.say("in 2 h", "It ends:")
+    await shows(sam, card, "UTC")
+    await sam.press(card, "Stop", "Stopped")
+    await until(lambda: closed(link_of(card)), PATIENCE)
+    await field(sam, card, "End", "When does it end from now on")
+    await sam.say("in 3 days", "It ends:")
+    await shows(sam, card, "Active")
+    assert not await closed(link_of(card))
+
+
+async def test_a_picture_is_sent_as_a_photo_and_stands_on_the_page(
+    world: World, run: Process
+) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Coffee", "Coffee")
+    before = card.photo
+    await field(sam, card, "Picture", "Send a photo")
+    await sam.seen(lambda: sam.person.send_photo(photo()), "It has a new picture")
+    await world.wait_for(lambda: card.photo != before, SECONDS)
+    page = (await opened(link_of(card))).text
+    found = re.search(r"/images/[0-9a-f]{24}", page)
+    assert found
+    async with httpx.AsyncClient(trust_env=False) as http:
+        picture = await http.get(f"{run.url}{found[0]}")
+    assert (picture.status_code, picture.headers["content-type"]) == (200, "image/jpeg")
+
+
+async def test_mail_that_cannot_be_sent_is_refused_in_words(world: World) -> None:
+    """No mail server is set here; the next answer is another address, until it is cancelled."""
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Coffee", "Coffee")
+    await field(sam, card, "E-mail", "Who gets an e-mail")
+    refused = await sam.say("sam@example.org", "The payment service refused this")
+    assert refused.text
+    await sam.say("ben@example.org", "The payment service refused this")
+    await sam.say("/cancel", "nothing was changed")
+    await sam.say("hello", "not sure what to do")
+
+
+async def test_units_are_taken_out_and_what_is_left_is_of_the_rest(
+    world: World, run: Process
+) -> None:
+    """On the card, on the page and in the next alert; more than is left is not taken."""
+    sam = await seller_with_destination(world)
+    card = await sam.card("/drop 10 2.50 USD Sticker", "Sticker")
+    await sam.alert(pay(link_of(card)))
+    await shows(sam, card, "9 of 10 left")
+    await field(sam, card, "Take units out", "How many pieces")
+    await sam.say("2", "2 pieces are taken out")
+    await shows(sam, card, "7 of 8 left")
+    assert "7 of 8" in (await opened(link_of(card))).text
+    alert = await sam.alert(pay(link_of(card)))
+    assert "6 of 8 left" in alert.text
+    await field(sam, card, "Take units out", "How many pieces")
+    await sam.say("7", "Only 6 pieces are left")
+    await sam.say("6", "6 pieces are taken out")
+    await shows(sam, card, "SOLD OUT: all 2 are gone")
+    await sam.edit(card)
+    assert "Nothing is left" in await sam.toast(card, "Take units out")
+    (row,) = run.rows("SELECT COUNT(*) FROM received_payments WHERE listing_id = "
+                      f"'{listing_of_menu(card)}'")  # fmt: skip
+    assert row == (2,)
+
+
+def listing_of_menu(card: Message) -> str:
+    return str(card.button("Back")["callback_data"]).partition(":")[2]
+
+
+async def test_what_cannot_be_changed_is_duplicated_with_changes(world: World) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/drop 4 2.50 USD Sticker", "Sticker")
+    await sam.edit(card)
+    why = await sam.press(card, "Price, receivers", "The link is out in the world")
+    assert why is card
+    review = await sam.press(card, "Duplicate", "is everything right")
+    assert "Pieces: 4" in review.text
+    twin = await sam.press(review, "Create", "4 of 4 left")
+    assert link_of(twin) != link_of(card)
+    await sam.world.wait_for(lambda: "✏ Edit" in labels(card), SECONDS)
+
+
+async def test_stop_and_resume_by_double_taps_and_old_buttons(world: World) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Coffee", "Coffee")
+    listing = listing_of(card)
+    await sam.press(card, "Stop", "Stopped")
+    for data in (f"stop:{listing}", f"stop:{listing}", f"resume:{listing}", f"resume:{listing}"):
+        sam.person.press_old(card, data)
+    await shows(sam, card, "Active")
+    assert not await closed(link_of(card))
+
+
+async def test_after_a_delete_every_card_says_so_and_every_old_button_is_answered(
+    world: World,
+) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Coffee", "Coffee")
+    listing, link = listing_of(card), link_of(card)
+    listed = await sam.say("/list", "Your requests")
+    second = await sam.press(listed, "Coffee", "Donation")
+    await sam.alert(pay(link))
+    await sam.press(second, "Delete", "Delete “Coffee”?")
+    assert "Money that has come stays yours" in second.text
+    await sam.press(second, "Yes, delete it", "Coffee is deleted")
+    await shows(sam, card, "Coffee is deleted")
+    assert (labels(card), labels(second)) == ([], [])
+    assert (await opened(link)).status_code == 404
+    for word in ("edit:{}", "edit:{}:name", "poster:{}", "poster:{}:print-dark", "payments:{}:0",
+                 "duplicate:{}", "stop:{}", "delete-yes:{}", "alerts:{}"):  # fmt: skip
+        assert "not in your list any more" in await sam.words(card, word.format(listing))
+
+
+async def test_posters_come_as_files_whose_code_is_read(world: World) -> None:
+    """Print gives a picture and a PDF, a square a picture; five presses give one set."""
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Größe & Kaffee", "Kaffee")
+    link, listing = link_of(card), listing_of(card)
+    menu = await sam.press(card, "Poster", "Pay link")
+    assert f"?start=r_{listing}" in menu.text
+    await sam.press(menu, "Add words", "What should the poster say")
+    await sam.say("Open daily", "The words on its poster are now: Open daily")
+    before = len(sam.said)
+    for _ in range(5):
+        sam.person.press_old(card, f"poster:{listing}:print-light")
+    await world.wait_for(lambda: len(files(sam, before)) >= 2, PATIENCE)
+    assert "on its way" in await sam.words(card, f"poster:{listing}:square-dark")
+    await world.wait_for(lambda: len(files(sam, before)) >= 3, PATIENCE)
+    found = {one["file_name"]: world.files.get(one["file_id"]) for one in files(sam, before)}
+    sent = {name: file.data for name, file in found.items() if file}
+    assert [*sent] == [
+        "grosse-kaffee-print-light.png",
+        "grosse-kaffee-print-light.pdf",
+        "grosse-kaffee-square-dark.png",
+    ]
+    assert sent["grosse-kaffee-print-light.pdf"].startswith(b"%PDF")
+    for name, data in sent.items():
+        if name.endswith("png"):
+            codes = zxingcpp.read_barcodes(Image.open(io.BytesIO(data)))
+            assert [code.text for code in codes] == [link]
+
+
+def files(sam: Seller, start: int) -> list[dict[str, str]]:
+    return [m.content["document"] for m in sam.said[start:] if "document" in m.content]
+
+
+async def test_payments_are_looked_up_page_by_page(world: World) -> None:
+    """In a message beside the card; back leads to it."""
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Coffee", "Coffee")
+    await sam.press(card, "Payments", "There are none yet")
+    for _ in range(DIGEST + 1):
+        assert (await pay(link_of(card))).status_code == 303
+    await shows(sam, card, "$55.00")
+    page = await sam.press(card, "Payments", "(page 1 of 2)")
+    assert "Together: $55.00 from 11 payments" in page.text
+    assert page.text.count("$5.00") == DIGEST
+    assert page is not card
+    rest = await sam.press(page, "Next", "(page 2 of 2)")
+    assert (rest is page, rest.text.count("$5.00")) == (True, 1)
+    await sam.press(page, "Previous", "(page 1 of 2)")
+    assert texts(sam.said).count(page.text) == 1

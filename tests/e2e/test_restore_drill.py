@@ -1,0 +1,193 @@
+"""The drill: backups under load, the machine lost, its work taken up elsewhere from a backup."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import shutil
+from collections import Counter
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from bot.sandbox.world.faults import Fault
+from tests.support.machine_faults import MARK, OPEN, OWED, count_alerts
+from tests.support.product_process import (
+    PATIENCE,
+    Process,
+    ProductSetup,
+    free_port,
+    rows,
+    run_command,
+    sandbox_telegram,
+    until,
+)
+from tests.support.raw_payers import posted, request_of
+from tests.support.sellers_and_payers import labels, link_of, seller_with_destination, texts
+from tests.support.webhook_receiver import Receiver, answer, receiving
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.support.sellers_and_payers import Seller
+
+PAYERS, HELD = 4, 3
+UNITS = 100_000
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[ProductSetup]:
+    (tmp_path / "lost").mkdir()
+    async with sandbox_telegram(tmp_path / "lost") as it:
+        yield it
+
+
+async def paying(url: str, request_id: str, who: str, receipts: set[str]) -> None:
+    """Pay again and again, as long as the machine is there."""
+    for number in range(UNITS):
+        try:
+            got = await posted(url, request_id, f"{who}-{number:020d}")
+        except OSError:
+            return
+        assert got.status == 303, got.text
+        receipts.add(got.location.rpartition("/")[2])
+
+
+async def test_what_was_acknowledged_before_the_backup_goes_on_elsewhere(
+    stage: ProductSetup, tmp_path: Path
+) -> None:
+    """Each such payment is there, told, exported; alerts and webhooks go on where they stopped."""
+    env = {**OPEN, "PORT": free_port(), "WEBHOOK_ALLOW": "127.0.0.1"}
+    lost, kept = stage.folder, tmp_path / "kept.db"
+    async with receiving() as receiver:
+        receiver.answers += [answer(503)] * HELD
+        async with stage.run(**env) as run:
+            await run.ready()
+            sam = await seller_with_destination(stage.world)
+            card = await sam.card(f"/drop {UNITS} 5 USD Ticket", "Ticket")
+            drop = link_of(card).rpartition("/")[2]
+            keys = await credentials(lost)
+            hooked = await made_by_api(run, keys, receiver)
+            receipts, others = set[str](), set[str]()
+            crowd = [
+                asyncio.create_task(paying(run.url, drop, f"payer-{n}", receipts))
+                for n in range(PAYERS)
+            ]
+            crowd.append(asyncio.create_task(paying(run.url, hooked, "other", others)))
+            await stage.world.wait_for(lambda: len(sam.alerts) >= PAYERS, PATIENCE)
+            stage.world.faults.add(Fault("error", "sendMessage", code=502, times=10_000))
+            await stage.world.wait_for(lambda: stage.world.refused, PATIENCE)
+            acknowledged = set(receipts), set(others)
+            await backed_up(lost, kept)
+            before = len(sam.alerts)
+            await run.kill()
+            await asyncio.gather(*crowd)
+        shutil.rmtree(lost)
+        stage.world.faults.clear()
+        stage.folder = tmp_path / "new"
+        stage.folder.mkdir()
+        await restored(stage.folder, kept)
+        async with stage.run(**env) as run:
+            await run.ready()
+            await quiet(run, hooked)
+            assert acknowledged[0] <= paid(run, drop)
+            assert acknowledged[1] <= paid(run, hooked)
+            told_of = {key for (key,) in run.rows("SELECT transaction_id FROM received_payments")}
+            assert paid(run, drop) == told_of
+            alerts_add_up(sam, before, len(told_of))
+            same_ids(receiver, paid(run, hooked))
+            await goes_on(run, sam, drop)
+            await adds_up(stage.folder, run, drop)
+            assert await run.stop() == 0
+
+
+async def credentials(folder: Path) -> dict[str, str]:
+    code, out, err = await run_command(folder, "apps", "create", "shop")
+    assert code == 0, err
+    return dict(line.split("=", 1) for line in out)
+
+
+async def made_by_api(run: Process, keys: dict[str, str], receiver: Receiver) -> str:
+    """A request of another application, whose webhooks go to an endpoint of its own."""
+    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+    async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
+        return str((await request_of(seller, receiver.url, UNITS))["id"])
+
+
+async def backed_up(folder: Path, kept: Path) -> None:
+    code, out, err = await run_command(folder, "backup", str(kept))
+    assert (code, err) == (0, []), out
+
+
+async def restored(folder: Path, kept: Path) -> None:
+    code, out, err = await run_command(folder, "restore", str(kept))
+    assert code == 0, err
+    doubtful = rows(folder / "bot.db", "SELECT COUNT(*) FROM outbox WHERE uncertain = 1")
+    assert doubtful[0][0] > 0
+    assert f"may repeat:   {doubtful[0][0]} that waited to be sent" in out
+
+
+async def quiet(run: Process, hooked: str) -> None:
+    """Wait until all is sent; what the endpoint refused is sent at once, as an operator would."""
+    refused = "SELECT o.id FROM outbox o JOIN deliveries d ON d.id = o.id WHERE o.state = 'waiting'"
+    for (key,) in run.rows(f"{refused} AND d.request_id = '{hooked}'"):
+        await run_command(run.database.parent, "deliveries", "retry", key)
+
+    async def look() -> bool:
+        return run.rows(OWED) == []
+
+    await until(look, 3 * PATIENCE)
+
+
+def paid(run: Process, request_id: str) -> set[str]:
+    found = run.rows(f"SELECT id FROM payments WHERE request_id = '{request_id}'")
+    return {key for (key,) in found}
+
+
+def alerts_add_up(sam: Seller, before: int, payments: int) -> None:
+    """Each payment was told; whatever was told after the restore says that it may be a second."""
+    certain, marked = count_alerts(sam)
+    assert certain + marked >= payments
+    later = texts(sam.alerts)[before:]
+    assert later
+    assert all(text.startswith(MARK) for text in later), later
+
+
+def same_ids(receiver: Receiver, payments: set[str]) -> None:
+    """What the endpoint was told before and after carries one id a payment."""
+    ids: dict[str, set[str]] = {}
+    for one in receiver.received:
+        ids.setdefault(json.loads(one.body)["transactionId"], set()).add(one.headers["webhook-id"])
+    assert payments <= ids.keys()
+    assert {len(found) for found in ids.values()} == {1}
+
+
+async def goes_on(run: Process, sam: Seller, drop: str) -> None:
+    """Old buttons, the list and new payments work, and alerts come unmarked again."""
+    listed = await sam.say("/list", "Your requests")
+    assert any("Ticket" in label for label in labels(listed))
+    await sam.press(sam.cards[0], "Payments", "Ticket")
+    before = len(sam.alerts)
+    assert (await posted(run.url, drop, f"afterwards-{1:020d}")).status == 303
+    await sam.world.wait_for(lambda: len(sam.alerts) > before, PATIENCE)
+    assert not sam.alerts[-1].text.startswith(MARK)
+
+
+async def adds_up(folder: Path, run: Process, drop: str) -> None:
+    """The export has each payment once, and its sum is that of the table, to the cent."""
+    code, out, err = await run_command(folder, "export", "payments", "--request", drop)
+    assert (code, err) == (0, [])
+    lines = [*csv.DictReader(out)]
+    assert {line["transactionId"] for line in lines} == paid(run, drop)
+    assert len(lines) == len(paid(run, drop))
+    ((minor, sold, left),) = run.rows(
+        "SELECT SUM(p.amount), r.paid_count, r.remaining_units FROM payments p"
+        f" JOIN payment_requests r ON r.id = p.request_id WHERE r.id = '{drop}'"
+    )
+    assert sum(Decimal(line["amount"]) for line in lines) == Decimal(minor) / 100
+    assert (sold, left) == (len(lines), UNITS - len(lines))
+    assert Counter(line["currencyCode"] for line in lines) == {"USD": len(lines)}

@@ -1,0 +1,199 @@
+"""Requests shared: live wherever they stand, through a burst, a restart and the end of the drop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.sandbox.world.faults import Fault
+from tests.support.product_process import sandbox_telegram
+from tests.support.sellers_and_payers import (
+    decoded,
+    labels,
+    link_of,
+    pay,
+    seller,
+    seller_with_destination,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.sandbox.world.model import Chat, Message
+    from bot.sandbox.world.world import World
+    from tests.support.product_process import Process
+    from tests.support.sellers_and_payers import Seller
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SECONDS = 20.0
+
+
+@pytest.fixture(autouse=True)
+def feedback(world: World) -> None:
+    world.inline_feedback = True
+
+
+def listing_of(card: Message) -> str:
+    """The id of the listing that a card's buttons carry."""
+    found: str = card.button("Share")["switch_inline_query"]
+    return found
+
+
+async def share(sam: Seller, chat: Chat, name: str) -> Message:
+    """Type after the bot's name and post what is found."""
+    asked = await sam.person.inline(name, chat)
+    (result,) = asked.results
+    return sam.person.choose(asked, result["id"], chat)
+
+
+async def shown(world: World, words: str, *messages: Message) -> None:
+    """Wait until all of these messages say that."""
+
+    def look() -> bool:
+        return all(words in message.text for message in messages)
+
+    try:
+        await world.wait_for(look, SECONDS)
+    except TimeoutError:
+        raise AssertionError([message.text for message in messages]) from None
+
+
+async def five_chats(world: World, sam: Seller) -> list[Chat]:
+    """A dialog, a group, a supergroup and two more dialogs, of which the bot sees two at most."""
+    others = [seller(world, name).person for name in ("Pat", "Kim", "Lee")]
+    group = sam.person.new_group("Market", *others)
+    grown = sam.person.migrate(sam.person.new_group("Fans", *others, with_bot=False))
+    return [*(sam.person.dialog(other) for other in others), group, grown]
+
+
+async def test_a_drop_shared_in_five_chats_shows_sold_out_in_all_five(world: World) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/drop 12 2.50 USD Sticker sheet", "Sticker sheet")
+    posted = [await share(sam, chat, "sticker sheet") for chat in await five_chats(world, sam)]
+    await world.wait_for(lambda: all(message.photo for message in posted), SECONDS)
+    assert {message.photo for message in posted} == {card.photo}
+    assert [decoded(world, message) for message in posted] == [link_of(card)] * 5
+    assert [labels(message) for message in posted] == [["Pay $2.50"]] * 5
+    await pay(link_of(card))
+    await shown(world, "11 of 12 left", card, *posted)
+    await shown(world, "Paid once · $2.50 taken so far", card)
+    await asyncio.gather(*(pay(link_of(card)) for _ in range(11)))
+    await shown(world, "SOLD OUT", card, *posted)
+    await shown(world, "Paid 12 times · $30.00 taken so far", card)
+    await world.wait_for(lambda: {message.photo for message in posted} == {card.photo}, SECONDS)
+    assert [message.buttons for message in posted] == [[]] * 5
+    assert not [message for message in posted if "Taken" in message.text]
+    assert world.refused == []
+
+
+async def test_a_stop_and_a_resume_show_in_every_chat(world: World) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Coffee round", "Coffee round")
+    (chat, *_) = await five_chats(world, sam)
+    posted = await share(sam, chat, "coffee round")
+    await world.wait_for(lambda: posted.photo, SECONDS)
+    await sam.press(card, "Stop", "Stopped")
+    await shown(world, "It can't be paid right now.", posted)
+    assert posted.buttons == []
+    await sam.press(card, "Resume", "🟢 Active")
+    await world.wait_for(lambda: labels(posted) == ["Pay $5.00"], SECONDS)
+    assert world.refused == []
+
+
+async def test_a_delete_stamps_the_picture_in_every_chat(world: World) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Cake round", "Cake round")
+    (first, second, *_) = await five_chats(world, sam)
+    posted = [await share(sam, chat, "cake round") for chat in (first, second)]
+    await world.wait_for(lambda: all(message.photo for message in posted), SECONDS)
+    assert [decoded(world, message) for message in posted] == [link_of(card)] * 2
+    scanned = card.photo
+    question = await sam.press(card, "Delete", "Delete “Cake round”?")
+    await sam.press(question, "Yes, delete it", "Cake round is deleted")
+    await shown(world, "Cake round is no longer available.", *posted)
+    await world.wait_for(lambda: {message.photo for message in posted} == {card.photo}, SECONDS)
+    assert card.photo != scanned
+    with pytest.raises(ValueError, match="unpack"):
+        decoded(world, card)
+    assert world.refused == []
+
+
+async def test_without_inline_feedback_a_shared_card_stays_as_it_was_posted(
+    world: World,
+) -> None:
+    """Nobody tells where it stands; the own card is kept up to date all the same."""
+    world.inline_feedback = False
+    sam = await seller_with_destination(world)
+    card = await sam.card("/drop 2 2.50 USD Badge", "Badge")
+    (chat, *_) = await five_chats(world, sam)
+    posted = await share(sam, chat, "badge")
+    await pay(link_of(card))
+    await shown(world, "1 of 2 left", card)
+    assert ("2 of 2 left" in posted.text, posted.photo) == (True, None)
+    assert labels(posted) == ["Pay $2.50"]
+    assert world.refused == []
+
+
+async def test_a_forged_result_makes_nobodys_message_of_a_foreign_request(
+    world: World, run: Process
+) -> None:
+    sam, pat = await seller_with_destination(world), seller(world, "Pat")
+    card = await sam.card("/donation 5 USD Tea round", "Tea round")
+    chosen = {"result_id": f"{listing_of(card)}-00", "from": pat.person.user.json(), "query": ""}
+    world.push("chosen_inline_result", {**chosen, "inline_message_id": "forged"})
+    await pat.say("/help", "In one line")  # handled after it, in the same order
+    assert run.rows("SELECT COUNT(*) FROM posts WHERE lane LIKE 'inline:forged%'") == [(0,)]
+    asked = await pat.person.inline(listing_of(card))
+    assert asked.results == []
+    assert world.refused == []
+
+
+async def test_a_deep_link_shows_a_payer_the_card_and_its_seller_their_own(world: World) -> None:
+    sam, pat = await seller_with_destination(world), seller(world, "Pat")
+    card = await sam.card("/drop 3 2.50 USD Mug", "Mug")
+    payload = f"r_{listing_of(card)}"
+    public = await pat.seen(lambda: pat.person.start(payload), "Mug")
+    assert decoded(world, public) == link_of(card)
+    assert labels(public) == ["Pay $2.50", "🔄 Refresh"]
+    await pay(link_of(card))
+    await shown(world, "2 of 3 left", card)
+    fresh = await pat.press(public, "Refresh", "2 of 3 left")
+    assert (fresh.id, "Taken" in fresh.text) == (public.id, False)
+    own = await sam.seen(lambda: sam.person.start(payload), "Mug")
+    assert "taken so far" in own.text
+    gone = await pat.seen(lambda: pat.person.start("r_aaaaaaaaaa"), "nothing to pay")
+    assert gone.photo is None
+    assert world.refused == []
+
+
+async def test_what_was_to_be_shown_is_shown_after_a_restart(tmp_path: Path) -> None:
+    """The process dies right after a payment, before any card was changed."""
+    async with sandbox_telegram(tmp_path) as stage:
+        stage.world.inline_feedback = True
+        async with stage.run() as run:
+            await run.ready()
+            sam = await seller_with_destination(stage.world)
+            card = await sam.card("/drop 3 2.50 USD Print", "Print")
+            posted = [
+                await share(sam, chat, "print") for chat in await five_chats(stage.world, sam)
+            ]
+            await stage.world.wait_for(lambda: all(one.photo for one in posted), SECONDS)
+            port = run.port
+            for method in ("editMessageCaption", "editMessageMedia"):
+                stage.world.faults.add(Fault("drop", method, times=1_000))
+            await sam.alert(pay(link_of(card)))
+            await run.stop(signal.SIGKILL)
+            assert "3 of 3 left" in card.text
+            stage.world.faults.clear()
+        async with stage.run(PORT=port) as run:
+            await run.ready()
+            await shown(stage.world, "2 of 3 left", card, *posted)
+            for _ in range(2):
+                await pay(link_of(card))
+            await shown(stage.world, "SOLD OUT", card, *posted)
+        polls = "getUpdates"  # that of the process which died is ended by the next one's
+        assert [call for call in stage.world.refused if call.method != polls] == []

@@ -1,0 +1,359 @@
+"""The process: how it starts, when it is ready, how it stops, what it says of bad settings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from bot.core.text.translations import languages
+from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.world import TOKEN
+from tests.support.paths import ROOT
+from tests.support.product_process import (
+    PATIENCE,
+    free_port,
+    process,
+    rows,
+    run_command,
+    running_product,
+    sandbox_telegram,
+    status,
+    telegram_at,
+    until,
+)
+from tests.support.scripted_server import http_response, listening_peer
+from tests.support.sellers_and_payers import link_of, pay, seller, seller_with_destination
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SIGTERM_SECONDS = 10
+
+
+@asynccontextmanager
+async def silent() -> AsyncIterator[tuple[int, asyncio.Event]]:
+    """A server that takes connections and never answers; the event tells of the first."""
+    asked, over = asyncio.Event(), asyncio.Event()
+
+    async def hang(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await over.wait()
+        writer.close()
+
+    server = await asyncio.start_server(hang, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1], asked
+    finally:
+        over.set()
+        server.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+async def test_it_is_ready_once_telegram_knows_it_and_stops_with_0(
+    tmp_path: Path, how: signal.Signals
+) -> None:
+    async with running_product(tmp_path) as (stage, run):
+        assert await status(f"{run.url}/livez") == 200
+        async with httpx.AsyncClient(trust_env=False) as http:
+            ready = await http.get(f"{run.url}/readyz")
+        checks = {"database": "ok", "telegram": "ok", "workers": "ok"}
+        assert (ready.status_code, ready.json()) == (200, {"status": "ok", "checks": checks})
+        await stage.world.wait_for(lambda: stage.world.calls_of("setMyShortDescription"), PATIENCE)
+        assert await run.stop(how) == 0
+        assert await status(f"{run.url}/livez") == 0
+
+
+async def test_sigterm_ends_it_while_the_demos_page_and_polls_are_open(tmp_path: Path) -> None:
+    """Nobody's open page holds up the stop; it ends with 0 and at once."""
+    async with process(tmp_path, "demo", "--no-browser") as run:
+        await run.ready()
+        assert await run.line("Chat with the bot:") == f"  Chat with the bot: {run.url}/chat"
+        async with httpx.AsyncClient(base_url=run.url, timeout=PATIENCE, trust_env=False) as http:
+            await until(lambda: _presented(http))
+            state = (await http.get("/chat/api/state", params={"user": 1001})).json()
+            watching = asyncio.create_task(_watch(http, state["seq"]))
+            await http.get("/livez")
+            assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+            assert await watching is True
+
+
+async def _watch(http: httpx.AsyncClient, seq: int) -> bool:
+    """Look on as the page does, to the end; whether that was said."""
+    while True:
+        news = (await http.get("/chat/api/events", params={"since": seq, "user": 1001})).json()
+        if news.get("closed"):
+            return True
+        seq = news["seq"]
+
+
+async def _presented(http: httpx.AsyncClient) -> bool:
+    """Whether the bot has made the last call that sets its profile, and long polls are under way.
+
+    Each such call ends a page's long poll, and a page that asks again at the stop gets no answer.
+    """
+    answer = await http.get("/chat/api/calls", params={"method": "setMyShortDescription"})
+    return len(answer.json()["calls"]) == len(languages())
+
+
+async def test_sigterm_ends_it_while_webhook_and_telegram_hang(tmp_path: Path) -> None:
+    """What can't finish is left for the next start: exit 0 within ten seconds, nothing lost."""
+    async with (
+        silent() as (port, asked),
+        running_product(tmp_path, WEBHOOK_ALLOW="127.0.0.1") as (stage, run),
+    ):
+        _, made, _ = await run_command(tmp_path, "apps", "create", "shop")
+        keys = dict(line.split("=", 1) for line in made)
+        run.secrets |= {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
+        link = await _create(run.url, keys, f"http://127.0.0.1:{port}/hook")
+        assert (await pay(link)).status_code == 303
+        await asyncio.wait_for(asked.wait(), PATIENCE)
+        sam = await seller_with_destination(stage.world)
+        stage.world.faults.add(Fault("delay", "sendMessage", seconds=600))
+        await sam.say("/help", "In one line")
+        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+        left = run.rows("SELECT queue FROM outbox WHERE state IN ('leased', 'waiting')")
+        assert sorted(left) == [("messages",), ("webhooks",)]
+
+
+async def _create(url: str, keys: dict[str, str], webhook: str) -> str:
+    body = {
+        "product": {"name": "Coffee"},
+        "instrumentCurrencyCode": "USD",
+        "receivers": [{"sendAmount": 5, "destination": "alice"}],
+        "expirationType": "never",
+        "notifications": {"webhook": {"webhookUrl": webhook, "customParameters": {}}},
+    }
+    headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
+    async with httpx.AsyncClient(trust_env=False) as http:
+        answer = await http.post(f"{url}/v3/paymentRequests", json=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["paymentRequestUrl"])
+
+
+async def test_a_second_signal_does_not_cut_the_stop_short(tmp_path: Path) -> None:
+    async with running_product(tmp_path) as (stage, run):
+        sam = await seller_with_destination(stage.world)
+        stage.world.faults.add(Fault("delay", "sendMessage", seconds=600))
+        await sam.say("/help", "In one line")
+        run.child.send_signal(signal.SIGTERM)
+        await run.line("stopping")
+        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+
+
+async def test_sigterm_ends_it_while_telegram_is_not_reached(tmp_path: Path) -> None:
+    async with (
+        silent() as (port, asked),
+        process(
+            tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=f"http://127.0.0.1:{port}"
+        ) as run,
+    ):
+        await asyncio.wait_for(asked.wait(), PATIENCE)
+        assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+
+
+async def test_telegram_unreachable_at_the_start_is_waited_for(tmp_path: Path) -> None:
+    """/readyz is 503 with the reason until Telegram is there; pay pages work meanwhile."""
+    port = free_port()
+    async with process(
+        tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=f"http://127.0.0.1:{port}"
+    ) as run:
+        await run.line("telegram not reached")
+        async with httpx.AsyncClient(trust_env=False) as http:
+            ready = await http.get(f"{run.url}/readyz")
+            page = await http.get(f"{run.url}/pay/{'0' * 24}")
+        assert ready.status_code == 503
+        checks = {"telegram": "NetworkError", "database": "ok", "workers": "ok"}
+        assert ready.json()["checks"] == checks
+        assert (page.status_code, "Nothing to pay here" in page.text) == (404, True)
+        async with telegram_at(port):
+            await run.ready()
+            assert await status(f"{run.url}/readyz") == 200
+            assert await run.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "problems"),
+    [
+        (("run",), {}, ["BOT_TOKEN: is needed to run; BotFather on Telegram gives you one"]),
+        (
+            ("run",),
+            {"BOT_TOKEN": "nonsense", "PORT": "99999", "TELEGRAM_MODE": "pigeon"},
+            ["BOT_TOKEN: a token looks like", "TELEGRAM_MODE: ", "PORT: "],
+        ),
+        (
+            ("service",),
+            {"DATABASE_URL": "sqlite:////proc/none/bot.db"},
+            ["DATABASE_URL: sqlite:////proc/none/bot.db can't be used"],
+        ),
+        (("service",), {"HOST": "no.such.host.invalid"}, ["HOST: no.such.host.invalid is no add"]),
+        (("service",), {"PUBLIC_URL": "http://a b"}, ["PUBLIC_URL: write a whole address"]),
+        (("apps", "list"), {"LOG_LEVEL": "loud"}, ["LOG_LEVEL: "]),
+        (("doctor",), {"DATABASE_URL": "mysql://x"}, ["DATABASE_URL: write sqlite:///"]),
+    ],
+    ids=str,
+)
+async def test_bad_settings_end_with_2_and_one_line_each(
+    tmp_path: Path, command: tuple[str, ...], given: dict[str, str], problems: list[str]
+) -> None:
+    """Nothing else is written, and no secret with it."""
+    code, out, err = await run_command(tmp_path, *command, **given)
+    assert (code, out, len(err)) == (2, [], len(problems)), err
+    for line, problem in zip(err, problems, strict=True):
+        assert line.startswith(problem)
+
+
+async def test_a_taken_port_ends_with_2_and_says_what_to_do(tmp_path: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = str(taken.getsockname()[1])
+        code, out, err = await run_command(tmp_path, "run", BOT_TOKEN=TOKEN, PORT=port)
+    assert (code, out, len(err)) == (2, [], 1), err
+    assert err[0].startswith(f"PORT: 127.0.0.1:{port} can't be listened on")
+
+
+async def test_a_token_that_telegram_refuses_ends_with_2(tmp_path: Path) -> None:
+    async with sandbox_telegram(tmp_path) as stage:
+        code, _, err = await run_command(
+            tmp_path, "run", **{**stage.settings, "BOT_TOKEN": "43:not-the-one-of-the-sandbox"}
+        )
+    assert code == 2
+    assert err[-1] == "BOT_TOKEN: Telegram does not know it: copy it again"
+
+
+async def test_a_key_that_does_not_fit_the_database_ends_with_2(tmp_path: Path) -> None:
+    async with running_product(tmp_path, SECRET_KEY="the first of two keys") as (stage, run):
+        assert await run.stop() == 0
+        code, _, err = await run_command(
+            tmp_path, "run", **stage.settings, SECRET_KEY="the second of two keys"
+        )
+    assert (code, len(err)) == (2, 1), err
+    assert err[0].startswith("SECRET_KEY: the secrets in the database were sealed with another")
+
+
+async def test_json_logs_are_one_object_a_line(tmp_path: Path) -> None:
+    """Foreseen trouble included: refusals of Telegram and of the form are lines as well."""
+    async with running_product(tmp_path, LOG_FORMAT="json") as (stage, run):
+        sam = await seller_with_destination(stage.world)
+        card = await sam.card("/donation 5 USD Coffee", "Coffee")
+        stage.world.faults.add(Fault("error", "sendMessage", code=502))
+        await sam.alert(pay(link_of(card)))
+        assert await run.stop() == 0
+        entries: list[dict[str, Any]] = [json.loads(line) for line in run.err]
+    assert {"event", "level", "timestamp"} <= set.intersection(*map(set, entries))
+    events = {entry["event"] for entry in entries}
+    assert {"ready", "telegram refused", "payment received", "stopped"} <= events
+
+
+async def test_the_key_and_the_database_are_for_their_owner_only(tmp_path: Path) -> None:
+    """Also those that an earlier version left open to others, which the log then says."""
+    names = {"bot.db", "bot.db-shm", "bot.db-wal", "bot.key"}
+    async with running_product(tmp_path) as (_, run):
+        assert modes(tmp_path) == dict.fromkeys(names, 0o600)
+        await run.kill()
+    for name in ("bot.db", "bot.key"):
+        (tmp_path / name).chmod(0o644)
+    async with running_product(tmp_path) as (_, run):
+        assert modes(tmp_path) == dict.fromkeys(names, 0o600)
+        assert rows(run.database, "SELECT COUNT(*) FROM apps") == [(1,)]
+        closed = [line for line in run.err if "others on this machine could read a file" in line]
+        assert len(closed) == 2
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+async def test_nobody_waits_for_an_answer_until_the_commands_are_set(tmp_path: Path) -> None:
+    async with sandbox_telegram(tmp_path) as stage:
+        stage.world.faults.add(Fault("delay", "setMyCommands", seconds=600))
+        async with stage.run() as run:
+            await run.ready()
+            async with asyncio.timeout(SIGTERM_SECONDS):
+                await seller(stage.world).say("/help", "In one line")
+            assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+
+
+async def test_a_refusal_at_the_start_is_told_in_telegrams_words(tmp_path: Path) -> None:
+    async with sandbox_telegram(tmp_path) as stage:
+        words = "Bad Request: bad webhook: nobody is there"
+        stage.world.faults.add(Fault("error", "deleteWebhook", code=400, description=words))
+        async with stage.run() as run:
+            assert (
+                "bad webhook: nobody is there" in (await run.line("telegram not reached")).lower()
+            )
+            await run.ready()
+            assert await run.stop() == 0
+
+
+async def test_a_bot_api_server_may_say_little_of_the_bot(tmp_path: Path) -> None:
+    """An answer that says nothing is waited out; a bot without a username is one all the same."""
+    me = {"id": 42, "is_bot": True, "first_name": "Payments"}
+    results: list[Any] = [[], me, True]
+    answers = [http_response(200, {"ok": True, "result": result}) for result in results]
+    async with (
+        listening_peer(*answers) as peer,
+        process(tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=peer.url) as run,
+    ):
+        await run.line("getMe's answer can't be read")
+        await run.ready()
+        assert await run.stop() == 0
+
+
+def test_it_may_open_more_files_than_systems_grant_unasked() -> None:
+    """Each payer's connection is one; what is granted already is never taken back."""
+    look = (
+        "import resource as r\n"
+        "from bot.wiring.web.process import MOST_FILES, open_many_files\n"
+        "hard = r.getrlimit(r.RLIMIT_NOFILE)[1]\n"
+        "r.setrlimit(r.RLIMIT_NOFILE, (256, hard))\n"
+        "open_many_files()\n"
+        "now = r.getrlimit(r.RLIMIT_NOFILE)\n"
+        "assert now == (min(MOST_FILES, hard) if hard > 0 else MOST_FILES, hard), now\n"
+        "open_many_files()\n"
+        "assert r.getrlimit(r.RLIMIT_NOFILE) == now\n"
+    )
+    subprocess.run([sys.executable, "-c", look], cwd=ROOT, check=True)
+
+
+def test_garbage_is_looked_for_again_once_everything_is_imported() -> None:
+    """And what was imported is out of its sight, else the next look would stand still for it."""
+    look = "import gc, bot.__main__\nprint(gc.isenabled(), gc.get_freeze_count() > 50_000)"
+    told = subprocess.run([sys.executable, "-c", look], cwd=ROOT, check=True, capture_output=True)
+    assert told.stdout.split() == [b"True", b"True"]
+
+
+HEAP = 64 * 1024 * 1024
+"""What glibc reserves for the heap of a thread, at a multiple of it."""
+
+
+def heaps_of_threads(pid: int) -> int:
+    """Count the heaps beside the process's own: a used part, and behind it the reserved rest."""
+    maps = Path(f"/proc/{pid}/maps").read_text("utf-8")
+    ends: dict[int, int] = {}
+    found = 0
+    for line in maps.splitlines():
+        first, mode, *_, inode = line.split()[:5]
+        begin, end = (int(one, 16) for one in first.split("-"))
+        if inode == "0" and mode == "rw-p" and begin % HEAP == 0:
+            ends[end] = begin
+        elif mode == "---p" and begin in ends:
+            found += end == ends[begin] + HEAP
+    return found
+
+
+async def test_threads_have_no_heaps_of_their_own(tmp_path: Path) -> None:
+    """Each would keep the most that its thread ever needed: 55 MiB after six minutes of floods."""
+    async with running_product(tmp_path) as (stage, run):
+        sam = await seller_with_destination(stage.world)
+        await sam.alert(pay(link_of(await sam.card("/donation 5 USD Coffee", "Coffee"))))
+        assert heaps_of_threads(run.child.pid) == 0

@@ -1,0 +1,197 @@
+"""The database's place fails under the running product: full, locked, moved, damaged.
+
+What is acknowledged is kept, what can't be stored is not acknowledged, the log says so once, and
+all goes on by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.database.database import open_database
+from bot.core.database.write_check import PROVEN_SECONDS
+from bot.core.database.writer import BUSY_TIMEOUT_SECONDS, MOVED
+from tests.support.machine_faults import (
+    OPEN,
+    OVER,
+    TROUBLE,
+    DropUnderLoad,
+    assert_books_match,
+    complaints,
+    count_alerts,
+    drop_under_load,
+    health,
+    limited,
+    locked,
+    moved,
+    opened,
+    wait_until_idle,
+    well,
+)
+from tests.support.paths import ROOT
+from tests.support.product_process import PATIENCE, Process, free_port, running_product
+from tests.support.tcp_relay import foreign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from tests.support.product_process import ProductSetup
+
+    Fault = Callable[[Process], AbstractContextManager[None]]
+
+SIGTERM_SECONDS = 10
+LASTING = 2.0
+"""Seconds that a fault lasts: long enough for every worker to meet it more than once."""
+
+FULL = "disk I/O error"
+"""What SQLite makes of EFBIG; a full disk's ENOSPC is "database or disk is full"."""
+
+
+def full(run: Process) -> AbstractContextManager[None]:
+    """No file may grow beyond a page."""
+    return limited(run, resource.RLIMIT_FSIZE, 4096)
+
+
+def away(run: Process) -> AbstractContextManager[None]:
+    return moved(run.database)
+
+
+async def meet(
+    stage: ProductSetup, run: Process, shop: DropUnderLoad, fault: Fault, reason: str
+) -> None:
+    """Break it, see that nothing is acknowledged and all that is said, and mend it."""
+    before = len(run.err)
+    with fault(run):
+        shop.seller.person.send("/help")
+        assert await shop.posts(range(1, 21)) == {503: 20}
+        assert await health(run) == (200, 503, reason)
+        await asyncio.sleep(LASTING)  # what is said meanwhile is what is tried
+        page = await shop.post(1)
+        kept = len(stage.world.updates.pending)
+    assert (page.status, "nothing is paid twice" in page.text) == (503, True)
+    assert (kept, list(shop.receipts)) == (1, [0])
+    told_of = complaints(run.err[before:])
+    assert [TROUBLE in line for line in told_of] == [True], told_of
+
+
+@pytest.mark.parametrize(("fault", "reason"), [(full, FULL), (away, MOVED)])
+async def test_what_cannot_be_stored_is_not_acknowledged_and_goes_on_by_itself(
+    tmp_path: Path, fault: Fault, reason: str
+) -> None:
+    """Forms are answered 503 with a page, updates not confirmed; afterwards all is told once."""
+    async with drop_under_load(tmp_path) as (stage, run, shop):
+        await meet(stage, run, shop, fault, reason)
+        await asyncio.gather(*map(shop.pay, range(1, 21)))
+        await stage.world.wait_for(
+            lambda: any("In one line" in message.text for message in shop.seller.said), PATIENCE
+        )
+        await run.line(OVER)
+        await well(run)
+        await assert_books_match(run, shop)
+        assert await run.stop() == 0
+
+
+async def test_a_disk_that_is_full_now_and_then_costs_no_payment_and_no_draft(
+    tmp_path: Path,
+) -> None:
+    """It fills while alerts are on their way and a form is under way: none comes a second time."""
+    async with drop_under_load(tmp_path) as (stage, run, shop):
+        sam = shop.seller
+        kind = await sam.say("/new", "What kind of request")
+        await sam.press(kind, "Donation", "What is it called")
+        for round_ in range(3):
+            paying = [asyncio.create_task(shop.pay(10 * round_ + n)) for n in range(1, 11)]
+            await asyncio.sleep(0.03 * round_)
+            with full(run):
+                if round_ == 0:
+                    sam.person.send("Coffee")
+                await asyncio.sleep(0.5)
+            await asyncio.gather(*paying)
+        words = "How much is one donation"
+        await stage.world.bot_message(sam.person.chat, words, seconds=PATIENCE)
+        await sam.say("five", "can't read an amount")
+        await assert_books_match(run, shop)
+        assert await run.stop() == 0
+
+
+async def test_a_lock_is_waited_for_by_all_together_and_not_by_the_stop(tmp_path: Path) -> None:
+    """However many queue, nobody waits longer than the time-out counted from their own coming."""
+    async with drop_under_load(tmp_path) as (_, run, shop):
+        with locked(run.database):
+            short = asyncio.create_task(shop.posts(range(1, 6)))
+            await asyncio.sleep(0.3)
+        assert await short == {303: 5}
+        with locked(run.database):
+            begun = time.monotonic()
+            refused = asyncio.create_task(shop.posts(range(6, 21)))
+            await asyncio.sleep(PROVEN_SECONDS)
+            assert await health(run) == (200, 503, "TimeoutError")
+            assert await refused == {503: 15}
+            took = time.monotonic() - begun
+            # One after the other, the second would wait twice as long.
+            assert BUSY_TIMEOUT_SECONDS <= took < 2 * BUSY_TIMEOUT_SECONDS
+        await run.line("database is locked")
+        await asyncio.gather(*map(shop.pay, range(6, 21)))
+        await assert_books_match(run, shop)
+        with locked(run.database):
+            asked = asyncio.create_task(shop.post(21))
+            await asyncio.sleep(0.1)
+            assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
+            assert (await asked).status == 503
+
+
+async def test_a_webhook_that_cannot_be_stored_comes_again(tmp_path: Path) -> None:
+    """The receiver answers 503 and never 200; the other service sends it once more."""
+    async with foreign(tmp_path, **OPEN) as (service, keys):
+        keys["PAYMENTS_URL"] = service.url
+        async with running_product(tmp_path, **OPEN, **keys) as (stage, run):
+            shop = await opened(stage, service)
+            with away(run):
+                await shop.pay(1)
+                await service.line("answered 503")
+                assert count_alerts(shop.seller) == (1, 0)
+            await stage.world.wait_for(lambda: count_alerts(shop.seller) == (2, 0), PATIENCE)
+            await wait_until_idle(run)
+            assert count_alerts(shop.seller) == (2, 0)
+            assert await run.stop() == 0
+
+
+async def test_a_damaged_database_ends_the_start_with_2_and_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "bot.db"
+    open_database(f"sqlite:///{path}").close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + b"\xff" * (len(whole) - 100))
+    line = f"DATABASE_URL: sqlite:///{path} can't be used: database disk image is malformed"
+    assert await started(str(path)) == (2, [line])
+
+
+async def test_a_database_that_may_not_be_written_ends_the_start_with_2(tmp_path: Path) -> None:
+    """Told by the rights of the file, which count for root too once it may not pass them over."""
+    path = tmp_path / "bot.db"
+    open_database(f"sqlite:///{path}").close()
+    path.chmod(0o400)
+    humble = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
+    told_of = "attempt to write a readonly database"
+    line = f"DATABASE_URL: sqlite:///{path} can't be used: {told_of}"
+    assert await started(str(path), *humble) == (2, [line])
+
+
+async def started(database: str, *before: str) -> tuple[int | None, list[str]]:
+    """Start the service on a database of which nobody could ask which secrets it has."""
+    child = await asyncio.create_subprocess_exec(
+        *before, sys.executable, "-m", "bot", "service",
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PORT": free_port(),
+             "DATABASE_URL": f"sqlite:///{database}"},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    out, _ = await asyncio.wait_for(child.communicate(), PATIENCE)
+    return child.returncode, out.decode().splitlines()

@@ -1,0 +1,46 @@
+"""How long /livez takes, on a connection of its own each time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import httpx
+
+from tests.floods.payer_clients import PATIENCE, browser
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+EVERY = 0.25
+SOURCE = "127.9.0.1"
+
+
+@asynccontextmanager
+async def probing(url: str) -> AsyncIterator[list[float]]:
+    """Ask during the block; the seconds that each answer took, `PATIENCE` where none came."""
+    taken: list[float] = []
+
+    async def ask() -> None:
+        began = time.perf_counter()
+        try:
+            async with browser(url, SOURCE) as http:
+                (await http.get("/livez")).raise_for_status()
+            taken.append(time.perf_counter() - began)
+        except httpx.HTTPError:
+            taken.append(PATIENCE)
+
+    async def steadily() -> None:
+        async with asyncio.TaskGroup() as asking:
+            while True:
+                asking.create_task(ask())
+                await asyncio.sleep(EVERY)
+
+    probe = asyncio.create_task(steadily())
+    try:
+        yield taken
+    finally:
+        probe.cancel()
+        await asyncio.gather(probe, return_exceptions=True)

@@ -1,0 +1,53 @@
+"""Pages that are the same for everybody are written once, so asking again costs next to nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.net.rates import Rate
+from bot.service.api import docs
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from bot.service.page import render
+from tests.support.raw_http import get, open_site
+from tests.support.service_harness import URL
+
+if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
+
+    from tests.support.service_harness import ServiceHarness
+
+PAGE = "/pay/" + "0" * 24
+
+
+@pytest.mark.parametrize(
+    ("path", "written"),
+    [("/docs", docs._for_people), ("/openapi.json", docs._for_machines)],
+)
+async def test_the_documents_are_written_once(
+    shop: ServiceHarness, path: str, written: _lru_cache_wrapper[bytes]
+) -> None:
+    written.cache_clear()
+    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL))
+    async with open_site(app) as site:
+        bodies = {(await site.ask(get(path))).body for _ in range(5)}
+    assert len(bodies) == 1
+    assert written.cache_info().misses == 1
+
+
+async def test_a_refusal_is_written_once_for_each_language_and_wait(shop: ServiceHarness) -> None:
+    """However many dialects of a language who asks too often makes up."""
+    render._state.cache_clear()
+    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, payer_rate=Rate(1, 60)))
+    async with open_site(app) as site:
+        await site.ask(get(PAGE))
+        missing = render._state.cache_info().misses
+        answers = [
+            await site.ask(get(PAGE, f"Accept-Language: de-{region}"))
+            for region in ("AT", "CH", "DE", "LI", "LU")
+        ]
+    assert {answer.status for answer in answers} == {429}
+    waits = {answer.headers["retry-after"] for answer in answers}
+    assert render._state.cache_info().misses - missing == len(waits)

@@ -1,0 +1,216 @@
+"""HandCash's TypeScript SDK against us: its calls as it sends them, its types as it reads them.
+
+Seen in November 2026 with the source of `@handcash/sdk` (github.com/HandCash/handcash-sdk, commit
+2ac7d5f), built and pointed at this service by its `baseUrl` alone. Its calls of the collection end
+in a slash, its header names are in lower case, and only calls with a body say a content type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from tests.support.sandbox_server import serve_asgi
+from tests.support.service_harness import LOOPBACK, URL, ServiceHarness
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+ALL = "/v3/paymentRequests/"
+HEADERS = {
+    "accept": "*/*",
+    "accept-language": "*",
+    "sec-fetch-mode": "cors",
+    "user-agent": "node",
+    "accept-encoding": "gzip, deflate",
+}
+UPGRADE: dict[str, Any] = {
+    "product": {"name": "Premium upgrade", "description": "One-time upgrade to premium"},
+    "instrumentCurrencyCode": "BSV",
+    "denominationCurrencyCode": "USD",
+    "receivers": [{"destination": "your_handle", "sendAmount": 9.99}],
+}
+DROP: dict[str, Any] = {
+    "product": {
+        "name": "Drop",
+        "description": "d",
+        "longDescription": "long",
+        "imageUrl": "https://example.com/a.png",
+    },
+    "instrumentCurrencyCode": "BSV",
+    "denominationCurrencyCode": "USD",
+    "receivers": [
+        {"sendAmount": 0.01, "destination": "nosetwo", "tags": ["a"]},
+        {"sendAmount": 2.5, "destination": "bob"},
+    ],
+    "requestedUserData": ["paymail", "email", "phoneNumber"],
+    "redirectUrl": "https://example.com/thanks",
+    "notifications": {
+        "webhook": {
+            "webhookUrl": "https://example.com/hook",
+            "customParameters": {"orderId": "42"},
+        }
+    },
+    "totalUnits": 10,
+    "expirationInSeconds": 86400,
+    "expirationType": "limit",
+    "enabledAt": "2020-01-01T00:00:00.000Z",
+    "priceBeforeDiscount": 5,
+}
+BODIES = [
+    {**UPGRADE, "expirationType": "never"},
+    {
+        **UPGRADE,
+        "instrumentCurrencyCode": "MNEE",
+        "expirationType": "onPaymentCompleted",
+        "redirectUrl": "https://yourapp.example/thank-you?o=1",
+    },
+    DROP,
+    {
+        "product": UPGRADE["product"],
+        "instrumentCurrencyCode": "BSV",
+        "receivers": [{"destination": "a", "sendAmount": 0.00001234}],
+        "expirationType": "never",
+    },
+    {**UPGRADE, "expirationType": "never", "expiresAt": "2027-12-31T00:00:00.000Z"},
+    {
+        **UPGRADE,
+        "expirationType": "onPaymentCompleted",
+        "enabledAt": "2027-12-31T00:00:00.000Z",
+    },
+    {
+        **UPGRADE,
+        "expirationType": "limit",
+        "totalUnits": 1,
+        "requestedUserData": [],
+        "notifications": {},
+    },
+    {**UPGRADE, "expirationType": "never", "paymentMethods": ["onChain"]},
+    {**UPGRADE, "expirationType": "never", "denominationCurrencyCode": "CNH"},
+]
+# What its types call required of every request; `expiresAt` is there where there is an end.
+REQUIRED = {
+    "id", "paymentRequestUrl", "paymentRequestQrCodeUrl", "isEnabled", "product", "currencyCode",
+    "receivers", "paymentAmount", "createdAt", "enabledAt",
+}  # fmt: skip
+
+
+class Sdk:
+    """Sends what its functions send, over a connection of its own."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+
+    async def create(self, body: dict[str, Any]) -> httpx.Response:
+        return await self._send("POST", ALL, body)
+
+    async def list(self) -> httpx.Response:
+        return await self._send("GET", ALL)
+
+    async def get(self, request_id: str) -> httpx.Response:
+        return await self._send("GET", f"{ALL}{request_id}")
+
+    async def update(self, request_id: str, body: dict[str, Any]) -> httpx.Response:
+        return await self._send("PUT", f"{ALL}{request_id}", body)
+
+    async def delete(self, request_id: str) -> httpx.Response:
+        return await self._send("DELETE", f"{ALL}{request_id}")
+
+    async def _send(
+        self, method: str, path: str, body: dict[str, Any] | None = None
+    ) -> httpx.Response:
+        answer = await self._http.request(method, path, json=body)
+        assert not answer.history
+        return answer
+
+
+@pytest.fixture
+async def sdk(shop: ServiceHarness) -> AsyncIterator[Sdk]:
+    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, allow=LOOPBACK))
+    keys = {"app-id": shop.credentials.app_id, "app-secret": shop.credentials.app_secret}
+    async with (
+        serve_asgi(app) as root,
+        httpx.AsyncClient(base_url=root, headers=HEADERS | keys) as http,
+    ):
+        yield Sdk(http)
+
+
+@pytest.mark.parametrize("body", BODIES)
+async def test_its_create_bodies_are_taken_and_answered_as_it_reads_them(
+    sdk: Sdk, body: dict[str, Any]
+) -> None:
+    answer = await sdk.create(body)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "application/json"
+    made = answer.json()
+    assert made.keys() >= REQUIRED
+    assert made["currencyCode"] == body["instrumentCurrencyCode"]
+    asked = sum(one["sendAmount"] for one in body["receivers"])
+    assert made["paymentAmount"]["amount"] == asked
+    assert made["product"] == body["product"]
+    assert ("expiresAt" in made) is bool({"expiresAt", "expirationInSeconds"} & body.keys())
+    assert (await sdk.get(made["id"])).json() == made
+
+
+async def test_it_lists_updates_and_deletes(sdk: Sdk, shop: ServiceHarness) -> None:
+    drop = (await sdk.create(DROP)).json()["id"]
+    shop.clock.advance(1)
+    gift = (await sdk.create(BODIES[0])).json()["id"]
+    items = (await sdk.list()).json()["items"]
+    assert [item["id"] for item in items] == [gift, drop]
+    assert all(item.keys() >= REQUIRED for item in items)
+    product = {
+        "name": "Drop 2",
+        "description": "d2",
+        "longDescription": "l2",
+        "imageUrl": "https://example.com/b.png",
+    }
+    webhook = {"webhookUrl": "https://example.com/hook2", "customParameters": {"k": "v"}}
+    edits: list[tuple[dict[str, Any], str, Any]] = [
+        ({"product": product}, "product", product),
+        ({"decreaseRemainingUnits": 4}, "remainingUnits", 6),
+        ({"priceBeforeDiscount": 6}, "priceBeforeDiscount", 6),
+        ({"priceBeforeDiscount": None}, "priceBeforeDiscount", None),
+        ({"notifications": {"webhook": webhook}}, "notifications", {"webhook": webhook}),
+        ({"redirectUrl": "https://example.com/other"}, "redirectUrl", "https://example.com/other"),
+        ({"expiresAt": "2027-06-30T00:00:00.000Z"}, "expiresAt", "2027-06-30T00:00:00.000Z"),
+    ]
+    for body, field, value in edits:
+        answer = await sdk.update(drop, body)
+        assert (answer.status_code, answer.json().get(field)) == (200, value)
+    for request_id in (drop, gift):
+        answer = await sdk.delete(request_id)
+        assert (answer.status_code, answer.content) == (200, b"")
+        # It takes an empty answer for `{}` by this header alone, and parses by the content type.
+        assert answer.headers["content-length"] == "0"
+        assert "content-type" not in answer.headers
+    assert (await sdk.list()).json() == {"items": []}
+
+
+async def test_its_error_is_the_whole_answer(sdk: Sdk, shop: ServiceHarness) -> None:
+    """It hands out what was answered; people read `message` of it."""
+    made = (await sdk.create(BODIES[0])).json()["id"]
+    refusals = [
+        (await sdk.get("0" * 24), 404, "notFound"),
+        (await sdk.update(made, {"decreaseRemainingUnits": 1}), 409, "notLimited"),
+        (await sdk.create({**UPGRADE, "expirationType": "x"}), 400, "invalidBody"),
+        (await shop.anyone.get(ALL), 401, "unauthorized"),
+    ]
+    for answer, status, code in refusals:
+        assert (answer.status_code, answer.json()["code"]) == (status, code)
+        assert answer.json()["message"]
+
+
+async def test_its_public_calls_need_no_credentials(sdk: Sdk, shop: ServiceHarness) -> None:
+    """`referenceId` is a query that it may send along."""
+    made = (await sdk.create(DROP)).json()
+    answer = await shop.anyone.get(f"{ALL}public/{made['id']}?referenceId=r1")
+    shown = answer.json()
+    needed = {"id", "paymentRequestUrl", "paymentRequestQrCodeUrl", "status", "redirectUrl"}
+    assert shown.keys() >= needed | {"expiresAt", "product", "paymentAmount"}
+    stats = (await shop.anyone.get(f"{ALL}public/stats/{made['id']}")).json()
+    assert stats.keys() >= {"totalPayments", "totalVolume", "uniqueUsers"}

@@ -1,0 +1,248 @@
+"""`/openapi.json` says what the service does, `/docs` shows it without a foreign request."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from starlette.requests import Request
+
+from bot.core.errors import StorageError
+from bot.core.ops import endpoints
+from bot.service.api.docs import brief
+from bot.service.http import responses
+from bot.service.http.responses import Internal
+from tests.support.service_harness import NEW, ServiceHarness
+
+
+async def document(shop: ServiceHarness) -> dict[str, Any]:
+    found: dict[str, Any] = (await shop.anyone.get("/openapi.json")).json()
+    return found
+
+
+def references(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        here = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+        return here.union(*map(references, value.values()))
+    return set().union(*map(references, value)) if isinstance(value, list) else set()
+
+
+async def test_every_call_is_there_with_its_answers(shop: ServiceHarness) -> None:
+    spec = await document(shop)
+    calls = {
+        f"{method} {path.removeprefix('/v3/')}": " ".join(sorted(call["responses"]))
+        for path, operations in spec["paths"].items()
+        for method, call in operations.items()
+    }
+    assert {name: answers.removesuffix(" 429 500 503") for name, answers in calls.items()} == {
+        "post paymentRequests": "200 400 401 404 409 413 415",
+        "get paymentRequests": "200 400 401",
+        "get paymentRequests/{id}": "200 401 404",
+        "put paymentRequests/{id}": "200 400 401 404 409 413 415",
+        "delete paymentRequests/{id}": "200 401 404",
+        "get paymentRequests/{id}/payments": "200 400 401 404",
+        "get paymentRequests/{id}/payments/{transactionId}": "200 401 404",
+        "get paymentRequests/public/{id}": "200 404",
+        "get paymentRequests/public/stats/{id}": "200 404",
+        "get deliveries": "200 400 401",
+        "get deliveries/{id}": "200 401 404",
+        "post deliveries/{id}/retry": "200 401 404",
+    }
+
+
+def operations_of(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    every = (call for operations in spec["paths"].values() for call in operations.values())
+    return {call["operationId"]: call for call in every}
+
+
+async def test_links_lead_to_calls_by_parameters_that_they_take(shop: ServiceHarness) -> None:
+    """Each of a request's calls can be reached from what create answers."""
+    calls = operations_of(await document(shop))
+    for call in calls.values():
+        for link in call["responses"]["200"].get("links", {}).values():
+            taken = {one["name"] for one in calls[link["operationId"]]["parameters"]}
+            needed = {
+                one["name"] for one in calls[link["operationId"]]["parameters"] if one["required"]
+            }
+            assert needed <= set(link["parameters"]) <= taken
+    assert set(calls["createPaymentRequest"]["responses"]["200"]["links"]) == {
+        *("getPaymentRequest", "editPaymentRequest", "deletePaymentRequest", "listPayments"),
+        *("getPublicPaymentRequest", "getPublicStats", "listDeliveries"),
+    }
+    page = (await shop.anyone.get("/docs")).text
+    assert 'Leads to: <a href="#getPaymentRequest">getPaymentRequest</a>' in page
+
+
+async def test_answers_leave_out_what_was_not_given(shop: ServiceHarness) -> None:
+    """No field is null, so no schema of an answer allows it."""
+    shapes = (await document(shop))["components"]["schemas"]
+    for name, shape in shapes.items():
+        if not name.endswith(("Body", "Edit")):
+            assert "null" not in str(shape.get("properties")), name
+    assert shapes["RequestAnswer"]["properties"]["expiresAt"]["format"] == "date-time"
+    assert shapes["RequestItem"]["properties"]["expiresAt"]["type"] == "integer"
+
+
+async def test_an_empty_answer_has_no_content(shop: ServiceHarness) -> None:
+    made = await shop.create()
+    gone = await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
+    assert (gone.content, "content-type" in gone.headers) == (b"", False)
+    said = operations_of(await document(shop))["deletePaymentRequest"]["responses"]["200"]
+    assert set(said) == {"description"}
+
+
+async def test_who_is_to_come_back_is_told_when(shop: ServiceHarness) -> None:
+    for call in operations_of(await document(shop)).values():
+        for code in ("429", "503"):
+            assert call["responses"][code]["headers"]["Retry-After"]["required"] is True
+
+
+async def test_every_reference_leads_somewhere(shop: ServiceHarness) -> None:
+    spec = await document(shop)
+    known = {f"#/components/schemas/{name}" for name in spec["components"]["schemas"]}
+    assert references(spec) == known
+
+
+async def test_calls_need_both_credentials_unless_public(shop: ServiceHarness) -> None:
+    spec = await document(shop)
+    for path, operations in spec["paths"].items():
+        for call in operations.values():
+            public = "/public/" in path
+            assert call["security"] == ([] if public else [{"appId": [], "appSecret": []}])
+    schemes = spec["components"]["securitySchemes"].values()
+    assert [(one["in"], one["name"]) for one in schemes] == [
+        ("header", "App-Id"),
+        ("header", "App-Secret"),
+    ]
+
+
+async def test_the_bounds_of_bodies_are_told(shop: ServiceHarness) -> None:
+    shapes = (await document(shop))["components"]["schemas"]
+    create, edit = shapes["CreateBody"], shapes["EditBody"]
+    assert create["additionalProperties"] is False
+    assert create["required"] == ["product", "receivers", "expirationType"]
+    assert create["properties"]["receivers"]["maxItems"] == 1000
+    assert create["properties"]["totalUnits"]["anyOf"][0] == {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 1_000_000,
+    }
+    assert shapes["ProductBody"]["properties"]["name"]["maxLength"] == 100
+    assert "default" not in str(edit)
+    assert "receivers" not in edit["properties"]
+
+
+HOOK_WITH_KEY = {"webhook": {"webhookUrl": "https://h.example/w", "customParameters": {"\n": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "taken"),
+    [
+        ({}, True),
+        ({"expirationType": "limit"}, False),
+        ({"expirationType": "limit", "totalUnits": None}, False),
+        ({"expirationType": "limit", "totalUnits": 3}, True),
+        ({"totalUnits": 3}, False),
+        ({"totalUnits": None}, True),
+        ({"expirationInSeconds": 60, "expiresAt": "2030-01-01T00:00:00Z"}, False),
+        ({"expirationInSeconds": 60, "expiresAt": None}, True),
+        ({"instrumentCurrencyCode": None}, False),
+        ({"instrumentCurrencyCode": None, "currencyCode": "USD"}, True),
+        ({"instrumentCurrencyCode": "BSV", "currency": "USD"}, True),
+        ({"instrumentCurrencyCode": None, "currency": "USD"}, False),
+        ({"paymentMethods": ["onChain"]}, True),
+        ({"paymentMethods": []}, False),
+        ({"paymentMethods": ["onChain", "card"]}, False),
+        ({"product": {"name": "x", "description": "a\r\nb"}}, True),
+        ({"product": {"name": "x", "description": "a\x0bb"}}, False),
+        ({"notifications": HOOK_WITH_KEY}, False),
+        ({"notifications": {"email": "nobody"}}, False),
+    ],
+)
+async def test_the_schema_takes_what_create_takes(
+    shop: ServiceHarness, fields: dict[str, Any], *, taken: bool
+) -> None:
+    """Also where one field decides about another."""
+    schema = await document(shop) | {"$ref": "#/components/schemas/CreateBody"}
+    sound = jsonschema_rs.is_valid(schema, NEW | fields, validate_formats=True)
+    answer = await shop.seller.post("/v3/paymentRequests", json=NEW | fields)
+    assert (sound, answer.status_code == 200) == (taken, taken), answer.text
+
+
+async def test_the_example_of_create_is_taken(shop: ServiceHarness) -> None:
+    example = (await document(shop))["components"]["schemas"]["CreateBody"]["examples"][0]
+    assert (await shop.seller.post("/v3/paymentRequests", json=example)).status_code == 200
+
+
+async def test_the_examples_of_refusals_are_what_is_answered(shop: ServiceHarness) -> None:
+    spec = await document(shop)
+    said = spec["paths"]["/v3/paymentRequests"]["post"]["responses"]
+    body = {name: value for name, value in NEW.items() if name != "product"}
+    body["product"] = {}
+    answers = {
+        "400": await shop.seller.post("/v3/paymentRequests", json=body),
+        "401": await shop.anyone.post("/v3/paymentRequests", json=NEW),
+        "413": await shop.seller.post("/v3/paymentRequests", json=["x" * 70_000]),
+        "415": await shop.seller.post("/v3/paymentRequests", content="{}"),
+    }
+    locked = await endpoints.storage_trouble(Request({"type": "http"}), StorageError("locked"))
+    told = {code: answer.content for code, answer in answers.items()}
+    told |= {"500": bytes(responses.refused(Internal()).body), "503": bytes(locked.body)}
+    for code, answer in told.items():
+        assert json.loads(answer) == said[code]["content"]["application/json"]["example"]
+
+
+async def test_calls_that_only_read_speak_of_no_body(shop: ServiceHarness) -> None:
+    """Their 400 is a parameter's, and no e-mail is asked for there."""
+    for call in operations_of(await document(shop)).values():
+        takes_body = "requestBody" in call
+        for code in ("400", "404"):
+            told = str(call["responses"].get(code))
+            assert ("emailUnavailable" in told) == (takes_body and code == "400")
+            assert ("the key made" in told) == (takes_body and code == "404")
+    said = operations_of(await document(shop))["listDeliveries"]["responses"]["400"]
+    refused = await shop.seller.get("/v3/deliveries", params={"cursor": "x"})
+    assert refused.json() == said["content"]["application/json"]["example"]
+
+
+async def test_a_list_says_what_it_gives_without_a_limit(shop: ServiceHarness) -> None:
+    """All of them, as the interface has it, or a hundred a page."""
+    calls = operations_of(await document(shop))
+    for name, default, everything in (
+        ("listPaymentRequests", None, True),
+        ("listPayments", 100, False),
+        ("listDeliveries", 100, False),
+    ):
+        (limit,) = [one for one in calls[name]["parameters"] if one["name"] == "limit"]
+        assert limit["schema"].get("default") == default
+        assert ("without it, all" in limit["description"]) is everything
+
+
+async def test_the_docs_load_nothing_from_elsewhere(shop: ServiceHarness) -> None:
+    """No script at all, one stylesheet of ours, and a policy that forbids the rest."""
+    page = await shop.anyone.get("/docs")
+    assert page.status_code == 200
+    assert "<script" not in page.text
+    loaded = re.findall(r'(?:src|<link[^>]*href)="([^"]+)"', page.text)
+    assert len(loaded) == 1
+    assert (await shop.anyone.get(loaded[0])).headers["content-type"].startswith("text/css")
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    for name in (await document(shop))["components"]["schemas"]:
+        assert f'<section id="{name}">' in page.text
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"$ref": "#/components/schemas/Kind"}, "Kind"),
+        ({"type": "integer", "minimum": 1, "maximum": 9}, "integer, at least 1, at most 9"),
+        ({"anyOf": [{"type": "string", "format": "uri"}, {"type": "null"}]}, "uri or null"),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, 'list of "a" | "b"'),
+        ({}, "anything"),
+    ],
+)
+def test_a_schema_in_words(schema: dict[str, Any], words: str) -> None:
+    assert brief(schema) == words

@@ -1,0 +1,189 @@
+"""Schemathesis calls the service as `/openapi.json` says; the answers hold to it, whatever is sent.
+
+The real application on the product's web server, a database with payments and deliveries, two
+applications that must not see each other's. Every check is on, but
+
+* `max_response_time`: nothing is asserted on a clock here;
+* `ensure_resource_availability` on the public calls: it doesn't know that what they show was
+  deleted at another address (`schemathesis.toml`);
+* of `positive_data_acceptance`, what no schema can express: `schemathesis_hooks.py` lists it.
+
+`SCHEMA_EXAMPLES` is the budget: so many cases for each call, and as many scenarios of calls that
+follow from each other. `SCHEMA_SEED` chooses others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import uvloop
+
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from bot.service.usecases import apps
+from tests.support.raw_http import open_site
+from tests.support.service_harness import (
+    ALL,
+    DROP,
+    HOOK,
+    URL,
+    ServiceHarness,
+    client,
+    headers_of,
+    opened,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bot.service.usecases.apps import Credentials
+
+EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "20"))
+SEED = int(os.environ.get("SCHEMA_SEED", "7"))
+SECONDS = 120 + 3 * EXAMPLES
+"""After so many it hangs; a budget of 20 takes about 20 on two cores."""
+
+pytestmark = pytest.mark.timeout(SECONDS)
+FOLDER = Path(__file__).parent
+COMMAND = Path(sys.executable).with_name("schemathesis")
+MADE = 5
+"""Requests with payments that each application has, so that some are left when others go."""
+
+TOLD = {"notifications": {"webhook": HOOK, "email": "a@b.example"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came of it: what was printed, the report, and its exit code."""
+
+    code: int
+    printed: str
+    report: dict[str, Any]
+
+    @property
+    def scenarios(self) -> int:
+        return self._count(r"Scenarios: +(\d+)")
+
+    @property
+    def links(self) -> int:
+        return self._count(r"API Links: +(\d+) covered")
+
+    def _count(self, pattern: str) -> int:
+        found = re.search(pattern, self.printed)
+        assert found, self.printed
+        return int(found[1])
+
+
+async def run(folder: Path) -> list[Run]:
+    async with opened(folder, mails=True) as shop:
+        app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, mails=True))
+        other = shop.db.run(lambda tx: apps.create(tx, shop.vault, "other", shop.clock()))
+        async with open_site(app) as site, client(app, headers_of(other)) as seller:
+            paid = (await fill(shop))[0]
+            requests = await fill(replace(shop, credentials=other, seller=seller))
+            listed = (await shop.seller.get(f"{ALL}/{paid}/payments")).json()["items"]
+            payments = [one["transactionId"] for one in listed]
+            write_users(folder, {"shop": shop.credentials, "other": other})
+            write_config(folder, REQUESTS=requests, PAID=[paid], PAYMENTS=payments)
+            return await schemathesis(folder, f"http://127.0.0.1:{site.port}")
+
+
+async def fill(shop: ServiceHarness) -> list[str]:
+    """Make requests that are paid, each payment with a webhook and an e-mail owed; their ids."""
+    made = [(await shop.create(**DROP, **TOLD))["id"] for _ in range(MADE)]
+    for request_id in made:
+        for _ in range(2):
+            shop.clock.advance(1)
+            paid = await shop.pay(request_id, f"{shop.clock():032d}")
+            assert paid.status_code == 303
+    return made
+
+
+def write_users(folder: Path, users: Mapping[str, Credentials]) -> None:
+    """Name the applications in the format of Web Fuzzing Commons."""
+    listed = [{"name": name, "fixedHeaders": pairs(one)} for name, one in users.items()]
+    (folder / "users.json").write_text(json.dumps({"auth": listed}))
+
+
+def pairs(credentials: Credentials) -> list[dict[str, str]]:
+    headers = headers_of(credentials)
+    return [{"name": name, "value": value} for name, value in headers.items()]
+
+
+def write_config(folder: Path, **words: list[str]) -> None:
+    text = (FOLDER / "schemathesis.toml").read_text()
+    for word, value in {"EXAMPLES": EXAMPLES, **words}.items():
+        text = re.sub(rf"\b{word}\b", json.dumps(value), text)
+    (folder / "schemathesis.toml").write_text(text)
+
+
+async def schemathesis(folder: Path, address: str) -> list[Run]:
+    """Run all phases, and the last one anew until there were scenarios enough.
+
+    It ends before its time when a replay meets other rows than before: the service remembers.
+    """
+    runs = [await one_run(folder, address, SEED)]
+    while sum(one.scenarios for one in runs) < EXAMPLES and not any(one.code for one in runs):
+        runs.append(await one_run(folder, address, SEED + len(runs), "--phases", "stateful"))
+    return runs
+
+
+async def one_run(folder: Path, address: str, seed: int, *options: str) -> Run:
+    process = await asyncio.create_subprocess_exec(
+        *(COMMAND, "--config-file", "schemathesis.toml", "run", f"{address}/openapi.json"),
+        *("--url", address, "--seed", str(seed), "--continue-on-failure", "--no-color"),
+        *("--report", "json", "--report-json-path", "report.json", *options),
+        cwd=folder,
+        env=os.environ | {"SCHEMATHESIS_HOOKS": str(FOLDER / "schemathesis_hooks.py")},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    printed = (await process.communicate())[0].decode()
+    report = folder / "report.json"
+    assert report.exists(), printed
+    return Run(process.returncode or 0, printed, json.loads(report.read_text()))
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(run(tmp_path_factory.mktemp("schema")))
+
+
+def test_no_check_fails(done: list[Run]) -> None:
+    sys.stdout.writelines(map(summary, done))
+    for one in done:
+        assert one.code == 0, one.printed
+        assert one.report["errors"] == []
+
+
+def summary(one: Run) -> str:
+    """What a person wants to know of a long run: `pytest -rP` shows it."""
+    kept = ("phases", "test_cases", "filtered", "running_time")
+    told = {name: one.report[name] for name in kept}
+    return f"{told} scenarios={one.scenarios} links={one.links}\n"
+
+
+def test_every_call_is_made_in_every_phase(done: list[Run]) -> None:
+    operations = done[0].report["operations"]
+    assert operations["tested"] == operations["total"] >= 12
+    phases = {name: one["status"] for name, one in done[0].report["phases"].items()}
+    assert phases == dict.fromkeys(("examples", "coverage", "fuzzing", "stateful"), "success")
+
+
+def test_every_call_does_what_it_is_for(done: list[Run]) -> None:
+    """Else a service that refuses everything would pass."""
+    for operation, phases in done[0].report["valid_rates"].items():
+        assert sum(phase["accepted"] for phase in phases.values()), operation
+
+
+def test_answers_lead_on(done: list[Run]) -> None:
+    assert done[0].links >= 1

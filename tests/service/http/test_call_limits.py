@@ -1,0 +1,169 @@
+"""Who may call how often: by application, by payer, by who only guesses; over a real server."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core.net.rates import Rate
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from bot.service.http.rate_limits import payer_key
+from tests.support.raw_http import NOBODY, RunningServer, get, open_site
+from tests.support.service_harness import ALL, URL, ServiceHarness, headers_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.support.raw_http import Answer
+
+US = ("127.0.0.1",)
+"""The proxies where it is we who forward."""
+
+PAGE = "/pay/" + "0" * 24
+PUBLIC = f"{ALL}/public/{'0' * 24}"
+WRONG = ("App-Id: x", "App-Secret: y")
+
+
+@asynccontextmanager
+async def limited(
+    shop: ServiceHarness, *, proxies: tuple[str, ...] = NOBODY, **rates: Any
+) -> AsyncIterator[RunningServer]:
+    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, **rates))
+    async with open_site(app, proxies) as site:
+        yield site
+
+
+def right(shop: ServiceHarness) -> list[str]:
+    return [f"{name}: {value}" for name, value in headers_of(shop.credentials).items()]
+
+
+def waits(answer: Answer) -> bool:
+    """Whether a refusal says when to come back."""
+    return answer.status == 429 and 1 <= int(answer.headers["retry-after"]) <= 60
+
+
+@pytest.mark.parametrize("path", [PAGE, f"{PAGE}/receipt/x", "/qr/x.png", "/qr/x.svg", PUBLIC])
+async def test_a_payer_who_calls_too_often_is_told_when_to_come_back(
+    shop: ServiceHarness, path: str
+) -> None:
+    async with limited(shop, payer_rate=Rate(2, 60)) as site:
+        answers = [await site.ask(get(path)) for _ in range(3)]
+    assert [answer.status for answer in answers] == [404, 404, 429]
+    assert waits(answers[2])
+
+
+async def test_the_page_and_the_api_say_it_each_in_their_form(shop: ServiceHarness) -> None:
+    async with limited(shop, payer_rate=Rate(1, 60)) as site:
+        await site.ask(get(PAGE))
+        page, public = await site.ask(get(PAGE)), await site.ask(get(PUBLIC))
+    assert waits(page)
+    assert waits(public)
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert public.code == (429, "rateLimited")
+
+
+async def test_payers_are_counted_apart(shop: ServiceHarness) -> None:
+    async with limited(shop, payer_rate=Rate(1, 60)) as site:
+        told = [(await site.ask(get(PAGE), host)).status for host in ("127.0.0.1", "127.0.0.2") * 2]
+    assert told == [404, 404, 429, 429]
+
+
+async def test_who_is_no_proxy_can_not_say_who_it_is(shop: ServiceHarness) -> None:
+    """Else each call could come from an address of its own."""
+    async with limited(shop, payer_rate=Rate(1, 60)) as site:
+        calls = [get(PAGE, f"X-Forwarded-For: 198.51.100.{number}") for number in range(3)]
+        assert [(await site.ask(call)).status for call in calls] == [404, 429, 429]
+
+
+async def test_a_proxy_says_who_calls(shop: ServiceHarness) -> None:
+    async with limited(shop, payer_rate=Rate(1, 60), proxies=US) as site:
+        calls = [get(PAGE, f"X-Forwarded-For: 198.51.100.{number}") for number in (1, 2, 1)]
+        assert [(await site.ask(call)).status for call in calls] == [404, 404, 429]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "{}, 198.51.100.1",
+        "{}, 198.51.100.1, 127.0.0.1",
+        "{}, 198.51.100.1:{}",
+        "{}\r\nX-Forwarded-For: 198.51.100.1",
+    ],
+)
+async def test_of_what_a_proxy_passes_on_its_own_word_counts(
+    shop: ServiceHarness, told: str
+) -> None:
+    """The right-most address that is no proxy's: those before it are the caller's invention."""
+    async with limited(shop, payer_rate=Rate(1, 60), proxies=US) as site:
+        calls = [get(PAGE, "X-Forwarded-For: " + told.format(f"6.6.6.{n}", n)) for n in range(2)]
+        assert [(await site.ask(call)).status for call in calls] == [404, 429]
+
+
+async def test_proxies_may_be_given_as_a_network(shop: ServiceHarness) -> None:
+    """Also by an address in it."""
+    async with limited(shop, payer_rate=Rate(1, 60), proxies=("127.0.0.1/8",)) as site:
+        calls = [get(PAGE, f"X-Forwarded-For: 198.51.100.{number}") for number in (1, 2)]
+        assert [(await site.ask(call, "127.0.0.9")).status for call in calls] == [404, 404]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:1", True),
+        ("2001:db8::1", "2001:db8:0:0:ffff::", True),
+        ("2001:db8::1", "2001:0DB8:0::1%eth0", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("unknown", "_hidden", False),
+        ("", "unknown", False),
+    ],
+)
+def test_payers_are_told_apart_as_networks_tell_subscribers_apart(
+    *, one: str, other: str, same: bool
+) -> None:
+    assert (payer_key(one) == payer_key(other)) is same
+
+
+def test_what_is_no_address_is_counted_as_it_stands_but_not_kept_whole() -> None:
+    assert payer_key("unknown") == "unknown"
+    assert len(payer_key("x" * 30_000)) == 64
+
+
+async def test_a_subscribers_many_addresses_are_one_payer(shop: ServiceHarness) -> None:
+    async with limited(shop, payer_rate=Rate(1, 60), proxies=US) as site:
+        names = ("2001:db8::1", "2001:db8::2", "[2001:db8::3]:4711", "2001:db8:0:1::1")
+        calls = [get(PAGE, f"X-Forwarded-For: {name}") for name in names]
+        assert [(await site.ask(call)).status for call in calls] == [404, 429, 429, 404]
+
+
+async def test_who_guesses_is_slowed_down_and_the_right_one_is_not(shop: ServiceHarness) -> None:
+    """Wrong calls are counted for their address, not for the application that they name."""
+    named = (right(shop)[0], "App-Secret: guessed")
+    async with limited(shop, api_rate=Rate(2, 60)) as site:
+        guesses = [await site.ask(get(ALL, *headers)) for headers in (WRONG, (), named, named)]
+        calls = [await site.ask(get(ALL, *right(shop))) for _ in range(3)]
+        elsewhere = await site.ask(get(ALL, *named), "127.0.0.2")
+    assert [answer.status for answer in guesses] == [401, 401, 429, 429]
+    assert guesses[2].code == (429, "rateLimited")
+    assert waits(guesses[2])
+    assert [answer.status for answer in calls] == [200, 200, 429]
+    assert waits(calls[2])
+    assert elsewhere.status == 401
+
+
+async def test_right_calls_use_up_nothing_of_the_guesses(shop: ServiceHarness) -> None:
+    async with limited(shop, api_rate=Rate(2, 60)) as site:
+        for _ in range(3):
+            await site.ask(get(ALL, *right(shop)))
+        assert (await site.ask(get(ALL, *WRONG))).status == 401
+
+
+async def test_without_a_rate_nobody_is_counted(shop: ServiceHarness) -> None:
+    async with limited(shop) as site:
+        told = [(await site.ask(get(path, *WRONG))).status for path in (ALL, PAGE) * 5]
+    assert told == [401, 404] * 5

@@ -1,0 +1,289 @@
+"""Who holds a drop's units: browsers known by a cookie, scripts without one; over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import httpx
+import pytest
+
+from bot.core.net.rates import Rate
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from bot.service.http.payers import FORM, PayerCookies
+from tests.support.raw_http import NOBODY, open_site
+from tests.support.service_harness import DROP, URL, ServiceHarness, client, opened, token_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+KEY = b"k" * 32
+TLS = ssl.create_default_context()
+"""Made once: nobody here speaks TLS, and each would take longer than a purchase."""
+
+RESERVATION = 900_000
+RATE = Rate(60, 60)
+"""The default of PAYER_RATE."""
+
+CAP = 5
+Place: TypeAlias = tuple[str, dict[str, str]]
+US = ("127.0.0.1",)
+ONE_ADDRESS: list[Place] = [("127.0.0.2", {})]
+MANY_ADDRESSES: list[Place] = [(f"127.0.1.{number}", {}) for number in range(1, 201)]
+PROXIED: list[Place] = [("127.0.0.1", {"X-Forwarded-For": "203.0.113.9"})]
+"""Where a crowd calls from: the address of its connections, and what its proxy says of it."""
+
+
+@dataclass
+class Market:
+    """A shop on a port; `browser` opens clients that leave with it."""
+
+    shop: ServiceHarness
+    url: str
+    stack: AsyncExitStack = field(repr=False)
+
+    async def browser(self, host: str = "127.0.0.2", **headers: str) -> httpx.AsyncClient:
+        """Open a browser's profile, with a jar for cookies, at an address."""
+        made = httpx.AsyncClient(
+            base_url=self.url, headers=headers, timeout=60,
+            transport=httpx.AsyncHTTPTransport(local_address=host, verify=TLS),
+        )  # fmt: skip
+        return await self.stack.enter_async_context(made)
+
+    async def drop(self, units: int) -> str:
+        made = await self.shop.create(expirationType="limit", totalUnits=units)
+        return f"/pay/{made['id']}"
+
+    async def states(self) -> list[str]:
+        return sorted(row["state"] for row in await self.shop.rows("checkouts"))
+
+
+@asynccontextmanager
+async def market(
+    folder: Path, proxies: tuple[str, ...] = NOBODY, **settings: Any
+) -> AsyncIterator[Market]:
+    given: dict[str, Any] = {"holds": CAP, "payer_key": KEY, "payer_rate": RATE} | settings
+    async with opened(folder, **given) as shop, AsyncExitStack() as stack:
+        app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, **given))
+        site = await stack.enter_async_context(open_site(app, proxies))
+        yield Market(shop, f"http://127.0.0.1:{site.port}", stack)
+
+
+async def buy(browser: httpx.AsyncClient, path: str, manner: str = "atOnce") -> httpx.Response:
+    """Look at the page and post its form, as a browser does."""
+    page = await browser.get(path)
+    if "<form" not in page.text:
+        return page
+    return await browser.post(path, data={"token": token_of(page.text), "manner": manner})
+
+
+async def take(http: httpx.AsyncClient, path: str, number: int) -> httpx.Response:
+    """Post a form as a script does that keeps no cookie and never pays."""
+    http.cookies.clear()
+    return await http.post(path, data={"token": f"{number:032x}", "manner": "never"})
+
+
+async def test_one_script_without_cookies_holds_five_and_the_others_are_served(
+    tmp_path: Path,
+) -> None:
+    """37 units: the script gets 5, whatever it tries, and 105 honest payers the other 32."""
+    async with market(tmp_path) as it:
+        path = await it.drop(37)
+        script = await it.browser("127.0.0.9")
+        answers = [await take(script, path, number) for number in range(50)]
+        assert [answer.status_code for answer in answers] == [303] * CAP + [429] * 45
+        refused = answers[CAP]
+        assert refused.headers["retry-after"] == str(RESERVATION // 1000)
+        assert "try again in 15 minutes" in refused.text
+        assert '<a class="button" href="">Back to the offer</a>' in refused.text
+        assert await it.states() == ["open"] * CAP
+        honest = [await it.browser(host) for host, _ in MANY_ADDRESSES[:105]]
+        served = await asyncio.gather(*(buy(browser, path) for browser in honest))
+        assert [answer.status_code for answer in served].count(303) == 32
+        assert await it.states() == ["open"] * CAP + ["paid"] * 32
+
+
+@pytest.mark.parametrize("places", [ONE_ADDRESS, MANY_ADDRESSES, PROXIED], ids=len)
+async def test_a_crowd_behind_one_address_buys_as_one_from_many(
+    tmp_path: Path, places: list[Place]
+) -> None:
+    """200 browsers at once, with the default PAYER_RATE: 100 units are sold, nobody is held up."""
+    async with market(tmp_path, US if places is PROXIED else NOBODY) as it:
+        path = await it.drop(100)
+        crowd = [await it.browser(host, **headers) for host, headers in (places * 200)[:200]]
+        answers = await asyncio.gather(*(buy(browser, path) for browser in crowd))
+        statuses = [answer.status_code for answer in answers]
+        assert statuses.count(303) == 100
+        assert set(statuses) <= {200, 303, 409}
+        receipts = [
+            browser.get(answer.headers["location"])
+            for browser, answer in zip(crowd, answers, strict=True)
+            if answer.status_code == 303
+        ]
+        assert {answer.status_code for answer in await asyncio.gather(*receipts)} == {200}
+        assert await it.states() == ["paid"] * 100
+
+
+async def test_a_script_that_keeps_cookies_holds_half_of_what_is_not_sold(tmp_path: Path) -> None:
+    """A new browser for each payment; who comes from elsewhere has the other half."""
+    async with market(tmp_path) as it:
+        path = await it.drop(36)
+        answers = [await buy(await it.browser(), path, "never") for _ in range(40)]
+        assert [answer.status_code for answer in answers] == [303] * 18 + [429] * 22
+        nameless = await take(await it.browser(), path, 1)
+        assert nameless.status_code == 429
+        elsewhere = [await it.browser(host) for host, _ in MANY_ADDRESSES[:20]]
+        bought = [(await buy(browser, path)).status_code for browser in elsewhere]
+        assert bought == [303] * 18 + [200] * 2
+
+
+async def test_what_is_cancelled_or_lapses_can_be_held_anew(tmp_path: Path) -> None:
+    async with market(tmp_path) as it:
+        path, script = await it.drop(37), await it.browser()
+        held = [(await take(script, path, number)).headers["location"] for number in range(CAP)]
+        assert (await take(script, path, 6)).status_code == 429
+        await script.post(held[0], data={"action": "cancel"})
+        assert (await take(script, path, 6)).status_code == 303
+        refused = await take(script, path, 7)
+        assert refused.status_code == 429
+        it.shop.clock.advance(int(refused.headers["retry-after"]))
+        assert (await take(script, path, 7)).status_code == 303
+        rows = await it.shop.rows("checkouts")
+        kept = {row["state"]: (row["network"], row["payer"]) for row in rows}
+        assert kept["cancelled"] == kept["lapsed"] == (None, None)
+
+
+async def test_the_subscribers_part_of_an_address_counts_and_each_request_apart(
+    tmp_path: Path,
+) -> None:
+    """Addresses of one IPv6 /64 are one payer's; another request is held apart."""
+    async with market(tmp_path, US) as it:
+        path, other, proxy = await it.drop(37), await it.drop(37), await it.browser("127.0.0.1")
+
+        async def take_as(where: str, number: int, address: str) -> int:
+            proxy.headers["X-Forwarded-For"] = address
+            return (await take(proxy, where, number)).status_code
+
+        mine = [await take_as(path, n, f"2001:db8::{n + 1}") for n in range(CAP + 1)]
+        assert mine == [303] * CAP + [429]
+        assert await take_as(path, 90, "2001:db8:0:1::1") == 303
+        assert await take_as(other, 91, "2001:db8::1") == 303
+
+
+@pytest.mark.parametrize(("cap", "fields"), [(0, DROP | {"totalUnits": 37}), (2, {})])
+async def test_the_cap_is_a_setting_and_holds_for_donations_too(
+    tmp_path: Path, cap: int, fields: dict[str, Any]
+) -> None:
+    """0 is no cap; of a donation nothing runs out, so only who keeps no cookie is capped."""
+    async with market(tmp_path, holds=cap) as it:
+        path = f"/pay/{(await it.shop.create(**fields))['id']}"
+        script = await it.browser()
+        statuses = [(await take(script, path, number)).status_code for number in range(10)]
+        assert statuses == [303] * (cap or 10) + [429] * (10 - (cap or 10))
+        assert (await buy(await it.browser(), path, "never")).status_code == 303
+
+
+async def test_a_known_payer_comes_back_to_the_open_checkout(tmp_path: Path) -> None:
+    """With a form of its own, from another tab; when it is paid, the family's next one opens."""
+    async with market(tmp_path) as it:
+        path, browser = await it.drop(3), await it.browser()
+        first = await buy(browser, path, "never")
+        second = await buy(browser, path)
+        assert first.headers["location"] == second.headers["location"]
+        assert await it.states() == ["open"]
+        await browser.post(first.headers["location"], data={"action": "cancel"})
+        for _ in range(2):
+            assert "/receipt/" in (await buy(browser, path)).headers["location"]
+        assert await it.states() == ["cancelled", "paid", "paid"]
+
+
+async def test_each_browser_has_a_count_of_its_own_and_who_has_no_cookie_the_addresss(
+    tmp_path: Path,
+) -> None:
+    async with market(tmp_path, payer_rate=Rate(3, 60)) as it:
+        path = await it.drop(99)
+        nameless = [(await take(await it.browser(), path, n)).status_code for n in range(5)]
+        assert nameless == [303] * 3 + [429] * 2
+        for _ in range(4):
+            assert "/receipt/" in (await buy(await it.browser(), path)).headers["location"]
+        known = await it.browser()
+        looks = [(await known.get(path)).status_code for _ in range(5)]
+        assert looks == [200] * 4 + [429]  # the first brought the cookie
+
+
+async def test_an_address_has_an_end_even_for_a_crowd(tmp_path: Path) -> None:
+    async with market(tmp_path, payer_rate=Rate(1, 60)) as it:
+        path = await it.drop(9)
+        looks = [(await (await it.browser()).get(path)).status_code for _ in range(21)]
+        assert looks == [200] * 20 + [429]
+        assert (await (await it.browser("127.0.0.3")).get(path)).status_code == 200
+
+
+async def test_the_cookie_is_strictly_what_is_needed(tmp_path: Path) -> None:
+    """One, random, of /pay alone; no script reads it, no other site sends it, soon it is over."""
+    async with market(tmp_path) as it:
+        path, browser = await it.drop(3), await it.browser()
+        page = await browser.get(path)
+        (header,) = page.headers.get_list("set-cookie")
+        value, *attributes = header.split("; ")
+        assert re.fullmatch(r"payer=[0-9a-f]{24}\.[0-9a-f]{11}\.[0-9a-f]{32}", value)
+        seconds = (FORM + RESERVATION) // 1000
+        assert attributes == ["Path=/pay", f"Max-Age={seconds}", "HttpOnly", "SameSite=Lax"]
+        (again,) = (await browser.get(path)).headers.get_list("set-cookie")
+        assert again[:30] == header[:30]
+        paid = await buy(browser, path)
+        receipt = await browser.get(paid.headers["location"])
+        for answer in (paid, receipt, await browser.get(f"{path}/live")):
+            assert "set-cookie" not in answer.headers
+        gone = await it.shop.create(expirationInSeconds=1)
+        it.shop.clock.advance(1)
+        assert "set-cookie" not in (await browser.get(f"/pay/{gone['id']}")).headers
+
+
+async def test_the_cookie_travels_by_https_alone_where_the_page_does(shop: ServiceHarness) -> None:
+    made = await shop.create()
+    app = create_app(Service(db=shop.db, now=shop.clock, public_url="https://pay.test"))
+    async with client(app) as anyone:
+        page = await anyone.get(f"/pay/{made['id']}")
+    assert page.headers["set-cookie"].endswith("; SameSite=Lax; Secure")
+
+
+NOW = 1_800_000_000_000
+COOKIES = PayerCookies(KEY, RESERVATION, secure=False)
+MADE = COOKIES.header("192.0.2.1", NOW).partition(";")[0].removeprefix("payer=")
+END = NOW + FORM + RESERVATION
+
+
+@pytest.mark.parametrize(
+    ("cookie", "network", "now", "known"),
+    [
+        (MADE, "192.0.2.1", NOW, True),
+        (MADE, "192.0.2.1", END - 1, True),
+        (MADE, "192.0.2.1", END, False),
+        (MADE, "192.0.2.1", NOW - 1, False),
+        (MADE, "192.0.2.2", NOW, False),
+        ("0" * 24 + MADE[24:], "192.0.2.1", NOW, False),
+        (MADE[:-1] + ("1" if MADE[-1] == "0" else "0"), "192.0.2.1", NOW, False),
+        (f"{'0' * 24}.{NOW:x}.{'0' * 32}", "192.0.2.1", NOW, False),
+        ("", "192.0.2.1", NOW, False),
+        ("x" * 9000, "192.0.2.1", NOW, False),
+    ],
+    ids=range(10),  # a cookie is random, and parallel runs need the same names
+)
+def test_a_cookie_counts_for_its_network_and_time(
+    *, cookie: str, network: str, now: int, known: bool
+) -> None:
+    assert COOKIES.payer(cookie, network, now) == (MADE[:24] if known else None)
+
+
+def test_another_deployments_cookie_says_nothing() -> None:
+    other = PayerCookies(b"o" * 32, RESERVATION, secure=False)
+    assert other.payer(MADE, "192.0.2.1", NOW) is None
+    assert other.network("id", "192.0.2.1") != COOKIES.network("id", "192.0.2.1")
+    assert COOKIES.network("id", "192.0.2.1") != COOKIES.network("other", "192.0.2.1")

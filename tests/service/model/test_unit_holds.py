@@ -1,0 +1,89 @@
+"""How much those who haven't paid may hold, as a table; and what of it is kept how long."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.service.model.holds import Held, Holder, may_hold
+from bot.service.store import checkouts
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database
+    from tests.support.service_harness import ServiceHarness
+
+NAMELESS, KNOWN = Holder("n"), Holder("n", "p")
+
+
+@pytest.mark.parametrize(
+    ("holder", "held", "unsold", "may"),
+    [
+        (NAMELESS, Held(0, 0), 37, True),
+        (NAMELESS, Held(4, 4), 37, True),
+        (NAMELESS, Held(5, 5), 37, False),
+        (NAMELESS, Held(17, 4), 37, True),
+        (NAMELESS, Held(18, 4), 37, False),
+        (NAMELESS, Held(5, 5), None, False),
+        (NAMELESS, Held(900, 4), None, True),
+        (KNOWN, Held(5, 5), 37, True),
+        (KNOWN, Held(17, 5), 37, True),
+        (KNOWN, Held(18, 5), 37, False),
+        (KNOWN, Held(4, 0), 6, True),
+        (KNOWN, Held(5, 0), 6, False),
+        (KNOWN, Held(0, 0), 1, True),
+        (KNOWN, Held(900, 5), None, True),
+    ],
+)
+def test_a_network_holds_five_without_cookies_and_half_of_what_is_not_sold(
+    *, holder: Holder, held: Held, unsold: int | None, may: bool
+) -> None:
+    """Anybody's five where there are few; of donations nothing runs out."""
+    assert may_hold(holder, held, unsold, 5) is may
+
+
+async def test_checkouts_that_nobody_paid_are_dropped_some_at_a_time(shop: ServiceHarness) -> None:
+    """What is paid stays, and units balance."""
+    made = await shop.create(expirationType="limit", totalUnits=9)
+    for number in range(4):
+        await shop.pay(made["id"], f"{number}" * 32, manner="never")
+    assert (await shop.pay(made["id"], "p" * 32)).status_code == 303
+    (first, *_) = await shop.db.query("SELECT id FROM checkouts WHERE state = 'open'")
+    cancel = {"request_id": made["id"], "checkout_id": first["id"], "now": shop.clock()}
+    await shop.db.transaction(partial(checkouts.cancel, **cancel))
+    shop.clock.advance(1000)
+    await shop.db.transaction(partial(checkouts.close_lapsed, now=shop.clock(), most=3))
+    forget = partial(checkouts.forget, most=3)
+    early = partial(forget, before=shop.clock() - 900_000)
+    assert await shop.db.transaction(early) == 0
+    late = partial(forget, before=shop.clock())
+    assert [await shop.db.transaction(late) for _ in range(3)] == [3, 1, 0]
+    assert [row["state"] for row in await shop.rows("checkouts")] == ["paid"]
+    (row,) = await shop.rows("payment_requests")
+    assert (row["remaining_units"], row["reserved_units"], row["paid_count"]) == (8, 0, 1)
+
+
+@pytest.mark.parametrize("sql", [checkouts.HELD, checkouts.BY_PAYER])
+def test_what_a_network_holds_is_counted_without_a_look_at_what_others_hold(
+    db: Database, sql: str
+) -> None:
+    """Every payment asks it, also where thousands hold the same request."""
+    given = {"request_id": "r", "network": "n", "payer": "p", "now": 1}
+    (step,) = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {sql}", **given))
+    assert "USING INDEX checkouts_held (request_id=? AND network=?" in step["detail"]
+
+
+async def test_nobody_is_known_for_longer_than_a_checkout_is_open(shop: ServiceHarness) -> None:
+    """Also of a request that nobody looks at again: a sweep closes what has lapsed."""
+    made = await shop.create(expirationType="limit", totalUnits=9)
+    await shop.anyone.get(f"/pay/{made['id']}")
+    await shop.pay(made["id"], manner="never")
+    (held,) = await shop.rows("checkouts")
+    assert (held["state"], None in (held["network"], held["payer"])) == ("open", False)
+    close = partial(checkouts.close_lapsed, most=3)
+    shop.clock.advance(1000)
+    await shop.db.transaction(partial(close, now=shop.clock()))
+    assert await shop.db.transaction(partial(close, now=shop.clock())) == 0
+    (row,) = await shop.rows("checkouts")
+    assert (row["state"], row["network"], row["payer"]) == ("lapsed", None, None)

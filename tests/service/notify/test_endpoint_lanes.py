@@ -1,0 +1,241 @@
+"""Who waits for whom: an endpoint for itself, a host for its share, the bot's own for order."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.net.addresses import LONGEST_ENDPOINT, AllowList
+from bot.service.notify.webhooks import ROOM, Webhooks
+from bot.service.usecases.deliveries import WEBHOOKS, lane_of
+from bot.service.usecases.requests import INTERNAL_HOST
+from tests.support.service_harness import DROP, LOOPBACK, ServiceHarness, opened
+from tests.support.webhook_delivery import (
+    SECONDS,
+    arrived,
+    owe_many,
+    pay_with_webhook,
+    request_with_own_webhook,
+    working,
+)
+from tests.support.webhook_receiver import Receiver, answer, receiving
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.core.outbox.lanes import Queue
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+    async with opened(tmp_path, allow=LOOPBACK) as it:
+        yield it
+
+
+@pytest.fixture
+async def hanging() -> AsyncIterator[Receiver]:
+    async with receiving() as it:
+        it.silent = True
+        yield it
+
+
+@asynccontextmanager
+async def receiving_at(address: str) -> AsyncIterator[tuple[Receiver, str]]:
+    """A receiver under another address of this machine, with its URL there."""
+    async with receiving() as it:
+        server = await asyncio.start_server(it.serve, address, it.port)
+        yield it, it.url.replace("127.0.0.1", address)
+        server.close()
+
+
+@asynccontextmanager
+async def working_inside(shop: ServiceHarness, receiver: Receiver) -> AsyncIterator[None]:
+    """Deliver what goes to the bot's own receiver, the shop's application being the bot's."""
+    async with (
+        Webhooks(
+            shop.db,
+            shop.vault,
+            shop.clock,
+            AllowList(),
+            {INTERNAL_HOST: lambda: ("127.0.0.1", receiver.port)},
+            embedded_app_id=shop.credentials.app_id,
+        ) as bots,
+        working(shop, bots.own_job, receiver),
+    ):
+        yield
+
+
+@pytest.mark.parametrize(
+    ("url", "lane"),
+    [
+        ("https://h.example/w", "https://h.example:443/w"),
+        ("https://H.example:443/w?key=secret#top", "https://h.example:443/w"),
+        ("http://h.example", "http://h.example:80/"),
+        ("http://h.example.:81/a/b", "http://h.example:81/a/b"),
+        ("http://user:word@h.example/W", "http://h.example:80/W"),
+        ("http://[2001:DB8::1]:8080/w", "http://[2001:db8::1]:8080/w"),
+        ("https://evil。example/w", "https://evil.example:443/w"),
+        ("http://2130706433/w", "http://127.0.0.1:80/w"),
+        ("http://127.1:\uff181/w", "http://127.0.0.1:81/w"),
+        (f"http://{INTERNAL_HOST}/w", f"{INTERNAL_HOST}/r1"),
+        ("http://bot。internal/w", f"{INTERNAL_HOST}/r1"),
+        (f"http://{INTERNAL_HOST}./w?a=b", f"{INTERNAL_HOST}/r1"),
+    ],
+)
+def test_a_lane_is_an_endpoint_and_the_bots_own_a_request(url: str, lane: str) -> None:
+    """Neither the query nor a password, which may be secrets, is told by it."""
+    assert lane_of(url, "r1") == lane
+
+
+def test_a_lane_is_bounded_and_still_its_endpoints_own() -> None:
+    long = "https://h.example/" + "a" * 2000
+    lanes = {lane_of(long + end, "r1") for end in ("b", "c", "c?query")}
+    assert len(lanes) == 2
+    assert max(map(len, lanes)) <= LONGEST_ENDPOINT
+    assert {group(WEBHOOKS, lane) for lane in lanes} == {"h.example"}
+
+
+def group(queue: Queue, lane: str) -> str | None:
+    assert queue.group
+    return queue.group(lane)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://h.example/w", "h.example"),
+        ("http://h.example:81/v", "h.example"),
+        ("http://[2001:db8::1]:8080/w", "2001:db8::1"),
+        ("http://127.1/w", "127.0.0.1"),
+        ("http://evil\uff0eexample/w", "evil.example"),
+        ("http://[::g]/w", None),
+    ],
+)
+def test_endpoints_of_a_host_are_a_group(url: str, host: str | None) -> None:
+    assert group(WEBHOOKS, lane_of(url, "r1")) == host
+
+
+@pytest.mark.parametrize("other", ["path", "port"])
+async def test_an_endpoint_that_hangs_delays_no_other(
+    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver, hanging: Receiver, other: str
+) -> None:
+    """A hundred are owed to it; it has no more under way than its lane is wide."""
+    await owe_many(shop, hanging.url, 100)
+    url = {
+        "path": hanging.url.replace("/hook", "/other"),
+        "port": receiver.url,
+    }[other]
+    target = hanging if other == "path" else receiver
+    async with working(shop, notifier.job, hanging):
+        async with asyncio.timeout(SECONDS):
+            await hanging.count(WEBHOOKS.width)
+        await pay_with_webhook(shop, url)
+        async with asyncio.timeout(SECONDS):
+            await target.count(WEBHOOKS.width + 1 if other == "path" else 1)
+        lines = [one.line for one in hanging.received]
+        assert lines.count("POST /hook HTTP/1.1") == WEBHOOKS.width
+        assert lines.count("POST /other HTTP/1.1") == (other == "path")
+
+
+async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
+    shop: ServiceHarness, notifier: Webhooks, hanging: Receiver
+) -> None:
+    """Fifty paths, each with more than a lane takes: the host has its share and no more."""
+    for number in range(50):
+        await owe_many(shop, f"{hanging.url}/{number}", 3)
+    async with receiving_at("127.0.0.2") as (receiver, url), working(shop, notifier.job, hanging):
+        async with asyncio.timeout(SECONDS):
+            await hanging.count(WEBHOOKS.group_width)
+        await pay_with_webhook(shop, url)
+        async with asyncio.timeout(SECONDS):
+            await receiver.count(1)
+        assert len(hanging.received) == WEBHOOKS.group_width < ROOM
+
+
+async def test_spellings_of_a_host_share_its_room(
+    shop: ServiceHarness, notifier: Webhooks, hanging: Receiver
+) -> None:
+    """And those of an endpoint its lane."""
+    for host in ("127.1", "2130706433", "127。0。0。1", "0x7f.1"):
+        await owe_many(shop, hanging.url.replace("127.0.0.1", host), WEBHOOKS.width)
+    async with working(shop, notifier.job, hanging):
+        async with asyncio.timeout(SECONDS):
+            await hanging.count(WEBHOOKS.width)
+        rows = await shop.rows("outbox")
+        assert [row["state"] for row in rows].count("leased") == WEBHOOKS.width
+    assert len({row["lane"] for row in rows}) == 1
+
+
+async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
+    shop: ServiceHarness, notifier: Webhooks, hanging: Receiver
+) -> None:
+    """All of it arrives, though no clock moves and nothing else is put."""
+    for number in range(50):
+        await owe_many(shop, f"{hanging.url}/{number}", 2)
+    async with working(shop, notifier.job):
+        async with asyncio.timeout(SECONDS):
+            await hanging.count(WEBHOOKS.group_width)
+        hanging.silent = False
+        hanging.release.set()
+        async with asyncio.timeout(SECONDS):
+            await hanging.count(100)
+        lines = [one.line for one in hanging.received]
+    assert sorted(lines) == sorted(2 * [f"POST /hook/{n} HTTP/1.1" for n in range(50)])
+
+
+async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
+    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+) -> None:
+    async with AsyncExitStack() as stack:
+        addresses = [f"127.0.0.{number}" for number in range(2, 9)]
+        hosts = [await stack.enter_async_context(receiving_at(one)) for one in addresses]
+        for one, url in hosts:
+            one.silent = True
+            for path in range(3):
+                await owe_many(shop, f"{url}/{path}", WEBHOOKS.width)
+        silent = [one for one, _ in hosts]
+        async with working(shop, notifier.job, *silent):
+            async with asyncio.timeout(SECONDS):
+                for one in silent:
+                    await one.count(WEBHOOKS.group_width)
+            await pay_with_webhook(shop, receiver.url)
+            async with asyncio.timeout(SECONDS):
+                await receiver.count(1)
+            assert [len(one.received) for one in silent] == 7 * [WEBHOOKS.group_width]
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["waiting", "as they come"])
+async def test_the_bots_receiver_is_told_of_a_requests_payments_in_their_order(
+    shop: ServiceHarness, receiver: Receiver, *, before: bool
+) -> None:
+    """Five at once, in one millisecond: what remains counts down."""
+    request_id = await request_with_own_webhook(shop, expirationType="limit", totalUnits=5)
+
+    async def pay() -> None:
+        posts = (shop.pay(request_id, f"{number:032d}") for number in range(5))
+        assert {one.status_code for one in await asyncio.gather(*posts)} == {303}
+
+    if before:
+        await pay()
+    async with working_inside(shop, receiver):
+        if not before:
+            await pay()
+        told = await arrived(receiver, 5)
+    assert [one["remainingUnits"] for one in told] == [4, 3, 2, 1, 0]
+
+
+async def test_in_the_bots_receiver_too_a_webhook_that_waits_is_passed_by_a_newer_one(
+    shop: ServiceHarness, receiver: Receiver
+) -> None:
+    request_id = await request_with_own_webhook(shop, **DROP)
+    receiver.answers = [answer(500)]
+    async with working_inside(shop, receiver):
+        await shop.pay(request_id, "a" * 32)
+        await arrived(receiver, 1)
+        await shop.pay(request_id, "b" * 32)
+        told = await arrived(receiver, 2)
+    assert [one["remainingUnits"] for one in told] == [2, 1]

@@ -1,0 +1,293 @@
+"""A payment as a letter: what it says, and that nobody's words can make it say more."""
+
+from __future__ import annotations
+
+import re
+from email.header import decode_header, make_header
+from email.headerregistry import Address
+from email.policy import SMTP
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bot.core.errors import MailRefused
+from bot.core.mail.headers import literal
+from bot.service.notify.letter_texts import _line
+from tests.support.mail_servers import BODY, PAY, SENDER, as_written, letter
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+
+WHY = (
+    "This e-mail was sent because the payment request names this address to be notified of"
+    " payments."
+)
+HOSTILE = [
+    "Coffee\r\nBcc: thief@example.org",
+    "Coffee\n\n<script>alert(1)</script>",
+    "\u202eeffoC\u202c \u2066isolated",
+    "</td></table><img src=https://thief.example/x.png>",
+    "{{ 7 * 7 }} {% raw %}",
+    "Kaffee für 日本 ☕ 👩‍👩‍👧",
+    "=?utf-8?q?Not_what_it_says?=",
+    "=?utf-8?q?=0D=0A=0D=0A<h1>Pay_here</h1>?=",
+    "=?utf-8?q?=0D=0AFrom_:_ceo@bank.org=0D=0ATo:_you?= now",
+    "=?utf-8?q?=0D=0ABcc:_x@y?=",
+    "Kaffee ☕ =?utf-8?b?DQpCY2M6IHhAeQ==?=",
+    "=?unicode_escape?q?=5Cud800?=",
+    "=?utf-7?q?+2AA-?=",
+    "=?utf-8?q?=00?=",
+    "=?utf-8?q?a?= =?utf-8?q?b?=",
+    "=?utf-8*en?q?a?==?x?b?!?=",
+    "=?" * 40,
+    "a =?\u202eutf-8?q?=0D=0A?=",
+    "\ud800 alone",
+    "a" * 100,
+    "é" * 100,
+    ".\r\n.\r\nQUIT",
+]
+STOP = "Stop these e-mails: https://pay.example.org/email/stop/stop-7"
+
+
+HEADERS = [
+    *("Subject", "From", "To", "Date", "Message-ID", "Auto-Submitted"),
+    *("List-Unsubscribe", "List-Unsubscribe-Post", "MIME-Version", "Content-Type"),
+]
+ENCODED = st.builds(
+    "=?{}?{}?{}?=".format,
+    st.sampled_from(["utf-8", "us-ascii", "utf-7", "utf-16", "unicode_escape", "idna", "x", ""]),
+    st.sampled_from("qQbBx"),
+    st.sampled_from(
+        ["=0D=0A", "=0D=0ABcc:_x@y", "=0D=0A=0D=0A<p>", "DQpCY2M6IHhAeQ==", "=00", "=5Cud800", ""]
+    ),
+)
+"""Words of RFC 2047, with what nobody may smuggle into a header."""
+
+
+def text(message: EmailMessage) -> str:
+    part = message.get_body(("plain",))
+    assert part
+    return str(part.get_content())
+
+
+def html(message: EmailMessage) -> str:
+    part = message.get_body(("html",))
+    assert part
+    return str(part.get_content())
+
+
+class Page(HTMLParser):
+    """What of a page would be loaded, run or shown."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        known = dict(attrs)
+        self.addresses += [known[name] or "" for name in ("src", "href") if name in known]
+
+    def handle_data(self, data: str) -> None:
+        self.words += data.split()
+
+
+def test_the_letter_of_a_payment() -> None:
+    message = letter(userData={"email": "pat@example.org", "phoneNumber": "+442079460958"})
+    assert message["subject"] == "$5.00 for Coffee"
+    assert (message["from"], message["to"]) == (SENDER, "seller@example.org")
+    assert message["date"] == "Mon, 21 Sep 2026 14:13:20 +0000"
+    assert message["message-id"] == "<mail-7@pay.example.org>"
+    assert message["auto-submitted"] == "auto-generated"
+    assert message["list-unsubscribe"] == f"<{PAY}/email/stop/stop-7>"
+    assert message["list-unsubscribe-post"] == "List-Unsubscribe=One-Click"
+    assert message.get_content_type() == "multipart/alternative"
+    assert [part.get_content_type() for part in message.iter_parts()] == ["text/plain", "text/html"]
+    assert text(message).splitlines() == [
+        "$5.00 received",
+        "",
+        "For: Coffee",
+        "When: September 21, 2026, 2:13:20\u202fPM UTC",
+        "E-mail address: pat@example.org",
+        "Phone number: +442079460958",
+        "Transaction: a1b2c3",
+        "Payment request: 0123456789abcdef01234567",
+        "",
+        "Open the receipt: https://pay.example.org/pay/0123456789abcdef01234567/receipt/a1b2c3",
+        "",
+        "-- ",
+        WHY,
+        STOP,
+    ]
+
+
+def test_text_and_html_say_the_same() -> None:
+    message = letter(remainingUnits=7, paidAmount=5_000_000, paidCurrency="BSV")
+    told = text(message).replace(": ", " ").split()
+    shown = Page(html(message)).words
+    assert {"7", "0.05", "a1b2c3"} <= {*told}
+    links = {f"{PAY}/pay/{BODY['requestId']}/receipt/a1b2c3", f"{PAY}/email/stop/stop-7"}
+    assert {*told} - {*shown} == {"--", *links}
+
+
+@pytest.mark.parametrize(
+    ("left", "reserved", "line"),
+    [
+        (7, 0, "Left: 7"),
+        (0, 0, "Left: None: sold out"),
+        (0, None, "Left: None: sold out"),
+        (1200, None, "Left: 1,200"),
+        (0, 1, "Left: None; 1 is being paid right now"),
+        (0, 2, "Left: None; 2 are being paid right now"),
+        (3, 1200, "Left: 3; 1,200 are being paid right now"),
+    ],
+)
+def test_what_is_left_of_a_drop_is_told(left: int, reserved: int | None, line: str) -> None:
+    """Nothing is sold out while others hold units, and may let them go."""
+    told = letter(remainingUnits=left, reservedUnits=reserved)
+    assert line in text(told).splitlines()
+    assert line.partition(": ")[2].split()[-1] in Page(html(told)).words
+    if reserved is None:
+        assert line in text(letter(remainingUnits=left)).splitlines()
+
+
+def test_what_the_payer_paid_is_told_where_it_was_another_currency() -> None:
+    assert "Paid as" not in text(letter(paidAmount=None, paidCurrency=None))
+    paid = text(letter(paidAmount=7_654_321, paidCurrency="BSV"))
+    assert "Paid as: 0.07654321\u00a0BSV" in paid.splitlines()
+
+
+def test_a_payment_that_came_too_late_is_said_to_be_owed_back() -> None:
+    message = letter(oversold=True, remainingUnits=0)
+    assert message["subject"] == "$5.00 for Coffee: to be paid back"
+    warning = "This payment came when no unit was left. The money is owed back to the payer:"
+    assert warning in text(message)
+    assert warning in html(message)
+    assert warning not in text(letter()) + html(letter())
+
+
+def test_the_same_payment_is_the_same_letter() -> None:
+    """So that a letter sent twice, its first answer lost, is known again by its Message-ID."""
+    first, second = letter(), letter()
+    assert first.items()[:6] == second.items()[:6]
+    assert (text(first), html(first)) == (text(second), html(second))
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://pay.example.org:8443/shop", "pay.example.org"),
+        ("https://bücher.example", "xn--bcher-kva.example"),
+        ("http://127.0.0.1:8080", "example.org"),
+        ("http://[::1]:8080", "example.org"),
+        ("http://localhost:8080", "example.org"),
+    ],
+)
+def test_the_message_id_is_of_a_name_that_is_ours_alone(url: str, origin: str) -> None:
+    assert letter(url=url)["message-id"] == f"<mail-7@{origin}>"
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_name_cannot_break_the_letter(name: str) -> None:
+    message = letter(product=name, userData={"paymail": name})
+    plain = letter()
+    assert message.keys() == plain.keys()
+    assert not message.defects
+    assert message["to"] == "seller@example.org"
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\r\n]", message["subject"])
+    assert len(text(message).splitlines()) == len(text(plain).splitlines()) + 1
+    shown, usual = Page(html(message)), Page(html(plain))
+    assert shown.addresses == usual.addresses
+    assert set(shown.tags) == set(usual.tags)
+
+
+def written(sender: str = SENDER, **changes: Any) -> tuple[list[str], dict[str, str]]:
+    """The headers as a server gets them: their names in order, and what stands in each line."""
+    raw = as_written(sender, **changes).as_bytes(policy=SMTP)
+    lines = raw.partition(b"\r\n\r\n")[0].decode("ascii").replace("\r\n ", " ").split("\r\n")
+    assert not re.search(r"[\r\n\0]", "".join(lines))
+    told = dict(line.split(": ", 1) for line in lines)
+    assert len(told) == len(lines)
+    return [line.split(":", 1)[0] for line in lines], told
+
+
+@given(
+    st.lists(ENCODED | st.text(max_size=20) | st.sampled_from(HOSTILE), max_size=5).map(" ".join)
+)
+@example("=?utf-8?q?=0D=0A=0D=0A<h1>Pay_here</h1>?=")
+@example("=?utf-8?q?=0D=0AFrom_:_ceo@bank.org=0D=0A?=")
+@example("=?utf-8?q?=0D=0ABcc:_x@y?=")
+def test_a_name_is_a_name_and_writes_no_headers(name: str) -> None:
+    """However it is spelt: encoded words would be decoded after everything else was looked at."""
+    names, told = written(product=name)
+    assert names == HEADERS
+    kept = _line(name)
+    subject = f"$5.00 for {kept}".rstrip()
+    message = letter(product=name)
+    assert str(make_header(decode_header(told["Subject"]))).rstrip() == subject
+    assert (message["subject"].rstrip(), message.defects) == (subject, [])
+    assert len([*message.iter_parts()]) == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "=?utf-8?q?=0D=0ABcc:_x@y?=",
+        "A, B =?utf-8?q?=0D=0A=0D=0AHi?=",
+        "=?unicode_escape?q?=5Cud800?=",
+        'Ça "va" =?utf-8?q?=00?=',
+        "Bücher, Tee",
+        "Tea & more " * 9,
+    ],
+)
+def test_the_senders_name_is_a_name_too(name: str) -> None:
+    names, told = written(f"{name} <shop@example.org>")
+    assert names == HEADERS
+    assert str(make_header(decode_header(told["From"]))) == f"{name.strip()} <shop@example.org>"
+    (address,) = letter(f"{name} <shop@example.org>")["from"].addresses
+    assert (address.display_name, address.addr_spec) == (name.strip(), "shop@example.org")
+
+
+@pytest.mark.parametrize("end", "\r\n\0")
+def test_what_would_end_a_header_is_in_none(end: str) -> None:
+    with pytest.raises(ValueError, match="would end its header"):
+        literal().header_factory("Subject", f"a{end}b")
+    with pytest.raises(ValueError, match=r"would end its header|CR or LF"):
+        literal().header_factory("From", Address(f"a{end}b", "a", "example.org"))
+
+
+def test_what_cannot_be_written_is_refused_for_good() -> None:
+    """So that an attempt is written down; tried again, it would fail again."""
+    with pytest.raises(MailRefused, match=r"can't be written \(ValueError\)") as caught:
+        letter(completedAt=10**18)
+    assert caught.value.final
+
+
+@given(st.text(max_size=100))
+@example("0𐀀𐀀𐀀𐀀𐀀𐀀𐀀𐀀 ¡ ¡")  # a space that Python's own subjects lose
+def test_any_name_comes_through_the_headers(name: str) -> None:
+    message = letter(product=name)
+    kept = text(message).split("For: ")[-1].splitlines()[0] if "For: " in text(message) else ""
+    assert message["subject"].split() == f"$5.00 for {kept}".split()
+    assert not message.defects
+
+
+def test_the_letter_is_seven_bits_and_in_short_lines() -> None:
+    """Every server takes that as it is (RFC 5321 section 4.5.3.1.6)."""
+    raw = as_written(product="日本" * 50).as_bytes(policy=SMTP)
+    assert raw.isascii()
+    assert max(map(len, raw.split(b"\r\n"))) <= 100
+
+
+def test_the_page_loads_nothing_and_runs_nothing() -> None:
+    page = Page(html(letter(oversold=True)))
+    receipt, stop = f"{PAY}/pay/{BODY['requestId']}/receipt/a1b2c3", f"{PAY}/email/stop/stop-7"
+    assert page.addresses == [receipt, stop]
+    assert not {"script", "img", "link", "iframe", "form"} & set(page.tags)
+    assert "url(" not in html(letter())

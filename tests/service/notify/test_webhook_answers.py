@@ -1,0 +1,143 @@
+"""Answers to webhooks that break off, come late, or can't be had at all: what is written down."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.service.notify import webhooks
+from tests.support.service_harness import ALL, LOOPBACK, NEW, NOON, ServiceHarness, code, opened
+from tests.support.webhook_delivery import attempt, pay_with_webhook
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.core.database.database import Row
+    from bot.service.notify.webhooks import Webhooks
+    from tests.support.webhook_receiver import Receiver
+
+BROKEN = {
+    "chunk": b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\nnonsense\r\n",
+    "late": b"Content-Length: 9\r\n\r\nok",
+}
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+    async with opened(tmp_path, allow=LOOPBACK) as it:
+        yield it
+
+
+async def tried(shop: ServiceHarness) -> Row:
+    (row,) = await shop.rows("delivery_attempts")
+    return row
+
+
+@pytest.mark.parametrize(("status", "state"), [(200, "done"), (410, "dead"), (500, "waiting")])
+@pytest.mark.parametrize("body", BROKEN)
+async def test_the_status_decides_whatever_becomes_of_the_body(
+    shop: ServiceHarness,
+    notifier: Webhooks,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    body: str,
+    status: int,
+    state: str,
+) -> None:
+    """Of a body that breaks or does not end, what came is kept."""
+    assert webhooks.BODY_TIMEOUT == 2
+    monkeypatch.setattr(webhooks, "BODY_TIMEOUT", 0.2)
+    receiver.answers = [f"HTTP/1.1 {status} X\r\n".encode() + BROKEN[body]]
+    await pay_with_webhook(shop, receiver.url)
+    async with asyncio.timeout(10):  # less than the client waits for anything
+        row = await attempt(shop, notifier.job)
+    written = await tried(shop)
+    assert (row["state"], written["status"]) == (state, status)
+    assert (written["answer"], written["trouble"]) == ("ok", None)
+
+
+async def test_a_body_may_end_after_the_time_for_its_head(
+    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time is its own: a 2xx that comes at the last moment is one all the same."""
+    monkeypatch.setattr(webhooks, "TIMEOUT", 1.0)
+    monkeypatch.setattr(webhooks, "BODY_TIMEOUT", 2.0)
+    receiver.answers = [b"HTTP/1.1 200 OK\r\n" + BROKEN["late"]]
+    await pay_with_webhook(shop, receiver.url)
+    assert (await attempt(shop, notifier.job))["state"] == "done"
+
+
+async def test_a_nonsense_retry_after_leaves_the_schedule_as_it_is(
+    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+) -> None:
+    when = b"Retry-After: Mon, 01 Jan 2024 00:00:99999999999999999999 GMT"
+    receiver.answers = [b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n" + when + b"\r\n\r\n"]
+    await pay_with_webhook(shop, receiver.url)
+    row = await attempt(shop, notifier.job)
+    assert (row["state"], row["note"]) == ("waiting", "answered 503")
+    assert NOON + 4000 <= row["due_at"] <= NOON + 6000
+
+
+async def test_a_connection_that_is_reset_is_named(
+    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+) -> None:
+    """The library gives no reason for some errors: nothing is left hanging behind a colon."""
+    receiver.silent = True
+    await pay_with_webhook(shop, receiver.url)
+    attempting = asyncio.create_task(attempt(shop, notifier.job))
+    await receiver.count(1)
+    for writer in receiver.open:
+        reset = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        writer.transport.abort()
+    receiver.release.set()
+    assert (await attempting)["note"] == "ReadError"
+
+
+@pytest.mark.parametrize("host", ["xn--a.example", "xn--0.xn--0", "[::g]", "h.example:abc"])
+async def test_an_address_of_an_earlier_version_that_no_request_can_be_made_of_is_tried_in_vain(
+    shop: ServiceHarness, notifier: Webhooks, host: str
+) -> None:
+    """It is written down like every other failure, and is no bug in the log."""
+    await pay_with_webhook(shop, "http://placeholder.example/w")
+    shop.db.run(
+        lambda tx: tx.execute(
+            "UPDATE outbox SET body = replace(body, 'placeholder.example', :host)", host=host
+        )
+    )
+    with capture_logs() as lines:
+        row = await attempt(shop, notifier.job)
+    assert (row["state"], row["attempts"]) == ("waiting", 1)
+    assert (await tried(shop))["trouble"] == row["note"] != ""
+    assert [one["event"] for one in lines] == ["webhook failed"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://xn--a.example/",
+        "http://bot。internal/any/path",
+        "http://bot\uff0einternal/",
+        "http://bot\uff61internal:81/",
+        "http://h.example/\x85",
+        "http://h.example/\u202egnp.exe",
+    ],
+)
+async def test_such_addresses_are_refused_when_a_request_is_made_and_when_it_is_edited(
+    shop: ServiceHarness, url: str
+) -> None:
+    hooks = {"notifications": {"webhook": {"webhookUrl": url}}}
+    made = await shop.create()
+    answers = [
+        await shop.seller.post(ALL, json=NEW | hooks),
+        await shop.edit(made["id"], hooks),
+    ]
+    assert [code(answer) for answer in answers] == [(400, "invalidBody")] * 2
+    assert [one["webhook_url"] for one in await shop.rows("payment_requests")] == [None]

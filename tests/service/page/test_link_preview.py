@@ -1,0 +1,161 @@
+"""What a chat shows of a link to a pay page: the words, and a picture where there is none."""
+
+from __future__ import annotations
+
+import io
+import re
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+import cv2
+import numpy as np
+import pytest
+import zxingcpp
+from PIL import Image
+
+from bot.core.images import lettering
+from bot.core.net.rates import Rate
+from bot.core.text import translations
+from bot.service.page import card, view
+from bot.service.page.card import Content
+from bot.service.page.view import CARD, Reader
+from tests.support.service_harness import DROP, URL, ServiceHarness, opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+async def told(shop: ServiceHarness, request_id: str, **headers: str) -> dict[str, str]:
+    """The page's Open Graph, by property."""
+    page = await shop.anyone.get(f"/pay/{request_id}", headers=headers)
+    found = re.findall(r'<meta (?:property|name)="([\w:]+)" content="([^"]*)">', page.text)
+    return {name: unescape(content) for name, content in found if ":" in name}
+
+
+async def picture(shop: ServiceHarness, request_id: str) -> Image.Image:
+    answer = await shop.anyone.get(f"/pay/{request_id}/card.png")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
+    return Image.open(io.BytesIO(answer.content))
+
+
+def drawn(**shown: Any) -> Image.Image:
+    """The picture of these words, in grey."""
+    content = Content(**{"url": f"{URL}/pay/1", "name": "Coffee", "price": "$5.00"} | shown)
+    return Image.open(io.BytesIO(card.draw(content))).convert("L")
+
+
+async def test_a_shared_link_says_what_it_is_for(shop: ServiceHarness) -> None:
+    made = await shop.create(product={"name": 'Tea & "cake"', "description": "For\ntwo"})
+    url = f"{URL}/pay/{made['id']}"
+    assert await told(shop, made["id"]) == {
+        "og:type": "website",
+        "og:site_name": "Payment request",
+        "og:locale": "en_US",
+        "og:title": 'Tea & "cake"',
+        "og:description": "$5.00 · For two",
+        "og:url": url,
+        "og:image": f"{url}/card.png",
+        "og:image:type": "image/png",
+        "og:image:width": "1200",
+        "og:image:height": "630",
+        "og:image:alt": 'Price and QR code of Tea & "cake"',
+        "twitter:card": "summary_large_image",
+    }
+
+
+async def test_the_products_own_picture_is_shown_where_there_is_one(shop: ServiceHarness) -> None:
+    product = {"name": "Tea", "imageUrl": "https://münchen.example/ö.png"}
+    made = await shop.create(product=product)
+    shown = await told(shop, made["id"])
+    assert shown["og:image"] == "https://xn--mnchen-3ya.example/%C3%B6.png"
+    assert shown["og:image:alt"] == "Tea"
+    assert "og:image:width" not in shown
+
+
+async def test_what_is_shared_is_the_same_in_every_state(shop: ServiceHarness) -> None:
+    """Chats keep it for long, so it says nothing that changes."""
+    made = await shop.create(**DROP)
+    before, seen = await told(shop, made["id"]), await picture(shop, made["id"])
+    for number in range(3):
+        await shop.pay(made["id"], str(number) * 32)
+    assert await told(shop, made["id"]) == before
+    assert (await picture(shop, made["id"])).tobytes() == seen.tobytes()
+
+
+async def test_the_picture_has_the_code_of_the_page(shop: ServiceHarness) -> None:
+    """Of the size that is told, for two decoders, with its border of white."""
+    made = await shop.create()
+    shown = await picture(shop, made["id"])
+    assert shown.size == CARD
+    (code,) = zxingcpp.read_barcodes(shown.convert("L"))
+    assert code.text == made["paymentRequestUrl"]
+    assert cv2.QRCodeDetector().detectAndDecode(np.array(shown.convert("RGB")))[0] == code.text
+    left, top = code.position.top_left.x, code.position.top_left.y
+    module = (code.position.top_right.x - left) / 33
+    border = shown.convert("L").crop(
+        (int(left - 4 * module) + 1, int(top - 4 * module) + 1, left - 1, top - 1)
+    )
+    assert border.getextrema() == (255, 255)
+
+
+async def test_the_picture_is_kept_by_caches_and_counted(tmp_path: Path) -> None:
+    async with opened(tmp_path, payer_rate=Rate(1, 60)) as shop:
+        made = await shop.create()
+        answer = await shop.anyone.get(f"/pay/{made['id']}/card.png")
+        assert "max-age=3600" in answer.headers["cache-control"]
+        assert answer.headers["vary"] == "Accept-Language"
+        assert (await shop.anyone.get(f"/pay/{made['id']}/card.png")).status_code == 429
+
+
+async def test_there_is_no_picture_of_what_is_not_there(shop: ServiceHarness) -> None:
+    made = await shop.create()
+    await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
+    for one in (made["id"], "0" * 24):
+        assert (await shop.anyone.get(f"/pay/{one}/card.png")).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["Кофе", "Ωμέγα", "Crème brûlée", "x" * 100, "long words " * 9])
+def test_nothing_is_written_outside_its_column(name: str) -> None:
+    """However long: all around the words and the code is ground."""
+    shown = drawn(name=name.strip(), price="1,000,000,000.00 USD")
+    width, height = CARD
+    free = card.MARGIN - 8  # letters such as j reach a little beyond where they begin
+    column = card.MARGIN + card.COLUMN + 8
+    for edge in (
+        (0, 0, width, free), (0, height - free, width, height),
+        (0, 0, free, height), (column, 0, column + free, height),
+    ):  # fmt: skip
+        assert shown.crop(edge).getextrema() == (card.GROUND, card.GROUND)
+
+
+@pytest.mark.parametrize("name", ["קפה", "قهوة", "コーヒー", "Coffee ☕", "कॉफ़ी"])
+async def test_a_name_that_the_font_cannot_write_is_left_out(
+    shop: ServiceHarness, name: str
+) -> None:
+    """Never boxes; the page's title carries it."""
+    made = await shop.create(product={"name": name})
+    assert (await told(shop, made["id"]))["og:title"] == name
+    url = made["paymentRequestUrl"]
+    shown = (await picture(shop, made["id"])).convert("L")
+    assert shown.tobytes() == drawn(url=url, name=None).tobytes()
+    assert shown.tobytes() != drawn(url=url, name="Coffee").tobytes()
+
+
+async def test_a_price_that_the_font_cannot_write_is_written_plainly(shop: ServiceHarness) -> None:
+    made = await shop.create(instrumentCurrencyCode="USD")
+    arabic = {"Accept-Language": "ar-EG"}
+    assert not lettering.writable(view.money_text(500, "USD", "ar-eg"))
+    answer = await shop.anyone.get(f"/pay/{made['id']}/card.png", headers=arabic)
+    with Image.open(io.BytesIO(answer.content)) as shown:
+        plain = drawn(url=made["paymentRequestUrl"], price="5.00 USD")
+        assert shown.convert("L").tobytes() == plain.tobytes()
+
+
+@pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("ar", "rtl"), ("he", "rtl")])
+def test_a_page_runs_the_way_its_language_is_written(language: str, direction: str) -> None:
+    assert Reader(language, language).direction == direction
+
+
+@pytest.mark.parametrize("language", translations.languages())
+def test_a_language_names_the_country_that_open_graph_asks_for(language: str) -> None:
+    assert re.fullmatch(rf"{language}_[A-Z]{{2}}", view.Reader(language, language).t("page-locale"))

@@ -1,0 +1,331 @@
+"""Lists among very many: every page comes from an index, and is as right as a look at each row."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bench import million
+from bot.core.database.database import open_database
+from bot.core.database.schema import migrations
+from bot.core.database.vault import Vault
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from bot.service.model.request import Kind, Status
+from bot.service.store import payments, requests, stages
+from bot.service.usecases import apps
+from tests.core.database.test_migrations import add, fill, pay
+from tests.service.store.test_status_filter import insert_every_combination
+from tests.support.service_harness import (
+    ALL,
+    DROP,
+    NOON,
+    URL,
+    ServiceHarness,
+    client,
+    headers_of,
+    opened,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.core.database.database import Database, Transaction
+
+INDEXES = {
+    "payment requests": "payment_requests_newest",
+    "payments": "payments_newest",
+    "deliveries": "deliveries_newest",
+    "deliveries of a request": "deliveries_request",
+    "payers": "payments_payer_numbers",
+    "a seller's requests": "listings_standing",
+    "how many they are": "listings_standing",
+    "a seller's search": "listings_newest",
+} | {f"payment requests, {status}": "payment_requests_staged" for status in Status}
+WATCHES = ("spent", "ending", "ended", "ended", "starting", "starting")
+"""The indexes by which each way is found in which a state is no more what is written down."""
+
+BESIDE = {
+    "checkouts_open",
+    "sqlite_autoindex_takings_1",
+    "sqlite_autoindex_payment_requests_1",
+    "sqlite_autoindex_recipients_1",
+    "sqlite_autoindex_outbox_1",
+    "received_payments_listing",
+}
+"""What belongs to a row that was found."""
+
+
+@pytest.mark.parametrize("name", dict(million.statements()))
+def test_each_list_is_found_by_its_index(db: Database, name: str) -> None:
+    """No statement looks at all rows, none sorts them: both cost the more the more there are."""
+    steps = db.run(partial(million.plan, sql=dict(million.statements())[name]))
+    assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step]
+    used = [step.split(" INDEX ")[1].split()[0] for step in steps if " INDEX " in step]
+    expected = INDEXES.get(name.removesuffix(", after a place"))
+    watches = [f"payment_requests_{watch}" for watch in WATCHES]
+    assert [index for index in used if index not in BESIDE] == ([expected] if expected else watches)
+
+
+def test_the_middle_of_a_list_is_found_without_what_comes_before_it(db: Database) -> None:
+    """The place where a page begins is part of the search."""
+    for name, sql in million.statements():
+        if name.endswith("after a place"):
+            first = db.run(partial(million.plan, sql=sql))
+            assert any(",id)<(?,?)" in step for step in first), name
+
+
+async def test_whatever_the_clock_does_every_request_is_in_one_list(tmp_path: Path) -> None:
+    """Be it turned on or set back: the lists by status say what the requests themselves say."""
+    with closing(open_database(f"sqlite:///{tmp_path}/bot.db")) as db:
+        app_id = db.run(lambda tx: apps.create(tx, Vault("key"), "shop", 0)).app_id
+        db.run(lambda tx: insert_every_combination(tx, app_id))
+        for now in (NOON - 2, NOON + 2, NOON, NOON + 1, NOON - 1):
+            assert await stages.update(db, app_id, partial(int, now)) == now
+            every = await requests.page(db, app_id, now, limit=1000)
+            for status in Status:
+                listed = await requests.page(db, app_id, now, limit=1000, status=status)
+                expected = [one.id for one in every if one.status(now) is status]
+                assert [one.id for one in listed] == expected, (now, status)
+
+
+async def lists_of(shop: ServiceHarness, request_id: str) -> list[str]:
+    """The states whose list the request is in."""
+    answers = {
+        status: (await shop.seller.get(ALL, params={"status": status, "limit": 100})).json()
+        for status in Status
+    }
+    return [
+        str(status)
+        for status, answer in answers.items()
+        if request_id in [item["id"] for item in answer["items"]]
+    ]
+
+
+async def test_a_request_is_in_the_list_of_its_state_through_its_whole_life(
+    shop: ServiceHarness,
+) -> None:
+    """What time, an edit and a payment change is listed so at the next call."""
+    made = await shop.create(enabledAt="2027-01-15T08:01:00Z", expirationInSeconds=120, **DROP)
+    request_id = made["id"]
+    assert await lists_of(shop, request_id) == ["scheduled"]
+    shop.clock.advance(60)
+    assert await lists_of(shop, request_id) == ["active"]
+    shop.clock.advance(60)
+    assert await lists_of(shop, request_id) == ["expired"]
+    await shop.edit(request_id, {"expirationInSeconds": 60})
+    assert await lists_of(shop, request_id) == ["active"]
+    shop.clock.advance(61)
+    assert await lists_of(shop, request_id) == ["expired"]
+    await shop.edit(request_id, {"expirationInSeconds": None})
+    assert await lists_of(shop, request_id) == ["active"]
+    await shop.edit(request_id, {"decreaseRemainingUnits": 2})
+    assert (await shop.pay(request_id)).status_code == 303
+    assert await lists_of(shop, request_id) == ["soldOut"]
+    await shop.seller.delete(f"{ALL}/{request_id}")
+    assert await lists_of(shop, request_id) == []
+
+
+async def test_a_one_off_is_completed_by_its_payment_and_held_before_it(
+    shop: ServiceHarness,
+) -> None:
+    """A unit that is only reserved is not gone: the request is active until it is paid."""
+    request_id = (await shop.create(expirationType="onPaymentCompleted"))["id"]
+    sql = "UPDATE payment_requests SET remaining_units = 0, reserved_units = 1"
+    await shop.db.transaction(lambda tx: tx.execute(sql))
+    assert await lists_of(shop, request_id) == ["active"]
+    await shop.db.transaction(lambda tx: tx.execute(sql.replace("= 1", "= 0")))
+    assert await lists_of(shop, request_id) == ["completed"]
+
+
+async def test_pages_of_a_state_are_full_however_far_apart_its_requests_are(
+    shop: ServiceHarness,
+) -> None:
+    """A page has its 5 items and a cursor, the last one what is left and none."""
+    wanted = []
+    for number in range(60):
+        end = {"expirationInSeconds": 1} if number % 5 == 0 else {}
+        made = await shop.create(product={"name": f"Nr. {number}"}, **end)
+        wanted += [made["id"]] if end else []
+        shop.clock.advance(0.001)
+    shop.clock.advance(1)
+    pages: list[list[str]] = []
+    query: dict[str, Any] = {"status": "expired", "limit": 5}
+    while "cursor" in query or not pages:
+        answer = (await shop.seller.get(ALL, params=query)).json()
+        pages.append([item["id"] for item in answer["items"]])
+        query = {**query, "cursor": answer["nextCursor"]} if "nextCursor" in answer else {}
+    assert [len(page) for page in pages] == [5, 5, 2]
+    assert [one for page in pages for one in page] == wanted[::-1]
+
+
+async def test_the_whole_list_of_a_state_is_given_without_limit(shop: ServiceHarness) -> None:
+    """Everything is what the interface promises, a state's list included."""
+    for _ in range(230):
+        await shop.create(expirationInSeconds=1)
+    shop.clock.advance(1)
+    answer = (await shop.seller.get(ALL, params={"status": "expired"})).json()
+    assert len({item["id"] for item in answer["items"]}) == 230
+    assert "nextCursor" not in answer
+
+
+async def test_what_was_not_written_down_yet_is_not_told_wrongly(shop: ServiceHarness) -> None:
+    """A request that ends between the look and the page is in no list, not in a wrong one."""
+    await shop.create(expirationInSeconds=1)
+    sql = requests.page_sql(None, Status.ACTIVE)
+    app_id = shop.credentials.app_id
+    asked = {"app_id": app_id, "limit": 9, "status": Status.ACTIVE}
+    assert len(await shop.db.query(sql, now=NOON, **asked)) == 1
+    assert await shop.db.query(sql, now=NOON + 1000, **asked) == []
+
+
+async def test_changes_are_written_some_at_a_time_and_once(
+    shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Payers wait for no more than MANY of them; when all are written, nothing is."""
+    monkeypatch.setattr(stages, "MANY", 3)
+    app_id = shop.credentials.app_id
+    for _ in range(7):
+        await shop.create(expirationInSeconds=1)
+    some = partial(stages.update_some, app_id=app_id, now=NOON + 1000)
+    assert [await shop.db.transaction(some) for _ in range(4)] == [3, 3, 1, 0]
+
+
+async def test_what_is_undone_meanwhile_is_not_done_again_without_end(
+    shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by another whose clock is behind: here every second time the clock is asked."""
+    monkeypatch.setattr(stages, "MANY", 3)
+    app_id = shop.credentials.app_id
+    for _ in range(7):
+        await shop.create(expirationInSeconds=1)
+    told = itertools.chain([NOON + 1000], itertools.cycle([NOON + 1000, NOON + 999]))
+    async with asyncio.timeout(20):
+        await stages.update(shop.db, app_id, lambda: next(told))
+    assert await stages.update(shop.db, app_id, partial(int, NOON + 1000)) == NOON + 1000
+    assert {row["stage"] for row in await shop.rows("payment_requests")} == {"expired"}
+
+
+async def test_a_request_that_ends_during_the_call_is_told_as_it_is_listed(tmp_path: Path) -> None:
+    """The list is of the moment at which the states were written, and so is each of its items."""
+    async with opened(tmp_path) as shop:
+        await shop.create(expirationInSeconds=1)
+        ticks = itertools.count(NOON + 999)
+        app = create_app(Service(db=shop.db, now=lambda: next(ticks), public_url=URL))
+        async with client(app, headers_of(shop.credentials)) as seller:
+            answer = await seller.get(ALL, params={"status": "expired", "limit": 9})
+    assert [item["status"] for item in answer.json()["items"]] == ["expired"]
+
+
+async def test_lists_of_others_change_nothing_here(shop: ServiceHarness) -> None:
+    """Each application's states are written down for itself."""
+    await shop.create(expirationInSeconds=1)
+    shop.clock.advance(1)
+    await stages.update(shop.db, "another", shop.clock)
+    assert [row["stage"] for row in await shop.rows("payment_requests")] == ["active"]
+    await stages.update(shop.db, shop.credentials.app_id, shop.clock)
+    assert [row["stage"] for row in await shop.rows("payment_requests")] == ["expired"]
+
+
+async def payers(shop: ServiceHarness, request_id: str) -> int:
+    answer = (await shop.anyone.get(f"{ALL}/public/stats/{request_id}")).json()
+    return int(answer["uniqueUsers"])
+
+
+async def test_payers_are_counted_once_each_and_also_without_their_names(
+    shop: ServiceHarness,
+) -> None:
+    """Who pays again, says nothing or pays for something else is no new payer; erased ones stay."""
+    both = [(await shop.create(requestedUserData=["email"]))["id"] for _ in range(2)]
+    silent = (await shop.create())["id"]
+    for number, email in enumerate(("a@b.example", "c@d.example", "A@B.example")):
+        await shop.pay(both[0], f"{number:032}", email=email)
+    await shop.pay(both[1], "9" * 32, email="a@b.example")
+    await shop.pay(silent, "8" * 32)
+    assert [await payers(shop, one) for one in (*both, silent)] == [2, 1, 0]
+    erase = "UPDATE payments SET payer = 'token' || id WHERE payer = 'a@b.example'"
+    await shop.db.transaction(lambda tx: tx.execute(erase))
+    assert await payers(shop, both[0]) == 2
+    await shop.pay(both[0], "7" * 32, email="e@f.example")
+    assert await payers(shop, both[0]) == 3
+
+
+async def test_what_an_earlier_version_kept_is_counted_and_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the migration payers are numbered, names folded, and what is gone is marked as such."""
+    url = f"sqlite:///{tmp_path}/bot.db"
+    with monkeypatch.context() as former:
+        former.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
+        with closing(open_database(url)) as old:
+            old.run(fill_lists)
+    with closing(open_database(url)) as db:
+        assert await db.one(payments.PAYERS, request_id=f"{7:024x}") == {"payers": 2}
+        numbers = await db.query("SELECT payer_number FROM payments ORDER BY id")
+        assert [row["payer_number"] for row in numbers] == [1, None, 2, 1]
+        rows = await db.query("SELECT stage FROM payment_requests ORDER BY id")
+        assert [row["stage"] for row in rows] == ["active", "completed", "soldOut"]
+        names = await db.query("SELECT folded_name FROM listings ORDER BY id")
+        assert [row["folded_name"] for row in names] == ["grösse", "", "", ""]
+
+
+def fill_lists(tx: Transaction) -> None:
+    """Two payers of one request, one of them also of another; two are gone; a listing."""
+    fill(tx, "shop")
+    tx.execute("UPDATE payments SET payer = 'other' WHERE id = :id", id=f"{3:024x}")
+    columns = "app_id, created_at, name, instrument_currency, receivers, amount,"
+    for number, kind in ((8, Kind.ONCE), (9, Kind.LIMIT)):
+        tx.execute(
+            f"INSERT INTO payment_requests (id, {columns} requested_user_data, expiration_type,"
+            f" total_units, remaining_units) SELECT :id, {columns} '[]', :kind, 1, 0"
+            " FROM payment_requests WHERE id = :old",
+            id=f"{number:024x}",
+            kind=kind,
+            old=f"{7:024x}",
+        )
+    pay(tx, 4)
+    sql = "UPDATE payments SET request_id = :another WHERE id = :id"
+    tx.execute(sql, another=f"{9:024x}", id=f"{4:024x}")
+    for number, wish in enumerate(('{"name":"GRÖSSE"}', "", "[]", "{}")):
+        add(
+            tx, "listings",
+            id=f"{number}", seller_id=1, chat_id=1, token=f"t{number}", state="live", wish=wish,
+            created_at=NOON,
+        )  # fmt: skip
+
+
+async def test_the_script_makes_what_it_says(tmp_path: Path) -> None:
+    """A fifth in each state, the oldest sold out, and one donation paid; others beside them."""
+    path = tmp_path / "many.db"
+    app_id = (await asyncio.to_thread(million.make, path, 500)).app_id
+    with closing(open_database(f"sqlite:///{path}")) as db:
+        every = await db.query("SELECT app_id, created_at, deleted_at FROM payment_requests")
+        now = max(row["created_at"] for row in every)
+        await stages.update(db, app_id, partial(int, now))
+        read = partial(requests.page, db, app_id, now, limit=1000)
+        listed = {status: await read(status=status) for status in Status}
+        assert {status: len(rows) for status, rows in listed.items()} == {
+            Status.SOLD_OUT: 100, Status.COMPLETED: 100, Status.EXPIRED: 100,
+            Status.ACTIVE: 101, Status.SCHEDULED: 100,
+        }  # fmt: skip
+        assert (await read())[-100:] == listed[Status.SOLD_OUT]
+        assert len({row["app_id"] for row in every}) == 1 + million.NEIGHBOURS
+        assert any(row["deleted_at"] for row in every)
+        assert [one.payments_count for one in listed[Status.ACTIVE] if one.payments_count] == [10]
+        assert len(await db.query("SELECT id FROM payments")) == 10
+
+
+async def test_pending_is_another_word_for_scheduled(shop: ServiceHarness) -> None:
+    """HandCash Cloud calls so what has not begun."""
+    made = await shop.create(enabledAt="2027-01-15T10:00:00Z")
+    await shop.create()
+    for word in ("pending", "scheduled"):
+        listed = (await shop.seller.get(ALL, params={"status": word})).json()["items"]
+        assert [(one["id"], one["status"]) for one in listed] == [(made["id"], "scheduled")]
+    refused = await shop.seller.get(ALL, params={"status": "Pending"})
+    assert (refused.status_code, refused.json()["info"][0]["field"]) == (400, "status")

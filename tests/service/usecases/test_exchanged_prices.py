@@ -1,0 +1,117 @@
+"""Prices in one currency paid in another: quoted, paid, kept with the rate, or refused."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from bot.core.errors import MoneyError
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from tests.support.service_harness import DROP, URL, ServiceHarness, client
+
+if TYPE_CHECKING:
+    from bot.service.model.request import ExchangeRate
+
+HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
+
+
+async def test_a_price_in_another_currency_is_quoted_paid_and_kept(shop: ServiceHarness) -> None:
+    """The rate, its time and its source; each receiver's share, which sum exactly."""
+    made = await shop.create(
+        instrumentCurrencyCode="JPY",
+        denominationCurrencyCode="USD",
+        receivers=[
+            {"sendAmount": 1.01, "destination": "a"},
+            {"sendAmount": 1.01, "destination": "b"},
+            {"sendAmount": 1.01, "destination": "c"},
+        ],
+        **HOOK,
+    )
+    page = (await shop.anyone.get(f"/pay/{made['id']}")).text
+    assert "sandbox" in page
+    receipt = await shop.anyone.post(
+        f"/pay/{made['id']}", data={"token": "t" * 32}, follow_redirects=True
+    )
+    assert "1 USD = " in receipt.text
+    (row,) = await shop.rows("payments")
+    shares = json.loads(row["instrument_shares"])
+    assert (row["amount"], row["currency"]) == (303, "USD")
+    assert (sum(shares), row["instrument_currency"]) == (row["instrument_amount"], "JPY")
+    assert max(shares) - min(shares) <= 1
+    (owed,) = await shop.rows("outbox")
+    event = json.loads(owed["body"])
+    assert (event["amount"], event["currency"]) == (303, "USD")
+    url = f"/v3/paymentRequests/{made['id']}/payments/{row['id']}"
+    paid = (await shop.seller.get(url)).json()["paid"]
+    assert (paid["currencyCode"], sum(paid["shares"])) == ("JPY", paid["amount"])
+    assert "sandbox" in paid["rateSource"]
+    assert paid["ratedAt"].endswith("Z")
+    assert Decimal(str(paid["rate"])) == Decimal(row["rate"])
+
+
+async def test_a_price_too_small_for_the_instrument_is_refused_at_create(
+    shop: ServiceHarness,
+) -> None:
+    body = {
+        "product": {"name": "Dust"},
+        "instrumentCurrencyCode": "KWD",
+        "denominationCurrencyCode": "SAT",
+        "receivers": [{"sendAmount": 1, "destination": "alice"}],
+        "expirationType": "never",
+    }
+    answer = await shop.seller.post("/v3/paymentRequests", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalidBody")
+    assert answer.json()["info"][0]["field"] == "denominationCurrencyCode"
+
+
+async def test_a_share_too_small_for_the_instrument_is_refused_at_create(
+    shop: ServiceHarness,
+) -> None:
+    receivers = [{"sendAmount": 100, "destination": "a"}, {"sendAmount": 1, "destination": "b"}]
+    answer = await shop.seller.post(
+        "/v3/paymentRequests",
+        json={
+            "product": {"name": "Crumbs"},
+            "instrumentCurrencyCode": "JPY",
+            "denominationCurrencyCode": "SAT",
+            "receivers": receivers,
+            "expirationType": "never",
+        },
+    )
+    assert (answer.status_code, answer.json()["info"][0]) == (
+        400,
+        {"field": "receivers.1.sendAmount", "message": "comes to nothing in JPY"},
+    )
+
+
+async def test_the_same_currency_is_paid_as_it_is_priced(shop: ServiceHarness) -> None:
+    made = await shop.create()
+    await shop.pay(made["id"])
+    (row,) = await shop.rows("payments")
+    assert (row["instrument_amount"], row["instrument_currency"], row["rate"]) == (500, "USD", None)
+    url = f"/v3/paymentRequests/{made['id']}/payments/{row['id']}"
+    assert "paid" not in (await shop.seller.get(url)).json()
+
+
+class Closed:
+    """An exchange that knows no rate any more."""
+
+    def rate(self, denomination: str, instrument: str) -> ExchangeRate | None:
+        raise MoneyError("unknownCurrency", f"{denomination} to {instrument}")
+
+
+async def test_a_rate_that_is_gone_takes_nothing_and_says_so(shop: ServiceHarness) -> None:
+    """The request was made while there was one; nobody pays a price that nobody knows."""
+    made = await shop.create(**DROP, instrumentCurrencyCode="BSV", denominationCurrencyCode="USD")
+    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, exchange=Closed()))
+    async with client(app) as payer:
+        page = await payer.get(f"/pay/{made['id']}")
+        assert (page.status_code, "Not just now" in page.text) == (200, True)
+        assert "<form" not in page.text
+        answer = await payer.post(f"/pay/{made['id']}", data={"token": "t" * 32})
+        assert (answer.status_code, "Not just now" in answer.text) == (409, True)
+    (row,) = await shop.rows("payment_requests")
+    assert (row["remaining_units"], row["reserved_units"], row["paid_count"]) == (3, 0, 0)
+    assert await shop.rows("checkouts") == []

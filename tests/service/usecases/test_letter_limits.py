@@ -1,0 +1,253 @@
+"""Letters are bounded by mailbox and seller, joined rather than lost, ended by their readers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.database.database import open_database
+from bot.core.outbox import outbox
+from bot.core.outbox.worker import CRASHED
+from bot.service.notify.mails import Mails
+from bot.service.store import letters as store
+from bot.service.usecases import deliveries, letters
+from bot.service.usecases.letters import ENDED, FROM_SELLER, TO_MAILBOX
+from tests.support.consent_letters import VICTIM, LetterHarness, link, plain, posted
+from tests.support.service_harness import URL
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from email.message import EmailMessage
+    from pathlib import Path
+
+    from bot.core.database.database import Database, Transaction
+
+HALF_HOUR = TO_MAILBOX.interval / 1000
+
+
+@pytest.fixture
+async def post(tmp_path: Path) -> AsyncIterator[LetterHarness]:
+    """A shop whose application the operator made."""
+    async with posted(tmp_path, strangers=False) as it:
+        yield it
+
+
+async def test_200_payments_in_an_hour_are_a_few_letters_and_none_is_lost(
+    post: LetterHarness,
+) -> None:
+    made = await post.sells(VICTIM)
+    for _ in range(200):
+        await post.pay(made)
+        await post.work(18)
+    await post.work(HALF_HOUR)
+    assert len(post.letters) <= TO_MAILBOX.burst + 3
+    told = sum(plain(letter).count("Coffee") for letter in post.letters)
+    assert told == sum(min(count(letter), 50) for letter in post.letters)
+    assert sum(map(count, post.letters)) == 200
+    assert {state for state, _ in await post.states()} == {"done"}
+
+
+def count(letter: EmailMessage) -> int:
+    """How many payments a letter tells, by its subject."""
+    word = str(letter["Subject"]).partition(" ")[0]
+    return int(word) if word.isdigit() else 1
+
+
+async def test_a_day_of_payments_stays_within_the_bound(post: LetterHarness) -> None:
+    made = await post.sells(VICTIM)
+    for _ in range(24 * 6):
+        await post.pay(made)
+        await post.work(600)
+    assert len(post.letters) <= 60
+
+
+async def test_the_bound_of_a_mailbox_is_that_of_all_sellers_and_spellings(
+    post: LetterHarness,
+) -> None:
+    for number in range(20):
+        made = await post.sells(f"Victim+{number}@mail.example", f"seller{number}")
+        await post.pay(made, 2)
+    assert await post.work() == TO_MAILBOX.burst
+
+
+async def test_a_seller_is_bounded_over_all_mailboxes(post: LetterHarness) -> None:
+    for number in range(FROM_SELLER.burst + 10):
+        await post.pay(await post.sells(f"v{number}@mail.example", "busy"))
+    assert await post.work() == FROM_SELLER.burst
+    await post.pay(await post.sells("calm@mail.example", "calm"))
+    assert await post.work() == 1
+    assert await post.work(FROM_SELLER.interval / 1000 * 10) == 10
+
+
+async def test_a_restart_allows_no_new_burst_and_loses_nothing(
+    post: LetterHarness, tmp_path: Path
+) -> None:
+    made = await post.sells(VICTIM)
+    await post.pay(made, 30)
+    assert await post.work() == TO_MAILBOX.burst
+    again = open_database(f"sqlite:///{tmp_path}/bot.db")
+    try:
+        await post.pay(made, 5)
+        post.shop.db, post.mails = again, Mails(
+            again, post.mails._mailer, post.shop.clock, sender="a@b.example", public_url=URL
+        )  # fmt: skip
+        assert await post.work() == 0
+        assert await post.work(HALF_HOUR) == 1
+        assert sum(map(count, post.letters)) == 35
+    finally:
+        again.close()
+
+
+async def test_a_summary_whose_answer_was_lost_is_the_same_again(post: LetterHarness) -> None:
+    """What was paid since waits for the next one."""
+    made = await post.sells(VICTIM)
+    await post.pay(made, 20)
+    await post.work()
+    await post.pay(made, 7)
+    post.office.answers["DATA"] = "451 4.3.0 later"
+    await post.work(HALF_HOUR)
+    states = [state for state, _ in await post.states()]
+    assert (states.count("joined"), states.count("waiting")) == (6, 1)
+    await post.pay(made, 2)
+    post.office.answers.clear()
+    assert await post.work(6) == 1
+    assert post.letters[-1]["Subject"] == "7 payments received"
+    assert await post.work(HALF_HOUR) == 1
+    assert post.letters[-1]["Subject"] == "2 payments received"
+
+
+async def test_sending_a_delivery_again_is_bounded_too(post: LetterHarness) -> None:
+    """An application may ask for it as often as it likes."""
+    await post.pay(await post.sells(VICTIM))
+    await post.work()
+    (one,) = (await post.shop.seller.get("/v3/deliveries")).json()["items"]
+    for _ in range(30):
+        answer = await post.shop.seller.post(f"/v3/deliveries/{one['id']}/retry")
+        assert answer.status_code == 200
+        await post.work()
+    assert len(post.letters) == TO_MAILBOX.burst
+
+
+async def test_sending_the_first_of_a_summary_again_strands_no_other(post: LetterHarness) -> None:
+    made = await post.sells(VICTIM)
+    await post.pay(made, 20)
+    await post.work()
+    await post.pay(made, 3)
+    post.office.answers["DATA"] = "451 4.3.0 later"
+    await post.work(HALF_HOUR)
+    rows = await post.shop.db.query("SELECT id FROM outbox WHERE state = 'waiting'")
+    post.office.answers.clear()
+    post.shop.db.run(lambda tx: deliveries.retry(tx, rows[0]["id"], post.shop.clock()))
+    assert await post.work() == 1
+    assert {state for state, _ in await post.states()} == {"done"}
+
+
+async def test_what_waits_in_a_letter_that_a_worker_sets_aside_is_settled_with_it(
+    post: LetterHarness,
+) -> None:
+    made = await post.sells(VICTIM)
+    await post.pay(made, 20)
+    post.office.answers["DATA"] = "451 4.3.0 later"
+    await post.work()
+    post.shop.clock.advance(60)
+    job, now = post.mails.job, post.shop.clock()
+
+    def set_aside(tx: Transaction) -> None:
+        while claimed := outbox.claim(tx, job.queue, now, 1):
+            outbox.bury(tx, job.queue, claimed[0], now, CRASHED)
+            job.buried(tx, claimed[0])
+
+    post.shop.db.run(set_aside)
+    assert await post.states() == [("dead", CRASHED)] * 20
+
+
+async def test_what_waits_in_a_letter_that_was_given_up_is_settled_by_a_sweep(
+    post: LetterHarness,
+) -> None:
+    """As where a restore can't read it, which knows nothing of letters."""
+    made = await post.sells(VICTIM)
+    await post.pay(made, 20)
+    post.office.answers["DATA"] = "451 4.3.0 later"
+    await post.work()
+    leader = await post.shop.db.query(
+        "SELECT letter FROM deliveries d JOIN outbox o ON o.id = d.id WHERE o.state = 'joined'"
+    )
+    assert len(leader) == 20 - TO_MAILBOX.burst
+    post.shop.db.run(
+        lambda tx: tx.execute(
+            "UPDATE outbox SET state = 'dead', settled_at = 1, note = 'set aside' WHERE id = :id",
+            id=leader[0]["letter"],
+        )
+    )
+    post.shop.db.run(lambda tx: letters.sweep(tx, post.shop.clock()))
+    states = await post.states()
+    assert states.count(("dead", "set aside")) == 21 - TO_MAILBOX.burst
+    assert "joined" not in {state for state, _ in states}
+
+
+def test_a_sweep_reads_only_what_waits_in_a_letter(db: Database) -> None:
+    """Deliveries are kept for a month, and payments wait for a sweep."""
+    plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {store.STRANDED}"))
+    scans = [row["detail"] for row in plan if row["detail"].startswith("SCAN")]
+    assert scans == ["SCAN outbox USING INDEX outbox_joined"]
+
+
+async def test_every_letter_can_be_ended_by_one_click(post: LetterHarness) -> None:
+    """As mail programs do it (RFC 8058), in whichever form they post."""
+    made = await post.sells(VICTIM)
+    await post.pay(made)
+    await post.work()
+    (letter,) = post.letters
+    assert letter["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    path = link(letter, "stop")
+    assert letter["List-Unsubscribe"] == f"<{URL}{path}>"
+    looked = await post.shop.anyone.get(path)
+    assert (looked.status_code, looked.headers["cache-control"]) == (200, "no-store")
+    await post.pay(made)
+    assert await post.work() == 1
+    files = {"List-Unsubscribe": (None, "One-Click")}
+    assert (await post.shop.anyone.post(path, files=files)).status_code == 200
+    await post.pay(made, 2)
+    assert await post.work() == 0
+    assert [one for one in await post.states() if one[0] != "done"] == [("ended", ENDED)] * 2
+
+
+async def test_a_form_of_too_many_fields_is_refused(post: LetterHarness) -> None:
+    await post.pay(await post.sells(VICTIM))
+    await post.work()
+    fields = {f"field{number}": "x" for number in range(100)}
+    answer = await post.shop.anyone.post(link(post.letters[0], "stop"), data=fields)
+    assert answer.status_code == 400
+    (row,) = await post.shop.rows("recipients")
+    assert row["state"] == "trusted"
+
+
+async def test_letters_are_ended_for_a_seller_or_for_everybody(post: LetterHarness) -> None:
+    """In every spelling of the mailbox, and for those who come later."""
+    anna, bob = await post.sells(VICTIM, "anna"), await post.sells(VICTIM, "bob")
+    await post.pay(anna)
+    await post.work()
+    path = link(post.letters[0], "stop")
+    assert (await post.shop.anyone.post(path, data={"scope": "seller"})).status_code == 200
+    await post.pay(anna)
+    await post.pay(await post.sells("Victim+new@mail.example", "anna"))
+    assert await post.work() == 0
+    await post.pay(bob)
+    assert await post.work() == 1
+    ended = await post.shop.anyone.post(path, data={"scope": "everybody"})
+    assert "from pay.test" in ended.text
+    await post.pay(bob)
+    await post.pay(await post.sells(VICTIM, "carol"))
+    assert await post.work() == 0
+    assert (await post.shop.anyone.post("/email/stop/guessed")).status_code == 404
+
+
+async def test_whoever_is_asked_may_end_the_asking(tmp_path: Path) -> None:
+    async with posted(tmp_path) as post:
+        await post.sells(VICTIM, "mallory")
+        await post.work()
+        await post.shop.anyone.post(link(post.letters[0], "stop"), data={"scope": "everybody"})
+        for number in range(5):
+            await post.pay(await post.sells(VICTIM, f"mallory{number}"))
+        assert await post.work() == 0

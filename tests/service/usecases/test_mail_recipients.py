@@ -1,0 +1,283 @@
+"""An address that a stranger names gets one letter, and nothing else until its holder says so."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.mail import mailboxes
+from bot.service.model.recipient import DAY, MOST_ASKS, MOST_OPEN, VALID
+from bot.service.usecases import deliveries
+from bot.service.usecases.letters import ASK_MAILBOX, ASK_SELLER, LAPSED
+from bot.wiring.maintenance import payer_erasure
+from tests.support.consent_letters import VICTIM, LetterHarness, link, plain, posted
+from tests.support.service_harness import ALL, NOON_ISO, code, fields
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+WORDS = "Call +44 20 7946 0958 about your invoice"
+WEEK = VALID / 1000
+
+
+@pytest.fixture
+async def post(tmp_path: Path) -> AsyncIterator[LetterHarness]:
+    async with posted(tmp_path) as it:
+        yield it
+
+
+async def test_180_payments_bring_a_stranger_one_letter_without_the_sellers_words(
+    post: LetterHarness,
+) -> None:
+    made = await post.sells(VICTIM, "mallory", product={"name": WORDS, "description": WORDS})
+    await post.pay(made, 180)
+    await post.work()
+    (letter,) = post.letters
+    assert letter["To"] == VICTIM
+    for part in letter.walk():
+        if not part.is_multipart():
+            assert "invoice" not in part.get_content()
+            assert "7946" not in part.get_content()
+    assert "invoice" not in str(letter["Subject"]) + str(letter["From"])
+    assert await post.work(WEEK - 1) == 0
+
+
+async def test_what_was_paid_meanwhile_comes_in_one_summary(post: LetterHarness) -> None:
+    made = await post.sells(VICTIM, "anna")
+    await post.pay(made, 180)
+    await post.work()
+    answer = await post.shop.anyone.post(link(post.letters[0], "confirm"))
+    assert (answer.status_code, "Address confirmed" in answer.text) == (200, True)
+    assert await post.work() == 1
+    summary = post.letters[1]
+    assert summary["Subject"] == "180 payments received"
+    assert "Together: $900.00." in plain(summary)
+    assert "130 more" in plain(summary)
+    assert plain(summary).count("Coffee") == 50
+    states = await post.states()
+    assert {state for state, _ in states} == {"done"}
+    assert next(note for _, note in states if note).startswith("in one letter with email-")
+    await post.pay(made)
+    assert await post.work() == 1
+    assert post.letters[2]["Subject"] == "$5.00 for Coffee"
+
+
+async def test_opening_the_link_confirms_nothing(post: LetterHarness) -> None:
+    """Mail scanners open every link."""
+    made = await post.sells(VICTIM, "anna")
+    await post.pay(made)
+    await post.work()
+    path = link(post.letters[0], "confirm")
+    for method in ("GET", "HEAD", "GET"):
+        page = await post.shop.anyone.request(method, path)
+        assert page.status_code == 200
+    assert "v•••@mail.example" in page.text
+    assert VICTIM not in page.text
+    assert '<button name="scope" value="confirm">' in page.text
+    assert page.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert await post.work() == 0
+    assert (await post.shop.get(made))["notifications"]["emailState"] == "unconfirmed"
+
+
+async def test_the_pages_speak_the_readers_language(post: LetterHarness) -> None:
+    await post.sells(VICTIM, "anna")
+    await post.work()
+    for kind, word in (("confirm", "Adresse bestätigen?"), ("stop", "abbestellen")):
+        page = await post.shop.anyone.get(
+            link(post.letters[0], kind), headers={"Accept-Language": "de"}
+        )
+        assert word in page.text
+
+
+async def test_a_link_works_once_and_for_a_week(post: LetterHarness) -> None:
+    await post.sells(VICTIM, "anna")
+    await post.work()
+    path = link(post.letters[0], "confirm")
+    first = await post.shop.anyone.post(path)
+    again = await post.shop.anyone.post(path)
+    assert [answer.status_code for answer in (first, again)] == [200, 200]
+    assert "<button" not in again.text
+    assert (await post.shop.anyone.post("/email/confirm/guessed")).status_code == 404
+
+    await post.shop.anyone.post(link(post.letters[0], "stop"))
+    late = await post.shop.anyone.post(path)
+    assert "No more e-mails" in late.text
+    (row,) = await post.shop.rows("recipients")
+    assert row["state"] == "ended"
+
+    await post.sells("bob@mail.example", "bob")
+    await post.work()
+    post.shop.clock.advance(WEEK)
+    expired = await post.shop.anyone.post(link(post.letters[1], "confirm"))
+    assert (expired.status_code, "expired" in expired.text) == (410, True)
+
+
+async def test_what_nobody_confirms_is_shown_as_ended(post: LetterHarness) -> None:
+    made = await post.sells(VICTIM, "anna")
+    await post.pay(made, 3)
+    await post.work()
+    assert await post.work(WEEK) == 0
+    assert await post.states() == [("ended", LAPSED)] * 3
+    listed = (await post.shop.seller.get("/v3/deliveries?state=ended")).json()["items"]
+    assert [one["note"] for one in listed] == [LAPSED] * 3
+
+
+async def test_the_seller_is_told_how_the_address_stands(post: LetterHarness) -> None:
+    made = await post.sells(VICTIM, "anna")
+    told = (await post.shop.get(made))["notifications"]
+    assert told == {"email": VICTIM, "emailState": "unconfirmed"}
+    await post.work()
+    await post.shop.anyone.post(link(post.letters[0], "confirm"))
+    told = (await post.shop.get(made))["notifications"]
+    assert told["emailState"] == "confirmed"
+    assert told["emailConfirmedAt"] == NOON_ISO
+    await post.shop.anyone.post(link(post.letters[0], "stop"))
+    assert (await post.shop.get(made))["notifications"]["emailState"] == "ended"
+
+
+async def test_naming_an_address_again_and_again_asks_it_once(post: LetterHarness) -> None:
+    """By new requests, by editing back and forth, in other spellings of one mailbox."""
+    made = await post.sells(VICTIM, "mallory")
+    for number in range(20):
+        await post.sells([VICTIM, VICTIM.upper(), "Victim@MAIL.example"][number % 3], "mallory")
+        for address in ("other@mail.example", VICTIM):
+            body = {"notifications": {"email": address}}
+            assert (await post.shop.edit(made, body)).status_code == 200
+    await post.work()
+    assert sorted(letter["To"] for letter in post.letters) == ["other@mail.example", VICTIM]
+    for number in range(6):
+        await post.sells(f"victim+{number}@mail.example", "mallory")
+    await post.work()
+    await post.work(DAY / 1000)
+    asked = [letter for letter in post.letters if letter["To"].startswith("victim")]
+    assert len(asked) == MOST_ASKS
+
+
+async def test_a_link_that_is_over_is_sent_again_where_the_seller_asks(post: LetterHarness) -> None:
+    """So often and no more; the link before it works no more."""
+    for number in range(MOST_ASKS + 2):
+        await post.sells(VICTIM, "anna")
+        assert await post.work() == (number < MOST_ASKS)
+        post.shop.clock.advance(WEEK)
+    await post.sells(VICTIM, "anna")
+    assert (await post.shop.anyone.get(link(post.letters[0], "confirm"))).status_code == 404
+
+
+async def test_many_sellers_together_ask_a_mailbox_a_few_times(post: LetterHarness) -> None:
+    for number in range(30):
+        await post.sells(f"vic.tim+{number}@googlemail.com", f"mallory{number}")
+    assert await post.work() == ASK_MAILBOX.burst
+    assert await post.work(DAY / 1000) == 1
+
+
+async def test_a_question_that_waits_behind_strangers_is_sent_all_the_same(
+    post: LetterHarness,
+) -> None:
+    """Its seven days begin when it goes, also for the payments that wait for its answer."""
+    for number in range(12):
+        await post.sells(VICTIM, f"mallory{number}")
+    await post.pay(await post.sells(VICTIM, "anna"))
+    assert await post.work() == ASK_MAILBOX.burst
+    asked = [await post.work(DAY / 1000) for _ in range(10)]
+    assert asked == [1] * 10
+    assert [state for state, _ in await post.states()] == ["waiting"]
+    row = next(row for row in await post.shop.rows("recipients") if row["owner"] == "anna")
+    assert row["state"] == "unconfirmed"
+    answer = await post.shop.anyone.post(f"/email/confirm/{row['token']}")
+    assert answer.status_code == 200
+    assert await post.work() == 1
+
+
+async def test_a_seller_asks_few_mailboxes_and_holds_few(post: LetterHarness) -> None:
+    for number in range(MOST_OPEN):
+        await post.sells(f"v{number}@mail.example", "mallory")
+    refused = await post.name("one-more@mail.example", "mallory")
+    assert code(refused) == (400, "invalidBody")
+    assert fields(refused) == ["notifications.email"]
+    assert await post.work() == ASK_SELLER.burst
+    assert (await post.name("one-more@mail.example", "anna")).status_code == 200
+
+
+async def test_a_confirmation_is_that_sellers_alone(post: LetterHarness) -> None:
+    anna = await post.sells(VICTIM, "anna")
+    mallory = await post.sells(VICTIM, "mallory")
+    await post.work()
+    asked = {row["owner"]: row["token"] for row in await post.shop.rows("recipients")}
+    await post.shop.anyone.post(f"/email/confirm/{asked['anna']}")
+    await post.pay(anna)
+    await post.pay(mallory, 9)
+    assert await post.work() == 1
+
+
+async def test_a_trusted_application_names_whom_it_likes(tmp_path: Path) -> None:
+    """As before, and what it is answered is as before too."""
+    async with posted(tmp_path, strangers=False) as post:
+        made = await post.sells(VICTIM)
+        assert (await post.shop.get(made))["notifications"] == {"email": VICTIM}
+        await post.pay(made)
+        assert await post.work() == 1
+        assert post.letters[0]["Subject"] == "$5.00 for Coffee"
+
+
+async def test_an_owner_is_a_short_reference(post: LetterHarness) -> None:
+    for owner in ("", "x" * 65, "a b", "a.b"):
+        answer = await post.name(VICTIM, owner)
+        assert (answer.status_code, fields(answer)) == (400, ["Owner-Ref"])
+    assert await post.shop.rows("payment_requests") == []
+    answer = await post.shop.seller.get(ALL)
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("anna@shop.example", "Anna@SHOP.example", True),
+        ("anna@shop.example", "anna+tag@shop.example", True),
+        ("an.na@gmail.com", "anna@googlemail.com", True),
+        ("an.na@shop.example", "anna@shop.example", False),
+        ("anna@faß.de", "anna@xn--fa-hia.de", True),
+        ("+@shop.example", "+a@shop.example", False),
+    ],
+)
+def test_one_mailbox_has_one_digest(one: str, other: str, *, same: bool) -> None:
+    assert (mailboxes.digest(one) == mailboxes.digest(other)) is same
+    assert one not in mailboxes.digest(one)
+
+
+async def test_an_address_that_is_erased_is_nowhere_and_gets_nothing(post: LetterHarness) -> None:
+    """Also where letters to it wait; that it wants none stays known."""
+    made = await post.sells(VICTIM, "anna")
+    await post.pay(made, 3)
+    await post.work()
+    stop = link(post.letters[0], "stop")
+    await post.shop.anyone.post(stop, data={"scope": "everybody"})
+    db = post.shop.db
+    scope = db.run(lambda tx: payer_erasure.scope_of(tx, [VICTIM.upper()], None, None))
+    found = await payer_erasure.survey(db, scope)
+    assert found.recipients == 1
+    await payer_erasure.erase(db, scope, found, post.shop.clock())
+    with closing(sqlite3.connect(db.path)) as connection:
+        assert VICTIM not in "\n".join(connection.iterdump()).lower()
+    await post.pay(made)
+    await post.pay(await post.sells(VICTIM, "bob"))
+    rows = await post.shop.rows("deliveries")
+    db.run(lambda tx: deliveries.retry(tx, rows[0]["id"], post.shop.clock()))
+    assert await post.work(WEEK) == 0
+
+
+@pytest.mark.parametrize("word", ["Anna@Bücher.example", "anna@xn--bcher-kva.example"])
+async def test_an_address_is_erased_in_whichever_spelling_of_its_domain(
+    post: LetterHarness, word: str
+) -> None:
+    await post.sells("anna@bücher.example", "anna")
+    db = post.shop.db
+    scope = db.run(lambda tx: payer_erasure.scope_of(tx, [word], None, None))
+    await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), post.shop.clock())
+    assert await post.shop.rows("recipients") == []
+    (row,) = await post.shop.rows("payment_requests")
+    assert row["email"] is None

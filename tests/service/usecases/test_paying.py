@@ -1,0 +1,185 @@
+"""Paying: one unit, one payment, one webhook, in one transaction, however many try at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core.errors import NotFound
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.rails.rail import Manner, Notice, SandboxRail
+from bot.service.usecases import paying
+from bot.service.usecases.paying import Order, Till
+from tests.support.service_harness import DROP, NOON, ServiceHarness
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+    from bot.service.rails.rail import Attempt, Rail
+    from bot.service.usecases.paying import Standing
+
+HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
+
+
+def till(rail: Rail) -> Till:
+    return Till(rail, SandboxExchange(), 900_000)
+
+
+TILL = till(SandboxRail())
+
+
+async def test_two_hundred_payers_of_a_drop_of_twenty(shop: ServiceHarness) -> None:
+    """Exactly twenty are paid, each owes one webhook, the others are told and owe nothing."""
+    made = await shop.create(expirationType="limit", totalUnits=20, **HOOK)
+    answers = await asyncio.gather(
+        *(shop.pay(made["id"], f"{number:032d}") for number in range(200))
+    )
+    codes = [answer.status_code for answer in answers]
+    assert (codes.count(303), codes.count(409)) == (20, 180)
+    paid = {
+        answer.headers["location"].rpartition("/")[2] for answer in answers if answer.is_redirect
+    }
+    assert {row["id"] for row in await shop.rows("payments")} == paid
+    owed = [json.loads(row["body"]) for row in await shop.rows("outbox")]
+    assert {one["transactionId"] for one in owed} == paid
+    assert sorted(one["remainingUnits"] for one in owed) == list(range(20))
+    after = await shop.get(made["id"])
+    assert (after["remainingUnits"], after["status"]) == (0, "soldOut")
+    assert len(await shop.rows("checkouts")) == 20
+
+
+async def test_two_posts_of_one_form_are_one_payment_with_one_answer(shop: ServiceHarness) -> None:
+    """At once, one after the other, when it is sold out since, and when it is deleted since."""
+    made = await shop.create(expirationType="limit", totalUnits=2, **HOOK)
+    token = await shop.token(made["id"])
+    answers = await asyncio.gather(*(shop.pay(made["id"], token) for _ in range(10)))
+    await shop.pay(made["id"], "another-form-of-mine")
+    answers.append(await shop.pay(made["id"], token))
+    await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
+    answers.append(await shop.pay(made["id"], token))
+    assert {answer.status_code for answer in answers} == {303}
+    assert len({answer.headers["location"] for answer in answers}) == 1
+    assert len(await shop.rows("payments")) == 2
+    assert len(await shop.rows("outbox")) == 2
+
+
+async def test_the_same_token_pays_each_request_once(shop: ServiceHarness) -> None:
+    """A token belongs to the request whose form it was in."""
+    one, two = await shop.create(), await shop.create()
+    first, second = await shop.pay(one["id"]), await shop.pay(two["id"])
+    assert first.headers["location"] != second.headers["location"]
+
+
+async def test_a_payment_without_a_webhook_owes_nothing(shop: ServiceHarness) -> None:
+    made = await shop.create()
+    assert (await shop.pay(made["id"])).status_code == 303
+    assert await shop.rows("outbox") == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "remaining"),
+    [
+        ({"expirationType": "never"}, None),
+        ({"expirationType": "onPaymentCompleted"}, None),
+        (DROP, 2),
+    ],
+)
+async def test_what_remains_is_told_of_drops_only(
+    shop: ServiceHarness, fields: dict[str, Any], remaining: int | None
+) -> None:
+    made = await shop.create(**fields, **HOOK)
+    await shop.pay(made["id"])
+    (row,) = await shop.rows("outbox")
+    assert json.loads(row["body"])["remainingUnits"] == remaining
+    lane = "https://h.example:443/w"
+    assert (row["queue"], row["lane"], row["due_at"]) == ("webhooks", lane, NOON)
+
+
+async def test_a_donation_is_paid_again_and_again(shop: ServiceHarness) -> None:
+    made = await shop.create()
+    for number in range(5):
+        assert (await shop.pay(made["id"], str(number) * 32)).status_code == 303
+    assert (await shop.get(made["id"]))["isEnabled"] is True
+    assert len(await shop.rows("payments")) == 5
+
+
+async def test_a_one_off_is_paid_once(shop: ServiceHarness) -> None:
+    made = await shop.create(expirationType="onPaymentCompleted")
+    assert (await shop.pay(made["id"], "a" * 32)).status_code == 303
+    assert (await shop.pay(made["id"], "b" * 32)).status_code == 409
+    after = await shop.get(made["id"])
+    assert (after["isEnabled"], after["status"]) == (False, "completed")
+
+
+async def test_a_payment_that_fails_half_way_leaves_nothing(shop: ServiceHarness) -> None:
+    """Unit, checkout, payment and webhook commit together or not at all."""
+
+    class Broken(SandboxRail):
+        def begin(self, tx: Transaction, attempt: Attempt) -> Notice | None:
+            del tx
+            raise OSError(attempt.checkout_id)
+
+    made = await shop.create(**DROP, **HOOK)
+    order = Order(made["id"], "t" * 32, {})
+    with pytest.raises(OSError, match=r"[0-9a-f]{24}"):
+        await shop.db.transaction(lambda tx: paying.pay(tx, till(Broken()), order, NOON))
+    assert await shop.get(made["id"]) == made
+    for table in ("checkouts", "payments", "outbox"):
+        assert await shop.rows(table) == []
+
+
+async def test_a_rails_payment_counts_once(shop: ServiceHarness) -> None:
+    """`(rail, external id)` is unique: a second payment of the same money is undone whole."""
+
+    class Repeating(SandboxRail):
+        def begin(self, tx: Transaction, attempt: Attempt) -> Notice | None:
+            del tx
+            return Notice(attempt.checkout_id, "the-same")
+
+    made, same = await shop.create(**DROP), till(Repeating())
+    await shop.db.transaction(lambda tx: paying.pay(tx, same, Order(made["id"], "a", {}), NOON))
+    with pytest.raises(sqlite3.IntegrityError):
+        await shop.db.transaction(lambda tx: paying.pay(tx, same, Order(made["id"], "b", {}), NOON))
+    assert (await shop.get(made["id"]))["remainingUnits"] == 2
+
+
+def reserve(tx: Transaction, request_id: str, number: int, at: int, reservation: int) -> Standing:
+    """Open a checkout whose money never comes."""
+    never = Till(SandboxRail(), SandboxExchange(), reservation)
+    return paying.pay(tx, never, Order(request_id, f"r{number}", {}, Manner.NEVER), at)
+
+
+async def test_a_reservation_holds_its_unit_until_it_lapses(shop: ServiceHarness) -> None:
+    """Then it returns: to the eye at once, in the row with the next guarded statement."""
+    made = await shop.create(expirationType="limit", totalUnits=1)
+    assert shop.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, 900_000))
+    during = await shop.get(made["id"])
+    assert (during["remainingUnits"], during["isEnabled"], during["status"]) == (0, False, "active")
+    assert (await shop.pay(made["id"])).status_code == 409
+    shop.clock.advance(900)
+    after = await shop.get(made["id"])
+    assert (after["remainingUnits"], after["isEnabled"]) == (1, True)
+    assert (await shop.pay(made["id"])).status_code == 303
+    (row,) = await shop.rows("payment_requests")
+    assert (row["remaining_units"], row["reserved_units"], row["paid_count"]) == (0, 0, 1)
+    states = [row["state"] for row in await shop.rows("checkouts")]
+    assert sorted(states) == ["lapsed", "paid"]
+
+
+async def test_a_lapsed_unit_can_be_taken_out_by_an_edit(shop: ServiceHarness) -> None:
+    made = await shop.create(expirationType="limit", totalUnits=1)
+    shop.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, 1000))
+    assert (await shop.edit(made["id"], {"decreaseRemainingUnits": 1})).status_code == 409
+    shop.clock.advance(1)
+    answer = await shop.edit(made["id"], {"decreaseRemainingUnits": 1})
+    assert (answer.json()["remainingUnits"], answer.json()["status"]) == (0, "soldOut")
+
+
+async def test_a_request_that_is_not_there_can_not_be_paid(shop: ServiceHarness) -> None:
+    for order in (Order("0" * 24, "t", {}), Order("x", "t", {})):
+        with pytest.raises(NotFound):
+            await shop.db.transaction(partial(paying.pay, till=TILL, order=order, now=NOON))

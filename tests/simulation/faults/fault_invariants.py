@@ -1,0 +1,134 @@
+"""What must hold at the end of every schedule, whatever happened in it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from bot.sandbox.bot_api.answers import CALLBACK_SECONDS
+from tests.simulation.faults import alert_reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.simulation.faults.fault_schedule import Schedule
+    from tests.simulation.faults.faulty_product import SimulatedProduct
+    from tests.simulation.faults.seller_and_payer import Payer, Seller
+
+SENDS = {"sendMessage", "sendPhoto"}
+
+
+def problems(house: SimulatedProduct, schedule: Schedule) -> list[str]:
+    """Everything that is not as it was promised, in words; empty where all is well."""
+    return [
+        *house.trouble,
+        *_owed(house),
+        *_payments(house, schedule),
+        *_units(house),
+        *(line for seller in schedule.sellers for line in _chat(house, seller)),
+        *(line for seller in schedule.sellers for line in _requests(house, seller)),
+        *_presses(house),
+    ]
+
+
+def _owed(house: SimulatedProduct) -> Iterator[str]:
+    """Nothing waits, nothing is under way, nothing was given up."""
+    for part in ("bot", "service"):
+        for row in house.unsettled(part):
+            yield f"{part} still owes: {row}"
+
+
+def _payments(house: SimulatedProduct, schedule: Schedule) -> Iterator[str]:
+    """The service, the bot and the payers know of the same payments; nobody paid twice."""
+    made = house.rows("service", "SELECT id, user_data FROM payments")
+    got = house.rows("bot", "SELECT transaction_id, body FROM received_payments")
+    there = {row["id"]: json.loads(row["user_data"])["email"] for row in made}
+    here = {row["transaction_id"]: json.loads(row["body"]).get("email") for row in got}
+    if there != here:
+        yield f"paid {sorted(there.items())}, recorded {sorted(here.items())}"
+    if doubled := alert_reading.doubled(list(there.values())):
+        yield f"charged twice: {doubled}"
+    yield from (line for payer in schedule.payers if (line := _paid(payer, there)))
+
+
+def _paid(payer: Payer, there: dict[str, str]) -> str | None:
+    """A payer with a receipt has paid, one without has not."""
+    if payer.transaction is None:
+        return f"{payer.address} was refused and paid" if payer.address in there.values() else None
+    if there.get(payer.transaction) != payer.address:
+        return f"{payer.address} has a receipt of {payer.transaction}, which is not theirs"
+    return None
+
+
+def _units(house: SimulatedProduct) -> Iterator[str]:
+    """What is sold and what is left make up what there was."""
+    sql = (
+        "SELECT name, total_units AS total, remaining_units AS remaining, reserved_units AS"
+        " reserved, (SELECT COUNT(*) FROM payments WHERE request_id = payment_requests.id) AS sold"
+        " FROM payment_requests WHERE total_units IS NOT NULL"
+    )
+    for row in house.rows("service", sql):
+        if row["remaining"] + row["sold"] != row["total"] or row["reserved"]:
+            yield f"units do not add up: {row}"
+
+
+def _chat(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
+    """Each payment is told, in order, once, or again only marked and with a reason."""
+    name, chat = seller.person.user.first_name, seller.person.chat
+    told = alert_reading.tellings(chat)
+    sql = (
+        "SELECT body FROM received_payments JOIN listings ON listings.id = listing_id"
+        " WHERE seller_id = :id ORDER BY received_payments.rowid"
+    )
+    owed = [json.loads(r["body"])["email"] for r in house.rows("bot", sql, id=seller.person.id)]
+    seen: list[str] = []
+    for telling in told:
+        fresh = [payer for payer in telling.payers if payer not in seen]
+        if len(fresh) < len(telling.payers) and not telling.marked:
+            yield f"{name} is told again of {telling.payers}, unmarked"
+        due = owed[len(seen) : len(seen) + len(fresh)]
+        if sorted(fresh) != sorted(due):
+            yield f"{name} is told of {fresh} when {due} were due"
+        seen += fresh
+    if sorted(seen) != sorted(owed):
+        yield f"{name} is told of {len(seen)} payments of {len(owed)}"
+    yield from _marks(house, seller)
+
+
+def _marks(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
+    """A message is marked only where an answer of Telegram's was lost."""
+    chat = seller.person.chat
+    marked = sum(alert_reading.is_marked(message) for message in chat.from_bot())
+    reasons = house.crashes["bot"] + sum(
+        one.doubtful
+        for one in house.telegram.exchanges
+        if one.kind in SENDS and alert_reading.chat_id_of(one.request.body) == chat.id
+    )
+    if marked > reasons:
+        yield f"{seller.person.user.first_name} sees {marked} marks, {reasons} have a reason"
+
+
+def _requests(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
+    """Each request asked for was made once, and its card came."""
+    names = [offer.name for offer in seller.offers]
+    names += [seller.draft.name] if seller.draft else []
+    sql = "SELECT wish FROM listings WHERE seller_id = :id"
+    listed = [json.loads(r["wish"])["name"] for r in house.rows("bot", sql, id=seller.person.id)]
+    made = Counter(r["name"] for r in house.rows("service", "SELECT name FROM payment_requests"))
+    if sorted(listed) != sorted(names):
+        yield f"asked for {names}, listed {listed}"
+    for name in names:
+        if made[name] != 1:
+            yield f"{name} was made {made[name]} times"
+        shown = alert_reading.cards(seller.person.chat, name)
+        if not shown or not all(map(alert_reading.is_marked, shown[1:])):
+            yield f"{name} has the cards {[card.text for card in shown]}"
+
+
+def _presses(house: SimulatedProduct) -> Iterator[str]:
+    """Every press is answered, as long as Telegram takes answers."""
+    for query in house.world.callbacks.values():
+        young = house.clock.seconds() - query.date < CALLBACK_SECONDS
+        if query.answer is None and young:
+            yield f"the press {query.data} was never answered"

@@ -1,0 +1,216 @@
+"""A schedule: drawn whole from its seed, played, and then looked at by `checking`."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING
+
+from bot.sandbox.world import people
+from tests.simulation.faults.fault_proxy import AFTER, BEFORE
+from tests.simulation.faults.faulty_product import COMMIT, Weather
+from tests.simulation.faults.seller_and_payer import PRICE, Browser, Draft, Offer, Payer, Seller
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from typing import Any
+
+    from tests.simulation.faults.fault_proxy import Point
+    from tests.simulation.faults.faulty_product import SimulatedProduct
+
+SEVERITIES = (0.05, 0.15, 0.3, 0.45)
+STORM_SECONDS = 20.0
+"""Seconds of the loop during which things go wrong."""
+
+PATIENT, LOOK_SECONDS = 0.2, 100.0
+"""How many schedules wait until the bot has looked for payments that no webhook told, and how long;
+the others leap to the webhooks' next attempts."""
+
+SHORT_LEAP, ANY_LEAP = 60_000, 2**62
+"""Milliseconds that the clock may leap: while people act, and afterwards."""
+
+MOST_ROUNDS = 20_000
+"""Looks at a house that should come to rest; beyond, something waits for ever."""
+
+NAMES = ("Ada", "Bo", "Cem", "Dee")
+KINDS = ("donation", "donation", "oneoff", "drop", "drop")
+
+
+FATAL: dict[str, tuple[tuple[str, str, int], ...]] = {
+    "bot": (
+        ("telegram", "sendMessage", 20),
+        ("telegram", "sendMessage", 12),
+        ("telegram", "sendPhoto", 4),
+        ("telegram", "getUpdates", 8),
+        ("telegram", "answerCallbackQuery", 3),
+        ("receiver", "webhook", 12),
+        ("receiver", "webhook", 6),
+        ("receiver", "update", 8),
+        ("service", "POST all", 4),
+        ("service", "GET one", 2),
+    ),
+    "service": (
+        ("page", "POST", 12),
+        ("receiver", "webhook", 12),
+        ("service", "POST all", 4),
+    ),
+}
+"""Exchanges around whose answers each part may die: link, kind, and the latest of them."""
+
+CLOCK_SET, SET_BY = 0.3, 3600 * 1000
+"""In how many schedules somebody sets the clock, ahead or back, and by how many ms."""
+
+COMMITS, AT_COMMITS = 120, 0.5
+"""The latest commit after which a part may die, and how many of the deaths are of that kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A part that dies at this point and stays down for `down` seconds."""
+
+    part: str
+    point: Point
+    down: float
+
+
+@dataclass
+class Schedule:
+    """Everything that will happen, but for the faults, which the proxies draw."""
+
+    seed: int
+    chance: Random = field(init=False)
+    sellers: list[Seller] = field(default_factory=list)
+    payers: list[Payer] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.chance = Random(f"{self.seed}/schedule")
+        mode = self.chance.choice(["polling", "polling", "webhook"])
+        self.weather = Weather(self.chance.choice(SEVERITIES), mode)
+        self.patient = self.chance.random() < PATIENT
+        self.clock_set = self._clock_set(Random(f"{self.seed}/clock"))
+        self.crashes = [self._crash() for _ in range(self.chance.choice([0, 2, 3, 4, 5]))]
+
+    async def play(self, house: SimulatedProduct) -> None:
+        """Play it to its end."""
+        self._cast(house)
+        await house.start("service")
+        await house.start("bot")
+        await self._act(house)
+        await self._finish_drafts(house)
+
+    def _clock_set(self, chance: Random) -> list[tuple[float, int]]:
+        """Draw when the clock is set, in seconds of the loop, and by how much."""
+        if chance.random() >= CLOCK_SET:
+            return []
+        times = sorted(chance.uniform(1, STORM_SECONDS) for _ in range(chance.randint(1, 3)))
+        return [(at, chance.choice([-SET_BY, SET_BY])) for at in times]
+
+    def _crash(self) -> Crash:
+        part = self.chance.choice(["bot", "bot", "service"])
+        link, kind, latest = self.chance.choice(FATAL[part])
+        number, moment = self.chance.randint(1, latest), self.chance.choice([BEFORE, AFTER])
+        if self.chance.random() < AT_COMMITS:
+            link, kind, number, moment = part, COMMIT, self.chance.randint(1, COMMITS), AFTER
+        return Crash(part, (link, kind, number, moment), self.chance.uniform(0, 8))
+
+    def _cast(self, house: SimulatedProduct) -> None:
+        """Draw who sells what and who pays for what."""
+        chance = self.chance
+        for name in NAMES[: chance.randint(2, 4)]:
+            person = people.join(house.world, name, started=True)
+            offers = [self._offer(name, n) for n in range(chance.choice([1, 1, 2]))]
+            self.sellers.append(Seller(person, offers, self._draft(name)))
+        for number in range(chance.randint(8, 20)):
+            seller = chance.choice(self.sellers)
+            self.payers.append(Payer(number, seller, chance.choice(seller.offers)))
+
+    def _offer(self, name: str, number: int) -> Offer:
+        kind = self.chance.choice(KINDS)
+        units = self.chance.randint(2, 8) if kind == "drop" else None
+        return Offer(f"{name}{number}", kind, units, self.chance.randint(100, 9_999))
+
+    def _draft(self, name: str) -> Draft | None:
+        kind = self.chance.choice(KINDS)
+        if self.chance.random() < 0.5:
+            return None
+        return Draft(f"{name} by steps", kind, self.chance.randint(0, 2))
+
+    async def _act(self, house: SimulatedProduct) -> None:
+        """Let everybody do what they do, and time pass until nothing is owed to anybody."""
+        chance, storm = self.chance, STORM_SECONDS
+        browser = Browser(Random(f"{self.seed}/browser"))
+        acts: list[Coroutine[Any, Any, None]] = [
+            *(one.sell(house, Random(f"{self.seed}/{one.person.id}")) for one in self.sellers),
+            *(one.pay(house, browser, chance.uniform(0, storm)) for one in self.payers),
+            *self._presses(house),
+            *(_set_clock(house, at, by) for at, by in self.clock_set),
+        ]
+        async with browser.http, asyncio.TaskGroup() as tasks:
+            acting = [tasks.create_task(act) for act in acts]
+
+            def watch(point: Point) -> None:
+                for crash in self.crashes:
+                    if crash.point == point and crash.part in house.lives and not house.calm:
+                        house.kill(crash.part)
+                        acting.append(tasks.create_task(_revive(house, crash)))
+
+            house.watch(watch)
+            await self._pass_time(house, acting)
+
+    def _presses(self, house: SimulatedProduct) -> list[Coroutine[Any, Any, None]]:
+        found = []
+        for _ in range(self.chance.randint(0, 6)):
+            seller = self.chance.choice(self.sellers)
+            offer = self.chance.choice(seller.offers)
+            word = self.chance.choice(["refresh", "refresh", "stop", "resume"])
+            found.append(seller.press(house, offer, word, self.chance.uniform(0, STORM_SECONDS)))
+        return found
+
+    async def _pass_time(self, house: SimulatedProduct, acting: list[asyncio.Task[None]]) -> None:
+        loop = asyncio.get_running_loop()
+        while loop.time() < STORM_SECONDS:
+            await house.pass_time(SHORT_LEAP)
+        house.calm_down()
+        if self.patient:
+            await asyncio.sleep(LOOK_SECONDS)
+        for _ in range(MOST_ROUNDS):
+            owed = await house.pass_time(ANY_LEAP)
+            if not owed and all(task.done() for task in acting):
+                return
+        raise AssertionError(f"something waits for ever: {house.owed}")
+
+    async def _finish_drafts(self, house: SimulatedProduct) -> None:
+        for seller in self.sellers:
+            if seller.draft:
+                await finish(house, seller, seller.draft)
+        for _ in range(MOST_ROUNDS):
+            if not await house.pass_time(ANY_LEAP):
+                return
+
+
+async def _set_clock(house: SimulatedProduct, at: float, by: int) -> None:
+    await asyncio.sleep(at)
+    house.note(f"the clock is set by {by / 1000:+.0f} s")
+    house.clock.set(by)
+
+
+async def _revive(house: SimulatedProduct, crash: Crash) -> None:
+    await asyncio.sleep(crash.down)
+    await house.start(crash.part)
+
+
+async def finish(house: SimulatedProduct, seller: Seller, draft: Draft) -> None:
+    """Go on with a form where it was left; its answers are there, and it makes its request."""
+    house.note(f"{seller.person.user.first_name} goes on with the form")
+    for answer in (draft.name, PRICE)[draft.answered :]:
+        seller.person.send(answer)
+    if draft.kind == "drop":
+        seller.person.send("5")
+    review = await seller.heard("is everything right?")
+    kind = {"donation": "Donation", "oneoff": "One-off", "drop": "Limited drop"}[draft.kind]
+    told = {f"Name: {draft.name}", f"Kind: {kind}", "Amount: $7.50"}
+    missing = told - set(review.text.splitlines())
+    assert not missing, f"the form of {seller.person.user.first_name} lost {missing}"
+    seller.person.press(review, "✅ Create")
+    await seller.card(Offer(draft.name, draft.kind, None, 750))

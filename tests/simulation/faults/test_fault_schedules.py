@@ -1,0 +1,47 @@
+"""Two hundred courses of events in which the network fails and parts die: nothing is lost, nothing
+is told twice unmarked, nothing comes out of order.
+
+`make test ARGS="tests/simulation/faults -rP" FAULT_SEED=7` plays the one of seed 7 and prints its
+story, `make test ARGS=tests/simulation/faults FAULT_SEEDS=5000` plays the first 5,000.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.simulation.schedule_runner import play, players
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+
+    from tests.simulation.schedule_runner import Outcome
+
+MOST = 80
+"""Schedules in a build."""
+
+ONE = os.environ.get("FAULT_SEED")
+SEEDS = [int(ONE)] if ONE else list(range(int(os.environ.get("FAULT_SEEDS") or MOST)))
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Iterator[dict[int, Future[Outcome]]]:
+    """All that were asked for, played side by side."""
+    with players(len(SEEDS)) as pool:
+        yield {seed: pool.submit(play, seed) for seed in SEEDS}
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_fails_each_payment_is_told_once_and_in_order(
+    seed: int, outcomes: dict[int, Future[Outcome]]
+) -> None:
+    outcome = outcomes[seed].result()
+    if ONE or outcome.problems:
+        sys.stdout.write("\n".join([*outcome.story, ""]))
+    again = f'make test ARGS="tests/simulation/faults -rP" FAULT_SEED={seed}'
+    assert not outcome.problems, "\n".join([*outcome.problems, f"once more: {again}"])

@@ -1,0 +1,236 @@
+"""What must hold after the hour, whatever anybody did in it."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import json
+import re
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.messages.buttons import decode
+from bot.core.outbox.lanes import ALERT
+from bot.core.text.translations import languages, t
+from tests.simulation.monkeys.typed_words import PAYER, PRIVATE, PUBLIC
+from tests.simulation.simulated_time import NOON
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.world import Call
+    from tests.simulation.monkeys.monkey_hour import Hour
+    from tests.simulation.monkeys.monkey_product import SimulatedProduct
+    from tests.simulation.monkeys.monkey_sellers import Seller
+
+TAG = re.compile("<[^<>]*>")
+TAKINGS = ("card-paid", "card-taken")
+"""What only a seller reads of a request."""
+
+SHUT = ("Forbidden: bot was blocked", "Forbidden: bot was kicked", "Bad Request: group chat was up")
+GONE = ("Bad Request: message to edit not found",)
+PAID = "SELECT user_data FROM payments WHERE request_id = :request"
+UNHEARD = 10.0
+"""Seconds within which something may be said to a chat that was shut, or that spoke since."""
+
+ANSWERED_WITHIN = 10.0
+"""Seconds until a press is answered: Telegram takes answers for half a minute or so."""
+
+
+def problems(house: SimulatedProduct, hour: Hour) -> list[str]:
+    """Everything that is not as it was promised, in words; empty where all is well."""
+    return [
+        *hour.stuck,
+        *_refused(house),
+        *_presses(house),
+        *_searches(house, hour),
+        *_given_up(house),
+        *(line for seller in hour.sellers for line in _chat(seller)),
+        *(line for seller in hour.sellers for line in _requests(house, seller)),
+        *_shared(house),
+        *_payments(house, hour),
+    ]
+
+
+def _refused(house: SimulatedProduct) -> Iterator[str]:
+    """Telegram refused no call, but for what people had just done that the product could not know.
+
+    A chat that was shut a moment ago, and a message that they took out of their chat.
+    """
+    for call in house.world.refused:
+        if not _is_news(house, call):
+            told = {name: str(value)[:200] for name, value in call.params.items()}
+            yield f"refused {call.method} at {call.time - NOON / 1000:.3f}: {call.reason} {told}"
+
+
+def _is_news(house: SimulatedProduct, call: Call) -> bool:
+    chat = house.world.chats.get(int(call.params.get("chat_id") or 0))
+    if chat is None:
+        return False
+    if call.reason in GONE:
+        message = chat.messages.get(int(call.params.get("message_id") or 0))
+        return message is not None and message.deleted
+    is_shut = call.reason.startswith(SHUT)
+    return is_shut and any(0 <= call.time - at <= UNHEARD for at in house.shut.get(chat.id, ()))
+
+
+def _presses(house: SimulatedProduct) -> Iterator[str]:
+    """Each press was answered, in time; a second answer would have been refused."""
+    answered = {
+        call.params["callback_query_id"]: call.time
+        for call in house.world.calls_of("answerCallbackQuery")
+    }
+    for query in house.world.callbacks.values():
+        at = answered.get(query.id)
+        if at is None:
+            yield f"the press {query.data} of {query.sender.first_name} was never answered"
+        elif at - query.date > ANSWERED_WITHIN:
+            yield f"the press {query.data} was answered after {at - query.date:.0f} s"
+        if query.answer and PUBLIC.search(query.answer["text"] or ""):
+            yield f"the press {query.data} was answered by a name: {query.answer}"
+
+
+def _searches(house: SimulatedProduct, hour: Hour) -> Iterator[str]:
+    """Each search was answered, with the seller's own requests alone."""
+    marks = {seller.id: seller.mark for seller in hour.sellers}
+    for query in house.world.inline_queries.values():
+        if not query.answered:
+            yield f"the search {query.query!r} was never answered"
+        told = json.dumps(query.results)
+        foreign = {*PUBLIC.findall(told)} - {f"{marks[query.sender.id].number:03}"}
+        if foreign or PRIVATE.search(told):
+            yield f"the search of {query.sender.first_name} found {told}"
+
+
+def _given_up(house: SimulatedProduct) -> Iterator[str]:
+    """No update was set aside and no message given up, but for answers to who shut the bot out."""
+    sql = "SELECT queue, lane, priority, note, body FROM outbox WHERE state = 'dead'"
+    shut = {str(chat_id) for chat_id in house.shut}
+    for row in house.rows(sql):
+        is_shut = row["queue"] == "messages" and row["lane"] in shut
+        if not is_shut or row["priority"] == ALERT or not row["note"].startswith(SHUT):
+            yield f"given up: {row}"
+
+
+def _versions(message: Message) -> Iterator[tuple[str, Any]]:
+    """All that a message ever said, with its buttons."""
+    for version in message.history:
+        content, markup = version.content, version.markup
+        yield str(content.get("text", content.get("caption", ""))), markup
+    yield message.text, message.markup
+
+
+def _chat(seller: Seller) -> Iterator[str]:
+    """Nobody sees of others what is theirs alone, and no more of their requests than payers do."""
+    number = f"{seller.mark.number:03}"
+    visited = {f"{one:03}" for one in seller.visited}
+    for message in seller.chat.messages.values():
+        if not message.sender.is_bot and message.via_bot is None:
+            continue
+        for text, markup in _versions(message):
+            all_of_it = f"{text} {json.dumps(markup)}"
+            private = {*PRIVATE.findall(all_of_it)} - {number}
+            public = {*PUBLIC.findall(all_of_it)} - {number}
+            if private or public - visited:
+                yield f"{seller.mark.public} sees {private or public}: {all_of_it}"
+            if public:
+                yield from _public_card(seller, text, markup)
+
+
+def _shared(house: SimulatedProduct) -> Iterator[str]:
+    """What is posted in other chats is one's own, and says what payers may know."""
+    for message in house.world.inline_messages.values():
+        own = message.sender.first_name.removeprefix("S").zfill(3)
+        for text, markup in _versions(message):
+            all_of_it = f"{text} {json.dumps(markup)}"
+            foreign = {*PUBLIC.findall(all_of_it)} - {own}
+            if foreign or PRIVATE.search(all_of_it) or _tells_takings(text):
+                yield f"{message.sender.first_name} posted {all_of_it}"
+
+
+def _public_card(seller: Seller, text: str, markup: Any) -> Iterator[str]:
+    """A card of somebody else's says nothing of the takings and lets one change nothing."""
+    if _tells_takings(text):
+        yield f"{seller.mark.public} reads what somebody took: {text}"
+    rows = (markup or {}).get("inline_keyboard", [])
+    for button in (button for row in rows for button in row):
+        action = decode(button.get("callback_data", ""))
+        if action and action[0] != "look":
+            yield f"{seller.mark.public} is offered {action} of somebody else's: {text}"
+
+
+def _tells_takings(text: str) -> bool:
+    return any(takings.search(text) for takings in _said(*TAKINGS))
+
+
+@cache
+def _said(*keys: str) -> list[re.Pattern[str]]:
+    """What texts of these keys look like in any language, whatever stands in them."""
+    found = []
+    for language, key, paid in itertools.product(languages(), keys, (0, 1, 7)):
+        words = html.unescape(TAG.sub("", t(language, key, paid=paid, amount="§", name="§")))
+        parts = (re.escape(part).replace("7", r"\d+") for part in words.split("§"))
+        found.append(re.compile(".+".join(parts)))
+    return found
+
+
+def _requests(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
+    """Nobody stopped, deleted or changed a request but its seller."""
+    number = f"{seller.mark.number:03}"
+    sql = "SELECT id, state, alerts, poster_text, wish FROM listings WHERE seller_id = :id"
+    for row in house.rows(sql, id=seller.id):
+        done = {"deleted": "delete-yes", "stopped": "stop"}.get(row["state"])
+        if done and f"{done}:{row['id']}" not in seller.pressed:
+            yield f"{row['id']} of {seller.mark.public} is {row['state']} by somebody else"
+        if row["alerts"] != "on" and f"alerts:{row['id']}:{row['alerts']}" not in seller.pressed:
+            yield f"the alerts of {row['id']} were changed by somebody else"
+        words = f"{row['wish']} {row['poster_text']}"
+        if {*PUBLIC.findall(words), *PRIVATE.findall(words)} - {number}:
+            yield f"{row['id']} of {seller.mark.public} has somebody else's words: {words}"
+        if row["state"] == "creating":
+            yield f"{row['id']} is still {row['state']}"
+
+
+def _payments(house: SimulatedProduct, hour: Hour) -> Iterator[str]:
+    """Each payment reached its seller once; of a drop no more is sold than there was."""
+    sellers = {seller.id: seller for seller in hour.sellers}
+    sql = "SELECT listings.id, seller_id, request_id FROM listings WHERE request_id IS NOT NULL"
+    for row in house.rows(sql):
+        seller = sellers[row["seller_id"]]
+        if f"alerts:{row['id']}:off" in seller.pressed:
+            continue
+        paid = house.rows(PAID, request=row["request_id"])
+        addresses = [json.loads(one["user_data"])["email"] for one in paid]
+        told = Counter(_told(seller))
+        missing = [one for one in addresses if told[one] != 1]
+        if missing:
+            yield f"{seller.mark.public} was not told once of {[(m, told[m]) for m in missing]}"
+
+
+def _told(seller: Seller) -> Iterator[str]:
+    """The payers that the alerts in a seller's chat told of."""
+    for message in seller.chat.messages.values():
+        versions = [text for text, _ in _versions(message)] if message.sender.is_bot else []
+        alerts = [text for text in versions if any(one.search(text) for one in _said("alert"))]
+        if alerts:
+            yield from PAYER.findall(alerts[0])
+
+
+def figures(house: SimulatedProduct) -> dict[str, int]:
+    """How much happened: an hour in which nothing did would prove nothing."""
+    world = house.world
+    counted = {
+        name: house.rows(f"SELECT COUNT(*) AS number FROM {name}")[0]["number"]
+        for name in ("listings", "payments", "images", "posts")
+    }
+    return {
+        **counted,
+        "presses": len(world.callbacks),
+        "searches": len(world.inline_queries),
+        "shared": len(world.inline_messages),
+        "messages": len(world.calls_of("sendMessage", "sendPhoto", "sendDocument")),
+        "edits": len([call for call in world.calls if call.method.startswith("edit")]),
+        "refused": len(world.refused),
+    }

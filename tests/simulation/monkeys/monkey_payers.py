@@ -1,0 +1,83 @@
+"""People who pay what the sellers ask for, at the pay page, in every manner that it offers."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING
+
+import httpx
+
+from bot.core.net import http_client
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from random import Random
+
+    from tests.simulation.monkeys.monkey_product import SimulatedProduct
+    from tests.simulation.monkeys.typed_words import Mark
+
+FIELD = re.compile(r'name="(token|email|paymail|phoneNumber)"(?: type="\w+")? value="([^"]*)"')
+MANNERS = {"atOnce": 16, "later": 3, "twice": 2, "late": 1, "never": 1}
+SECONDS = 30.0
+
+
+@dataclass
+class Payers:
+    """Whoever pays, each by an address of their own; `marks` are those of the sellers' ids."""
+
+    house: SimulatedProduct
+    chance: Random
+    marks: Mapping[int, Mark]
+    http: httpx.AsyncClient = field(
+        default_factory=lambda: httpx.AsyncClient(
+            trust_env=False,
+            timeout=SECONDS,
+            verify=http_client.context(),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+    )
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    def pay(self) -> str:
+        """Let somebody pay for something."""
+        return self._rush(1)
+
+    def rush(self) -> str:
+        """Let many pay for one thing at once, as when a drop is opened."""
+        return self._rush(self.chance.randint(6, 15))
+
+    def _rush(self, number: int) -> str:
+        sql = "SELECT request_id, seller_id FROM listings WHERE request_id IS NOT NULL ORDER BY id"
+        found = self.house.rows(sql)
+        if not found:
+            return "nobody has anything to pay"
+        one = self.chance.choice(found)
+        mark, request = self.marks[one["seller_id"]], one["request_id"]
+        for _ in range(number):
+            after = self.chance.uniform(0, 2)
+            self.house.begin(self._pay(request, mark, next(self._numbers), after))
+        return f"has {number} payers open {request} of {mark.public}"
+
+    async def _pay(self, request: str, mark: Mark, number: int, after: float) -> None:
+        await asyncio.sleep(after)
+        link = f"{self.house.url}/pay/{request}"
+        page = await self.http.get(link)
+        if "<form" not in page.text:
+            return
+        known = dict(FIELD.findall(page.text))
+        address = mark.payer(number)
+        form = {name: address for name in known if name in ("email", "paymail")}
+        if "phoneNumber" in known:
+            form["phoneNumber"] = "+44 20 7946 0958"
+        (manner,) = self.chance.choices(list(MANNERS), list(MANNERS.values()))
+        await asyncio.sleep(self.chance.uniform(0, 3))
+        sent = {"token": known["token"], "manner": manner, **form}
+        browser = {"Cookie": page.headers.get("set-cookie", "").partition(";")[0]}
+        answer = await self.http.post(link, data=sent, headers=browser)
+        if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
+            self.house.trouble.append(f"the pay page answered {answer.status_code}")
+        self.house.note(f"{address} pays {manner}: {answer.status_code}")

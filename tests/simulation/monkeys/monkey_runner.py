@@ -1,0 +1,58 @@
+"""Plays an hour in this process; tests let others do it, one for each processor."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from bot.core.outbox import worker
+from tests.simulation.monkeys import typed_words
+from tests.simulation.monkeys.monkey_hour import Hour
+from tests.simulation.monkeys.monkey_invariants import figures, problems
+from tests.simulation.monkeys.monkey_product import opened
+from tests.simulation.schedule_runner import made_templates, own_folder
+from tests.simulation.simulated_time import Loop, drawn, threadless
+
+ALONE_SECONDS = 60.0
+"""Between looks of a worker at what other processes put: there are none here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was not as promised, empty where all was; what was done; and how much of it."""
+
+    problems: list[str]
+    acts: list[str]
+    figures: dict[str, int]
+
+
+def play(seed: int, acts: int) -> Outcome:
+    """Play the hour of this seed and look at what it left."""
+    empty = made_templates().bot  # made before anything is drawn
+    typed_words.photos()
+    typed_words.documents()
+    loop = Loop(seed)
+    with (
+        tempfile.TemporaryDirectory(dir=own_folder()) as folder,
+        mock.patch.object(worker, "LONGEST_WAIT", ALONE_SECONDS),
+        drawn(seed),
+        asyncio.Runner(loop_factory=lambda: loop) as runner,
+        threadless(loop),
+    ):
+        return runner.run(_played(Hour(seed, acts), Path(folder), empty))
+
+
+async def _played(hour: Hour, folder: Path, empty: Path) -> Outcome:
+    mode = "webhook" if hour.seed % 2 else "polling"
+    failed: list[str] = []
+    async with opened(folder, empty, mode) as house:
+        try:
+            await hour.play(house)
+        except Exception:  # noqa: BLE001 - an hour that can't be played has failed
+            failed.append(traceback.format_exc())
+        failed += problems(house, hour)
+        return Outcome([*failed, *house.trouble], house.acts, figures(house))

@@ -1,0 +1,355 @@
+"""What a seller does in the hour: one act at a time, each drawn from the seller's own chance."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bot.sandbox.world import people
+from bot.sandbox.world.errors import WorldError
+from tests.simulation.monkeys import typed_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from bot.sandbox.world.model import Chat, Message
+    from bot.sandbox.world.people import Person
+    from tests.simulation.monkeys.monkey_product import SimulatedProduct
+    from tests.simulation.monkeys.typed_words import Mark
+
+LANGUAGES = ("en", "de", "de-AT", "pt-br", None)
+RECENT = 4
+"""Messages at the end of a chat that people look at."""
+
+INLINE_SECONDS = 10.0
+FORGED = (
+    "card:{}", "refresh:{}", "stop:{}", "resume:{}", "delete:{}", "delete-yes:{}", "edit:{}",
+    "edit-not:{}", "duplicate:{}", "poster:{}", "alerts:{}", "alerts:{}:off", "payments:{}:0",
+    "poster:{}:square-dark", "edit:{}:name",
+)  # fmt: skip
+"""What buttons carry that only a request's own seller has."""
+
+
+@dataclass
+class Seller:
+    """A person who sells, the marks of their words, and what they have done so far.
+
+    `visited` are the marks of others whose links they followed, `pressed` all that they pressed.
+    """
+
+    person: Person
+    mark: Mark
+    house: SimulatedProduct
+    chance: Random
+    crowd: list[Seller] = field(repr=False)
+    groups: list[Chat] = field(default_factory=list, repr=False)
+    visited: set[int] = field(default_factory=set)
+    pressed: set[str] = field(default_factory=set)
+
+    @property
+    def id(self) -> int:
+        return self.person.id
+
+    @property
+    def chat(self) -> Chat:
+        return self.person.chat
+
+    @property
+    def draft(self) -> dict[str, Any] | None:
+        """The form under way, as it is stored."""
+        sql = "SELECT body FROM drafts WHERE seller_id = :id"
+        found = self.house.rows(sql, id=self.id)
+        return json.loads(found[0]["body"]) if found else None
+
+    @property
+    def listings(self) -> list[str]:
+        sql = "SELECT id FROM listings WHERE seller_id = :id ORDER BY id"
+        return [row["id"] for row in self.house.rows(sql, id=self.id)]
+
+    @property
+    def offered(self) -> list[str]:
+        """What the buttons carry that stand in the chat now."""
+        return self._seen(len(self.chat.messages))
+
+    def having(self, data: str) -> Message:
+        """The last message with a button that carries this."""
+        return next(one for one in reversed(self.chat.from_bot()) if data in _data(one, now=True))
+
+    # -- filling in a form
+
+    def answer(self) -> str:
+        """Answer what the form under way asks, else begin one."""
+        draft = self.draft
+        if draft is None:
+            return self.create()
+        presses = [data for data in self._seen(RECENT) if data.startswith(f"draft:{draft['id']}:")]
+        verbs = {data: data.split(":")[2] for data in presses}
+        wanted = _wanted(draft, self.chance)
+        fitting = [data for data, verb in verbs.items() if verb in wanted]
+        if fitting:
+            return self._press(self.chance.choice(fitting))
+        if draft["step"] == "picture":
+            return self.photo()
+        return self._type(self.mark.answer(draft["step"], draft["form"], self.chance))
+
+    def create(self) -> str:
+        """Begin a form, or say all in one line."""
+        return self._type(self.chance.choice(["/new", *[self.mark.line(self.chance)] * 2]))
+
+    # -- pressing
+
+    def press(self) -> str:
+        """Press a button of what was said last."""
+        return self._press_any(self._seen(RECENT))
+
+    def press_old(self) -> str:
+        """Press a button that any message ever had."""
+        return self._press_any(self._seen())
+
+    def press_twice(self) -> str:
+        """Press the same button twice at once, or five times."""
+        found = self._seen(RECENT)
+        if not found:
+            return "nothing to press"
+        data = self.chance.choice(found)
+        for _ in range(self.chance.choice([1, 1, 4])):
+            self._press(data)
+        return self._press(data) + " again and again"
+
+    def press_foreign(self) -> str:
+        """Press what only somebody else has a button for."""
+        other = self.chance.choice(self.crowd)
+        if not other.listings or self.chance.random() < 0.3:
+            return self._press_any([one for one in other._seen() if not one.startswith("look:")])
+        listing = self.chance.choice(other.listings)
+        if self.chance.random() < 0.1:
+            self.visited.add(other.mark.number)
+            return self._press(f"look:{listing}")
+        return self._press(self.chance.choice(FORGED).format(listing))
+
+    def press_rubbish(self) -> str:
+        """Press what no button of ours carries, or not any more."""
+        rubbish = ["x", "list:999999", "payments:aaaaaaaaaa:1", "draft:aaaaaa:skip", "é" * 32]
+        return self._press_any(rubbish)
+
+    def _press_any(self, found: list[str]) -> str:
+        return self._press(self.chance.choice(found)) if found else "nothing to press"
+
+    def _press(self, data: str) -> str:
+        having = [one for one in self._said() if data in _data(one)]
+        pressed = (having or self._said())[-1:]
+        for message in pressed:
+            self.person.press_old(message, data)
+            self.pressed.add(data)
+        return f"presses {data} of {[message.id for message in pressed]}"
+
+    def _said(self) -> list[Message]:
+        return [one for one in self.chat.messages.values() if one.sender.is_bot]
+
+    def _seen(self, recent: int = 0) -> list[str]:
+        """What buttons carry: those of the last messages, or all that there ever were."""
+        if recent:
+            shown = self.chat.from_bot()[-recent:]
+            return [data for message in shown for data in _data(message, now=True)]
+        return [data for message in self._said() for data in _data(message)]
+
+    # -- typing and sending
+
+    def command(self) -> str:
+        return self._type(self.chance.choice(typed_words.COMMANDS))
+
+    def nonsense(self) -> str:
+        return self._type(typed_words.nonsense(self.chance))
+
+    def anything(self) -> str:
+        return self._type(typed_words.anything(self.chance))
+
+    def photo(self) -> str:
+        self.person.send_photo(
+            self.chance.choice(typed_words.photos()), self.chance.choice(["", "hm"])
+        )
+        return "sends a photo"
+
+    def document(self) -> str:
+        name, data = self.chance.choice(typed_words.documents())
+        self.person.send_document(name, data)
+        return f"sends {name}"
+
+    def edit(self) -> str:
+        """Change what they wrote themselves."""
+        own = [
+            one for one in self.chat.visible if one.sender.id == self.id and "text" in one.content
+        ]
+        if own:
+            self.person.edit(self.chance.choice(own), "/new")
+        return "edits a message"
+
+    def follow(self) -> str:
+        """Follow a link: their own, somebody else's, or one that leads nowhere."""
+        whose = self.chance.choice([self, *self.chance.sample(self.crowd, 2)])
+        listings = [*whose.listings, "r_", "aaaaaaaaaa", "-" * 60]
+        listing = self.chance.choice(listings)
+        self.visited.add(whose.mark.number)
+        self.person.start(f"r_{listing}")
+        return f"follows the link of {listing}"
+
+    def _type(self, text: str) -> str:
+        self.person.send(text)
+        return f"types {text[:60]!r}" + ("…" if len(text) > 60 else "")
+
+    # -- what is not for the bot alone
+
+    def inline(self) -> str:
+        """Look for a request and post what is found, or not."""
+        if not self.listings:
+            return self.create()
+        text = self.chance.choice(["", "", self.mark.public, *self.listings, "%_!", "zzz"])
+        places = [
+            self.chat,
+            self.person.dialog(self.chance.choice(self.crowd).person),
+            *self._joined(),
+        ]
+        place = self.chance.choice(places)
+        self.house.begin(self._post(text, place))
+        return f"types @bot {text!r} in {place.id}"
+
+    async def _post(self, text: str, place: Chat) -> None:
+        offset = self.chance.choice(["", "", "", "1", "rubbish"])
+        found = await self.person.inline(text, place, offset, INLINE_SECONDS)
+        if found.drafts and self.chance.random() < 0.8:
+            chosen = self.chance.choice(list(found.drafts))
+            with suppress(WorldError):
+                self.person.choose(found, chosen, place)
+                self.house.note(f"{self.mark.public} posts {chosen} in {place.id}")
+
+    def speak_in_group(self) -> str:
+        """Say something in a group, to the bot or not, or press what stands there."""
+        joined = self._joined()
+        if not joined:
+            return "is in no group"
+        group = self.chance.choice(joined)
+        said = group.from_bot()
+        if said and self.chance.random() < 0.3:
+            self.person.press_old(self.chance.choice(said), self.chance.choice(["new", "list:0"]))
+            return f"presses in {group.id}"
+        text = self.chance.choice([*typed_words.COMMANDS, "hello", self.mark.line(self.chance)])
+        self.person.send(text, group, said[-1] if said and self.chance.random() < 0.3 else None)
+        return f"types {text!r} in {group.id}"
+
+    def _joined(self) -> list[Chat]:
+        return [one for one in self.groups if one.migrated_to is None]
+
+    def change_group(self) -> str:
+        """Put the bot out of a group, take it in again, or make it a supergroup."""
+        joined = self._joined()
+        if not joined:
+            return "is in no group"
+        group = self.chance.choice(joined)
+        if group.bot_status == "kicked":
+            self.person.add_bot(group)
+            return f"takes the bot into {group.id}"
+        if group.kind == "group" and self.chance.random() < 0.3:
+            self.groups.append(self.person.migrate(group))
+            self.house.shuts(group.id)
+            return f"makes {group.id} a supergroup"
+        self.person.remove_bot(group)
+        self.house.shuts(group.id)
+        return f"puts the bot out of {group.id}"
+
+    # -- what the bot only notices
+
+    def delete(self) -> str:
+        """Take a message out of the chat: for both, as Telegram lets them."""
+        visible = self.chat.visible
+        if not visible:
+            return "nothing to delete"
+        message = self.chance.choice(visible)
+        self.house.world.remove(message)
+        return f"deletes message {message.id}"
+
+    def block(self) -> str:
+        self.person.block()
+        self.house.shuts(self.id)
+        return "blocks the bot"
+
+    def come_back(self) -> str:
+        """Let the bot in again, by the button or by Start."""
+        if self.chance.random() < 0.5:
+            self.person.unblock()
+            return "unblocks the bot"
+        self.person.start()
+        return "presses Start"
+
+    def change_language(self) -> str:
+        user, language = self.person.user, self.chance.choice(LANGUAGES)
+        self.person = people.join(
+            self.house.world, user.first_name, user_id=user.id, language_code=language
+        )
+        return f"speaks {language}"
+
+    def act(self) -> str:
+        """Do one thing; what was done, in words."""
+        if self.chat.bot_status == "kicked":
+            self.house.shuts(self.id)
+            deaf: tuple[Callable[[], str], ...] = (
+                self.come_back, self.press_old, self.inline, self.speak_in_group,
+            )  # fmt: skip
+            return self.chance.choices(deaf, (4, 1, 1, 1))[0]()
+        (chosen,) = self.chance.choices(list(ACTS), list(ACTS.values()))
+        return chosen(self)
+
+
+ACTS: dict[Callable[[Seller], str], float] = {
+    Seller.answer: 45,
+    Seller.create: 12,
+    Seller.press: 25,
+    Seller.press_old: 9,
+    Seller.press_twice: 7,
+    Seller.press_foreign: 8,
+    Seller.press_rubbish: 1,
+    Seller.command: 8,
+    Seller.nonsense: 4,
+    Seller.anything: 3,
+    Seller.photo: 1.5,
+    Seller.document: 1,
+    Seller.edit: 0.5,
+    Seller.follow: 4,
+    Seller.inline: 14,
+    Seller.speak_in_group: 3,
+    Seller.change_group: 0.5,
+    Seller.delete: 2,
+    Seller.block: 0.7,
+    Seller.change_language: 1,
+}
+"""How often each is done, beside the others."""
+
+
+def _wanted(draft: dict[str, Any], chance: Random) -> frozenset[str]:
+    """The buttons that answer what a form asks at its step."""
+    verbs = {
+        "kind": {"kind"},
+        "amount": {"amount"},
+        "zone": {"zone"},
+        "instrument": {"instrument"},
+        "asks": {"ask", "options"},
+        "options": {"open", "done"} if chance.random() < 0.6 else {"done"},
+        "review": {"create"} if chance.random() < 0.7 else {"options"},
+    }
+    if draft.get("asleep"):
+        return frozenset({"continue", "restart"})
+    return frozenset(verbs.get(draft["step"], ()))
+
+
+def _data(message: Message, *, now: bool = False) -> list[str]:
+    """What the buttons of a message carry back, those that it had included."""
+    return [
+        button["callback_data"]
+        for markup in ([] if now else [version.markup for version in message.history])
+        + [message.markup]
+        for row in (markup or {}).get("inline_keyboard", [])
+        for button in row
+        if "callback_data" in button
+    ]

@@ -1,0 +1,63 @@
+"""An hour in which a hundred sellers press and type anything at any time: nothing goes wrong.
+
+`make test ARGS="tests/simulation/monkeys -rP" MONKEY_SEED=7` plays one hour and prints what
+was done in it; `MONKEY_ACTS=5000` lets more be done, `MONKEY_SEEDS=50` plays so many hours.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.simulation.monkeys.monkey_runner import play
+from tests.simulation.schedule_runner import players
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Future
+
+    from tests.simulation.monkeys.monkey_runner import Outcome
+
+HOURS, ACTS = 2, 900
+"""Hours in a build, one with polling and one with webhooks, and what is done in each."""
+
+ONE = os.environ.get("MONKEY_SEED")
+SEEDS = [int(ONE)] if ONE else list(range(int(os.environ.get("MONKEY_SEEDS") or HOURS)))
+NUMBER = int(os.environ.get("MONKEY_ACTS") or ACTS)
+
+LEAST = {
+    "listings": 30, "payments": 20, "posts": 30, "presses": 200, "searches": 10, "shared": 2,
+    "messages": 200, "edits": 100,
+}  # fmt: skip
+"""What happens at least in an hour that proves anything."""
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Iterator[dict[int, Future[Outcome]]]:
+    """All that were asked for, played side by side."""
+    with players(len(SEEDS)) as pool:
+        yield {seed: pool.submit(play, seed, NUMBER) for seed in SEEDS}
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_people_do_nothing_is_refused_stuck_unanswered_or_seen_by_others(
+    seed: int, outcomes: dict[int, Future[Outcome]]
+) -> None:
+    outcome = outcomes[seed].result()
+    if ONE or outcome.problems:
+        sys.stdout.write("\n".join([*outcome.acts, ""]))
+    again = f'make test ARGS="tests/simulation/monkeys -rP" MONKEY_SEED={seed} MONKEY_ACTS={NUMBER}'
+    assert not outcome.problems, "\n".join([*outcome.problems, f"once more: {again}"])
+    scarce = {name: outcome.figures[name] for name in LEAST if outcome.figures[name] < LEAST[name]}
+    assert not scarce or NUMBER < ACTS, f"too little happened: {scarce}"
+
+
+def test_a_seed_gives_the_same_hour_each_time() -> None:
+    with players(2) as pool:
+        first, second = pool.map(play, [3, 3], [60, 60])
+    assert first.acts == second.acts

@@ -1,0 +1,82 @@
+"""The parts that live and die in a schedule, and what they are started from."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from bot.config import Settings
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
+from bot.service.usecases import apps
+from tests.simulation.simulated_time import NOON
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.service.usecases.apps import Credentials
+    from bot.wiring.app.application import Application
+
+KEY = "the key of the schedules"
+ASKS_PAYERS = (
+    "CREATE TRIGGER asks_payers AFTER INSERT ON payment_requests BEGIN UPDATE payment_requests"
+    " SET requested_user_data = '[\"email\"]' WHERE id = NEW.id; END"
+)
+"""Each payer says who they are, so that every payment is known by name wherever it is told."""
+
+
+@dataclass(slots=True)
+class Life:
+    """One run of a part, from its start to its death."""
+
+    name: str
+    application: Application
+    dead: bool = False
+    task: asyncio.Task[None] | None = None
+    doors: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    async def bury(self) -> None:
+        """Take away what is left of it."""
+        await self.doors.aclose()
+        self.application.stop()
+        assert self.task
+        await asyncio.wait([self.task])
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """Database files to be copied: the service's with an application in it, the bot's empty."""
+
+    service: Path
+    bot: Path
+    credentials: Credentials
+
+
+def templates(folder: Path) -> Templates:
+    """Make them, once for all schedules: the schema waits for the disk many times."""
+    service, bot = folder / "service.db", folder / "bot.db"
+    open_database(f"sqlite:///{bot}").close()
+    shutil.copy(bot, service)
+    database = open_database(f"sqlite:///{service}")
+    made = database.run(lambda tx: apps.create(tx, Vault(KEY), "bot", NOON))
+    database.run(lambda tx: tx.execute(ASKS_PAYERS))
+    database.close()
+    return Templates(service, bot, made)
+
+
+@cache
+def settings() -> Settings:
+    """What both parts are set to, read once."""
+    return Settings(
+        _env_file=None,
+        secret_key=SecretStr(KEY),
+        webhook_allow="127.0.0.1",
+        api_rate=None,
+        payer_rate=None,
+    )

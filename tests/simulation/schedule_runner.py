@@ -1,0 +1,98 @@
+"""Plays schedules: one here, or many side by side, a process for each processor."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import gc
+import logging
+import multiprocessing
+import os
+import shutil
+import tempfile
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from tests.simulation.faults.fault_invariants import problems
+from tests.simulation.faults.fault_schedule import Schedule
+from tests.simulation.faults.faulty_product import opened
+from tests.simulation.product_templates import Templates, templates
+from tests.simulation.simulated_time import Loop, drawn, threadless
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+IN_MEMORY = Path("/dev/shm")
+"""Where databases need not wait for a disk: a part that dies here leaves its files whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was not as promised, empty where all was, and the whole story of how it came."""
+
+    problems: list[str]
+    story: list[str]
+
+
+def play(seed: int) -> Outcome:
+    """Play the schedule of this seed and look at what it left."""
+    made_templates()  # made before anything is drawn
+    loop = Loop(seed)
+    with (
+        tempfile.TemporaryDirectory(dir=own_folder()) as folder,
+        drawn(seed),
+        asyncio.Runner(loop_factory=lambda: loop) as runner,
+        threadless(loop),
+    ):
+        return runner.run(_played(Schedule(seed), Path(folder)))
+
+
+async def _played(schedule: Schedule, folder: Path) -> Outcome:
+    failed: list[str] = []
+    async with opened(schedule.seed, folder, made_templates(), schedule.weather) as house:
+        try:
+            await schedule.play(house)
+        except Exception:  # noqa: BLE001 - a schedule that can't be played has failed
+            failed.append(traceback.format_exc())
+    with house:
+        return Outcome([*failed, *problems(house, schedule)], house.story)
+
+
+@contextmanager
+def players(number: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that play, as many as there are processors, and no more than schedules."""
+    most = min(number, os.cpu_count() or 1)
+    # The order of a set is part of the course of events.
+    same = mock.patch.dict(os.environ, PYTHONHASHSEED="0")
+    context = multiprocessing.get_context("spawn")
+    with same, ProcessPoolExecutor(most, mp_context=context, initializer=_settle) as pool:
+        yield pool
+
+
+def _settle() -> None:
+    """Spare the processor what is the same each time.
+
+    What was imported is not looked through for garbage.
+    """
+    logging.getLogger("telegram").setLevel(logging.CRITICAL)  # as configure_logging does
+    gc.collect()
+    gc.freeze()
+
+
+@cache
+def own_folder() -> str:
+    """A folder for this process, which goes with it."""
+    folder = tempfile.mkdtemp(prefix="faults-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None)
+    atexit.register(shutil.rmtree, folder)
+    return folder
+
+
+@cache
+def made_templates() -> Templates:
+    return templates(Path(own_folder()))

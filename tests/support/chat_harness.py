@@ -1,0 +1,176 @@
+"""The chat's relay in tests: real parts on a real database, and a Telegram world."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.alerts import alert_text
+from bot.chat.dialogue.dialogue import Chat
+from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
+from bot.chat.model.answers import Answer
+from bot.chat.model.wish import Wish
+from bot.chat.payments.recording import PaymentRecorder
+from bot.chat.store import listings, sellers
+from bot.chat.store.listings import CREATING, LIVE
+from bot.chat.telegram.intake import Intake
+from bot.sandbox.world import people
+from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.model import Draft
+from bot.sandbox.world.world import TOKEN, World
+from bot.wiring.app.telegram import _make_bot
+from tests.support.outbox_queue import bodies, work
+from tests.support.sandbox_server import serving
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from telegram import Bot
+
+    from bot.chat.messages.queues import Queues
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database, Row, Transaction
+    from bot.core.outbox.lanes import Queue
+    from bot.sandbox.world.model import CallbackQuery, Json
+    from tests.support.service_harness import Clock
+
+BOT_ID = 42
+BOT_NAME = "PaymentRequestBot"
+REQUEST_ID = "0123456789abcdef01234567"
+URL = f"https://pay.example.org/pay/{REQUEST_ID}"
+COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
+STICKERS = Wish("drop", "Stickers", "A pack", 250, "USD", 3, "$anna")
+DROP = replace(STICKERS, units=5)
+PAINTING = Wish("oneoff", "Painting", None, 12_000, "EUR", None, "$anna")
+
+
+def answer(**given: Any) -> Answer:
+    """What the service says of a request, enabled and without an end."""
+    fields: dict[str, Any] = {
+        "id": REQUEST_ID, "url": URL, "is_enabled": True, "total_units": None,
+        "remaining_units": None, "enabled_at": None, "expires_at": None, "listing_id": None,
+    }  # fmt: skip
+    return Answer(**(fields | given))
+
+
+class ChatHarness:
+    """Updates of people in `world` in, rows of the outbox out."""
+
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        *,
+        queues: Queues | None = None,
+        allowed: frozenset[int] = frozenset(),
+    ) -> None:
+        self.db = db
+        self.clock = clock
+        self.queues = queues or make_queues(None, None, None, gather=alert_text.gather)
+        self.world = World(limits=NO_LIMITS, now=lambda: clock() / 1000)
+        self.chat = Chat(db, self.queues, clock, bot_name=lambda: BOT_NAME, allowed=allowed)
+        self.recorder = PaymentRecorder(db, self.queues, clock)
+        self.asked: list[Json] = []
+        self.intake = Intake(db, self.queues.updates, BOT_ID, clock, self.asked.append)
+
+    def add_person(self, name: str = "Sam", **given: Any) -> people.Person:
+        return people.join(self.world, name, started=True, **given)
+
+    async def store(self) -> list[Json]:
+        """Store what people did, as the poller does; the raw updates."""
+        pending = [*self.world.updates.pending]
+        self.world.updates.pending.clear()
+        await self.intake.take(pending)
+        return pending
+
+    async def take(self) -> None:
+        """Store what people did and handle all that may be handled now."""
+        await self.store()
+        await work(self.db, self.queues.updates, self.chat.take, self.clock)
+
+    async def says(self, person: people.Person, text: str) -> None:
+        person.send(text)
+        await self.take()
+
+    async def presses(self, person: people.Person, data: str) -> CallbackQuery:
+        """Press a button that a message of the bot has or had."""
+        shown = self.world.post(person.chat, self.world.bot, Draft({"text": "shown"}, None))
+        query = person.press_old(shown, data)
+        await self.take()
+        return query
+
+    @property
+    def said(self) -> list[dict[str, Any]]:
+        """What is to be sent, in order of putting: bodies, but of refreshes."""
+        return [body for body in bodies(self.db, self.queues.messages) if "post" not in body]
+
+    @property
+    def refreshes(self) -> list[str]:
+        """The posts that are to be brought up to date, in order of putting: their ids."""
+        found = bodies(self.db, self.queues.messages)
+        return [body["post"] for body in found if "post" in body]
+
+    @property
+    def texts(self) -> list[str]:
+        return [args.get("text") or args["caption"] for args in self.worded]
+
+    @property
+    def worded(self) -> list[dict[str, Any]]:
+        """The arguments of what is to be sent, payments in words."""
+        return [alert_text.worded(body)["args"] for body in self.said]
+
+    @property
+    def answers(self) -> list[dict[str, Any]]:
+        """The arguments of the callback answers to be given."""
+        return [body["args"] for body in bodies(self.db, self.queues.answers)]
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        return bodies(self.db, self.queues.calls)
+
+    def clear_messages(self) -> None:
+        """Forget what was said so far."""
+        sql = "DELETE FROM outbox WHERE queue IN ('messages', 'answers', 'calls')"
+        self.db.run(lambda tx: tx.execute(sql))
+
+    def rows(self, table: str) -> list[Row]:
+        return self.db.run(lambda tx: tx.query(f"SELECT * FROM {table}"))
+
+    def states(self, queue: Queue) -> list[str]:
+        return [row["state"] for row in self.rows("outbox") if row["queue"] == queue.name]
+
+    def add_listing(
+        self, person: people.Person, wish: Wish = COFFEE, told: Answer | None = None, **given: Any
+    ) -> Listing:
+        """Give the person a request; as `told`, live, unless `given` says another `state`."""
+
+        def make(tx: Transaction) -> Listing:
+            sellers.seller(tx, person.id, "en", self.clock())
+            made = listings.add_listing(
+                tx, given.get("chat_id", person.id), person.id, wish, self.clock()
+            )
+            if told is not None:
+                listings.set_answer(tx, made, told)
+            listings.set_state(tx, made, given.get("state", LIVE if told else CREATING))
+            return found(tx, made)
+
+        return self.db.run(make)
+
+    def listing(self, listing_id: str) -> Listing:
+        return self.db.run(lambda tx: found(tx, listing_id))
+
+
+def found(tx: Transaction, listing_id: str) -> Listing:
+    listing = listings.listing(tx, listing_id)
+    assert listing is not None
+    return listing
+
+
+@asynccontextmanager
+async def telegram_of(world: World) -> AsyncIterator[Bot]:
+    """Serve a world and give python-telegram-bot's client for it, made as the product makes it."""
+    async with serving(world) as server:
+        bot = _make_bot(str(server.http.base_url).rstrip("/"), TOKEN, SENT_AT_ONCE)
+        async with bot:
+            yield bot

@@ -1,0 +1,104 @@
+"""Addresses that strangers name: an application of many sellers, and whoever reads the letters."""
+
+from __future__ import annotations
+
+import re
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from bot.core.outbox import outbox
+from bot.service.notify.mails import Mails
+from bot.service.notify.smtp_sender import Mailer
+from bot.service.store import apps
+from tests.support.mail_servers import SENDER, office
+from tests.support.service_harness import ALL, NEW, URL, opened
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from email.message import EmailMessage
+    from pathlib import Path
+
+    import httpx
+
+    from tests.support.mail_servers import MailServerStub
+    from tests.support.service_harness import ServiceHarness
+
+VICTIM = "victim@mail.example"
+
+
+class LetterHarness:
+    """A shop whose sellers are strangers, its mail server, and the worker between them."""
+
+    def __init__(self, shop: ServiceHarness, office: MailServerStub) -> None:
+        self.shop = shop
+        self.office = office
+        mailer = Mailer(office.server(), timeout=5)
+        self.mails = Mails(shop.db, mailer, shop.clock, sender=SENDER, public_url=URL)
+        self._payments = 0
+
+    @property
+    def letters(self) -> list[EmailMessage]:
+        return self.office.letters
+
+    def distrust(self) -> None:
+        """Let the holders of addresses confirm them."""
+        self.shop.db.run(lambda tx: apps.distrust(tx, self.shop.credentials.app_id))
+
+    async def name(self, address: str, owner: str | None = None, **fields: Any) -> httpx.Response:
+        """Make a request that names an address, for a seller."""
+        body = {**NEW, "notifications": {"email": address}, **fields}
+        headers = {"Owner-Ref": owner} if owner is not None else None
+        return await self.shop.seller.post(ALL, json=body, headers=headers)
+
+    async def sells(self, address: str, owner: str | None = None, **fields: Any) -> str:
+        """Do so where it is taken; the request's id."""
+        answer = await self.name(address, owner, **fields)
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["id"])
+
+    async def pay(self, request_id: str, times: int = 1) -> None:
+        for _ in range(times):
+            self._payments += 1
+            paid = await self.shop.pay(request_id, f"{self._payments:032d}")
+            assert paid.status_code == 303
+
+    async def work(self, seconds: float = 0) -> int:
+        """Let time pass and send all that may go then; how many letters went."""
+        self.shop.clock.advance(seconds)
+        before = len(self.letters)
+        while claimed := self.shop.db.run(
+            lambda tx: outbox.claim(tx, self.mails.job.queue, self.shop.clock(), 4)
+        ):
+            for message in claimed:
+                await self.mails.handle(message)
+        return len(self.letters) - before
+
+    async def states(self) -> list[tuple[str, str | None]]:
+        """How the deliveries stand, in their order, and why."""
+        rows = await self.shop.db.query(
+            "SELECT o.state, o.note FROM deliveries d JOIN outbox o ON o.id = d.id ORDER BY d.id"
+        )
+        return [(row["state"], row["note"]) for row in rows]
+
+
+@asynccontextmanager
+async def posted(folder: Path, *, strangers: bool = True) -> AsyncIterator[LetterHarness]:
+    """Open a shop with a mail server; `strangers` are its sellers."""
+    async with opened(folder, mails=True) as shop, office() as server:
+        post = LetterHarness(shop, server)
+        if strangers:
+            post.distrust()
+        yield post
+
+
+def plain(letter: EmailMessage) -> str:
+    part = letter.get_body(("plain",))
+    assert part
+    return str(part.get_content())
+
+
+def link(letter: EmailMessage, kind: str, url: str = URL) -> str:
+    """The path below `url` of a link in a letter: `confirm` or `stop`."""
+    found = re.search(rf"{url}(/email/{kind}/\S+)", plain(letter))
+    assert found, plain(letter)
+    return found[1]

@@ -1,0 +1,138 @@
+"""A conversation in tests: the lead's part, without a database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from bot.chat.forms.draft import Draft
+from bot.chat.forms.form import advance, start_new
+from bot.chat.forms.outcome import Change, Outcome, Photo, Pressed, Said, Setting
+from bot.chat.model.seller import Seller
+from bot.chat.model.wish import Wish
+from tests.support.telegram_limits import actions, check, check_toast, labels
+
+if TYPE_CHECKING:
+    from bot.chat.forms.outcome import Input
+    from bot.chat.messages.reply import Action, Reply
+
+KNOWN = Seller("en", "$anna", "USD")
+STRANGER = Seller("en", None, None)
+FORM = "ab2c3d"
+OTHER = "zzzzzz"
+NOW = 1_800_000_000_000
+"""Friday, 15 January 2027, 08:00 UTC, in epoch ms."""
+
+BERLIN = "Europe/Berlin"
+
+
+@dataclass
+class Talk:
+    """One seller's talk: stores what an outcome says, holds every reply to Telegram's limits."""
+
+    seller: Seller
+    draft: Draft | None = None
+    replies: list[Reply] = field(default_factory=list)
+    toast: str | None = None
+    wishes: list[Wish] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    photos: list[Photo] = field(default_factory=list)
+    then: Action | None = None
+    now: int = NOW
+
+    def take(self, outcome: Outcome) -> Outcome:
+        """Store what follows, as the lead does; the draft goes through its JSON."""
+        self.draft = None
+        if outcome.draft is not None:
+            self.draft = Draft.from_json(outcome.draft.to_json())
+            assert outcome.draft == self.draft
+            self.draft = replace(self.form, touched_at=self.now)
+        if outcome.destination is not None:
+            self.seller = replace(self.seller, destination=outcome.destination)
+        if outcome.wish is not None:
+            assert Wish.from_json(outcome.wish.to_json()) == outcome.wish
+            self.wishes.append(outcome.wish)
+        if outcome.setting is not None:
+            self.set(outcome.setting)
+        self.changes.extend(filter(None, [outcome.change]))
+        self.photos.extend(filter(None, [outcome.photo]))
+        self.then = outcome.then
+        for reply in outcome.replies:
+            check(reply)
+        check_toast(outcome.toast)
+        self.replies.extend(outcome.replies)
+        self.toast = outcome.toast
+        return outcome
+
+    def set(self, setting: Setting) -> None:
+        """Keep a setting, as the use case does."""
+        name, value = setting.name, setting.value
+        assert name in ("zone", "quiet", "summary")
+        self.seller = replace(self.seller, **{name: value})  # type: ignore[arg-type]  # by its name
+
+    def give(self, *inputs: Input) -> Talk:
+        for given in inputs:
+            self.take(advance(self.draft, given, self.seller, self.now))
+        return self
+
+    def say(self, *texts: str) -> Talk:
+        return self.give(*map(Said, texts))
+
+    def press(self, *words: str) -> Talk:
+        """Press a button of the form under way."""
+        return self.give(Pressed(("draft", self.form.id, *words)))
+
+    def press_label(self, label: str) -> Talk:
+        """Press a button of the last reply by the start of its label."""
+        last = self.replies[-1].rows
+        found = [b.action for row in last for b in row if b.label.startswith(label)]
+        assert found, f"{label!r} is none of {labels(last)}"
+        assert found[0] is not None
+        return self.give(Pressed(found[0]))
+
+    @property
+    def form(self) -> Draft:
+        """The form under way."""
+        assert self.draft is not None
+        return self.draft
+
+    @property
+    def step(self) -> str | None:
+        return None if self.draft is None else self.draft.step
+
+    @property
+    def last(self) -> str:
+        """The last reply as a person reads it."""
+        return check(self.replies[-1])
+
+    @property
+    def offered(self) -> list[Action]:
+        return actions(self.replies[-1].rows)
+
+
+def new(seller: Seller = KNOWN) -> Talk:
+    """A talk at the first question of a new form."""
+    talk = Talk(seller)
+    talk.take(start_new(FORM, seller))
+    return talk
+
+
+def form_at_step(step: str, kind: str = "drop") -> Talk:
+    """A talk whose form stands at `step`, all before it answered."""
+    talk = new()
+    answers = {
+        "kind": lambda: talk.press("kind", kind),
+        "name": lambda: talk.say("Coffee"),
+        "amount": lambda: talk.say("5 USD"),
+        "units": lambda: talk.say("10"),
+    }
+    while talk.step != step:
+        answers[talk.step or ""]()
+    return talk
+
+
+def option(step: str, kind: str = "drop", seller: Seller = KNOWN) -> Talk:
+    """A talk that looks at one of the options of a form whose path is done."""
+    talk = form_at_step("review", kind)
+    talk.seller = seller
+    return talk.press("open", step)

@@ -1,0 +1,414 @@
+"""A payment server that speaks HandCash Cloud's dialect of the interface, and fails when told to.
+
+It differs from ours wherever HandCash's habits are known: every success is 200, there is no call
+for one request, no Idempotency-Key, no list of payments; errors are a message alone; what was
+echoed are strings; webhooks carry the application's secret, are not signed, name no amount and
+repeat until they get a 200.
+
+    async with handcash() as server:
+        server.fail("POST", LOST)               # the next create is done, its answer is lost
+        ...
+        paid = await server.pay(server.only.id, {"paymail": "pat@handcash.io"})
+        await server.delivered(paid)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+import time
+from collections import defaultdict, deque
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from tests.support.handcash_dialect import Refusal, check, check_name, echoed, iso, read, written
+from tests.support.scripted_server import CUT, SECONDS, Asked, http_response
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+PATH = "/v3/paymentRequests"
+RETRIES = (0.05, 0.1, 0.2, 0.4)
+"""Seconds between webhooks that got no 200, the last again and again; HandCash takes a day."""
+WAITS = 10.0
+"""Seconds that a webhook waits for its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """How a call goes wrong: `answer` in place of the true one, None for the true one.
+
+    `works`: the call is carried out all the same. `holds`: nothing more happens before `release`,
+    neither the work nor the answer, though the caller may have left; `late` works before it holds.
+    """
+
+    answer: bytes | None = None
+    works: bool = False
+    holds: bool = False
+    late: bool = False
+
+
+LOST = Trouble(CUT, works=True)
+"""Carried out, and the connection breaks before the answer."""
+BROKEN = Trouble(CUT)
+"""The connection breaks before anything is done."""
+SLOW = Trouble(works=True, holds=True)
+"""At work for as long as the test likes: neither done nor answered before `release`."""
+SILENT = Trouble(works=True, holds=True, late=True)
+"""Carried out at once, answered not before `release`."""
+HTML = Trouble(http_response(200, b"<html><h1>Maintenance</h1></html>", Content_Type="text/html"))
+EMPTY = Trouble(http_response(200))
+WRONG = Trouble(http_response(200, {"ok": True}))
+FAILING = Trouble(http_response(500, {"message": "Internal server error", "info": None}))
+
+
+def busy(seconds: int) -> Trouble:
+    """429, to come back after so many seconds."""
+    body = {"message": "Too many requests", "info": None}
+    return Trouble(http_response(429, body, Retry_After=str(seconds)))
+
+
+def redirect(status: int, address: str) -> Trouble:
+    """Sent elsewhere."""
+    return Trouble(http_response(status, Location=address))
+
+
+class Declined(Exception):
+    """What a payer reads instead of a receipt; the message says why."""
+
+
+@dataclass
+class Made:
+    """A payment request as the server has it; times in seconds since 1970."""
+
+    id: str
+    number: int
+    body: dict[str, Any]
+    created_at: float
+    expires_at: float | None
+    remaining: int | None
+    price_in: str = ""
+    paid: list[str] = field(default_factory=list)
+
+    @property
+    def listing(self) -> str:
+        """The id that the bot gave along."""
+        return str(self.body["notifications"]["webhook"]["customParameters"]["listing"])
+
+    def closed(self, now: float) -> str | None:
+        """Why it can't be paid at `now`, None where it can."""
+        if self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        if self.remaining == 0:
+            return "sold out"
+        once = self.body.get("expirationType") == "onPaymentCompleted"
+        return "completed" if once and self.paid else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A webhook that was sent, and the status that came back, 0 for none."""
+
+    transaction: str
+    status: int
+
+
+@dataclass
+class HandCash:
+    """The server: `made` by id, `calls` as they came, `sent` webhooks; `now` in seconds."""
+
+    app_id: str
+    app_secret: str
+    now: Callable[[], float]
+    retries: tuple[float, ...]
+    url: str = ""
+    made: dict[str, Made] = field(default_factory=dict)
+    deleted: dict[str, Made] = field(default_factory=dict)
+    calls: list[Asked] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
+    news: asyncio.Condition = field(default_factory=asyncio.Condition)
+    understands: str = "denominationCurrencyCode"
+    """The only field that it takes for what prices are in; it ignores the others."""
+    refused: frozenset[str] = frozenset()
+    """Fields of create that it refuses instead."""
+    tells_prices: bool = True
+    blank: bool = False
+    """Whether it writes "" for an end that there is none of, instead of leaving it out."""
+    _troubles: dict[str, deque[Trouble]] = field(default_factory=lambda: defaultdict(deque))
+    _down: Trouble | None = None
+    _gate: asyncio.Event = field(default_factory=asyncio.Event)
+    _hooks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _open: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = field(default_factory=dict)
+
+    @property
+    def only(self) -> Made:
+        """The only request that there is."""
+        (made,) = self.made.values()
+        return made
+
+    def fail(self, method: str, *troubles: Trouble) -> None:
+        """Let the next calls of this method go wrong, one after the other."""
+        self._troubles[method].extend(troubles)
+
+    def down(self, trouble: Trouble | None) -> None:
+        """Let every call go wrong from now on; None ends it."""
+        self._down = trouble
+
+    def release(self) -> None:
+        """Let all that is held go on; what is held later is held anew."""
+        self._gate.set()
+        self._gate = asyncio.Event()
+
+    def asked(self, method: str) -> int:
+        """How many calls of this method came."""
+        return sum(call.method == method for call in self.calls)
+
+    async def until(self, look: Callable[[], object], seconds: float = SECONDS) -> None:
+        """Wait until a call or a webhook's answer has made this true."""
+        async with asyncio.timeout(seconds), self.news:
+            await self.news.wait_for(look)
+
+    async def pay(
+        self, request_id: str, data: Mapping[str, Any] | None = None, *, hook: bool = True
+    ) -> str:
+        """Pay a request, with what the payer was asked for; the transaction's id.
+
+        Its webhook goes out by itself, unless `hook` is false. Raises Declined.
+        """
+        made = self.made.get(request_id)
+        why = made.closed(self.now()) if made else "deleted"
+        if made is None or why:
+            raise Declined(why)
+        transaction = secrets.token_hex(32)
+        made.paid.append(transaction)
+        if made.remaining is not None:
+            made.remaining -= 1
+        self._hooks[transaction] = self._hook(made, transaction, data or {})
+        if hook:
+            self._start(self._deliver(made, transaction))
+        return transaction
+
+    def hook(self, transaction: str) -> dict[str, Any]:
+        """The body of a payment's webhook, for tests that forge or repeat it."""
+        return dict(self._hooks[transaction])
+
+    async def send(self, request_id: str, body: Any) -> int:
+        """Bring a webhook to the address of a request; the status of the answer, 0 for none."""
+        made = self.made.get(request_id) or self.deleted[request_id]
+        address = made.body["notifications"]["webhook"]["webhookUrl"]
+        async with httpx.AsyncClient(trust_env=False, timeout=WAITS) as http:
+            try:
+                return (await http.post(address, json=body)).status_code
+            except httpx.HTTPError:
+                return 0
+
+    async def delivered(self, transaction: str, seconds: float = SECONDS) -> None:
+        """Wait until a payment's webhook has got its 200."""
+        await self.until(lambda: Sent(transaction, 200) in self.sent, seconds)
+
+    def _hook(self, made: Made, transaction: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        webhook = made.body.get("notifications", {}).get("webhook", {})
+        return {
+            "appSecret": self.app_secret,
+            "paymentRequestId": made.id,
+            "transactionId": transaction,
+            "customParameters": webhook.get("customParameters", {}),
+            "userData": dict(data),
+        }
+
+    def _start(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _deliver(self, made: Made, transaction: str) -> None:
+        for wait in itertools.chain(self.retries, itertools.repeat(self.retries[-1])):
+            status = await self.send(made.id, self._hooks[transaction])
+            async with self.news:
+                self.sent.append(Sent(transaction, status))
+                self.news.notify_all()
+            if status == httpx.codes.OK:
+                return
+            await asyncio.sleep(wait)
+
+    async def close(self) -> None:
+        """Hang up on everybody, and end the webhooks that never got a 200."""
+        self.release()
+        served = [task for task in self._open.values() if task]
+        for writer in self._open:
+            writer.close()
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*served, *self._tasks, return_exceptions=True)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the calls of one connection."""
+        self._open[writer] = asyncio.current_task()
+        try:
+            while await self._one(reader, writer):
+                pass
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self._open.pop(writer)
+            writer.close()
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        method, path, _ = head[0].split(" ", 2)
+        pairs = (line.split(": ", 1) for line in head[1:-2])
+        headers = {name.lower(): value for name, value in pairs}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        asked = Asked(method, path, headers, body)
+        async with self.news:
+            self.calls.append(asked)
+            self.news.notify_all()
+        answer = await self._go(asked)
+        writer.write(answer)
+        await writer.drain()
+        return answer != CUT
+
+    async def _go(self, asked: Asked) -> bytes:
+        """Carry a call out as far as its trouble lets it."""
+        planned = self._troubles[asked.method]
+        trouble = self._down or (planned.popleft() if planned else Trouble(works=True))
+        answer = (
+            self._answer(asked) if trouble.works and (trouble.late or not trouble.holds) else b""
+        )
+        if trouble.holds:
+            await self._gate.wait()
+            answer = answer or (self._answer(asked) if trouble.works else CUT)
+            async with self.news:
+                self.news.notify_all()
+        return answer if trouble.answer is None else trouble.answer
+
+    def _answer(self, asked: Asked) -> bytes:
+        try:
+            return self._carried_out(asked)
+        except Refusal as error:
+            return error.answer
+
+    def _carried_out(self, asked: Asked) -> bytes:
+        path = asked.path.partition("?")[0].removesuffix("/")
+        place, request_id = (path, "") if path == PATH else path.rsplit("/", 1)
+        if (asked.method, place) == ("GET", "/pay"):
+            return self._page(request_id)
+        keys = (asked.headers.get("app-id"), asked.headers.get("app-secret"))
+        if place == PATH and keys != (self.app_id, self.app_secret):
+            raise Refusal(401, "Unauthorized")
+        match asked.method, place, request_id:
+            case "POST", "/v3/paymentRequests", "":
+                return written(self._shown(self._create(read(asked.body))))
+            case "GET", "/v3/paymentRequests", "":
+                items = [self._shown(made, listed=True) for made in self.made.values()]
+                return written({"items": items})
+            case "PUT", "/v3/paymentRequests", known if known in self.made:
+                return written(self._shown(self._edit(self.made[known], read(asked.body))))
+            case "DELETE", "/v3/paymentRequests", known if known in self.made:
+                self.deleted[known] = self.made.pop(known)
+                return http_response(200)
+        raise Refusal(404, "Not found")
+
+    def _page(self, request_id: str) -> bytes:
+        made = self.made.get(request_id)
+        return http_response(404) if made is None else http_response(200, b"<html>Pay</html>")
+
+    def _create(self, body: dict[str, Any]) -> Made:
+        check(body)
+        for name in sorted(self.refused & body.keys()):
+            raise Refusal(400, f'"{name}" is not allowed')
+        units = body["totalUnits"] if body["expirationType"] == "limit" else None
+        seconds = body.get("expirationInSeconds")
+        now = self.now()
+        made = Made(
+            secrets.token_hex(12),
+            len(self.made) + len(self.deleted) + 1,
+            echoed(body),
+            now,
+            None if seconds is None else now + seconds,
+            units,
+            str(body.get(self.understands, body["instrumentCurrencyCode"])),
+        )
+        self.made[made.id] = made
+        return made
+
+    def _edit(self, made: Made, body: dict[str, Any]) -> Made:
+        if "expirationInSeconds" in body:
+            seconds = body["expirationInSeconds"]
+            if not isinstance(seconds, int):
+                raise Refusal(400, '"expirationInSeconds" must be a number')
+            made.expires_at = self.now() + seconds
+        fewer = body.get("decreaseRemainingUnits", 0)
+        if fewer:
+            if made.remaining is None or fewer > made.remaining:
+                raise Refusal(400, '"decreaseRemainingUnits" is not allowed')
+            made.remaining -= fewer
+        if "product" in body:
+            check_name(body["product"])
+            made.body["product"] |= body["product"]
+        for name in ("redirectUrl", "notifications"):
+            if name in body:
+                made.body[name] = echoed(body)[name]
+        return made
+
+    def _shown(self, made: Made, *, listed: bool = False) -> dict[str, Any]:
+        """A request as answers have it: neither the kind, nor parameters at the top."""
+        body = made.body
+        url = f"{self.url}/pay/{made.id}"
+        shown: dict[str, Any] = {
+            "id": made.id,
+            "paymentRequestUrl": url,
+            "paymentRequestQrCodeUrl": f"{url}.png",
+            "isEnabled": made.closed(self.now()) is None,
+            "product": body["product"],
+            "receivers": [
+                {"sendAmount": one["sendAmount"], "destination": one["destination"]}
+                for one in body["receivers"]
+            ],
+            "notifications": body.get("notifications", {}),
+            "requestedUserData": body.get("requestedUserData", []),
+            "createdAt": iso(made.created_at) if made.number % 2 else int(made.created_at),
+        }
+        if self.tells_prices:
+            shown["paymentAmount"] = _price(made)
+        if self.blank:
+            shown |= {"expiresAt": "", "enabledAt": ""}
+        if made.remaining is not None:
+            shown |= {"totalUnits": body["totalUnits"], "remainingUnits": made.remaining}
+        if made.expires_at is not None:
+            end = made.expires_at
+            shown["expiresAt"] = int(end) if listed else iso(end)
+        return shown
+
+
+def _price(made: Made) -> dict[str, Any]:
+    return {
+        "currencyCode": made.body["instrumentCurrencyCode"],
+        "amount": sum(one["sendAmount"] for one in made.body["receivers"]),
+        "denominatedIn": made.price_in,
+    }
+
+
+@asynccontextmanager
+async def handcash(
+    *,
+    app_id: str = "handcash-app",
+    app_secret: str = "a secret of HandCash's",
+    now: Callable[[], float] = time.time,
+    retries: tuple[float, ...] = RETRIES,
+    port: int = 0,
+) -> AsyncIterator[HandCash]:
+    """Serve HandCash's dialect on a loopback port, 0 for a free one."""
+    server = HandCash(app_id, app_secret, now, retries)
+    listener = await asyncio.start_server(server.serve, "127.0.0.1", port)
+    server.url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    try:
+        yield server
+    finally:
+        listener.close()
+        await server.close()

@@ -1,0 +1,96 @@
+"""The outbox in tests: short words for putting, claiming and looking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.core import exact_json
+from bot.core.outbox import lanes, outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.core.database.database import Database, Row, Transaction
+    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.outbox import Message
+    from tests.support.service_harness import Clock
+
+SELECT = "SELECT * FROM outbox WHERE queue = :queue ORDER BY priority, id"
+
+
+@dataclass
+class QueueHarness:
+    """One queue on a database, at the time of a clock."""
+
+    db: Database
+    queue: Queue
+    clock: Clock
+
+    def put(
+        self, lane: str, *words: str, priority: int = lanes.REPLY, key: str | None = None
+    ) -> bool:
+        """Put a message for each word; whether the last one was new."""
+        return [self._put(lane, word, priority=priority, key=key) for word in words][-1]
+
+    def put_later(self, lane: str, word: str, seconds: float) -> None:
+        """Put a message that is to go so much later than now."""
+        self._put(lane, word, due_at=self.clock() + int(seconds * 1000))
+
+    def _put(self, lane: str, word: str, **how: Any) -> bool:
+        body, now = {"word": word}, self.clock()
+        return self.db.run(lambda tx: outbox.put(tx, self.queue, lane, body, now, **how))
+
+    def claim(self, room: int = 100) -> list[Message]:
+        return self.db.run(lambda tx: outbox.claim(tx, self.queue, self.clock(), room))
+
+    def first(self) -> Message:
+        (message,) = self.claim(1)
+        return message
+
+    def words(self, room: int = 100) -> list[str]:
+        """Claim; the words of what came."""
+        return [message.body["word"] for message in self.claim(room)]
+
+    def done(self, *messages: Message) -> None:
+        def work(tx: Transaction) -> None:
+            for message in messages:
+                outbox.done(tx, self.queue, message, self.clock())
+
+        self.db.run(work)
+
+    def retry(self, message: Message, seconds: float, note: str = "later") -> None:
+        due_at = self.clock() + int(seconds * 1000)
+        self.db.run(lambda tx: outbox.retry(tx, self.queue, message, due_at, note))
+
+    def sweep(self) -> int:
+        return self.db.run(lambda tx: lanes.sweep(tx, self.queue, self.clock()))
+
+    def next_open(self) -> int | None:
+        """Milliseconds from now until the next message may be claimed."""
+        moment = self.db.run(lambda tx: lanes.next_open(tx, self.queue, self.clock()))
+        return None if moment is None else moment - self.clock()
+
+    def rows(self) -> list[Row]:
+        return self.db.run(lambda tx: tx.query(SELECT, queue=self.queue.name))
+
+    def states(self) -> dict[str, str]:
+        """State by word."""
+        return {exact_json.loads(row["body"])["word"]: row["state"] for row in self.rows()}
+
+
+def bodies(db: Database, queue: Queue) -> list[dict[str, Any]]:
+    """What a queue holds, in order of putting."""
+    rows = db.run(lambda tx: tx.query(SELECT, queue=queue.name))
+    return [exact_json.loads(row["body"]) for row in sorted(rows, key=lambda row: str(row["id"]))]
+
+
+async def work(
+    db: Database, queue: Queue, handle: Callable[[Message], Awaitable[None]], clock: Clock
+) -> int:
+    """Handle all that may go now, one after the other, as a worker does; how many."""
+    handled = 0
+    while found := await db.transaction(lambda tx: outbox.claim(tx, queue, clock(), 1)):
+        await handle(found[0])
+        handled += 1
+    return handled

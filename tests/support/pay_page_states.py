@@ -1,0 +1,199 @@
+"""Every state of a pay page, each brought about as it comes about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.core.errors import MoneyError
+from bot.core.outbox import outbox
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.rails.rail import DELAY, SETTLEMENTS, SandboxRail
+from bot.service.usecases.settlement import Settler
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.service.model.request import ExchangeRate
+    from tests.support.service_harness import ServiceHarness
+
+RESERVATION = 60
+ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
+ONE: dict[str, Any] = {"expirationType": "limit", "totalUnits": 1}
+STICKERS: dict[str, Any] = {
+    "product": {
+        "name": "Sticker pack “Autumn”",
+        "description": "Ten stickers, cut by hand, sent by post.",
+        "longDescription": "Printed on matte paper in our own workshop. Waterproof.",
+    },
+    "receivers": [{"sendAmount": 12.5, "destination": "a"}],
+    "instrumentCurrencyCode": "EUR",
+    "priceBeforeDiscount": 15,
+}
+
+
+class FlakyExchange(SandboxExchange):
+    """An exchange that can lose its rates."""
+
+    def __init__(self) -> None:
+        self.open = True
+
+    def rate(self, denomination: str, instrument: str) -> ExchangeRate | None:
+        if not self.open:
+            raise MoneyError("unknownCurrency", "nobody knows today")
+        return super().rate(denomination, instrument)
+
+
+@dataclass
+class Scene:
+    """A service with the exchange that it asks."""
+
+    shop: ServiceHarness
+    market: FlakyExchange
+
+    async def hear(self) -> None:
+        """Let the rail say what it has to say by now."""
+        settler = Settler(self.shop.db, SandboxRail(), self.shop.clock)
+        now = self.shop.clock()
+        for message in await self.shop.db.transaction(
+            lambda tx: outbox.claim(tx, SETTLEMENTS, now, 100)
+        ):
+            await settler.handle(message)
+
+
+async def _path(scene: Scene, **fields: Any) -> str:
+    made = await scene.shop.create(**(STICKERS | fields))
+    return f"/pay/{made['id']}"
+
+
+async def _paid(scene: Scene, path: str, manner: str = "atOnce") -> str:
+    """Pay there; where the payer is led."""
+    shop = scene.shop
+    answer = await shop.pay(path.rpartition("/")[2], await shop.token(path[5:]), manner=manner)
+    return str(answer.headers["location"])
+
+
+async def donation(scene: Scene) -> str:
+    return await _path(scene, priceBeforeDiscount=None)
+
+
+async def drop(scene: Scene) -> str:
+    path = await _path(
+        scene, expirationType="limit", totalUnits=50, expirationInSeconds=7200, **ASKED
+    )
+    await _paid_with(scene, path)
+    return path
+
+
+async def _paid_with(scene: Scene, path: str) -> None:
+    given = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+442079460958"}
+    request_id = path.rpartition("/")[2]
+    for number, manner in enumerate(("atOnce", "never")):
+        await scene.shop.pay(request_id, str(number) * 32, manner=manner, **given)
+
+
+async def exchanged(scene: Scene) -> str:
+    return await _path(
+        scene,
+        instrumentCurrencyCode="BSV",
+        denominationCurrencyCode="EUR",
+        priceBeforeDiscount=None,
+    )
+
+
+async def scheduled(scene: Scene) -> str:
+    return await _path(scene, enabledAt="2027-01-15T10:00:00Z")
+
+
+async def expired(scene: Scene) -> str:
+    path = await _path(scene, expirationInSeconds=60)
+    scene.shop.clock.advance(60)
+    return path
+
+
+async def taken(scene: Scene) -> str:
+    path = await _path(scene, expirationType="onPaymentCompleted")
+    await _paid(scene, path)
+    return path
+
+
+async def reserved(scene: Scene) -> str:
+    path = await _path(scene, **ONE)
+    await _paid(scene, path, "never")
+    return path
+
+
+async def sold_out(scene: Scene) -> str:
+    path = await _path(scene, **ONE)
+    await _paid(scene, path)
+    return path
+
+
+async def deleted(scene: Scene) -> str:
+    path = await _path(scene)
+    await scene.shop.seller.delete(f"/v3/paymentRequests/{path.rpartition('/')[2]}")
+    return path
+
+
+async def unpriced(scene: Scene) -> str:
+    path = await _path(scene, instrumentCurrencyCode="BSV", denominationCurrencyCode="EUR")
+    scene.market.open = False
+    return path
+
+
+async def paid(scene: Scene) -> str:
+    path = await _path(scene, **ASKED)
+    request_id = path.rpartition("/")[2]
+    given = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+442079460958"}
+    return str((await scene.shop.pay(request_id, **given)).headers["location"])
+
+
+async def waiting(scene: Scene) -> str:
+    return await _paid(scene, await _path(scene, **ONE), "later")
+
+
+async def lapsed(scene: Scene) -> str:
+    where = await _paid(scene, await _path(scene, **ONE), "never")
+    scene.shop.clock.advance(RESERVATION)
+    return where
+
+
+async def cancelled(scene: Scene) -> str:
+    where = await _paid(scene, await _path(scene, **ONE), "never")
+    await scene.shop.anyone.post(where, data={"action": "cancel"})
+    return where
+
+
+async def late(scene: Scene) -> str:
+    where = await _paid(scene, await _path(scene, **ONE), "late")
+    scene.shop.clock.advance(RESERVATION + DELAY / 1000)
+    await scene.hear()
+    return where
+
+
+async def oversold(scene: Scene) -> str:
+    path = await _path(scene, **ONE)
+    where = await _paid(scene, path, "late")
+    scene.shop.clock.advance(RESERVATION)
+    await scene.shop.pay(path.rpartition("/")[2], "o" * 32)
+    scene.shop.clock.advance(DELAY / 1000)
+    await scene.hear()
+    return where
+
+
+async def hurried(scene: Scene) -> str:
+    """Somebody who came more often than `PAYER_RATE` allows; the service has to be given one."""
+    path, anyone = await _path(scene), scene.shop.anyone
+    while (await anyone.get(path)).status_code != 429:
+        anyone.cookies.clear()
+    return path
+
+
+STATES: dict[str, Callable[[Scene], Awaitable[str]]] = {
+    make.__name__: make
+    for make in (
+        *(donation, drop, exchanged, scheduled, expired, taken, reserved, sold_out, deleted),
+        *(unpriced, paid, waiting, lapsed, cancelled, late, oversold, hurried),
+    )
+}
+"""What brings about each state; they give the path at which it is seen."""

@@ -1,0 +1,311 @@
+"""The product as a process, with a Telegram that the test holds in its hand.
+
+Every process logs at debug; when it has ended, its whole output is searched for the
+secrets it knew and for tracebacks, so each test also guards what may not be in a log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import itertools
+import os
+import re
+import signal
+import socket
+import sqlite3
+import sys
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    closing,
+    suppress,
+)
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from bot.core.database.vault import Vault
+from bot.sandbox.web.server import create_app
+from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.world import TOKEN, World
+from tests.support.sandbox_server import serve_asgi, serving
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+
+from tests.support.paths import ROOT
+
+PATIENCE = 20.0
+"""Seconds that anything may take on a machine that is busy with something else."""
+
+OURS = (sys.executable, "-m", "bot")
+"""The command line of this tree's bot."""
+
+LINE_LIMIT = 2**20
+QUICK = {"TELEGRAM_RATE": "0", "TELEGRAM_CHAT_RATE": "0", "TELEGRAM_GROUP_RATE": "0"}
+"""Telegram's limits lifted, as benches do: the sandbox's are lifted as well."""
+
+FIRST_PORT, LAST_PORT = 20_000, 32_000
+"""Below those that systems give to outgoing connections."""
+
+PORTS = 150
+"""Ports of one process of tests; it listens on the first and takes the others in turn."""
+
+
+@cache
+def _ports() -> Iterator[int]:
+    """Return ports of this process alone: those that follow the first one it could listen on."""
+    for first in range(FIRST_PORT, LAST_PORT, PORTS):
+        with suppress(OSError):
+            held = socket.create_server(("127.0.0.1", first))
+            atexit.register(held.close)
+            return itertools.cycle(range(first + 1, first + PORTS))
+    raise AssertionError("nobody may have so many processes of tests")
+
+
+def free_port() -> str:
+    """A port that nobody listens on and that no other test is given."""
+    for port in _ports():
+        with closing(socket.socket()) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if probe.connect_ex(("127.0.0.1", port)) and not _taken(port):
+                return str(port)
+    raise AssertionError
+
+
+def _taken(port: int) -> bool:
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        return True
+    return False
+
+
+@dataclass
+class Process:
+    """A command of ours under way; `out` and `err` hold the lines it has written so far."""
+
+    child: asyncio.subprocess.Process
+    url: str
+    database: Path
+    secrets: set[str]
+    out: list[str] = field(default_factory=list)
+    err: list[str] = field(default_factory=list)
+    news: asyncio.Condition = field(default_factory=asyncio.Condition)
+    readers: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def line(self, containing: str, seconds: float = PATIENCE) -> str:
+        """Wait for a line of its output with these words."""
+
+        def look() -> str | None:
+            return next((line for line in [*self.out, *self.err] if containing in line), None)
+
+        async with self.news:
+            try:
+                async with asyncio.timeout(seconds):
+                    await self.news.wait_for(lambda: look() or self.ended)
+            except TimeoutError:
+                raise AssertionError(f"no line {containing!r} in {self.err}") from None
+        found = look()
+        assert found, f"ended without a line {containing!r}: {self.err}"
+        return found
+
+    async def ready(self) -> Process:
+        await self.line("ready")
+        return self
+
+    async def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to stop; its exit code."""
+        self.child.send_signal(how)
+        return await self.end()
+
+    async def kill(self) -> None:
+        """End it as a power cut would."""
+        self.child.kill()
+        await self.end()
+
+    async def end(self, seconds: float = PATIENCE) -> int:
+        """Wait for its end and its last words; the exit code."""
+        async with asyncio.timeout(seconds):
+            code = await self.child.wait()
+            await asyncio.gather(*self.readers)
+        return code
+
+    @property
+    def port(self) -> str:
+        return self.url.rpartition(":")[2]
+
+    @property
+    def ended(self) -> bool:
+        return all(reader.done() for reader in self.readers)
+
+    @property
+    def output(self) -> str:
+        return "\n".join([*self.out, *self.err])
+
+    def rows(self, sql: str) -> list[Any]:
+        """What a SELECT on its database gives, read from outside."""
+        return rows(self.database, sql)
+
+    def leaks(self) -> list[str]:
+        """The lines of its output with a secret in them, or that begin a traceback.
+
+        Only the log may not name receivers' addresses: `deliveries list` is there for that.
+        """
+        secrets, tokens = self.secrets | _kept(self.database), _tokens(self.database)
+        return [
+            line
+            for lines, known in ((self.out, secrets), (self.err, secrets | tokens))
+            for line in lines
+            if "Traceback (most" in line or any(secret in line for secret in known)
+        ]
+
+    async def _read(self, stream: asyncio.StreamReader, lines: list[str]) -> None:
+        async for raw in stream:
+            async with self.news:
+                lines.append(raw.decode().rstrip("\n"))
+                self.news.notify_all()
+        async with self.news:
+            self.news.notify_all()
+
+
+def rows(database: Path, sql: str) -> list[Any]:
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def _tokens(database: Path) -> set[str]:
+    """What the receiver's addresses end in."""
+    found = rows(database, "SELECT token FROM listings") if database.exists() else []
+    return {token for (token,) in found}
+
+
+def _kept(database: Path) -> set[str]:
+    """Every secret that is kept beside or in the database."""
+    key = database.with_suffix(".key")
+    if not key.exists():
+        return set()
+    vault = Vault(key.read_text())
+    kept = [vault.open(sealed) for (sealed,) in rows(database, "SELECT sealed FROM kept_secrets")]
+    inside = [re.findall(r'[sS]ecret": ?"([^"]+)"', told) for told in kept]
+    return {key.read_text(), *kept, *itertools.chain(*inside)}
+
+
+@asynccontextmanager
+async def process(
+    folder: Path,
+    *command: str,
+    program: str = "",
+    unseen: Iterable[str] = (),
+    **env: str,
+) -> AsyncIterator[Process]:
+    """Run `python -m bot …`, or the `program` instead, in `folder`; end it when the block is left.
+
+    `unseen` are further secrets, beside those among the settings, that it may not write.
+    """
+    settings = _settings(folder, env)
+    child = await asyncio.create_subprocess_exec(
+        *([program] if program else OURS), *command,
+        cwd=folder, env=settings, limit=LINE_LIMIT, stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    database = Path(settings["DATABASE_URL"].removeprefix("sqlite:///"))
+    names = ("BOT_TOKEN", "APP_SECRET", "WEBHOOK_SECRET", "SECRET_KEY", "METRICS_TOKEN")
+    known = {settings[name] for name in names if settings.get(name)}
+    run = Process(child, f"http://127.0.0.1:{settings['PORT']}", database, known | set(unseen))
+    assert child.stdout
+    assert child.stderr
+    for stream, lines in ((child.stdout, run.out), (child.stderr, run.err)):
+        run.readers.append(asyncio.create_task(run._read(stream, lines)))
+    try:
+        yield run
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await run.end()
+    assert run.leaks() == []
+
+
+def _settings(folder: Path, env: Mapping[str, str]) -> dict[str, str]:
+    database = f"sqlite:///{folder}/bot.db"
+    return {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT),
+        "LOG_LEVEL": "debug",
+        "DATABASE_URL": database,
+        **env,
+        "PORT": env.get("PORT") or free_port(),
+    }
+
+
+async def run_command(folder: Path, *command: str, **env: str) -> tuple[int, list[str], list[str]]:
+    """Run a command to its end: exit code, lines of output, lines of errors."""
+    async with process(folder, *command, **env) as run:
+        code = await run.end()
+    return code, run.out, run.err
+
+
+@dataclass
+class ProductSetup:
+    """A world, the Bot API server of it, and what else is needed to run the product on it."""
+
+    world: World
+    telegram: str
+    folder: Path
+
+    def run(self, **env: str) -> AbstractAsyncContextManager[Process]:
+        """`python -m bot run` on this Telegram."""
+        return process(self.folder, "run", **{**self.settings, **env})
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"BOT_TOKEN": TOKEN, "TELEGRAM_API_URL": self.telegram, **QUICK}
+
+
+@asynccontextmanager
+async def sandbox_telegram(folder: Path) -> AsyncIterator[ProductSetup]:
+    """Serve a world of its own for the product to run on."""
+    world = World(limits=NO_LIMITS)
+    async with serving(world) as bot:
+        yield ProductSetup(world, str(bot.http.base_url).rstrip("/"), folder)
+
+
+@asynccontextmanager
+async def running_product(folder: Path, **env: str) -> AsyncIterator[tuple[ProductSetup, Process]]:
+    """The whole product at work, ready."""
+    async with AsyncExitStack() as stack:
+        stage = await stack.enter_async_context(sandbox_telegram(folder))
+        run = await stack.enter_async_context(stage.run(**env))
+        yield stage, await run.ready()
+
+
+@asynccontextmanager
+async def telegram_at(port: str) -> AsyncIterator[World]:
+    """A Bot API server at an address that was tried before it was there."""
+    world = World(limits=NO_LIMITS)
+    async with serve_asgi(create_app(world), int(port)):
+        try:
+            yield world
+        finally:
+            await world.close()
+
+
+async def until(look: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> None:
+    """Wait for what only asking again can tell."""
+    async with asyncio.timeout(seconds):
+        while not await look():  # noqa: ASYNC110 - another process rings no bell
+            await asyncio.sleep(0.02)
+
+
+async def status(url: str) -> int:
+    """The status of an address, 0 where nobody answers."""
+    async with httpx.AsyncClient(trust_env=False) as http:
+        try:
+            return (await http.get(url)).status_code
+        except httpx.TransportError:
+            return 0

@@ -1,0 +1,152 @@
+"""The web server of the product on a port of its own, and callers who speak to it byte by byte."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bot.wiring.web.process import WebServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SECONDS = 8.0
+"""Seconds that what happens at once may take on a busy machine.
+
+Fewer than HEAD_SECONDS, after which the server closes what should have been closed at once.
+"""
+
+NOBODY = ("192.0.2.1",)
+"""A proxy that nobody here is."""
+
+
+@dataclass
+class RunningServer:
+    """A server at work; who knocked leaves with it."""
+
+    port: int
+    server: WebServer
+    ended: asyncio.Task[None]
+    callers: list[RawConnection] = field(default_factory=list)
+
+    async def knock(self, host: str = "127.0.0.1") -> RawConnection:
+        """Open a connection to it, as somebody of this address."""
+        both = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(host, 0))
+        self.callers.append(RawConnection(*both))
+        return self.callers[-1]
+
+    async def arrived(self) -> Any:
+        """Wait until a caller has come; the server's end of the connection."""
+        async with asyncio.timeout(SECONDS):
+            while not self.connections:  # noqa: ASYNC110 - uvicorn has no event
+                await asyncio.sleep(0.01)
+        (connection,) = self.server.server_state.connections
+        return connection
+
+    async def gone(self) -> None:
+        """Wait until a caller has been answered and all have gone."""
+        async with asyncio.timeout(SECONDS):
+            while not self.server.server_state.total_requests or self.connections:  # noqa: ASYNC110 - uvicorn has no event
+                await asyncio.sleep(0.01)
+
+    async def ask(self, request: bytes, host: str = "127.0.0.1") -> Answer:
+        """Say something on a connection of its own; the first answer."""
+        caller = await self.knock(host)
+        await caller.say(request)
+        return await caller.answer()
+
+    async def stop(self) -> None:
+        self.server.should_exit = True
+        async with asyncio.timeout(SECONDS):
+            await self.ended
+
+    @property
+    def connections(self) -> int:
+        return len(self.server.server_state.connections)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as it came; `headers` in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def code(self) -> tuple[int, str]:
+        return self.status, json.loads(self.body)["code"]
+
+
+@dataclass
+class RawConnection:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def say(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def answer(self) -> Answer:
+        async with asyncio.timeout(SECONDS):
+            head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+            pairs = (line.split(": ", 1) for line in head[1:-2])
+            headers = {name.lower(): value for name, value in pairs}
+            body = await self.reader.readexactly(int(headers.get("content-length", "0")))
+        return Answer(int(head[0].split(" ")[1]), headers, body)
+
+    async def ended(self) -> bytes:
+        """Wait until the server has closed; what it said before."""
+        async with asyncio.timeout(SECONDS):
+            return await self.reader.read()
+
+    async def trickle(self, data: bytes, seconds: float = 0.01) -> None:
+        """Say the same again and again until nobody listens."""
+        async with asyncio.timeout(SECONDS):
+            try:
+                while True:
+                    await self.say(data)
+                    await asyncio.sleep(seconds)
+            except ConnectionError:
+                pass
+
+    async def leave(self) -> None:
+        self.writer.transport.abort()
+        with suppress(ConnectionError):
+            await self.writer.wait_closed()
+
+
+@asynccontextmanager
+async def open_site(app: Any, proxies: tuple[str, ...] = NOBODY) -> AsyncIterator[RunningServer]:
+    """Serve an ASGI app as the product does, `proxies` being FORWARDED_ALLOW_IPS."""
+    server = WebServer(app, proxies, 2.0)
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
+        ended = asyncio.create_task(server.serve([listener]))
+        site = RunningServer(listener.getsockname()[1], server, ended)
+        try:
+            yield site
+        finally:
+            await asyncio.gather(*(caller.leave() for caller in site.callers))
+            await site.stop()
+
+
+async def stalling() -> AsyncIterator[bytes]:
+    """A body that begins and never ends."""
+    yield b"{"
+    await asyncio.Event().wait()
+
+
+def get(path: str, *headers: str) -> bytes:
+    """Write a call without a body."""
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: x", *headers, "", ""]).encode()
+
+
+def post(path: str, body: bytes, *headers: str, length: int | None = None) -> bytes:
+    """Write a call with a body; `length` is what it says of it, where that is not the truth."""
+    told = f"Content-Length: {len(body) if length is None else length}"
+    head = [f"POST {path} HTTP/1.1", "Host: x", told, *headers, "", ""]
+    return "\r\n".join(head).encode() + body

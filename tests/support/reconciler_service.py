@@ -1,0 +1,142 @@
+"""What the reconciler is tested with: a service whose requests are a seller's, a sleep, alerts."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.provider.client import Client
+from bot.chat.store import listings
+from bot.chat.store.listings import LIVE
+from bot.chat.store.payments import Payment
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
+from bot.core.money import amounts
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from bot.service.usecases import apps
+from tests.support.sandbox_server import serve_asgi
+from tests.support.service_harness import LOOPBACK, URL, ServiceHarness, client, headers_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
+
+    from bot.chat.model.wish import Wish
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+
+EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
+
+
+@dataclass
+class ReconciledService:
+    """A service, its requests, and what was `asked` of it over HTTP.
+
+    `before` has what happens before an address that ends so is answered.
+    """
+
+    shop: ServiceHarness
+    relay: ChatHarness
+    seller: Person
+    client: Client
+    asked: list[str] = field(default_factory=list)
+    before: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    paid: int = 0
+
+    async def listed(self, wish: Wish) -> Listing:
+        """Give the seller a request that is made at the service."""
+        listing = self.relay.add_listing(self.seller, wish)
+        amount = amounts.from_minor(wish.amount, wish.currency)
+        hook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": listing.id}}
+        answer = await self.client.create(
+            {
+                "product": {"name": wish.name},
+                "instrumentCurrencyCode": wish.currency,
+                "receivers": [{"sendAmount": amount, "destination": wish.destination}],
+                "requestedUserData": ["email"],
+                "notifications": {"webhook": hook},
+                "expirationType": EXPIRATION[wish.kind],
+                **({"totalUnits": wish.units} if wish.units else {}),
+            },
+            listing.id,
+        )
+
+        def live(tx: Transaction) -> None:
+            listings.set_answer(tx, listing.id, answer)
+            listings.set_state(tx, listing.id, LIVE)
+
+        self.relay.db.run(live)
+        self.asked.clear()
+        return self.relay.listing(listing.id)
+
+    async def pays(self, listing: Listing, **data: str) -> str:
+        """Let somebody pay, a moment later; the transaction, whose webhook nobody delivers."""
+        self.paid += 1
+        self.relay.clock.at += 1
+        given = {"email": "pat@example.org", **data}
+        answer = await self.shop.pay(str(listing.request_id), f"{self.paid:032}", **given)
+        assert answer.status_code == 303, answer.text
+        return answer.headers["location"].rpartition("/")[2]
+
+    async def told(self, listing: Listing, transaction: str) -> bool:
+        """Let the webhook of a payment come; whether it was news."""
+        wish = listing.wish
+        payment = Payment(str(listing.request_id), transaction, wish.amount, wish.currency, {})
+        return await self.relay.recorder.record(listing, payment, None)
+
+
+@asynccontextmanager
+async def market_of(
+    folder: Path, relay: ChatHarness, seller: Person
+) -> AsyncIterator[ReconciledService]:
+    """Serve it on a database of its own at the time of the relay."""
+    db, vault = open_database(f"sqlite:///{folder}/there/bot.db"), Vault("key")
+    keys = db.run(lambda tx: apps.create(tx, vault, "bot", relay.clock()))
+    app = create_app(Service(db=db, now=relay.clock, public_url=URL, allow=LOOPBACK))
+
+    async def watched(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await noted(scope)
+        await app(scope, receive, send)
+
+    async def noted(scope: Any) -> None:
+        query = scope["query_string"].decode()
+        market.asked.append(f"{scope['method']} {scope['path']}" + (f"?{query}" if query else ""))
+        for end, act in market.before.items():
+            if scope["path"].endswith(end):
+                await act()
+
+    async with (
+        serve_asgi(watched) as root,
+        client(app, headers_of(keys)) as owner,
+        client(app) as anyone,
+    ):
+        caller = Client(root, keys.app_id, keys.app_secret)
+        shop = ServiceHarness(db, relay.clock, vault, keys, owner, anyone)
+        market = ReconciledService(shop, relay, seller, caller)
+        yield market
+        await caller.close()
+    db.close()
+
+
+class RecordedSleep:
+    """A sleep that is over at once; `seconds` is what was slept, `most` how often at most."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.most = 1000
+
+    async def __call__(self, seconds: float) -> None:
+        if len(self.seconds) == self.most:
+            raise asyncio.CancelledError
+        self.seconds.append(seconds)
+
+
+def alerts(relay: ChatHarness) -> list[dict[str, Any]]:
+    """The payments that were told, in order."""
+    return [payment for body in relay.said for payment in body.get("payments", [])]

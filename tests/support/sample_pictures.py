@@ -1,0 +1,78 @@
+"""Photos to try pictures with, and what decoders read in the pictures."""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import cv2
+import numpy as np
+import zxingcpp
+from PIL import Image, ImageDraw
+
+from bot.chat.pictures import photo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BASE = "https://pay.example.org/pay/"
+ROUGH = 60
+"""Quality of JPEG to which chats bring pictures at worst."""
+
+
+def link(length: int) -> str:
+    """A link of so many characters, mixed as ids are."""
+    return (BASE + "0a7F3e-9bC1d_52486" * 20)[:length]
+
+
+def scene(size: tuple[int, int] = (1600, 1200)) -> Image.Image:
+    """A photo of light and dark, even and rough."""
+    grey = [
+        Image.linear_gradient("L"),
+        Image.radial_gradient("L"),
+        Image.effect_noise((256, 256), 60),
+    ]
+    picture = Image.merge("RGB", [one.resize(size) for one in grey])
+    ImageDraw.Draw(picture).ellipse((size[0] // 3, 20, size[0] // 2, size[1] // 2), "white")
+    return picture
+
+
+def saved(picture: Image.Image, kind: str = "JPEG", **how: Any) -> bytes:
+    out = io.BytesIO()
+    picture.save(out, kind, **how)
+    return out.getvalue()
+
+
+@cache
+def ready() -> bytes:
+    """A photo as sellers' are kept."""
+    return photo.prepared(saved(scene()))
+
+
+def opened(data: bytes) -> Image.Image:
+    picture = Image.open(io.BytesIO(data))
+    picture.load()
+    return picture
+
+
+def read(picture: Image.Image) -> set[str]:
+    """What at least one of two decoders reads."""
+    found = {code.text for code in zxingcpp.read_barcodes(picture.convert("RGB"))}
+    said = (
+        "" if found else cv2.QRCodeDetector().detectAndDecode(np.array(picture.convert("RGB")))[0]
+    )
+    return found or {said} - {""}
+
+
+def versions(picture: Image.Image) -> Iterator[tuple[str, Image.Image]]:
+    """As sent, at half the size, as a rough JPEG, and both."""
+    half = picture.convert("RGB").resize((picture.width // 2, picture.height // 2))
+    for name, one in (("sent", picture.convert("RGB")), ("half", half)):
+        yield name, one
+        yield f"{name}, rough", opened(saved(one, quality=ROUGH))
+
+
+def undecodable_versions(picture: Image.Image, expected: str) -> list[str]:
+    """The versions in which no decoder finds the link, and it alone."""
+    return [name for name, one in versions(picture) if read(one) != {expected}]

@@ -1,0 +1,153 @@
+"""The sandbox as tests meet it: a world behind a real server, a clock they set, a bare client."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import uvicorn
+
+from bot.sandbox.web.server import create_app
+from bot.sandbox.world import people
+from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+START = 1_800_000_000.0
+A = {"text": "A", "callback_data": "a"}
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self, now: float = START) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class _Server(uvicorn.Server):
+    """Tells when it is ready and stops when told, so that nobody looks again and again."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+        self.stop = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        await self.stop.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End without uvicorn's tenth of a second of grace: all clients have gone by now."""
+        del sockets
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        while self.server_state.connections:  # noqa: ASYNC110 - uvicorn has no event for it
+            await asyncio.sleep(0)
+        await self.lifespan.shutdown()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
+
+
+@asynccontextmanager
+async def serve_asgi(app: Any, port: int = 0) -> AsyncIterator[str]:
+    """Serve an ASGI app on a loopback port, 0 for a free one; the address without a last slash."""
+    # Loggers belong to the process: a server of a test's own leaves them as they are.
+    config = uvicorn.Config(app, log_config=None, ws="none", lifespan="on")
+    server = _Server(config)
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        # Connections take it over; asyncio sets it for sockets of its own making alone, and an
+        # answer that waits for the client's acknowledgement costs 40 ms.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        task = asyncio.create_task(server.serve([listener]))
+        await server.ready.wait()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.stop.set()
+            await task
+
+
+class Bot:
+    """A bare client of the Bot API: answers are the JSON bodies as they came."""
+
+    def __init__(self, world: World, http: httpx.AsyncClient) -> None:
+        self.world = world
+        self.http = http
+
+    async def call(self, method: str, **params: Any) -> dict[str, Any]:
+        path = f"/bot{self.world.token}/{method}"
+        answer: dict[str, Any] = (await self.http.post(path, json=params)).json()
+        return answer
+
+    async def done(self, method: str, **params: Any) -> Any:
+        """The result of a call that must be accepted."""
+        answer = await self.call(method, **params)
+        assert answer["ok"], answer
+        return answer["result"]
+
+    async def refused(self, method: str, **params: Any) -> tuple[int, str]:
+        """Code and description of a call that must be refused."""
+        answer = await self.call(method, **params)
+        assert not answer["ok"], answer
+        return answer["error_code"], answer["description"]
+
+    async def upload(self, method: str, files: dict[str, Any], **params: Any) -> dict[str, Any]:
+        path = f"/bot{self.world.token}/{method}"
+        answer: dict[str, Any] = (await self.http.post(path, data=params, files=files)).json()
+        return answer
+
+    async def updates(self, **params: Any) -> list[dict[str, Any]]:
+        """The pending updates, confirmed at once."""
+        pending: list[dict[str, Any]] = await self.done("getUpdates", **params)
+        if pending:
+            await self.done("getUpdates", offset=pending[-1]["update_id"] + 1)
+        return pending
+
+    async def update(self) -> dict[str, Any]:
+        """Wait for an update, the only one that there may be."""
+        await self.world.wait_for(lambda: self.world.updates.pending)
+        (update,) = await self.updates()
+        return update
+
+
+@asynccontextmanager
+async def serving(world: World) -> AsyncIterator[Bot]:
+    """Serve a world and give the bot's client for it."""
+    async with serve_asgi(create_app(world)) as root, httpx.AsyncClient(base_url=root) as http:
+        try:
+            yield Bot(world, http)
+        finally:
+            await world.close()
+
+
+@asynccontextmanager
+async def cast() -> AsyncIterator[Bot]:
+    """Serve a world without limits with the demo's people in it, and nothing to be told yet."""
+    world = World(limits=NO_LIMITS)
+    people.cast(world)
+    async with serving(world) as client:
+        await client.updates()
+        yield client
+
+
+def keys(*buttons: dict[str, Any]) -> dict[str, Any]:
+    """One row of buttons below a message."""
+    return {"inline_keyboard": [list(buttons)]}
+
+
+def png(width: int, height: int) -> bytes:
+    """As much of a picture as says how large it is."""
+    header = struct.pack(">II5B", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + header + b"\0\0\0\0"

@@ -1,0 +1,189 @@
+"""Sellers and payers in tests of the whole product: what they do, and what they then see."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx
+import zxingcpp
+from PIL import Image
+
+from bot.sandbox.world import people
+from tests.support.service_harness import token_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+    from bot.sandbox.world.model import Json, Message
+    from bot.sandbox.world.world import World
+
+SECONDS = 15.0
+NOT_A_LINK = re.compile(r"[^\s<>]*://[^\s<>]*/pay/[0-9a-f]{24}")
+
+
+@dataclass
+class Seller:
+    """A person at a Telegram client; every act waits for what the bot shows for it."""
+
+    person: people.Person
+
+    @property
+    def world(self) -> World:
+        return self.person.world
+
+    @property
+    def said(self) -> list[Message]:
+        """What the bot said in their chat, oldest first."""
+        return self.person.chat.from_bot()
+
+    async def start(self, payload: str = "") -> Message:
+        return await self.seen(lambda: self.person.start(payload), "")
+
+    async def say(self, text: str, expect: str) -> Message:
+        """Type something; the message that then is new or changed and has these words."""
+        return await self.seen(lambda: self.person.send(text), expect)
+
+    async def press(self, message: Message, button: str, expect: str) -> Message:
+        """Press a button; its answer comes, and a message with these words."""
+        pressed = []
+        shown = await self.seen(lambda: pressed.append(self.person.press(message, button)), expect)
+        await self.person.answer(pressed[0], SECONDS)
+        return shown
+
+    async def refresh(self, card: Message, expect: str) -> None:
+        """Press Refresh and wait for these words; the card may have changed to them by itself."""
+        await self.person.answer(self.person.press(card, "Refresh"), SECONDS)
+        await self.world.wait_for(lambda: expect in card.text, SECONDS)
+
+    async def edit(self, card: Message) -> None:
+        """Press Edit and wait for the menu; the card may also change because of a payment."""
+        await self.person.answer(self.person.press(card, "Edit"), SECONDS)
+        await self.world.wait_for(lambda: "Poster text" in labels(card), SECONDS)
+
+    async def toast(self, message: Message, button: str) -> str:
+        """Press a button; the words that pop up for it."""
+        return await self.words(message, message.button(button)["callback_data"])
+
+    async def words(self, message: Message, data: str) -> str:
+        """Press a button of an old view; the words that pop up for it."""
+        answer = await self.person.answer(self.person.press_old(message, data), SECONDS)
+        return str(answer["text"])
+
+    async def seen(self, act: Callable[[], object], expect: str) -> Message:
+        """Do something; the message that then is new or changed and has these words."""
+        before = {message.id: len(message.history) for message in self.said}
+
+        def look() -> Message | None:
+            fresh = (m for m in self.said if before.get(m.id) != len(m.history))
+            return next((m for m in fresh if expect in m.text), None)
+
+        act()
+        try:
+            found = await self.world.wait_for(look, SECONDS)
+        except TimeoutError:
+            told = [m.text for m in self.said if before.get(m.id) != len(m.history)]
+            raise AssertionError(f"{expect!r} was not said, but {told}") from None
+        assert found is not None
+        return found
+
+    async def card(self, line: str, name: str) -> Message:
+        """Create with a one-line form; the card."""
+        card = await self.say(line, name)
+        assert card.photo, card.text
+        return card
+
+    async def alert(self, paying: Coroutine[Any, Any, httpx.Response]) -> Message:
+        """Let somebody pay; the alert."""
+        before = len(self.alerts)
+        answer = await paying
+        assert answer.status_code == 303, answer.text
+        await self.world.wait_for(lambda: len(self.alerts) > before, SECONDS)
+        return self.alerts[before]
+
+    @property
+    def alerts(self) -> list[Message]:
+        return [message for message in self.said if "received for" in message.text]
+
+    async def first_card(self) -> Message:
+        """Wait for the first message with a QR picture."""
+        await self.world.wait_for(lambda: self.cards, SECONDS)
+        return self.cards[0]
+
+    @property
+    def cards(self) -> list[Message]:
+        """The messages with a QR picture, oldest first."""
+        return [message for message in self.said if message.photo]
+
+
+def seller(world: World, name: str = "Sam", *, language: str | None = "en") -> Seller:
+    """Somebody new, who has started the bot in their client but said nothing yet."""
+    return Seller(people.join(world, name, language_code=language, started=True))
+
+
+async def seller_with_destination(world: World, name: str = "Sam") -> Seller:
+    """Somebody whose destination is known."""
+    found = seller(world, name)
+    asked = await found.say("/settings", "You have not said yet")
+    await found.press(asked, "Set the destination", "Where should your money go")
+    await found.say("$anna", "Your money goes to $anna")
+    return found
+
+
+def link_of(card: Message) -> str:
+    """The pay link that a card's button opens, else that its text names."""
+    for button in card.buttons:
+        if "/pay/" in button.get("url", ""):
+            return str(button["url"])
+    found = NOT_A_LINK.search(card.text)
+    assert found, card.text
+    return found[0]
+
+
+def decoded(world: World, card: Message) -> str:
+    """What the QR picture says, as it was sent."""
+
+    file = world.files.get(card.photo or "")
+    assert file
+    picture = Image.open(io.BytesIO(file.data))
+    (code,) = zxingcpp.read_barcodes(picture)
+    return str(code.text)
+
+
+async def pay(link: str, *, token: str | None = None, **data: str) -> httpx.Response:
+    """Open the pay page and send its form, as a browser without scripts does."""
+    async with httpx.AsyncClient(trust_env=False, timeout=SECONDS) as payer:
+        page = await payer.get(link)
+        assert page.status_code == 200, page.text
+        token = token or token_of(page.text)
+        return await payer.post(link, data={"token": token, **data})
+
+
+async def opened(link: str) -> httpx.Response:
+    async with httpx.AsyncClient(trust_env=False, timeout=SECONDS) as payer:
+        return await payer.get(link)
+
+
+async def closed(link: str) -> bool:
+    """Whether the page offers no form: a stop takes the second that the interface has at least."""
+    return "<form" not in (await opened(link)).text
+
+
+def texts(messages: list[Message]) -> list[str]:
+    return [message.text for message in messages]
+
+
+def lines_of(message: Message) -> list[str]:
+    return message.text.splitlines()
+
+
+def labels(message: Message) -> list[str]:
+    return [button["text"] for button in message.buttons]
+
+
+def inline_button(article: Json) -> Json:
+    button: Json = article["reply_markup"]["inline_keyboard"][0][0]
+    return button

@@ -1,0 +1,86 @@
+"""The sender as tests meet it: put, sent to the sandbox, looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.alerts import alert_text
+from bot.chat.messages.payloads import answered, said
+from bot.chat.messages.reply import Reply
+from bot.chat.telegram.sender import Sender
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import REPLY, next_open
+from bot.sandbox.world.faults import Fault
+from tests.support.outbox_queue import bodies, work
+
+if TYPE_CHECKING:
+    from telegram import Bot
+
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.model import Chat
+    from tests.support.chat_harness import ChatHarness
+
+REFUSAL: dict[str, Any] = {
+    "kind": "error",
+    "method": "sendMessage",
+    "code": 400,
+    "description": "Bad Request: no",
+}
+BLOCKED: dict[str, Any] = {
+    "kind": "error",
+    "method": "sendMessage",
+    "code": 403,
+    "description": "Forbidden: bot was blocked by the user",
+}
+
+
+class Sending:
+    """The sender at work against the sandbox."""
+
+    def __init__(self, relay: ChatHarness, bot: Bot) -> None:
+        self.relay = relay
+        self.queues = relay.queues
+        self.sender = Sender(relay.db, bot, relay.queues, relay.clock)
+
+    def put(self, chat: Chat, *texts: str, priority: int = REPLY) -> None:
+        for text in texts:
+            self.put_body(chat, said(Reply(text), "en"), priority)
+
+    def put_body(self, chat: Chat, body: dict[str, Any], priority: int = REPLY) -> None:
+        queue, now, lane = self.queues.messages, self.relay.clock(), str(chat.id)
+        self.relay.db.run(
+            lambda tx: outbox.put(tx, queue, lane, body, now, priority=priority) and None
+        )
+
+    async def work(self) -> None:
+        await work(self.relay.db, self.queues.messages, self.sender.send, self.relay.clock)
+
+    async def work_later(self, seconds: float = 60) -> None:
+        self.relay.clock.advance(seconds)
+        await self.work()
+
+    async def answer(self, query_id: str, toast: str | None = None) -> None:
+        queue, now = self.queues.answers, self.relay.clock()
+        body = answered(query_id, toast)
+        await self.relay.db.transaction(lambda tx: outbox.put(tx, queue, "7", body, now))
+        await work(self.relay.db, queue, self.sender.answer, self.relay.clock)
+
+    def fault(self, kind: str, **given: Any) -> None:
+        self.relay.world.faults.add(Fault(kind, **given))  # type: ignore[arg-type] # a kind
+
+    @property
+    def waiting(self) -> list[str]:
+        found = bodies(self.relay.db, self.queues.messages)
+        calls = [alert_text.worded(body)["args"] for body in found]
+        return [args.get("text") or args["caption"] for args in calls]
+
+    @property
+    def waits(self) -> int | None:
+        """Milliseconds until something may go, None where nothing may."""
+        queue = self.queues.messages
+
+        def look(tx: Transaction) -> int | None:
+            return next_open(tx, queue, self.relay.clock())
+
+        moment = self.relay.db.run(look)
+        return None if moment is None else moment - self.relay.clock()

@@ -1,0 +1,200 @@
+"""The calls of the service at work in tests: real parts, a server that the test holds."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.provider.client import Client
+from bot.chat.requests.create_body import request_body
+from bot.chat.requests.edit_rules import Addresses
+from bot.chat.requests.jobs import Calls
+from bot.core import exact_json
+from bot.core.money.amounts import from_minor
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import next_open
+from bot.core.text.translations import t
+from tests.support.chat_harness import REQUEST_ID, URL
+from tests.support.handcash_server import SILENT, handcash
+from tests.support.outbox_queue import bodies, work
+from tests.support.scripted_server import http_response
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.chat.model.wish import Wish
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.core.outbox.outbox import Message
+    from tests.support.chat_harness import ChatHarness
+    from tests.support.handcash_server import HandCash, Made, Trouble
+    from tests.support.scripted_server import Peer
+
+RECEIVER = "http://bot.internal/webhooks/payments"
+IMAGES = "https://bot.example.org/images"
+
+
+def made(wish: Wish, instrument: str | None = None) -> bytes:
+    """The server's answer to a create of this."""
+    shown = {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3}
+    return http_response(200, exact_json.dumps(shown | priced(wish, instrument)).encode())
+
+
+def priced(wish: Wish, instrument: str | None = None) -> dict[str, Any]:
+    """What a server says of a wish's price."""
+    amount = from_minor(wish.amount, wish.currency)
+    paid_in = instrument or wish.currency
+    told_as = {"currencyCode": paid_in, "amount": amount, "denominatedIn": wish.currency}
+    return {"paymentAmount": told_as}
+
+
+PLACE = {"place": {"message_id": 5, "picture": True}}
+
+
+def listed(*listings: Listing) -> bytes:
+    """The server's list with the requests of these listings in it."""
+    shown = {"id": REQUEST_ID, "paymentRequestUrl": URL}
+    items = [
+        shown | priced(one.wish) | {"customParameters": {"listing": one.id}} for one in listings
+    ]
+    return http_response(200, exact_json.dumps({"items": items}).encode())
+
+
+class RequestJobs:
+    """Calls with a client of some server; `given` goes to `Calls`."""
+
+    def __init__(self, relay: ChatHarness, client: Client, **given: Any) -> None:
+        self.relay = relay
+        self.client = client
+        self.calls = self.made(client, **given)
+
+    def made(self, client: Client, **given: Any) -> Calls:
+        return Calls(
+            self.relay.db, client, self.relay.queues, self.relay.clock,
+            receiver=RECEIVER, images=IMAGES, **given,
+        )  # fmt: skip
+
+    def put(self, call: str, listing: Listing, **more: Any) -> None:
+        body = {"call": call, "listing": listing.id, "chat": listing.chat_id, "language": "en"}
+        queue, now = self.relay.queues.calls, self.relay.clock()
+        self.relay.db.run(
+            lambda tx: outbox.put(tx, queue, listing.id, {**body, **more}, now) and None
+        )
+
+    async def due(self) -> None:
+        """Make all calls that are due."""
+        await work(self.relay.db, self.relay.queues.calls, self.calls.perform, self.relay.clock)
+
+    def claim(self, room: int = 1) -> list[Message]:
+        queue, now = self.relay.queues.calls, self.relay.clock()
+        return self.relay.db.run(lambda tx: outbox.claim(tx, queue, now, room))
+
+    def crash(self) -> None:
+        """End as a power cut would, with a call under way, and start again."""
+        self.claim()
+        queue, now = self.relay.queues.calls, self.relay.clock()
+        self.relay.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
+
+    @property
+    def waits(self) -> int | None:
+        """Milliseconds until the next call, None where none waits."""
+        queue = self.relay.queues.calls
+
+        def look(tx: Transaction) -> int | None:
+            return next_open(tx, queue, self.relay.clock())
+
+        moment = self.relay.db.run(look)
+        return None if moment is None else moment - self.relay.clock()
+
+    @property
+    def waiting(self) -> list[str]:
+        """The calls that wait, in order of putting."""
+        return [body["call"] for body in bodies(self.relay.db, self.relay.queues.calls)]
+
+    def state(self, listing: Listing) -> str:
+        return self.relay.listing(listing.id).state
+
+
+class ScriptedJobs(RequestJobs):
+    """The calls at work on a server that answers as told."""
+
+    def __init__(self, relay: ChatHarness, peer: Peer, client: Client) -> None:
+        super().__init__(relay, client)
+        self.peer = peer
+
+    async def work(self, *answers: bytes) -> list[tuple[str, str]]:
+        """Give these answers, make all calls that are due; what the server was asked meanwhile."""
+        before = len(self.peer.calls)
+        await self.peer.say(*answers)
+        await self.due()
+        return [
+            (call.method, call.path.partition("?")[0].rpartition("/")[2])
+            for call in self.peer.calls[before:]
+        ]
+
+    async def ask(self, call: str, listing: Listing, *answers: bytes, **more: Any) -> None:
+        self.put(call, listing, **more)
+        await self.work(*answers)
+
+
+class HandCashJobs(RequestJobs):
+    """The calls at work on HandCash's dialect."""
+
+    def __init__(self, relay: ChatHarness, client: Client, server: HandCash) -> None:
+        super().__init__(relay, client, instrument="BSV", server=server.url)
+        self.server = server
+
+    async def create(self, listing: Listing, *troubles: Trouble) -> None:
+        """Make the first try, with what goes wrong at it."""
+        self.server.fail("POST", *troubles)
+        self.put("create", listing)
+        await self.due()
+
+    async def die_at(self, method: str) -> None:
+        """End while the next call of this method is answered, and start again."""
+        self.server.fail(method, SILENT)
+        before = self.server.asked(method)
+        queue = self.relay.queues.calls
+        for message in self.claim():
+            work = asyncio.create_task(self.calls.perform(message))
+            await self.server.until(lambda: self.server.asked(method) > before)
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+        self.server.release()
+        now = self.relay.clock()
+        self.relay.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
+
+    async def advance(self, seconds: float) -> None:
+        """Let time pass, and each call be made when it is due."""
+        end = self.relay.clock() + int(seconds * 1000)
+        while (wait := self.waits) is not None and self.relay.clock() + wait <= end:
+            self.relay.clock.advance(wait / 1000)
+            await self.due()
+        self.relay.clock.at = max(end, self.relay.clock())
+
+    async def make(self, listing: Listing) -> Made:
+        """Make a request of this listing at the server, as a create that was lost did."""
+        other = Client(self.server.url, self.server.app_id, self.server.app_secret)
+        body = request_body(listing, Addresses(RECEIVER, IMAGES), "BSV", self.relay.clock())
+        answer = await other.create(body, "key")
+        await other.close()
+        return self.server.made[answer.id]
+
+    def shown(self, listing: Listing) -> str | None:
+        """The id of the request that the seller has."""
+        return self.relay.listing(listing.id).request_id
+
+
+@asynccontextmanager
+async def handcash_jobs(relay: ChatHarness) -> AsyncIterator[HandCashJobs]:
+    """Serve HandCash's dialect at the relay's time, and set the calls to work on it."""
+    async with handcash(now=lambda: relay.clock() / 1000) as server:
+        client = Client(server.url, server.app_id, server.app_secret)
+        yield HandCashJobs(relay, client, server)
+        await client.close()
+
+
+def service_text(key: str) -> str:
+    """What the seller of the coffee hears of the service."""
+    return t("en", f"service-{key}", name="Coffee")

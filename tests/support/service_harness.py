@@ -1,0 +1,126 @@
+"""The service as tests meet it: the real application over ASGI, a real SQLite file, a set clock."""
+
+from __future__ import annotations
+
+import re
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from bot.core.database.database import open_database
+from bot.core.database.vault import Vault
+from bot.core.net.addresses import AllowList
+from bot.service.app import create_app
+from bot.service.http.dependencies import Service
+from bot.service.usecases import apps
+from bot.service.wire.answers import ErrorAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.core.database.database import Database, Row
+    from bot.service.usecases.apps import Credentials
+
+URL = "http://pay.test"
+ALL = "/v3/paymentRequests"
+NOON = 1_800_000_000_000  # 2027-01-15T08:00:00Z
+NOON_ISO = "2027-01-15T08:00:00.000Z"
+LOOPBACK = AllowList.parse("127.0.0.0/8")
+NEW: dict[str, Any] = {
+    "product": {"name": "Coffee"},
+    "instrumentCurrencyCode": "USD",
+    "receivers": [{"sendAmount": 5, "destination": "alice"}],
+    "expirationType": "never",
+}
+DROP: dict[str, Any] = {"expirationType": "limit", "totalUnits": 3}
+HOOK = {"webhookUrl": "https://h.example/w", "customParameters": {"order": 7}}
+
+
+class Clock:
+    """Time as a test sets it, in epoch ms."""
+
+    def __init__(self) -> None:
+        self.at = NOON
+
+    def __call__(self) -> int:
+        return self.at
+
+    def advance(self, seconds: float) -> None:
+        self.at += int(seconds * 1000)
+
+
+@dataclass
+class ServiceHarness:
+    """A running service with one application, and clients with and without its credentials."""
+
+    db: Database
+    clock: Clock
+    vault: Vault
+    credentials: Credentials
+    seller: httpx.AsyncClient
+    anyone: httpx.AsyncClient
+
+    async def create(self, **fields: Any) -> dict[str, Any]:
+        answer = await self.seller.post(ALL, json=NEW | fields)
+        assert answer.status_code == 200, answer.text
+        made: dict[str, Any] = answer.json()
+        return made
+
+    async def get(self, request_id: str) -> dict[str, Any]:
+        answer = await self.seller.get(f"{ALL}/{request_id}")
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    async def edit(self, request_id: str, body: dict[str, Any]) -> httpx.Response:
+        return await self.seller.put(f"{ALL}/{request_id}", json=body)
+
+    async def token(self, request_id: str) -> str:
+        page = await self.anyone.get(f"/pay/{request_id}")
+        return token_of(page.text)
+
+    async def pay(self, request_id: str, token: str = "t" * 32, **data: str) -> httpx.Response:
+        return await self.anyone.post(f"/pay/{request_id}", data={"token": token, **data})
+
+    async def rows(self, table: str) -> list[Row]:
+        return await self.db.query(f"SELECT * FROM {table}")
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    """Status and code of a refusal, which must be as the interface writes them."""
+    ErrorAnswer.model_validate(answer.json())
+    return answer.status_code, answer.json()["code"]
+
+
+def fields(answer: httpx.Response) -> list[str]:
+    """The fields that a refusal names."""
+    return [one["field"] for one in answer.json()["info"]]
+
+
+def token_of(page: str) -> str:
+    found = re.search(r'name="token" value="([^"]+)"', page)
+    assert found, page
+    return found[1]
+
+
+@asynccontextmanager
+async def opened(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
+    """Open the service on a database of its own; `settings` go to `Service`."""
+    db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault("key")
+    credentials = db.run(lambda tx: apps.create(tx, vault, "shop", clock()))
+    app = create_app(Service(db=db, now=clock, public_url=URL, **settings))
+    async with client(app, headers_of(credentials)) as seller, client(app) as anyone:
+        yield ServiceHarness(db, clock, vault, credentials, seller, anyone)
+    db.close()
+
+
+def client(app: Any, headers: dict[str, str] | None = None) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url=URL, headers=headers)
+
+
+def headers_of(credentials: Credentials) -> dict[str, str]:
+    return {"App-Id": credentials.app_id, "App-Secret": credentials.app_secret}

@@ -1,0 +1,103 @@
+"""Requests shown in the sandbox: cards in their seller's chat, and posted inline anywhere."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.chat.cards.views import view_of
+from bot.chat.messages.payloads import said
+from bot.chat.store import listings, posts
+from bot.chat.store.payments import Payment
+from bot.chat.store.posts import OWN
+from bot.chat.telegram.inline import Inline
+from tests.support.chat_harness import REQUEST_ID, ChatHarness, found, telegram_of
+from tests.support.sender_harness import Sending
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from telegram import Bot
+
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Row, Transaction
+    from bot.sandbox.world.model import Chat, Json, Message
+    from bot.sandbox.world.people import Person
+
+PUBLIC_URL = "https://bot.example.org"
+EDITS = ("editMessageText", "editMessageCaption", "editMessageMedia")
+
+
+class SharedCards(Sending):
+    """The sender at work, with who shares and pays."""
+
+    def __init__(self, relay: ChatHarness, bot: Bot) -> None:
+        super().__init__(relay, bot)
+        self.inline = Inline(bot, relay.chat, PUBLIC_URL)
+
+    async def card(self, listing: Listing) -> Message:
+        """Let the seller's card be sent; the message."""
+        relay = self.relay
+
+        def put(tx: Transaction) -> Json:
+            view = view_of(tx, found(tx, listing.id), OWN, relay.clock())
+            return said(view.reply, view.language)
+
+        chat = relay.world.chats[listing.chat_id]
+        self.put_body(chat, relay.db.run(put))
+        await self.work()
+        return chat.from_bot()[-1]
+
+    async def share(self, person: Person, chat: Chat, text: str = "") -> Message:
+        """Type after the bot's name, post the first result into a chat; the message."""
+        asked = person.ask_inline(text, chat)
+        await self.inline.answer(self.relay.world.updates.pending.pop())
+        posted = person.choose(asked, asked.results[0]["id"], chat)
+        await self.relay.take()
+        return posted
+
+    async def pays(self, listing: Listing, number: int = 1) -> None:
+        """Let so many payments of a drop come in, as the receiver records them."""
+        for _ in range(number):
+            now = self.relay.listing(listing.id)
+            left = None if now.left is None else now.left - 1
+            transaction = listings.short_id(12)
+            paid = Payment(REQUEST_ID, transaction, now.wish.amount, now.wish.currency, {})
+            await self.relay.recorder.record(now, paid, left)
+
+    def state(self, listing: Listing, state: str) -> None:
+        """Let a listing stand otherwise, as an answer of the service does."""
+        self.change(listing, lambda tx: listings.set_state(tx, listing.id, state))
+
+    def end(self, listing: Listing, at: int | None) -> None:
+        """Let a request end at a time, in epoch ms."""
+        told = self.relay.listing(listing.id).answer
+        assert told
+        answer = replace(told, expires_at=at)
+        self.change(listing, lambda tx: listings.set_answer(tx, listing.id, answer))
+
+    def change(self, listing: Listing, work: Callable[[Transaction], object]) -> None:
+        """Change a listing and have its posts refreshed, in one transaction."""
+
+        def whole(tx: Transaction) -> None:
+            work(tx)
+            posts.refresh(tx, self.queues, listing.id, self.relay.clock())
+
+        self.relay.db.run(whole)
+
+    def posts(self) -> list[Row]:
+        return self.relay.rows("posts")
+
+    def edits(self) -> int:
+        """How many edits Telegram took."""
+        return sum(len(self.relay.world.calls_of(method)) for method in EDITS)
+
+
+@asynccontextmanager
+async def sharing(relay: ChatHarness) -> AsyncIterator[SharedCards]:
+    """Share with inline feedback on, in calls of which Telegram refuses none."""
+    relay.world.inline_feedback = True
+    async with telegram_of(relay.world) as bot:
+        yield SharedCards(relay, bot)
+    assert relay.world.refused == []

@@ -1,0 +1,80 @@
+"""What stands beside the bot in tests: a foreign payment service, a relay with or without TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.support.product_process import Process, process, run_command
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+@dataclass
+class TcpRelay:
+    """Passes bytes on to a port of this machine; answers only while `answering` is set."""
+
+    target: int
+    answering: asyncio.Event = field(default_factory=asyncio.Event)
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
+    served: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task:
+            self.served.add(task)
+        inward, outward = await asyncio.open_connection("127.0.0.1", self.target)
+        await asyncio.gather(_pass(reader, outward), self._back(inward, writer))
+
+    async def _back(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = await reader.read(65536)
+        self.heard.set()
+        await self.answering.wait()
+        writer.write(first)
+        await _pass(reader, writer)
+
+
+async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def relayed(target: str, port: str, pem: Path | None = None) -> AsyncIterator[TcpRelay]:
+    """Stand on `port` before `target`; with a certificate and its key, TLS ends here."""
+    context = None
+    if pem is not None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(pem)
+    relay = TcpRelay(int(target))
+    relay.answering.set()
+    server = await asyncio.start_server(relay.serve, "127.0.0.1", int(port), ssl=context)
+    try:
+        yield relay
+    finally:
+        relay.answering.set()
+        server.close()
+        await asyncio.gather(*relay.served, return_exceptions=True)
+
+
+@asynccontextmanager
+async def foreign(folder: Path, **env: str) -> AsyncIterator[tuple[Process, dict[str, str]]]:
+    """A payment service beside the bot, in a process and a folder of its own, with credentials."""
+    folder = folder / "there"
+    folder.mkdir()
+    _, made, _ = await run_command(folder, "apps", "create", "bot")
+    keys = dict(line.split("=", 1) for line in made)
+    secret = {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
+    async with process(folder, "service", unseen=secret, WEBHOOK_ALLOW="127.0.0.1", **env) as run:
+        yield await run.ready(), keys

@@ -1,0 +1,91 @@
+"""Webhooks in tests: owed by a real payment, delivered by the real notifier."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from bot.core import exact_json
+from bot.core.outbox import outbox
+from bot.core.outbox.worker import Worker
+from bot.service.usecases.requests import INTERNAL_HOST
+from tests.support.service_harness import DROP
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.core.database.database import Row
+    from bot.core.outbox.worker import Job
+    from tests.support.service_harness import ServiceHarness
+    from tests.support.webhook_receiver import Receiver
+
+SECONDS = 10.0
+"""Seconds that a webhook may take to arrive on a busy machine.
+
+Fewer than TIMEOUT of the notifier, after which one that hangs makes room for others.
+"""
+
+
+async def pay_with_webhook(shop: ServiceHarness, url: str, **fields: Any) -> str:
+    """Pay a request whose webhook goes to `url`; the request's id."""
+    webhook = {"webhookUrl": url, "customParameters": {"listing": "a", "price": 1.25}}
+    made = await shop.create(**(DROP | fields), notifications={"webhook": webhook})
+    assert (await shop.pay(made["id"])).status_code == 303
+    return str(made["id"])
+
+
+async def owe_many(shop: ServiceHarness, url: str, count: int) -> None:
+    """Pay one request so many times whose webhook goes to `url`."""
+    hook = {"webhook": {"webhookUrl": url}}
+    made = await shop.create(expirationType="never", notifications=hook)
+    for number in range(count):
+        assert (await shop.pay(made["id"], f"{number:032d}")).status_code == 303
+
+
+async def attempt(shop: ServiceHarness, job: Job) -> Row:
+    """Make the attempts that are due now; the one message of the outbox after them."""
+    claimed = await shop.db.transaction(
+        lambda tx: outbox.claim(tx, job.queue, shop.clock(), job.room)
+    )
+    assert claimed
+    for message in claimed:
+        await job.handle(message)
+    (row,) = [row for row in await shop.rows("outbox") if row["queue"] == job.queue.name]
+    return row
+
+
+@asynccontextmanager
+async def working(shop: ServiceHarness, job: Job, *silent: Receiver) -> AsyncIterator[None]:
+    """Work the queue for as long as the block runs; then those that are silent answer."""
+    worker = Worker(shop.db, job, shop.clock)
+    running = asyncio.create_task(worker.run())
+    try:
+        yield
+    finally:
+        for receiver in silent:
+            receiver.release.set()
+        await worker.stop(SECONDS)
+        await running
+
+
+async def request_with_own_webhook(
+    shop: ServiceHarness, host: str = INTERNAL_HOST, **fields: Any
+) -> str:
+    """Make a request whose webhook goes to the bot's own receiver; its id."""
+    hook = {"webhookUrl": "https://h.example/w"}
+    made = await shop.create(**fields, notifications={"webhook": hook})
+    url = f"http://{host}/w"
+    shop.db.run(
+        lambda tx: tx.execute(
+            "UPDATE payment_requests SET webhook_url = :url WHERE id = :id", url=url, id=made["id"]
+        )
+    )
+    return str(made["id"])
+
+
+async def arrived(receiver: Receiver, number: int) -> list[Any]:
+    """Wait for so many webhooks; their bodies as they came."""
+    async with asyncio.timeout(SECONDS):
+        await receiver.count(number)
+    return [exact_json.loads(one.body) for one in receiver.received]

@@ -1,0 +1,286 @@
+"""`erase`: what payers said about themselves goes everywhere, money and counts stay."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat.alerts import alert_text
+from bot.chat.store.payments import Payment
+from bot.core.outbox import outbox
+from bot.core.privacy import erasure
+from bot.wiring.maintenance import payer_erasure
+from tests.support.chat_harness import COFFEE, ChatHarness, answer
+from tests.support.service_harness import LOOPBACK, NOON, ServiceHarness, opened
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database, Row
+    from bot.service.notify.webhooks import Webhooks
+    from bot.wiring.maintenance.payer_erasure import Erased
+    from tests.support.webhook_receiver import Receiver
+
+ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
+ANNA = {
+    "paymail": "Anna@hand.example",
+    "email": "anna.b@mail.example",
+    "phoneNumber": "+44 20 7946 0958",
+}
+BOB = {
+    "paymail": "bob@hand.example",
+    "email": "bob@mail.example",
+    "phoneNumber": "+44 20 7946 0000",
+}
+MONEY = (
+    "SELECT id, request_id, checkout_id, external_id, state, amount, currency, receivers,"
+    " instrument_amount, completed_at FROM payments ORDER BY id"
+)
+UNITS = "SELECT id, remaining_units, reserved_units, paid_count FROM payment_requests ORDER BY id"
+
+
+@pytest.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+    """The service, whose webhooks may go to this machine."""
+    async with opened(tmp_path, allow=LOOPBACK) as it:
+        yield it
+
+
+async def erase(
+    db: Database, *who: str, before: int | None = None, request: str | None = None
+) -> Erased:
+    """Do what the command does, up to the bytes."""
+    scope = db.run(lambda tx: payer_erasure.scope_of(tx, who, before, request))
+    return await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), NOON)
+
+
+def text_of(db: Database) -> str:
+    """Everything that the database holds, as text."""
+    with closing(sqlite3.connect(db.path)) as connection:
+        return "\n".join(connection.iterdump())
+
+
+def digits(data: dict[str, str]) -> dict[str, str]:
+    return data | {"phoneNumber": "+" + "".join(filter(str.isdigit, data["phoneNumber"]))}
+
+
+@pytest.mark.parametrize(
+    "who",
+    ["anna.b@mail.example", "ANNA.B@mail.Example", "anna@hand.example", "+442079460958",
+     "(0044) 20-7946 0958", "442079460958"],
+)  # fmt: skip
+async def test_a_payer_is_found_however_typed_and_nobody_else_is(
+    shop: ServiceHarness, who: str
+) -> None:
+    """All that was given with these payments goes, not only what was named."""
+    made = await shop.create(**ASKED)
+    for number, data in enumerate((ANNA, BOB)):
+        assert (await shop.pay(made["id"], token=f"{number}" * 32, **data)).status_code == 303
+    await erase(shop.db, who)
+    kept = [
+        json.loads(row["user_data"])
+        for row in await shop.rows("payments ORDER BY completed_at, id")
+    ]
+    assert sorted(kept, key=str) == sorted([{}, digits(BOB)], key=str)
+    whole = text_of(shop.db).lower()
+    assert not [value for value in digits(ANNA).values() if value.lower() in whole]
+    assert all(value in whole for value in digits(BOB).values())
+
+
+def figures(shop: ServiceHarness) -> list[list[Row]]:
+    return shop.db.run(lambda tx: [tx.query(MONEY), tx.query(UNITS)])
+
+
+async def test_the_money_and_the_counts_stay(shop: ServiceHarness) -> None:
+    """Three payers of four payments are three payers still, also after the next one pays."""
+    made = await shop.create(**ASKED, expirationType="limit", totalUnits=9)
+    for number, data in enumerate((ANNA, BOB, ANNA, BOB | {"paymail": "carl@hand.example"})):
+        await shop.pay(made["id"], token=f"{number}" * 32, **data)
+    stats = f"/v3/paymentRequests/public/stats/{made['id']}"
+    before, told = figures(shop), (await shop.anyone.get(stats)).json()
+    assert told["uniqueUsers"] == 3
+    await erase(shop.db, "anna@hand.example")
+    assert (figures(shop), (await shop.anyone.get(stats)).json()) == (before, told)
+    await shop.pay(made["id"], token="z" * 32, **BOB)
+    assert (await shop.anyone.get(stats)).json()["uniqueUsers"] == 3
+
+
+async def test_a_checkout_that_was_never_paid_is_erased_too(shop: ServiceHarness) -> None:
+    made = await shop.create(**ASKED)
+    await shop.pay(made["id"], manner="later", **ANNA)
+    assert [row["state"] for row in await shop.rows("checkouts")] == ["open"]
+    await erase(shop.db, ANNA["email"])
+    assert [row["user_data"] for row in await shop.rows("checkouts")] == ["{}"]
+
+
+async def test_a_webhook_that_waits_goes_without_its_payer(
+    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+) -> None:
+    """It is signed when it is sent, so it is as good as any; its address stays."""
+    made = await shop.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
+    await shop.pay(made["id"], **ANNA)
+    await erase(shop.db, ANNA["email"])
+    queue = notifier.job.queue
+    (message,) = shop.db.run(lambda tx: outbox.claim(tx, queue, shop.clock(), 8))
+    await notifier.handle(message)
+    (got,) = receiver.received
+    assert json.loads(got.body)["userData"] == {}
+    assert json.loads(got.body)["amount"] == 5
+
+
+async def test_what_an_endpoint_answered_goes_with_its_payer(
+    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+) -> None:
+    """Some echo what they are sent, in whatever form; that it answered, and when, stays."""
+    receiver.answers.append(b"HTTP/1.1 500 X\r\nContent-Length: 24\r\n\r\nno anna.b%40mail.example")
+    made = await shop.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
+    await shop.pay(made["id"], **ANNA)
+    queue = notifier.job.queue
+    (message,) = shop.db.run(lambda tx: outbox.claim(tx, queue, shop.clock(), 8))
+    await notifier.handle(message)
+    assert "anna" in (await shop.rows("delivery_attempts"))[0]["answer"]
+    await erase(shop.db, ANNA["email"])
+    ((attempt),) = await shop.rows("delivery_attempts")
+    assert (attempt["status"], attempt["answer"]) == (500, None)
+
+
+def tell(relay: ChatHarness, listing: Listing, transaction: str, payer: dict[str, Any]) -> None:
+    """Record a payment as a webhook tells it, its alert put."""
+    payment = Payment(listing.request_id or "", transaction, 500, "USD", payer)
+    relay.db.run(lambda tx: relay.recorder._ledger(tx).record(listing.id, payment, None))
+
+
+async def test_in_the_chat_records_and_alerts_that_wait_lose_their_payer(
+    relay: ChatHarness,
+) -> None:
+    """The alert itself is still sent; that of somebody else stays as it is."""
+    listing = relay.add_listing(relay.add_person(), COFFEE, answer())
+    tell(relay, listing, "t1", {"email": "anna@é.example", "extra": {"nick": "Ann Bee"}})
+    tell(relay, listing, "t2", {"email": "bob@mail.example"})
+    await erase(relay.db, "ANNA@é.example")
+    assert sorted(row["body"] for row in relay.rows("received_payments")) == [
+        '{"email":"bob@mail.example"}', "{}",
+    ]  # fmt: skip
+    told = [text for text in relay.texts if "received for" in text]
+    assert len(told) == 2
+    assert "é.example" not in text_of(relay.db)
+    assert "Ann Bee" not in text_of(relay.db)
+    assert "bob@mail.example" in "\n".join(told)
+
+
+async def test_a_button_pressed_under_an_alert_brought_its_text_along(relay: ChatHarness) -> None:
+    """Telegram sends the message with the press, and updates are kept for two days."""
+    update = {
+        "update_id": 1,
+        "callback_query": {"message": {"text": "$5 received\nE-mail: anna.b@mail.example."}},
+    }
+    queue = relay.queues.updates
+    relay.db.run(lambda tx: outbox.put(tx, queue, "7", update, NOON, key="u"))
+    relay.db.run(
+        lambda tx: tx.execute("UPDATE outbox SET state = 'done', settled_at = 1 WHERE id = 'u'")
+    )
+    await erase(relay.db, "anna.b@mail.example")
+    (row,) = relay.rows("outbox")
+    assert "anna" not in row["body"]
+    assert "$5 received" in row["body"]
+
+
+async def test_values_of_several_words_go_from_what_a_button_brought_along(
+    relay: ChatHarness,
+) -> None:
+    """Another server sends numbers as they were typed, and names."""
+    anna = {"email": "anna@mail.example", "phoneNumber": "+44 20 7946 0958", "name": "Anna O'Bee"}
+    listing = relay.add_listing(relay.add_person(), COFFEE, answer())
+    tell(relay, listing, "t1", anna)
+    update = {"callback_query": {"message": {"text": f"{relay.texts[-1]}\nAnna O'Bee paid."}}}
+    queue = relay.queues.updates
+    relay.db.run(lambda tx: outbox.put(tx, queue, "7", update, NOON, key="u"))
+    relay.db.run(
+        lambda tx: tx.execute("UPDATE outbox SET state = 'done', settled_at = 1 WHERE id = 'u'")
+    )
+    done = await erase(relay.db, "anna@mail.example")
+    assert set(done.gone) == {*anna.values()}
+    (body,) = [row["body"] for row in relay.rows("outbox") if row["id"] == "u"]
+    assert "received for" in body
+    assert "… paid." in body
+    assert [one for one in ("anna", "Anna", "Bee", "7946", "0958") if one in body] == []
+
+
+async def test_what_sellers_wait_for_is_left_alone(relay: ChatHarness) -> None:
+    """A payer's paymail may be a seller's destination, and a call without it creates nothing."""
+    call = {"destination": "anna@hand.example"}
+    relay.db.run(lambda tx: outbox.put(tx, relay.queues.calls, "7", call, NOON))
+    relay.db.run(lambda tx: outbox.put(tx, relay.queues.updates, "7", call, NOON))
+    await erase(relay.db, "anna@hand.example")
+    assert [json.loads(row["body"]) for row in relay.rows("outbox")] == [call, call]
+
+
+async def test_a_payment_stands_for_its_payer_in_service_and_chat(shop: ServiceHarness) -> None:
+    """Whoever asks by their receipt need not say who they are."""
+    made = await shop.create(**ASKED)
+    await shop.pay(made["id"], **ANNA)
+    await shop.pay(made["id"], token="z" * 32, **ANNA)
+    first = (await shop.rows("payments"))[0]["id"]
+    await erase(shop.db, first)
+    assert [row["user_data"] for row in await shop.rows("payments")] == ["{}", "{}"]
+
+
+async def test_before_a_time_everybodys_goes_and_later_ones_stay(shop: ServiceHarness) -> None:
+    """Who paid again since keeps their later payment, and what is still theirs elsewhere."""
+    made = await shop.create(**ASKED)
+    await shop.pay(made["id"], **ANNA)
+    shop.clock.advance(10)
+    await shop.pay(made["id"], token="z" * 32, **ANNA)
+    done = await erase(shop.db, before=NOON + 10_000)
+    found = await shop.rows("payments ORDER BY completed_at")
+    assert [json.loads(row["user_data"]) for row in found] == [{}, digits(ANNA)]
+    assert done.gone == ()
+
+
+async def test_of_one_request_only_what_was_given_for_it_goes(shop: ServiceHarness) -> None:
+    one, other = await shop.create(**ASKED), await shop.create(**ASKED)
+    await shop.pay(one["id"], **ANNA)
+    await shop.pay(other["id"], **BOB)
+    await erase(shop.db, request=one["id"])
+    kept = {row["request_id"]: json.loads(row["user_data"]) for row in await shop.rows("payments")}
+    assert kept == {one["id"]: {}, other["id"]: digits(BOB)}
+
+
+async def test_an_alert_of_that_request_goes_without_its_payer(relay: ChatHarness) -> None:
+    """Also where the same person is still known elsewhere."""
+    anna = {"email": "anna@mail.example"}
+    listing = relay.add_listing(relay.add_person(), COFFEE, answer())
+    other = relay.add_listing(relay.add_person("Eve"), COFFEE, answer(id="f" * 24))
+    tell(relay, listing, "t1", anna)
+    tell(relay, other, "t2", anna)
+    await erase(relay.db, request=listing.request_id)
+    payers = {it["payments"][0]["listing_id"]: it["payments"][0]["payer"] for it in relay.said}
+    assert payers == {listing.id: {}, other.id: anna}
+    assert all(alert_text.worded(it)["args"]["text"] for it in relay.said)
+
+
+@pytest.mark.parametrize(
+    ("data", "gone", "expected"),
+    [
+        ({"email": "A@b.c", "n": 1}, {"a@b.c"}, {"n": 1}),
+        (["a@b.c", "x"], {"a@b.c"}, ["x"]),
+        ("Mail: a@b.c, now", {"a@b.c"}, "Mail: …, now"),
+        ("see aa@b.c", {"a@b.c"}, "see aa@b.c"),
+        ({"t": {"u": "+44 20"}}, {"a@b.c"}, {"t": {"u": "+44 20"}}),
+        (None, {"a@b.c"}, None),
+        ("(Anna  Bee), Anna Beer", {"Anna Bee"}, "(…), Anna Beer"),
+        ("Anna Bee Cee, Anna Bee", {"Anna Bee", "anna bee cee"}, "…, …"),
+        ("of <b>O&#x27;Bee &amp; Co</b>.", {"O'Bee & Co"}, "of <b>…</b>."),
+        ("by\nphone: +44 20 7946-0958!", {"442079460958"}, "by\nphone: …!"),
+        ("$5.00 (20 7946 0958)", {"442079460958"}, "$5.00 (20 7946 0958)"),
+        ("wow ... so", {"...", "()"}, "wow ... so"),
+    ],
+)
+def test_words_that_are_gone_leave_the_others(data: Any, gone: set[str], expected: Any) -> None:
+    assert erasure.redacted(data, erasure.Gone.of(gone)) == expected

@@ -1,0 +1,383 @@
+"""`restore`: a backup in the place of a database, the old one or the new one at every moment."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bot.cli.commands import main
+from bot.core.database.database import open_database
+from bot.core.database.schema import migrations
+from bot.core.database.vault import Vault
+from bot.core.outbox import outbox
+from bot.core.outbox.lanes import ALERT
+from bot.service.model.delivery import Channel
+from bot.service.usecases.deliveries import queue_of
+from bot.wiring.maintenance.resume import INWARD
+from tests.support.chat_harness import DROP, REQUEST_ID, ChatHarness, answer
+from tests.support.paths import ROOT
+from tests.support.product_process import rows
+from tests.support.service_harness import NOON, Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+URL = "sqlite:///data/bot.db"
+DATA = Path("data/bot.db")
+APPS = "SELECT name FROM apps ORDER BY name"
+SEALED = re.compile(r"gAAAA[\w-]+=*")
+"""How everything begins that the key has sealed (Fernet's version and the time's first bytes)."""
+
+DYING = """
+import os, shutil, sys
+from bot.cli.commands import main
+STEPS = {"os.link", "os.rename", "os.remove", "os.mkdir", "sqlite3.connect"}
+def dying(left):
+    def hook(event, args):
+        nonlocal left
+        left -= event in STEPS
+        if left < 0:
+            os._exit(9)
+    return hook
+for step in range(100):
+    shutil.copytree("data", f"died/{step}/data")
+    child = os.fork()
+    if not child:
+        os.chdir(f"died/{step}")
+        sys.addaudithook(dying(step))
+        main(["restore", "--replace", "../../kept.db"])
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code != 9:
+        sys.exit(code)
+"""
+"""Restores, each in a folder of its own, that die before their first, second, ... step on files."""
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", URL)
+
+
+def order(*command: str) -> Result:
+    return CliRunner().invoke(main, command)
+
+
+@pytest.fixture
+def _kept() -> None:
+    """A backup of a database with an application `shop`; that of the machine has one more."""
+    order("apps", "create", "shop")
+    assert order("backup", "kept.db").exit_code == 0
+    order("apps", "create", "later")
+
+
+def apps_of(path: Path) -> list[str]:
+    return [name for (name,) in rows(path, APPS)]
+
+
+def aside() -> list[Path]:
+    return sorted(Path("data").glob("bot-replaced-*.db"))
+
+
+def everything() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(Path("data").iterdir())}
+
+
+@pytest.mark.usefixtures("_kept")
+def test_on_a_new_machine_the_backup_is_the_database() -> None:
+    shutil.rmtree("data")
+    done = order("restore", "kept.db")
+    assert done.exit_code == 0, done.stderr
+    assert sorted(everything()) == ["bot.db", "bot.key"]
+    assert apps_of(DATA) == ["shop"]
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in Path("data").iterdir()]
+    assert modes == [0o600, 0o600]
+    assert order("apps", "list").stderr == ""
+    assert sorted(path.name for path in Path().iterdir()) == ["data", "kept.db", "kept.key"]
+
+
+@pytest.mark.usefixtures("_kept")
+def test_what_holds_data_is_not_replaced_unasked() -> None:
+    before = everything()
+    refused = order("restore", "kept.db")
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        "data/bot.db: holds data: restore --replace moves it aside, under another name\n"
+    )
+    assert everything() == before
+
+
+@pytest.mark.usefixtures("_kept")
+def test_a_database_that_nobody_has_used_is_replaced() -> None:
+    shutil.rmtree("data")
+    order("apps", "list")
+    done = order("restore", "kept.db")
+    assert (done.exit_code, apps_of(DATA), aside()) == (0, ["shop"], [])
+
+
+@pytest.mark.usefixtures("_kept")
+def test_what_is_replaced_is_kept_whole_under_another_name() -> None:
+    """With its newest data, that a crash had left in the -wal, its key, and for its owner only."""
+    crashed_before()
+    DATA.chmod(0o644)
+    done = order("restore", "--replace", "kept.db")
+    assert done.exit_code == 0, done.stderr
+    (old,) = aside()
+    assert f"set aside:    {old}\n" in done.stdout
+    assert apps_of(DATA) == ["shop"]
+    assert stat.S_IMODE(old.stat().st_mode) == 0o600
+    assert apps_of(old) == ["later", "shop", "unsaved"]
+    assert old.with_suffix(".key").read_bytes() == DATA.with_suffix(".key").read_bytes()
+    assert {path.suffix for path in Path("data").iterdir()} == {".db", ".key"}
+
+
+def crashed_before() -> None:
+    """Leave the database as a crash does: the newest transaction in the -wal alone."""
+    with closing(sqlite3.connect(DATA, isolation_level=None)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.execute("UPDATE apps SET name = 'unsaved' WHERE name = 'nobody'")
+        db.execute(
+            "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at)"
+            " SELECT 'x', 'unsaved', secret_hash, webhook_secret, 1 FROM apps LIMIT 1"
+        )
+        for ending in ("", "-wal"):
+            shutil.copy(f"{DATA}{ending}", f"{DATA}{ending}.copy")
+    for ending in ("", "-wal"):
+        Path(f"{DATA}{ending}.copy").rename(f"{DATA}{ending}")
+
+
+@pytest.mark.usefixtures("_kept")
+def test_a_database_in_use_is_not_touched() -> None:
+    """Though whoever uses it is idle just then."""
+    with closing(open_database(URL)):
+        refused = order("restore", "--replace", "kept.db")
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        "data/bot.db: is in use: stop the bot, restore, then start it again\n"
+    )
+    assert (apps_of(DATA), aside()) == (["later", "shop"], [])
+
+
+def spoilt(path: Path) -> None:
+    """Overwrite the middle of a file, where its tables are."""
+    whole = bytearray(path.read_bytes())
+    middle = range(len(whole) // 3, len(whole) // 2)
+    whole[middle.start : middle.stop] = b"\xff" * len(middle)
+    path.write_bytes(bytes(whole))
+
+
+def foreign(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE notes (text TEXT)")
+
+
+def newer(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("INSERT INTO migrations (number) VALUES (999)")
+        db.commit()
+
+
+def sealed_otherwise(path: Path) -> None:
+    path.with_suffix(".key").write_text("another key")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE kept_secrets SET sealed = ?", [Vault("a third").seal("x")])
+        db.commit()
+
+
+@pytest.mark.usefixtures("_kept")
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda path: path.write_text("no database at all"), "not a database"),
+        (lambda path: path.write_bytes(b""), "is no database of this program"),
+        (lambda path: path.unlink(), "there is no such file"),
+        (spoilt, "kept.db"),
+        (foreign, "is no database of this program"),
+        (newer, "update the program first"),
+        (sealed_otherwise, "SECRET_KEY: the secrets in kept.db were sealed with another key"),
+    ],
+    ids=["text", "empty", "missing", "damaged", "foreign", "newer", "key"],
+)
+def test_a_bad_backup_changes_nothing(spoil: Any, told: str) -> None:
+    spoil(Path("kept.db"))
+    before = everything()
+    refused = order("restore", "--replace", "kept.db")
+    assert refused.exit_code in {1, 2}
+    assert told in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    assert everything() == before
+
+
+@pytest.mark.usefixtures("_kept")
+def test_the_database_is_no_backup_of_itself() -> None:
+    refused = order("restore", "--replace", str(DATA))
+    assert "is the database itself" in refused.stderr
+    assert apps_of(DATA) == ["later", "shop"]
+
+
+@pytest.mark.usefixtures("_kept")
+def test_killed_at_any_moment_the_old_or_the_new_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whole, with a key that opens it, and a second try brings the new one."""
+    crashed_before()
+    done = subprocess.run(
+        [sys.executable, "-c", DYING],
+        env={"PYTHONPATH": str(ROOT), "DATABASE_URL": URL}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    folders = sorted(Path("died").resolve().iterdir(), key=lambda folder: int(folder.name))
+    assert len(folders) > 15
+    seen = []
+    for folder in folders:
+        monkeypatch.chdir(folder)
+        listed = order("apps", "list")
+        assert listed.exit_code == 0, listed.stderr
+        seen.append(apps_of(DATA) == ["shop"])
+        if not seen[-1]:
+            assert apps_of(DATA) == ["later", "shop", "unsaved"]
+            again = order("restore", "--replace", "../../kept.db")
+            assert again.exit_code == 0, again.stderr
+            assert apps_of(DATA) == ["shop"]
+            assert not [path for path in Path("data").iterdir() if path.name[0] == "."]
+    assert (seen[0], seen[-1]) == (False, True)
+
+
+@pytest.mark.usefixtures("_kept")
+def test_a_damaged_database_is_moved_aside_with_its_wal() -> None:
+    """Its -wal beside another file would spoil that one."""
+    DATA.write_bytes(b"\xff" * 4096)
+    Path(f"{DATA}-wal").write_bytes(b"w" * 4096)
+    done = order("restore", "--replace", "kept.db")
+    assert done.exit_code == 0, done.stderr
+    (old,) = aside()
+    assert (old.read_bytes(), Path(f"{old}-wal").read_bytes()) == (b"\xff" * 4096, b"w" * 4096)
+    assert apps_of(DATA) == ["shop"]
+    assert not Path(f"{DATA}-wal").exists()
+
+
+@pytest.mark.usefixtures("_kept")
+@pytest.mark.parametrize("how", ["other key file", "SECRET_KEY"])
+def test_secrets_are_sealed_with_the_key_of_this_machine(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the key never changes places with the database: a crash between both can't part them."""
+    was, key = Vault(Path("kept.key").read_text()), "the key of this machine"
+    shutil.rmtree("data")
+    if how == "SECRET_KEY":
+        monkeypatch.setenv("SECRET_KEY", key)
+    else:
+        Path("data").mkdir()
+        DATA.with_suffix(".key").write_text(key)
+    done = order("restore", "kept.db")
+    assert done.exit_code == 0, done.stderr
+    kept = [was.open(it) for it in found_sealed(Path("kept.db"))]
+    assert kept
+    assert sorted(Vault(key).open(it) for it in found_sealed(DATA)) == sorted(kept)
+    assert order("apps", "list").exit_code == 0
+
+
+def found_sealed(path: Path) -> list[str]:
+    """Every sealed text of every table, whatever its column."""
+    with closing(sqlite3.connect(path)) as db:
+        return SEALED.findall("\n".join(db.iterdump()))
+
+
+def test_a_backup_of_an_earlier_version_is_brought_up_to_date(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as first:
+        first.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
+        with closing(open_database("sqlite:///old.db")) as db:
+            db.run(
+                lambda tx: tx.execute(
+                    "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at)"
+                    " VALUES ('a', 'shop', 'h', 's', 1)"
+                )
+            )
+    done = order("restore", "old.db")
+    assert done.exit_code == 0, done.stderr
+    assert apps_of(DATA) == ["shop"]
+    newest = rows(DATA, "SELECT MAX(number) FROM migrations")
+    assert newest == [(len(migrations.MIGRATIONS),)]
+    assert rows(Path("old.db"), "SELECT MAX(number) FROM migrations") == [(1,)]
+
+
+@pytest.fixture
+def chat() -> Iterator[ChatHarness]:
+    """A seller with a drop, on the database that is backed up."""
+    with closing(open_database(URL)) as db:
+        yield ChatHarness(db, Clock())
+
+
+def put_back() -> None:
+    assert order("backup", "kept.db").exit_code == 0
+    done = order("restore", "--replace", "kept.db")
+    assert done.exit_code == 0, done.stderr
+
+
+def test_what_waited_or_was_being_sent_is_in_doubt_and_nobodys(chat: ChatHarness) -> None:
+    """It may have been sent after the backup; the process that sent it is another one now."""
+    queue = chat.queues.messages
+    chat.db.run(lambda tx: outbox.put(tx, queue, "7", {"n": 1}, NOON))
+    chat.db.run(lambda tx: outbox.claim(tx, queue, NOON, 1, "gone"))
+    chat.db.run(lambda tx: outbox.put(tx, queue, "7", {"n": 2}, NOON, priority=ALERT))
+    chat.db.run(lambda tx: outbox.put(tx, chat.queues.updates, "7", {}, NOON, key="done"))
+    chat.db.run(lambda tx: tx.execute("UPDATE outbox SET state = 'done' WHERE id = 'done'"))
+    chat.db.close()
+    put_back()
+    found = rows(DATA, "SELECT state, uncertain, lease FROM outbox ORDER BY state")
+    assert found == [("done", 0, None), ("leased", 1, None), ("waiting", 1, None)]
+    with closing(open_database(URL)) as db:
+        assert db.run(lambda tx: outbox.recover(tx, queue, NOON)) == 1
+        claimed = db.run(lambda tx: outbox.claim(tx, queue, NOON, 2, "new"))
+    assert [(it.body["n"], it.uncertain) for it in claimed] == [(1, True)]
+
+
+def test_a_payment_whose_webhook_was_still_to_come_is_told_once_and_in_doubt(
+    chat: ChatHarness,
+) -> None:
+    """After the backup it may have come, and its alert have gone: told again, it says so."""
+    sam = chat.add_person()
+    listing = chat.add_listing(sam, DROP, answer(total_units=5, remaining_units=5))
+    body = {
+        "appId": "a", "requestId": REQUEST_ID, "transactionId": f"{1:024x}",
+        "userData": {"email": "p@b.example"}, "amount": 250, "currency": "USD",
+        "remainingUnits": 4, "reservedUnits": None, "completedAt": NOON, "oversold": False,
+        "customParameters": None,
+    }  # fmt: skip
+    for key, address in (("own", f"{INWARD}{listing.token}"), ("other", "https://h.example/w")):
+        sent = body | {"url": address}
+        queue = queue_of(Channel.WEBHOOK, address)
+        chat.db.run(partial(outbox.put, queue=queue, lane="lane", body=sent, now=NOON, key=key))
+    chat.db.close()
+    put_back()
+    told = rows(DATA, "SELECT transaction_id, amount, body FROM received_payments")
+    assert [(key, amount, json.loads(payer)) for key, amount, payer in told] == [
+        (f"{1:024x}", 250, {"email": "p@b.example"})
+    ]
+    alerts = rows(DATA, "SELECT uncertain, body FROM outbox WHERE queue = 'messages'")
+    ((doubt, alert),) = alerts
+    assert doubt == 1
+    assert json.loads(alert)["payments"][0]["remaining_units"] == 4
+    assert rows(DATA, "SELECT id FROM outbox WHERE queue = 'own_webhooks'") == [("own",)]
+
+
+@pytest.mark.usefixtures("_kept")
+def test_a_restore_is_noted() -> None:
+    order("restore", "--replace", "kept.db")
+    found = rows(DATA, "SELECT action FROM audit WHERE action LIKE 'backup.%'")
+    assert found == [("backup.restored",)]

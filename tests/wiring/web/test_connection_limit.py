@@ -1,0 +1,167 @@
+"""More connections than there is room for: the address that has most makes room."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.wiring.web import accept_loop
+from bot.wiring.web.process import WebServer
+from tests.support.raw_http import (
+    NOBODY,
+    SECONDS,
+    RawConnection,
+    RunningServer,
+    get,
+    open_site,
+    post,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.types import Receive, Scope, Send
+
+ROOM = 40
+PAYERS = 100
+
+
+class Shop:
+    """An application whose answers to `/slow` wait for `open`."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        if scope["path"] == "/slow":
+            await self.open.wait()
+        headers = [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is room for few connections."""
+    monkeypatch.setattr(accept_loop, "MOST", ROOM)
+
+
+async def served(site: RunningServer, host: str) -> bool:
+    caller = await site.knock(host)
+    await caller.say(get("/"))
+    status = (await caller.answer()).status
+    await caller.leave()
+    return status == 200
+
+
+BEGUN = {
+    "nothing": b"",
+    "a head": b"GET / HTTP/1.1\r\nHost: x\r\nX: ",
+    "a body": post("/", b"a", length=100),
+    "an answer": get("/"),
+}
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("begun", BEGUN)
+async def test_one_address_with_every_connection_shuts_nobody_out(begun: str) -> None:
+    """Whatever it waits with: nothing said, half a head, half a body, an answer that was read."""
+    async with open_site(Shop()) as site:
+        for _ in range(3 * ROOM):
+            await (await site.knock()).say(BEGUN[begun])
+        assert [await served(site, f"127.0.1.{n + 1}") for n in range(PAYERS)] == [True] * PAYERS
+        assert site.connections <= ROOM + 1
+
+
+@pytest.mark.usefixtures("small")
+async def test_a_crowd_behind_one_address_is_served() -> None:
+    """A venue's browsers keep more connections than there is room for, and open others."""
+    async with open_site(Shop()) as site:
+        for _ in range(2):
+            callers = [await site.knock() for _ in range(3 * ROOM)]
+            for caller in callers[-ROOM // 2 :]:
+                await caller.say(get("/"))
+                assert (await caller.answer()).status == 200
+
+
+@pytest.mark.usefixtures("small")
+async def test_the_longest_at_rest_goes_first_and_whoever_is_answered_stays() -> None:
+    shop = Shop()
+    async with open_site(shop) as site:
+        asking, oldest, busy = [await site.knock() for _ in range(3)]
+        await asking.say(get("/slow"))
+        await busy.say(get("/"))
+        await busy.answer()
+        few = await site.knock("127.0.0.2")
+        for _ in range(ROOM - 4):
+            await site.knock()
+        async with asyncio.timeout(SECONDS):
+            while site.connections < ROOM:  # noqa: ASYNC110 - uvicorn has no event
+                await asyncio.sleep(0.01)
+        await busy.say(get("/"))
+        await busy.answer()
+        assert await served(site, "127.0.0.3")
+        assert await oldest.ended() == b""
+        for caller in (busy, few):
+            await caller.say(get("/"))
+            assert (await caller.answer()).status == 200
+        shop.open.set()
+        assert (await asking.answer()).status == 200
+
+
+@pytest.mark.usefixtures("small")
+async def test_whom_a_proxy_names_counts_and_not_the_proxy() -> None:
+    """Requests under way through a proxy are their payers', who have one each."""
+    shop = Shop()
+    async with open_site(shop, ("127.0.0.1",)) as site:
+        paying = [await site.knock() for _ in range(ROOM // 2)]
+        for number, caller in enumerate(paying):
+            whose = f"X-Forwarded-For: 192.0.2.{number}"
+            await caller.say(post("/slow", b"", whose, length=1))
+        for _ in range(3 * ROOM):
+            await site.knock("127.0.0.2")
+        for caller in paying:
+            await caller.say(b"x")
+        shop.open.set()
+        assert [(await caller.answer()).status for caller in paying] == [200] * len(paying)
+
+
+@asynccontextmanager
+async def beside(shop: Shop) -> AsyncIterator[tuple[int, int]]:
+    """A server with an entrance of its own; the ports of strangers and of ourselves."""
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=1024) as strangers,
+        socket.create_server(("127.0.0.1", 0)) as ours,
+    ):
+        server = WebServer(shop, NOBODY, 2.0, own=ours)
+        ended = asyncio.create_task(server.serve([strangers]))
+        try:
+            yield strangers.getsockname()[1], ours.getsockname()[1]
+        finally:
+            shop.open.set()
+            server.should_exit = True
+            await ended
+
+
+@pytest.mark.usefixtures("small")
+async def test_our_own_calls_wait_for_no_stranger() -> None:
+    """Not for their connections, of which the kernel has no room for more, nor for their turns."""
+    shop = Shop()
+    async with beside(shop) as (port, own):
+        strangers = [
+            RawConnection(*await asyncio.open_connection("127.0.0.1", port))
+            for _ in range(3 * ROOM)
+        ]
+        for caller in strangers:
+            await caller.say(get("/slow"))
+        us = RawConnection(*await asyncio.open_connection("127.0.0.1", own))
+        await us.say(get("/"))
+        assert (await us.answer()).status == 200
+        for caller in [*strangers, us]:
+            caller.writer.transport.abort()

@@ -1,0 +1,69 @@
+"""Clients who close their half of the connection once they have said all: answered, then closed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.wiring.web.protocol import BoundedProtocol
+from tests.support.raw_http import get, open_site, post
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+
+async def slow(_scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with the body, some time after all of it has come."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    await asyncio.sleep(0.05)
+    headers = [(b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def test_who_has_said_all_of_it_gets_the_answer() -> None:
+    async with open_site(slow) as site:
+        caller = await site.knock()
+        await caller.say(post("/", b"a=b"))
+        caller.writer.write_eof()
+        answer = await caller.answer()
+        assert (answer.status, answer.body) == (200, b"a=b")
+        assert answer.headers["connection"] == "close"
+        assert await caller.ended() == b""
+        await site.gone()
+
+
+async def test_who_has_said_several_gets_every_answer() -> None:
+    async with open_site(slow) as site:
+        caller = await site.knock()
+        await caller.say(post("/", b"1") + post("/", b"2") + post("/", b"3"))
+        caller.writer.write_eof()
+        assert [(await caller.answer()).body for _ in range(3)] == [b"1", b"2", b"3"]
+        assert await caller.ended() == b""
+
+
+@pytest.mark.parametrize("said", [b"", get("/")[:-2], post("/", b"a", length=2)])
+async def test_who_has_not_said_all_of_it_is_not_waited_for(said: bytes) -> None:
+    async with open_site(slow) as site:
+        caller = await site.knock()
+        await caller.say(said)
+        await site.arrived()
+        caller.writer.write_eof()
+        assert await caller.ended() == b""
+        assert site.connections == 0
+
+
+async def test_nobody_lingers_for_more_of_who_has_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows the call can't be read; there is no waiting for the rest of it."""
+    monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 60.0)
+    async with open_site(slow) as site:
+        caller = await site.knock()
+        await caller.say(get("/") + b"\0\0\0\0")
+        caller.writer.write_eof()
+        assert (await caller.answer()).status == 200
+        await site.gone()
