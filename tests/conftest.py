@@ -64,41 +64,41 @@ def db(tmp_path: Path, empty_file: Path) -> Iterator[Database]:
 
 
 @pytest.fixture
-def relay(db: Database, clock: Clock) -> ChatHarness:
+def chat(db: Database, clock: Clock) -> ChatHarness:
     """The chat's parts on that file, without a network."""
     return ChatHarness(db, clock)
 
 
 @pytest.fixture
-async def sending(relay: ChatHarness) -> AsyncIterator[Sending]:
+async def sending(chat: ChatHarness) -> AsyncIterator[Sending]:
     """The sender at work on that chat's Telegram."""
-    async with telegram_of(relay.world) as bot:
-        yield Sending(relay, bot)
+    async with telegram_of(chat.world) as bot:
+        yield Sending(chat, bot)
 
 
 @pytest.fixture
-async def show(relay: ChatHarness) -> AsyncIterator[SharedCards]:
+async def cards(chat: ChatHarness) -> AsyncIterator[SharedCards]:
     """The same, with who shares requests inline."""
-    async with sharing(relay) as it:
+    async with sharing(chat) as it:
         yield it
 
 
 @pytest.fixture
-def resting() -> RecordedSleep:
+def recorded_sleep() -> RecordedSleep:
     """Sleep that is only noted."""
     return RecordedSleep()
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with opened(tmp_path) as it:
         yield it
 
 
 @pytest.fixture
-async def notifier(shop: ServiceHarness) -> AsyncIterator[Webhooks]:
+async def notifier(service: ServiceHarness) -> AsyncIterator[Webhooks]:
     """What sends the webhooks of that service, to this machine as well."""
-    async with Webhooks(shop.db, shop.vault, shop.clock, LOOPBACK) as it:
+    async with Webhooks(service.db, service.vault, service.clock, LOOPBACK) as it:
         yield it
 
 
@@ -124,9 +124,9 @@ async def client(peer: Peer) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def cloud(relay: ChatHarness) -> AsyncIterator[HandCashJobs]:
-    """A server that speaks HandCash Cloud's dialect, with the relay's calls of it."""
-    async with handcash_jobs(relay) as it:
+async def cloud(chat: ChatHarness) -> AsyncIterator[HandCashJobs]:
+    """A server that speaks HandCash Cloud's dialect, with the chat's jobs for it."""
+    async with handcash_jobs(chat) as it:
         yield it
 
 

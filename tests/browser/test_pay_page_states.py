@@ -46,7 +46,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with opened(tmp_path) as it:
         yield it
 
@@ -79,9 +79,9 @@ async def test_axe_finds_nothing_in_any_state(browser: Browser, tmp_path: Path, 
     market, titles = FlakyExchange(), set()
     rate = Rate(3, 60) if state == "hurried" else None
     settings = {"exchange": market, "reservation": RESERVATION * 1000, "payer_rate": rate}
-    async with opened(tmp_path, **settings) as shop:
-        path = await STATES[state](Scene(shop, market))
-        async with payer(browser, shop) as who:
+    async with opened(tmp_path, **settings) as service:
+        path = await STATES[state](Scene(service, market))
+        async with payer(browser, service) as who:
             page = await who.look(path)
             for size, scheme in LOOKS:
                 await page.set_viewport_size(size)
@@ -96,12 +96,12 @@ async def test_axe_finds_nothing_in_any_state(browser: Browser, tmp_path: Path, 
 
 
 async def test_axe_finds_nothing_in_a_form_that_was_refused(
-    browser: Browser, shop: ServiceHarness
+    browser: Browser, service: ServiceHarness
 ) -> None:
     """What is wrong is said first, has the focus, and leads to its fields."""
-    made = await shop.create(**ASKED)
+    made = await service.create(**ASKED)
     for size, scheme in LOOKS:
-        async with payer(browser, shop, viewport=size, color_scheme=scheme) as who:
+        async with payer(browser, service, viewport=size, color_scheme=scheme) as who:
             page = await who.look(f"/pay/{made['id']}")
             await page.get_by_label("Paymail").fill("me@a.example")
             await page.get_by_label("E-mail address").fill("me")
@@ -119,13 +119,13 @@ async def test_axe_finds_nothing_in_a_form_that_was_refused(
 
 @pytest.mark.parametrize("size", [SMALL, DESK], ids=["small phone", "desk"])
 async def test_without_scripts_the_page_is_complete(
-    browser: Browser, shop: ServiceHarness, size: dict[str, int]
+    browser: Browser, service: ServiceHarness, size: dict[str, int]
 ) -> None:
     """From the page to the receipt, with what is left, until when, and why a form was refused."""
-    made = await shop.create(
+    made = await service.create(
         expirationType="limit", totalUnits=2, expirationInSeconds=7200, requestedUserData=["email"]
     )
-    async with payer(browser, shop, viewport=size, java_script_enabled=False) as who:
+    async with payer(browser, service, viewport=size, java_script_enabled=False) as who:
         page = await who.look(f"/pay/{made['id']}")
         await expect(page.get_by_text("2 of 2 left")).to_be_visible()
         await expect(page.get_by_text("Ends January 15, 2027, 10:00\u202fAM UTC")).to_be_visible()
@@ -138,30 +138,30 @@ async def test_without_scripts_the_page_is_complete(
         await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
         await expect(page.get_by_text("m•••@b.example")).to_be_visible()
         assert await page.locator("main").evaluate("it => it.scrollWidth <= innerWidth")
-    assert len(await shop.rows("payments")) == 1
+    assert len(await service.rows("payments")) == 1
 
 
 async def test_without_scripts_a_payer_who_waits_goes_on_by_itself(
     browser: Browser, tmp_path: Path
 ) -> None:
-    async with opened(tmp_path) as shop:
-        scene = Scene(shop, FlakyExchange())
+    async with opened(tmp_path) as service:
+        scene = Scene(service, FlakyExchange())
         path = await STATES["waiting"](scene)
-        async with payer(browser, shop, java_script_enabled=False) as who:
+        async with payer(browser, service, java_script_enabled=False) as who:
             page = await who.look(path)
             await expect(page.get_by_role("heading", name="Waiting for")).to_be_visible()
-            shop.clock.advance(10)
+            service.clock.advance(10)
             await scene.hear()
             await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
 async def test_a_payer_cancels_by_keyboard_and_goes_back_to_the_offer(
-    browser: Browser, shop: ServiceHarness, *, scripts: bool
+    browser: Browser, service: ServiceHarness, *, scripts: bool
 ) -> None:
     """Another can have the unit then; the page says that nothing was taken."""
-    made = await shop.create(expirationType="limit", totalUnits=1)
-    async with payer(browser, shop, java_script_enabled=scripts) as who:
+    made = await service.create(expirationType="limit", totalUnits=1)
+    async with payer(browser, service, java_script_enabled=scripts) as who:
         page = await who.look(f"/pay/{made['id']}")
         await page.locator("summary").click()
         await page.get_by_label("How the test money arrives").select_option("never")
@@ -175,7 +175,7 @@ async def test_a_payer_cancels_by_keyboard_and_goes_back_to_the_offer(
         await expect(button).to_have_count(0)
         await page.get_by_role("link", name="Back to the offer").click()
         await expect(page.get_by_text("1 of 1 left")).to_be_visible()
-    assert [row["state"] for row in await shop.rows("checkouts")] == ["cancelled"]
+    assert [row["state"] for row in await service.rows("checkouts")] == ["cancelled"]
 
 
 async def weigh(answer: Response) -> int:
@@ -186,11 +186,11 @@ async def weigh(answer: Response) -> int:
 
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 async def test_the_first_view_is_light_and_asks_nobody_else(
-    browser: Browser, shop: ServiceHarness, size: dict[str, int]
+    browser: Browser, service: ServiceHarness, size: dict[str, int]
 ) -> None:
     """All that is loaded is ours; a phone does not load the code that is for phones."""
-    made = await shop.create(expirationType="limit", totalUnits=50, **ASKED)
-    async with payer(browser, shop, viewport=size) as who:
+    made = await service.create(expirationType="limit", totalUnits=50, **ASKED)
+    async with payer(browser, service, viewport=size) as who:
         answers: list[Response] = []
 
         def note(answer: Response) -> None:
@@ -208,30 +208,30 @@ async def test_the_first_view_is_light_and_asks_nobody_else(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_the_code_on_a_desk_is_read_off_the_screen(
-    browser: Browser, shop: ServiceHarness, scheme: Any
+    browser: Browser, service: ServiceHarness, scheme: Any
 ) -> None:
     """Also in the dark and without scripts; on a phone it is not shown."""
-    made = await shop.create()
+    made = await service.create()
     look = {"color_scheme": scheme, "java_script_enabled": False}
-    async with payer(browser, shop, viewport=DESK, **look) as who:
+    async with payer(browser, service, viewport=DESK, **look) as who:
         page = await who.look(f"/pay/{made['id']}")
         await page.wait_for_load_state("networkidle")
         await expect(page.get_by_text("Scan to pay on your phone")).to_be_visible()
         with Image.open(io.BytesIO(await page.screenshot())) as seen:
             (code,) = zxingcpp.read_barcodes(seen)
         assert code.text == made["paymentRequestUrl"]
-    async with payer(browser, shop, viewport=PHONE, **look) as who:
+    async with payer(browser, service, viewport=PHONE, **look) as who:
         page = await who.look(f"/pay/{made['id']}")
         await expect(page.get_by_text("Scan to pay on your phone")).to_be_hidden()
 
 
 async def test_a_picture_that_does_not_load_leaves_no_hole(
-    browser: Browser, shop: ServiceHarness
+    browser: Browser, service: ServiceHarness
 ) -> None:
     """It is the one foreign thing on the page, so it may fail."""
-    product = {"name": "Tea", "imageUrl": str(shop.anyone.base_url.join("/gone.png"))}
-    made = await shop.create(product=product)
-    async with payer(browser, shop) as who:
+    product = {"name": "Tea", "imageUrl": str(service.anyone.base_url.join("/gone.png"))}
+    made = await service.create(product=product)
+    async with payer(browser, service) as who:
         page = await who.look(f"/pay/{made['id']}")
         await expect(page.get_by_role("heading", name="Tea")).to_be_visible()
         await expect(page.locator(".picture")).to_have_count(0)

@@ -41,7 +41,7 @@ PATIENCE = 120_000
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with opened(tmp_path) as it:
         yield it
 
@@ -53,21 +53,21 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def who(browser: Browser, shop: ServiceHarness) -> AsyncIterator[Payer]:
+async def who(browser: Browser, service: ServiceHarness) -> AsyncIterator[Payer]:
     """A payer whose browser's time stands still until the test moves it."""
-    async with payer(browser, shop, timezone_id="Asia/Tokyo") as it:
+    async with payer(browser, service, timezone_id="Asia/Tokyo") as it:
         await it.context.clock.install(time=DAWN)
         await it.context.clock.pause_at(DAWN)
         yield it
 
 
-async def advance(shop: ServiceHarness, page: Page, ms: int) -> None:
+async def advance(service: ServiceHarness, page: Page, ms: int) -> None:
     """Let time pass for the service and in the browser, and the look be answered."""
-    shop.clock.at += ms
+    service.clock.at += ms
     await page.clock.run_for(ms)
 
 
-async def looked(shop: ServiceHarness, page: Page, where: str = "/live") -> int:
+async def looked(service: ServiceHarness, page: Page, where: str = "/live") -> int:
     """Let time pass until the page has looked and has read the answer; how many ms that took.
 
     Little by little: an answer that took seconds of the browser's time would be given up. And time
@@ -83,7 +83,7 @@ async def looked(shop: ServiceHarness, page: Page, where: str = "/live") -> int:
     waited = 0
     while not asked:
         assert waited < PATIENCE, "the page asks no more"
-        await advance(shop, page, STEP)
+        await advance(service, page, STEP)
         waited += STEP
     page.remove_listener("request", note)
     answer = await asked[0].response()
@@ -104,21 +104,21 @@ async def kept(page: Page) -> bool:
 
 
 async def test_one_pays_and_the_other_sees_it_without_a_reload(
-    shop: ServiceHarness, who: Payer
+    service: ServiceHarness, who: Payer
 ) -> None:
     """Down to sold out; what was typed stays, the focus stays, the form goes when it is over."""
-    made = await shop.create(requestedUserData=["email"], **DROP | {"totalUnits": 2})
+    made = await service.create(requestedUserData=["email"], **DROP | {"totalUnits": 2})
     page = await who.look(f"/pay/{made['id']}")
     await marked(page)
     field = page.get_by_label("E-mail address")
     await field.fill("me@b.ex")
-    await shop.pay(made["id"], "1" * 32, email="a@b.example")
-    await looked(shop, page)
+    await service.pay(made["id"], "1" * 32, email="a@b.example")
+    await looked(service, page)
     await expect(page.get_by_text("1 of 2 left")).to_be_visible()
     await expect(field).to_have_value("me@b.ex")
     await expect(field).to_be_focused()
-    await shop.pay(made["id"], "2" * 32, email="a@b.example")
-    await looked(shop, page)
+    await service.pay(made["id"], "2" * 32, email="a@b.example")
+    await looked(service, page)
     await expect(page.get_by_role("status")).to_contain_text("Sold out")
     await expect(page.get_by_role("button", name="Pay")).to_be_hidden()
     await expect(page).to_have_title("Sold out: Coffee")
@@ -126,85 +126,85 @@ async def test_one_pays_and_the_other_sees_it_without_a_reload(
 
 
 async def test_a_unit_that_comes_back_brings_the_form_back_as_it_was(
-    shop: ServiceHarness, who: Payer
+    service: ServiceHarness, who: Payer
 ) -> None:
-    made = await shop.create(requestedUserData=["email"], **DROP | {"totalUnits": 1})
+    made = await service.create(requestedUserData=["email"], **DROP | {"totalUnits": 1})
     page = await who.look(f"/pay/{made['id']}")
     await marked(page)
     await page.get_by_label("E-mail address").fill("me@b.example")
-    await shop.pay(made["id"], manner="never", email="a@b.example")
-    await looked(shop, page)
+    await service.pay(made["id"], manner="never", email="a@b.example")
+    await looked(service, page)
     await expect(page.get_by_role("status")).to_contain_text("The last ones are being paid for")
     await expect(page.get_by_label("E-mail address")).to_be_hidden()
-    shop.clock.advance(900)
-    await looked(shop, page)
+    service.clock.advance(900)
+    await looked(service, page)
     await expect(page.get_by_role("status")).to_be_empty()
     await expect(page.get_by_label("E-mail address")).to_have_value("me@b.example")
     await expect(page).to_have_title(re.compile(r"^Coffee . \$5\.00$"))
     assert await kept(page)
 
 
-async def test_the_form_appears_when_the_request_opens(shop: ServiceHarness, who: Payer) -> None:
+async def test_the_form_appears_when_the_request_opens(service: ServiceHarness, who: Payer) -> None:
     """The countdown follows the service's clock, whatever the browser's says."""
-    made = await shop.create(enabledAt="2027-01-15T08:00:10Z")  # any number may pay it
+    made = await service.create(enabledAt="2027-01-15T08:00:10Z")  # any number may pay it
     page = await who.look(f"/pay/{made['id']}")
     await expect(page.get_by_role("timer")).to_have_text("00:00:10")
     await expect(page.get_by_text("Jan 15, 5:00 PM GMT+9")).to_be_visible()
-    await advance(shop, page, 4_010)
+    await advance(service, page, 4_010)
     await expect(page.get_by_role("timer")).to_have_text("00:00:06")
     await expect(page.get_by_role("button", name="Pay")).to_have_count(0)
-    assert await looked(shop, page) <= 6_500
+    assert await looked(service, page) <= 6_500
     await expect(page.get_by_role("button", name="Pay $5.00")).to_be_visible()
 
 
-async def test_the_form_goes_at_the_very_end(shop: ServiceHarness, who: Payer) -> None:
+async def test_the_form_goes_at_the_very_end(service: ServiceHarness, who: Payer) -> None:
     """The clock's end is not waited for until the next look."""
-    made = await shop.create(expirationInSeconds=5)
+    made = await service.create(expirationInSeconds=5)
     page = await who.look(f"/pay/{made['id']}")
     await marked(page)
     await expect(page.get_by_role("timer")).to_have_text("00:00:05")
-    assert await looked(shop, page) in (5_000, 5_500)
+    assert await looked(service, page) in (5_000, 5_500)
     await expect(page.get_by_role("status")).to_contain_text("Too late")
     await expect(page.get_by_role("button", name="Pay")).to_be_hidden()
     await expect(page.get_by_role("timer")).to_have_count(0)
     assert await kept(page)
 
 
-async def test_a_long_time_is_counted_in_days(shop: ServiceHarness, who: Payer) -> None:
-    made = await shop.create(expirationInSeconds=2 * 86_400 + 3_600)
+async def test_a_long_time_is_counted_in_days(service: ServiceHarness, who: Payer) -> None:
+    made = await service.create(expirationInSeconds=2 * 86_400 + 3_600)
     page = await who.look(f"/pay/{made['id']}")
     await expect(page.get_by_role("timer")).to_have_text("2 days, 1 hour")
 
 
 async def test_seconds_do_not_run_for_who_wants_calm(
-    browser: Browser, shop: ServiceHarness
+    browser: Browser, service: ServiceHarness
 ) -> None:
-    made = await shop.create(expirationInSeconds=7_260)
-    async with payer(browser, shop, reduced_motion="reduce") as calm:
+    made = await service.create(expirationInSeconds=7_260)
+    async with payer(browser, service, reduced_motion="reduce") as calm:
         page = await calm.look(f"/pay/{made['id']}")
         await expect(page.get_by_role("timer")).to_have_text("2 hours, 1 minute")
 
 
 async def test_a_request_that_is_deleted_says_so_in_an_open_page(
-    shop: ServiceHarness, who: Payer
+    service: ServiceHarness, who: Payer
 ) -> None:
-    made = await shop.create(**DROP)
+    made = await service.create(**DROP)
     page = await who.look(f"/pay/{made['id']}")
-    await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
-    await looked(shop, page)
+    await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
+    await looked(service, page)
     await expect(page.get_by_role("heading", name="Nothing to pay here")).to_be_visible()
 
 
 async def test_a_hidden_page_asks_nothing_and_asks_at_once_when_it_is_seen(
-    shop: ServiceHarness, who: Payer
+    service: ServiceHarness, who: Payer
 ) -> None:
-    made = await shop.create(**DROP)
+    made = await service.create(**DROP)
     page = await who.look(f"/pay/{made['id']}")
     await hide(page, hidden=True)
     before = len(who.asked)
-    await advance(shop, page, 10 * SLOWEST)
+    await advance(service, page, 10 * SLOWEST)
     assert len(who.asked) == before
-    await shop.pay(made["id"])
+    await service.pay(made["id"])
     async with page.expect_response("**/live"):
         await hide(page, hidden=False)
     await expect(page.get_by_text("2 of 3 left")).to_be_visible()
@@ -220,12 +220,12 @@ async def hide(page: Page, *, hidden: bool) -> None:
 
 
 async def test_where_nothing_changes_a_page_asks_ever_less(
-    shop: ServiceHarness, who: Payer
+    service: ServiceHarness, who: Payer
 ) -> None:
     """From every three seconds on to every fifteen."""
-    made = await shop.create(**DROP)
+    made = await service.create(**DROP)
     page = await who.look(f"/pay/{made['id']}")
-    gaps = [await looked(shop, page) for _ in range(10)]
+    gaps = [await looked(service, page) for _ in range(10)]
     assert WATCHED <= gaps[0] <= WATCHED * 1.2 + STEP
     assert max(gaps) <= SLOWEST * 1.2 + STEP
     assert gaps[-1] >= SLOWEST
@@ -233,43 +233,45 @@ async def test_where_nothing_changes_a_page_asks_ever_less(
 
 @pytest.mark.parametrize("aside", [False, True], ids=["in front", "put aside meanwhile"])
 async def test_trouble_is_waited_out_as_long_as_the_service_asks(
-    shop: ServiceHarness, who: Payer, *, aside: bool
+    service: ServiceHarness, who: Payer, *, aside: bool
 ) -> None:
-    made = await shop.create(**DROP)
+    made = await service.create(**DROP)
     page = await who.look(f"/pay/{made['id']}")
     answer = {"status": 429, "headers": {"Retry-After": "40"}, "body": "later"}
     await page.route("**/live", lambda route: route.fulfill(**answer))
-    await looked(shop, page)
+    await looked(service, page)
     await page.unroute("**/live")
-    await shop.pay(made["id"])
+    await service.pay(made["id"])
     if aside:
         await hide(page, hidden=True)
         await hide(page, hidden=False)
-    assert 40_000 <= await looked(shop, page) <= 48_500
+    assert 40_000 <= await looked(service, page) <= 48_500
     await expect(page.get_by_text("2 of 3 left")).to_be_visible()
 
 
-async def test_a_payer_who_waits_goes_on_to_the_receipt(shop: ServiceHarness, who: Payer) -> None:
+async def test_a_payer_who_waits_goes_on_to_the_receipt(
+    service: ServiceHarness, who: Payer
+) -> None:
     """Without the page being loaded again and again under who reads it aloud."""
-    scene = Scene(shop, FlakyExchange())
+    scene = Scene(service, FlakyExchange())
     page = await who.look(await STATES["waiting"](scene))
     await expect(page.get_by_role("heading", name="Waiting for your payment")).to_be_visible()
     await marked(page)
-    await looked(shop, page, "/checkout/")
+    await looked(service, page, "/checkout/")
     assert await kept(page)
-    shop.clock.advance(10)
+    service.clock.advance(10)
     await scene.hear()
-    await advance(shop, page, 4_000)
+    await advance(service, page, 4_000)
     await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
 
 
 async def test_a_payer_who_waited_too_long_is_told_in_the_open_page(
-    shop: ServiceHarness, who: Payer
+    service: ServiceHarness, who: Payer
 ) -> None:
-    page = await who.look(await STATES["waiting"](Scene(shop, FlakyExchange())))
+    page = await who.look(await STATES["waiting"](Scene(service, FlakyExchange())))
     await marked(page)
-    shop.clock.advance(900)
-    await looked(shop, page, "/checkout/")
+    service.clock.advance(900)
+    await looked(service, page, "/checkout/")
     await expect(page.get_by_role("heading", name="The time to pay is over")).to_be_visible()
     await expect(page.get_by_role("link", name="Back to the offer")).to_be_visible()
     assert await kept(page)

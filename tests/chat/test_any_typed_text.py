@@ -289,18 +289,18 @@ def test_alerts_tell_what_the_payer_said(language: str, words: str) -> None:
 
 
 @typed(20, language=SPOKEN)
-def test_what_was_not_delivered_is_listed(relay: ChatHarness, language: str, words: str) -> None:
+def test_what_was_not_delivered_is_listed(chat: ChatHarness, language: str, words: str) -> None:
     def look(tx: Transaction) -> None:
         for number in range(4):
             body = alert_text.body(payment_of(words, number), language)
-            outbox.put(tx, relay.queues.messages, "7", body, NOW, priority=ALERT)
+            outbox.put(tx, chat.queues.messages, "7", body, NOW, priority=ALERT)
         person = Person(7, 7, private=True, tag=None)
         seller = seller_of(words, language)
-        show_undelivered(Turn(tx, relay.queues, person, seller, draft=None, now=NOW))
+        show_undelivered(Turn(tx, chat.queues, person, seller, draft=None, now=NOW))
 
-    relay.clear_messages()
-    relay.db.run(look)
-    (page,) = (body["args"]["text"] for body in relay.said if "args" in body)
+    chat.clear_messages()
+    chat.db.run(look)
+    (page,) = (body["args"]["text"] for body in chat.said if "args" in body)
     held(Reply(page), name_of(words))
 
 

@@ -275,9 +275,9 @@ async def test_units_are_those_that_the_interface_tells(tmp_path: Path) -> None:
 
 def test_where_another_server_is_used_the_payments_told_are_exported() -> None:
     with closing(open_database(URL)) as db:
-        relay = ChatHarness(db, Clock())
-        listing = relay.add_listing(
-            relay.add_person(), STICKERS, answer(total_units=3, remaining_units=3)
+        chat = ChatHarness(db, Clock())
+        listing = chat.add_listing(
+            chat.add_person(), STICKERS, answer(total_units=3, remaining_units=3)
         )
         told = Payment(listing.request_id or "", "t1", 250, "USD", {"email": "=a@b.example"})
         db.run(lambda tx: payments.add_payment(tx, listing.id, told, NOON))

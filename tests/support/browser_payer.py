@@ -92,9 +92,9 @@ async def browsing() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def payer(browser: Browser, shop: ServiceHarness, **look: Any) -> AsyncIterator[Payer]:
+async def payer(browser: Browser, service: ServiceHarness, **look: Any) -> AsyncIterator[Payer]:
     """A browser's profile that looks like `look`; it complains of nothing, keeps one cookie."""
-    url = str(shop.anyone.base_url).rstrip("/")
+    url = str(service.anyone.base_url).rstrip("/")
     context = await browser.new_context(base_url=url, **({"viewport": PHONE} | look))
     who = Payer(context, urlsplit(url).netloc)
     who.watch()

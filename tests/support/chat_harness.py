@@ -1,4 +1,4 @@
-"""The chat's relay in tests: real parts on a real database, and a Telegram world."""
+"""The chat in tests: real parts on a real database, and a Telegram world."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ChatHarness:
         self.clock = clock
         self.queues = queues or make_queues(None, None, None, gather=alert_text.gather)
         self.world = World(limits=NO_LIMITS, now=lambda: clock() / 1000)
-        self.chat = Chat(db, self.queues, clock, bot_name=lambda: BOT_NAME, allowed=allowed)
+        self.dialogue = Chat(db, self.queues, clock, bot_name=lambda: BOT_NAME, allowed=allowed)
         self.recorder = PaymentRecorder(db, self.queues, clock)
         self.asked: list[Json] = []
         self.intake = Intake(db, self.queues.updates, BOT_ID, clock, self.asked.append)
@@ -87,7 +87,7 @@ class ChatHarness:
     async def take(self) -> None:
         """Store what people did and handle all that may be handled now."""
         await self.store()
-        await work(self.db, self.queues.updates, self.chat.take, self.clock)
+        await work(self.db, self.queues.updates, self.dialogue.take, self.clock)
 
     async def says(self, person: people.Person, text: str) -> None:
         person.send(text)

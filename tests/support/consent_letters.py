@@ -29,11 +29,11 @@ VICTIM = "victim@mail.example"
 class LetterHarness:
     """A shop whose sellers are strangers, its mail server, and the worker between them."""
 
-    def __init__(self, shop: ServiceHarness, office: MailServerStub) -> None:
-        self.shop = shop
+    def __init__(self, service: ServiceHarness, office: MailServerStub) -> None:
+        self.service = service
         self.office = office
         mailer = Mailer(office.server(), timeout=5)
-        self.mails = Mails(shop.db, mailer, shop.clock, sender=SENDER, public_url=URL)
+        self.mails = Mails(service.db, mailer, service.clock, sender=SENDER, public_url=URL)
         self._payments = 0
 
     @property
@@ -42,13 +42,13 @@ class LetterHarness:
 
     def distrust(self) -> None:
         """Let the holders of addresses confirm them."""
-        self.shop.db.run(lambda tx: apps.distrust(tx, self.shop.credentials.app_id))
+        self.service.db.run(lambda tx: apps.distrust(tx, self.service.credentials.app_id))
 
     async def name(self, address: str, owner: str | None = None, **fields: Any) -> httpx.Response:
         """Make a request that names an address, for a seller."""
         body = {**NEW, "notifications": {"email": address}, **fields}
         headers = {"Owner-Ref": owner} if owner is not None else None
-        return await self.shop.seller.post(ALL, json=body, headers=headers)
+        return await self.service.seller.post(ALL, json=body, headers=headers)
 
     async def sells(self, address: str, owner: str | None = None, **fields: Any) -> str:
         """Do so where it is taken; the request's id."""
@@ -59,15 +59,15 @@ class LetterHarness:
     async def pay(self, request_id: str, times: int = 1) -> None:
         for _ in range(times):
             self._payments += 1
-            paid = await self.shop.pay(request_id, f"{self._payments:032d}")
+            paid = await self.service.pay(request_id, f"{self._payments:032d}")
             assert paid.status_code == 303
 
     async def work(self, seconds: float = 0) -> int:
         """Let time pass and send all that may go then; how many letters went."""
-        self.shop.clock.advance(seconds)
+        self.service.clock.advance(seconds)
         before = len(self.letters)
-        while claimed := self.shop.db.run(
-            lambda tx: outbox.claim(tx, self.mails.job.queue, self.shop.clock(), 4)
+        while claimed := self.service.db.run(
+            lambda tx: outbox.claim(tx, self.mails.job.queue, self.service.clock(), 4)
         ):
             for message in claimed:
                 await self.mails.handle(message)
@@ -75,7 +75,7 @@ class LetterHarness:
 
     async def states(self) -> list[tuple[str, str | None]]:
         """How the deliveries stand, in their order, and why."""
-        rows = await self.shop.db.query(
+        rows = await self.service.db.query(
             "SELECT o.state, o.note FROM deliveries d JOIN outbox o ON o.id = d.id ORDER BY d.id"
         )
         return [(row["state"], row["note"]) for row in rows]
@@ -84,8 +84,8 @@ class LetterHarness:
 @asynccontextmanager
 async def posted(folder: Path, *, strangers: bool = True) -> AsyncIterator[LetterHarness]:
     """Open a shop with a mail server; `strangers` are its sellers."""
-    async with opened(folder, mails=True) as shop, office() as server:
-        post = LetterHarness(shop, server)
+    async with opened(folder, mails=True) as service, office() as server:
+        post = LetterHarness(service, server)
         if strangers:
             post.distrust()
         yield post

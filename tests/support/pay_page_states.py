@@ -48,28 +48,30 @@ class FlakyExchange(SandboxExchange):
 class Scene:
     """A service with the exchange that it asks."""
 
-    shop: ServiceHarness
+    service: ServiceHarness
     market: FlakyExchange
 
     async def hear(self) -> None:
         """Let the rail say what it has to say by now."""
-        settler = Settler(self.shop.db, SandboxRail(), self.shop.clock)
-        now = self.shop.clock()
-        for message in await self.shop.db.transaction(
+        settler = Settler(self.service.db, SandboxRail(), self.service.clock)
+        now = self.service.clock()
+        for message in await self.service.db.transaction(
             lambda tx: outbox.claim(tx, SETTLEMENTS, now, 100)
         ):
             await settler.handle(message)
 
 
 async def _path(scene: Scene, **fields: Any) -> str:
-    made = await scene.shop.create(**(STICKERS | fields))
+    made = await scene.service.create(**(STICKERS | fields))
     return f"/pay/{made['id']}"
 
 
 async def _paid(scene: Scene, path: str, manner: str = "atOnce") -> str:
     """Pay there; where the payer is led."""
-    shop = scene.shop
-    answer = await shop.pay(path.rpartition("/")[2], await shop.token(path[5:]), manner=manner)
+    service = scene.service
+    answer = await service.pay(
+        path.rpartition("/")[2], await service.token(path[5:]), manner=manner
+    )
     return str(answer.headers["location"])
 
 
@@ -89,7 +91,7 @@ async def _paid_with(scene: Scene, path: str) -> None:
     given = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+442079460958"}
     request_id = path.rpartition("/")[2]
     for number, manner in enumerate(("atOnce", "never")):
-        await scene.shop.pay(request_id, str(number) * 32, manner=manner, **given)
+        await scene.service.pay(request_id, str(number) * 32, manner=manner, **given)
 
 
 async def exchanged(scene: Scene) -> str:
@@ -107,7 +109,7 @@ async def scheduled(scene: Scene) -> str:
 
 async def expired(scene: Scene) -> str:
     path = await _path(scene, expirationInSeconds=60)
-    scene.shop.clock.advance(60)
+    scene.service.clock.advance(60)
     return path
 
 
@@ -131,7 +133,7 @@ async def sold_out(scene: Scene) -> str:
 
 async def deleted(scene: Scene) -> str:
     path = await _path(scene)
-    await scene.shop.seller.delete(f"/v3/paymentRequests/{path.rpartition('/')[2]}")
+    await scene.service.seller.delete(f"/v3/paymentRequests/{path.rpartition('/')[2]}")
     return path
 
 
@@ -145,7 +147,7 @@ async def paid(scene: Scene) -> str:
     path = await _path(scene, **ASKED)
     request_id = path.rpartition("/")[2]
     given = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+442079460958"}
-    return str((await scene.shop.pay(request_id, **given)).headers["location"])
+    return str((await scene.service.pay(request_id, **given)).headers["location"])
 
 
 async def waiting(scene: Scene) -> str:
@@ -154,19 +156,19 @@ async def waiting(scene: Scene) -> str:
 
 async def lapsed(scene: Scene) -> str:
     where = await _paid(scene, await _path(scene, **ONE), "never")
-    scene.shop.clock.advance(RESERVATION)
+    scene.service.clock.advance(RESERVATION)
     return where
 
 
 async def cancelled(scene: Scene) -> str:
     where = await _paid(scene, await _path(scene, **ONE), "never")
-    await scene.shop.anyone.post(where, data={"action": "cancel"})
+    await scene.service.anyone.post(where, data={"action": "cancel"})
     return where
 
 
 async def late(scene: Scene) -> str:
     where = await _paid(scene, await _path(scene, **ONE), "late")
-    scene.shop.clock.advance(RESERVATION + DELAY / 1000)
+    scene.service.clock.advance(RESERVATION + DELAY / 1000)
     await scene.hear()
     return where
 
@@ -174,16 +176,16 @@ async def late(scene: Scene) -> str:
 async def oversold(scene: Scene) -> str:
     path = await _path(scene, **ONE)
     where = await _paid(scene, path, "late")
-    scene.shop.clock.advance(RESERVATION)
-    await scene.shop.pay(path.rpartition("/")[2], "o" * 32)
-    scene.shop.clock.advance(DELAY / 1000)
+    scene.service.clock.advance(RESERVATION)
+    await scene.service.pay(path.rpartition("/")[2], "o" * 32)
+    scene.service.clock.advance(DELAY / 1000)
     await scene.hear()
     return where
 
 
 async def hurried(scene: Scene) -> str:
     """Somebody who came more often than `PAYER_RATE` allows; the service has to be given one."""
-    path, anyone = await _path(scene), scene.shop.anyone
+    path, anyone = await _path(scene), scene.service.anyone
     while (await anyone.get(path)).status_code != 429:
         anyone.cookies.clear()
     return path

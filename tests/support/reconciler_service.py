@@ -40,8 +40,8 @@ class ReconciledService:
     `before` has what happens before an address that ends so is answered.
     """
 
-    shop: ServiceHarness
-    relay: ChatHarness
+    service: ServiceHarness
+    chat: ChatHarness
     seller: Person
     client: Client
     asked: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class ReconciledService:
 
     async def listed(self, wish: Wish) -> Listing:
         """Give the seller a request that is made at the service."""
-        listing = self.relay.add_listing(self.seller, wish)
+        listing = self.chat.add_listing(self.seller, wish)
         amount = amounts.from_minor(wish.amount, wish.currency)
         hook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": listing.id}}
         answer = await self.client.create(
@@ -70,16 +70,16 @@ class ReconciledService:
             listings.set_answer(tx, listing.id, answer)
             listings.set_state(tx, listing.id, LIVE)
 
-        self.relay.db.run(live)
+        self.chat.db.run(live)
         self.asked.clear()
-        return self.relay.listing(listing.id)
+        return self.chat.listing(listing.id)
 
     async def pays(self, listing: Listing, **data: str) -> str:
         """Let somebody pay, a moment later; the transaction, whose webhook nobody delivers."""
         self.paid += 1
-        self.relay.clock.at += 1
+        self.chat.clock.at += 1
         given = {"email": "pat@example.org", **data}
-        answer = await self.shop.pay(str(listing.request_id), f"{self.paid:032}", **given)
+        answer = await self.service.pay(str(listing.request_id), f"{self.paid:032}", **given)
         assert answer.status_code == 303, answer.text
         return answer.headers["location"].rpartition("/")[2]
 
@@ -87,17 +87,17 @@ class ReconciledService:
         """Let the webhook of a payment come; whether it was news."""
         wish = listing.wish
         payment = Payment(str(listing.request_id), transaction, wish.amount, wish.currency, {})
-        return await self.relay.recorder.record(listing, payment, None)
+        return await self.chat.recorder.record(listing, payment, None)
 
 
 @asynccontextmanager
 async def market_of(
-    folder: Path, relay: ChatHarness, seller: Person
+    folder: Path, chat: ChatHarness, seller: Person
 ) -> AsyncIterator[ReconciledService]:
-    """Serve it on a database of its own at the time of the relay."""
+    """Serve the payment service on its own database, at the time of the chat."""
     db, vault = open_database(f"sqlite:///{folder}/there/bot.db"), Vault("key")
-    keys = db.run(lambda tx: apps.create(tx, vault, "bot", relay.clock()))
-    app = create_app(Service(db=db, now=relay.clock, public_url=URL, allow=LOOPBACK))
+    keys = db.run(lambda tx: apps.create(tx, vault, "bot", chat.clock()))
+    app = create_app(Service(db=db, now=chat.clock, public_url=URL, allow=LOOPBACK))
 
     async def watched(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
@@ -117,8 +117,8 @@ async def market_of(
         client(app) as anyone,
     ):
         caller = Client(root, keys.app_id, keys.app_secret)
-        shop = ServiceHarness(db, relay.clock, vault, keys, owner, anyone)
-        market = ReconciledService(shop, relay, seller, caller)
+        service = ServiceHarness(db, chat.clock, vault, keys, owner, anyone)
+        market = ReconciledService(service, chat, seller, caller)
         yield market
         await caller.close()
     db.close()
@@ -137,6 +137,6 @@ class RecordedSleep:
         self.seconds.append(seconds)
 
 
-def alerts(relay: ChatHarness) -> list[dict[str, Any]]:
+def alerts(chat: ChatHarness) -> list[dict[str, Any]]:
     """The payments that were told, in order."""
-    return [payment for body in relay.said for payment in body.get("payments", [])]
+    return [payment for body in chat.said for payment in body.get("payments", [])]

@@ -37,40 +37,40 @@ BLOCKED: dict[str, Any] = {
 class Sending:
     """The sender at work against the sandbox."""
 
-    def __init__(self, relay: ChatHarness, bot: Bot) -> None:
-        self.relay = relay
-        self.queues = relay.queues
-        self.sender = Sender(relay.db, bot, relay.queues, relay.clock)
+    def __init__(self, chat: ChatHarness, bot: Bot) -> None:
+        self.chat = chat
+        self.queues = chat.queues
+        self.sender = Sender(chat.db, bot, chat.queues, chat.clock)
 
     def put(self, chat: Chat, *texts: str, priority: int = REPLY) -> None:
         for text in texts:
             self.put_body(chat, said(Reply(text), "en"), priority)
 
     def put_body(self, chat: Chat, body: dict[str, Any], priority: int = REPLY) -> None:
-        queue, now, lane = self.queues.messages, self.relay.clock(), str(chat.id)
-        self.relay.db.run(
+        queue, now, lane = self.queues.messages, self.chat.clock(), str(chat.id)
+        self.chat.db.run(
             lambda tx: outbox.put(tx, queue, lane, body, now, priority=priority) and None
         )
 
     async def work(self) -> None:
-        await work(self.relay.db, self.queues.messages, self.sender.send, self.relay.clock)
+        await work(self.chat.db, self.queues.messages, self.sender.send, self.chat.clock)
 
     async def work_later(self, seconds: float = 60) -> None:
-        self.relay.clock.advance(seconds)
+        self.chat.clock.advance(seconds)
         await self.work()
 
     async def answer(self, query_id: str, toast: str | None = None) -> None:
-        queue, now = self.queues.answers, self.relay.clock()
+        queue, now = self.queues.answers, self.chat.clock()
         body = answered(query_id, toast)
-        await self.relay.db.transaction(lambda tx: outbox.put(tx, queue, "7", body, now))
-        await work(self.relay.db, queue, self.sender.answer, self.relay.clock)
+        await self.chat.db.transaction(lambda tx: outbox.put(tx, queue, "7", body, now))
+        await work(self.chat.db, queue, self.sender.answer, self.chat.clock)
 
     def fault(self, kind: str, **given: Any) -> None:
-        self.relay.world.faults.add(Fault(kind, **given))  # type: ignore[arg-type] # a kind
+        self.chat.world.faults.add(Fault(kind, **given))  # type: ignore[arg-type] # a kind
 
     @property
     def waiting(self) -> list[str]:
-        found = bodies(self.relay.db, self.queues.messages)
+        found = bodies(self.chat.db, self.queues.messages)
         calls = [alert_text.worded(body)["args"] for body in found]
         return [args.get("text") or args["caption"] for args in calls]
 
@@ -80,7 +80,7 @@ class Sending:
         queue = self.queues.messages
 
         def look(tx: Transaction) -> int | None:
-            return next_open(tx, queue, self.relay.clock())
+            return next_open(tx, queue, self.chat.clock())
 
-        moment = self.relay.db.run(look)
-        return None if moment is None else moment - self.relay.clock()
+        moment = self.chat.db.run(look)
+        return None if moment is None else moment - self.chat.clock()

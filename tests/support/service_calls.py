@@ -64,63 +64,63 @@ def listed(*listings: Listing) -> bytes:
 class RequestJobs:
     """Calls with a client of some server; `given` goes to `Calls`."""
 
-    def __init__(self, relay: ChatHarness, client: Client, **given: Any) -> None:
-        self.relay = relay
+    def __init__(self, chat: ChatHarness, client: Client, **given: Any) -> None:
+        self.chat = chat
         self.client = client
         self.calls = self.made(client, **given)
 
     def made(self, client: Client, **given: Any) -> Calls:
         return Calls(
-            self.relay.db, client, self.relay.queues, self.relay.clock,
+            self.chat.db, client, self.chat.queues, self.chat.clock,
             receiver=RECEIVER, images=IMAGES, **given,
         )  # fmt: skip
 
     def put(self, call: str, listing: Listing, **more: Any) -> None:
         body = {"call": call, "listing": listing.id, "chat": listing.chat_id, "language": "en"}
-        queue, now = self.relay.queues.calls, self.relay.clock()
-        self.relay.db.run(
+        queue, now = self.chat.queues.calls, self.chat.clock()
+        self.chat.db.run(
             lambda tx: outbox.put(tx, queue, listing.id, {**body, **more}, now) and None
         )
 
     async def due(self) -> None:
         """Make all calls that are due."""
-        await work(self.relay.db, self.relay.queues.calls, self.calls.perform, self.relay.clock)
+        await work(self.chat.db, self.chat.queues.calls, self.calls.perform, self.chat.clock)
 
     def claim(self, room: int = 1) -> list[Message]:
-        queue, now = self.relay.queues.calls, self.relay.clock()
-        return self.relay.db.run(lambda tx: outbox.claim(tx, queue, now, room))
+        queue, now = self.chat.queues.calls, self.chat.clock()
+        return self.chat.db.run(lambda tx: outbox.claim(tx, queue, now, room))
 
     def crash(self) -> None:
         """End as a power cut would, with a call under way, and start again."""
         self.claim()
-        queue, now = self.relay.queues.calls, self.relay.clock()
-        self.relay.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
+        queue, now = self.chat.queues.calls, self.chat.clock()
+        self.chat.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
 
     @property
     def waits(self) -> int | None:
         """Milliseconds until the next call, None where none waits."""
-        queue = self.relay.queues.calls
+        queue = self.chat.queues.calls
 
         def look(tx: Transaction) -> int | None:
-            return next_open(tx, queue, self.relay.clock())
+            return next_open(tx, queue, self.chat.clock())
 
-        moment = self.relay.db.run(look)
-        return None if moment is None else moment - self.relay.clock()
+        moment = self.chat.db.run(look)
+        return None if moment is None else moment - self.chat.clock()
 
     @property
     def waiting(self) -> list[str]:
         """The calls that wait, in order of putting."""
-        return [body["call"] for body in bodies(self.relay.db, self.relay.queues.calls)]
+        return [body["call"] for body in bodies(self.chat.db, self.chat.queues.calls)]
 
     def state(self, listing: Listing) -> str:
-        return self.relay.listing(listing.id).state
+        return self.chat.listing(listing.id).state
 
 
 class ScriptedJobs(RequestJobs):
     """The calls at work on a server that answers as told."""
 
-    def __init__(self, relay: ChatHarness, peer: Peer, client: Client) -> None:
-        super().__init__(relay, client)
+    def __init__(self, chat: ChatHarness, peer: Peer, client: Client) -> None:
+        super().__init__(chat, client)
         self.peer = peer
 
     async def work(self, *answers: bytes) -> list[tuple[str, str]]:
@@ -141,8 +141,8 @@ class ScriptedJobs(RequestJobs):
 class HandCashJobs(RequestJobs):
     """The calls at work on HandCash's dialect."""
 
-    def __init__(self, relay: ChatHarness, client: Client, server: HandCash) -> None:
-        super().__init__(relay, client, instrument="BSV", server=server.url)
+    def __init__(self, chat: ChatHarness, client: Client, server: HandCash) -> None:
+        super().__init__(chat, client, instrument="BSV", server=server.url)
         self.server = server
 
     async def create(self, listing: Listing, *troubles: Trouble) -> None:
@@ -155,43 +155,43 @@ class HandCashJobs(RequestJobs):
         """End while the next call of this method is answered, and start again."""
         self.server.fail(method, SILENT)
         before = self.server.asked(method)
-        queue = self.relay.queues.calls
+        queue = self.chat.queues.calls
         for message in self.claim():
             work = asyncio.create_task(self.calls.perform(message))
             await self.server.until(lambda: self.server.asked(method) > before)
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
         self.server.release()
-        now = self.relay.clock()
-        self.relay.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
+        now = self.chat.clock()
+        self.chat.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
 
     async def advance(self, seconds: float) -> None:
         """Let time pass, and each call be made when it is due."""
-        end = self.relay.clock() + int(seconds * 1000)
-        while (wait := self.waits) is not None and self.relay.clock() + wait <= end:
-            self.relay.clock.advance(wait / 1000)
+        end = self.chat.clock() + int(seconds * 1000)
+        while (wait := self.waits) is not None and self.chat.clock() + wait <= end:
+            self.chat.clock.advance(wait / 1000)
             await self.due()
-        self.relay.clock.at = max(end, self.relay.clock())
+        self.chat.clock.at = max(end, self.chat.clock())
 
     async def make(self, listing: Listing) -> Made:
         """Make a request of this listing at the server, as a create that was lost did."""
         other = Client(self.server.url, self.server.app_id, self.server.app_secret)
-        body = request_body(listing, Addresses(RECEIVER, IMAGES), "BSV", self.relay.clock())
+        body = request_body(listing, Addresses(RECEIVER, IMAGES), "BSV", self.chat.clock())
         answer = await other.create(body, "key")
         await other.close()
         return self.server.made[answer.id]
 
     def shown(self, listing: Listing) -> str | None:
         """The id of the request that the seller has."""
-        return self.relay.listing(listing.id).request_id
+        return self.chat.listing(listing.id).request_id
 
 
 @asynccontextmanager
-async def handcash_jobs(relay: ChatHarness) -> AsyncIterator[HandCashJobs]:
-    """Serve HandCash's dialect at the relay's time, and set the calls to work on it."""
-    async with handcash(now=lambda: relay.clock() / 1000) as server:
+async def handcash_jobs(chat: ChatHarness) -> AsyncIterator[HandCashJobs]:
+    """Serve HandCash's dialect at the chat's time; run the jobs against it."""
+    async with handcash(now=lambda: chat.clock() / 1000) as server:
         client = Client(server.url, server.app_id, server.app_secret)
-        yield HandCashJobs(relay, client, server)
+        yield HandCashJobs(chat, client, server)
         await client.close()
 
 

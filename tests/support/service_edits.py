@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tests.support.service_calls import HandCashJobs, RequestJobs
 
 
-async def made(cloud: HandCashJobs, relay: ChatHarness, sam: Person, wish: Wish) -> Listing:
-    listing = relay.add_listing(sam, wish)
+async def made(cloud: HandCashJobs, chat: ChatHarness, sam: Person, wish: Wish) -> Listing:
+    listing = chat.add_listing(sam, wish)
     await cloud.create(listing)
-    relay.clear_messages()
-    return relay.listing(listing.id)
+    chat.clear_messages()
+    return chat.listing(listing.id)
 
 
 def put(calling: RequestJobs, listing: Listing, field: str, value: str | int | None) -> None:
@@ -31,7 +31,7 @@ async def edited(
 ) -> Listing:
     put(cloud, listing, field, value)
     await cloud.due()
-    return cloud.relay.listing(listing.id)
+    return cloud.chat.listing(listing.id)
 
 
 def saved(field: str, **values: object) -> str:

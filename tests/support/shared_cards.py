@@ -32,39 +32,39 @@ EDITS = ("editMessageText", "editMessageCaption", "editMessageMedia")
 class SharedCards(Sending):
     """The sender at work, with who shares and pays."""
 
-    def __init__(self, relay: ChatHarness, bot: Bot) -> None:
-        super().__init__(relay, bot)
-        self.inline = Inline(bot, relay.chat, PUBLIC_URL)
+    def __init__(self, chat: ChatHarness, bot: Bot) -> None:
+        super().__init__(chat, bot)
+        self.inline = Inline(bot, chat.dialogue, PUBLIC_URL)
 
     async def card(self, listing: Listing) -> Message:
         """Let the seller's card be sent; the message."""
-        relay = self.relay
+        chat = self.chat
 
         def put(tx: Transaction) -> Json:
-            view = view_of(tx, found(tx, listing.id), OWN, relay.clock())
+            view = view_of(tx, found(tx, listing.id), OWN, chat.clock())
             return said(view.reply, view.language)
 
-        chat = relay.world.chats[listing.chat_id]
-        self.put_body(chat, relay.db.run(put))
+        private = chat.world.chats[listing.chat_id]
+        self.put_body(private, chat.db.run(put))
         await self.work()
-        return chat.from_bot()[-1]
+        return private.from_bot()[-1]
 
     async def share(self, person: Person, chat: Chat, text: str = "") -> Message:
         """Type after the bot's name, post the first result into a chat; the message."""
         asked = person.ask_inline(text, chat)
-        await self.inline.answer(self.relay.world.updates.pending.pop())
+        await self.inline.answer(self.chat.world.updates.pending.pop())
         posted = person.choose(asked, asked.results[0]["id"], chat)
-        await self.relay.take()
+        await self.chat.take()
         return posted
 
     async def pays(self, listing: Listing, number: int = 1) -> None:
         """Let so many payments of a drop come in, as the receiver records them."""
         for _ in range(number):
-            now = self.relay.listing(listing.id)
+            now = self.chat.listing(listing.id)
             left = None if now.left is None else now.left - 1
             transaction = listings.short_id(12)
             paid = Payment(REQUEST_ID, transaction, now.wish.amount, now.wish.currency, {})
-            await self.relay.recorder.record(now, paid, left)
+            await self.chat.recorder.record(now, paid, left)
 
     def state(self, listing: Listing, state: str) -> None:
         """Let a listing stand otherwise, as an answer of the service does."""
@@ -72,7 +72,7 @@ class SharedCards(Sending):
 
     def end(self, listing: Listing, at: int | None) -> None:
         """Let a request end at a time, in epoch ms."""
-        told = self.relay.listing(listing.id).answer
+        told = self.chat.listing(listing.id).answer
         assert told
         answer = replace(told, expires_at=at)
         self.change(listing, lambda tx: listings.set_answer(tx, listing.id, answer))
@@ -82,22 +82,22 @@ class SharedCards(Sending):
 
         def whole(tx: Transaction) -> None:
             work(tx)
-            posts.refresh(tx, self.queues, listing.id, self.relay.clock())
+            posts.refresh(tx, self.queues, listing.id, self.chat.clock())
 
-        self.relay.db.run(whole)
+        self.chat.db.run(whole)
 
     def posts(self) -> list[Row]:
-        return self.relay.rows("posts")
+        return self.chat.rows("posts")
 
     def edits(self) -> int:
         """How many edits Telegram took."""
-        return sum(len(self.relay.world.calls_of(method)) for method in EDITS)
+        return sum(len(self.chat.world.calls_of(method)) for method in EDITS)
 
 
 @asynccontextmanager
-async def sharing(relay: ChatHarness) -> AsyncIterator[SharedCards]:
+async def sharing(chat: ChatHarness) -> AsyncIterator[SharedCards]:
     """Share with inline feedback on, in calls of which Telegram refuses none."""
-    relay.world.inline_feedback = True
-    async with telegram_of(relay.world) as bot:
-        yield SharedCards(relay, bot)
-    assert relay.world.refused == []
+    chat.world.inline_feedback = True
+    async with telegram_of(chat.world) as bot:
+        yield SharedCards(chat, bot)
+    assert chat.world.refused == []

@@ -27,38 +27,38 @@ Fewer than TIMEOUT of the notifier, after which one that hangs makes room for ot
 """
 
 
-async def pay_with_webhook(shop: ServiceHarness, url: str, **fields: Any) -> str:
+async def pay_with_webhook(service: ServiceHarness, url: str, **fields: Any) -> str:
     """Pay a request whose webhook goes to `url`; the request's id."""
     webhook = {"webhookUrl": url, "customParameters": {"listing": "a", "price": 1.25}}
-    made = await shop.create(**(DROP | fields), notifications={"webhook": webhook})
-    assert (await shop.pay(made["id"])).status_code == 303
+    made = await service.create(**(DROP | fields), notifications={"webhook": webhook})
+    assert (await service.pay(made["id"])).status_code == 303
     return str(made["id"])
 
 
-async def owe_many(shop: ServiceHarness, url: str, count: int) -> None:
+async def owe_many(service: ServiceHarness, url: str, count: int) -> None:
     """Pay one request so many times whose webhook goes to `url`."""
     hook = {"webhook": {"webhookUrl": url}}
-    made = await shop.create(expirationType="never", notifications=hook)
+    made = await service.create(expirationType="never", notifications=hook)
     for number in range(count):
-        assert (await shop.pay(made["id"], f"{number:032d}")).status_code == 303
+        assert (await service.pay(made["id"], f"{number:032d}")).status_code == 303
 
 
-async def attempt(shop: ServiceHarness, job: Job) -> Row:
+async def attempt(service: ServiceHarness, job: Job) -> Row:
     """Make the attempts that are due now; the one message of the outbox after them."""
-    claimed = await shop.db.transaction(
-        lambda tx: outbox.claim(tx, job.queue, shop.clock(), job.room)
+    claimed = await service.db.transaction(
+        lambda tx: outbox.claim(tx, job.queue, service.clock(), job.room)
     )
     assert claimed
     for message in claimed:
         await job.handle(message)
-    (row,) = [row for row in await shop.rows("outbox") if row["queue"] == job.queue.name]
+    (row,) = [row for row in await service.rows("outbox") if row["queue"] == job.queue.name]
     return row
 
 
 @asynccontextmanager
-async def working(shop: ServiceHarness, job: Job, *silent: Receiver) -> AsyncIterator[None]:
+async def working(service: ServiceHarness, job: Job, *silent: Receiver) -> AsyncIterator[None]:
     """Work the queue for as long as the block runs; then those that are silent answer."""
-    worker = Worker(shop.db, job, shop.clock)
+    worker = Worker(service.db, job, service.clock)
     running = asyncio.create_task(worker.run())
     try:
         yield
@@ -70,13 +70,13 @@ async def working(shop: ServiceHarness, job: Job, *silent: Receiver) -> AsyncIte
 
 
 async def request_with_own_webhook(
-    shop: ServiceHarness, host: str = INTERNAL_HOST, **fields: Any
+    service: ServiceHarness, host: str = INTERNAL_HOST, **fields: Any
 ) -> str:
     """Make a request whose webhook goes to the bot's own receiver; its id."""
     hook = {"webhookUrl": "https://h.example/w"}
-    made = await shop.create(**fields, notifications={"webhook": hook})
+    made = await service.create(**fields, notifications={"webhook": hook})
     url = f"http://{host}/w"
-    shop.db.run(
+    service.db.run(
         lambda tx: tx.execute(
             "UPDATE payment_requests SET webhook_url = :url WHERE id = :id", url=url, id=made["id"]
         )

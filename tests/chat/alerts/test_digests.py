@@ -50,7 +50,7 @@ TOTAL = re.compile(r"\nTogether: \$([\d,.]+) from (\d+) payments$")
 
 
 @pytest.fixture
-def relay(db: Database, clock: Clock) -> ChatHarness:
+def chat(db: Database, clock: Clock) -> ChatHarness:
     """The chat at Telegram's rates, beside a Telegram that holds it to its limits."""
     made = ChatHarness(
         db,
@@ -70,11 +70,11 @@ class Burst:
     paid: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     @property
-    def relay(self) -> ChatHarness:
-        return self.sending.relay
+    def chat(self) -> ChatHarness:
+        return self.sending.chat
 
     def sells(self, person: Person) -> None:
-        self.listings[person.id] = self.relay.add_listing(
+        self.listings[person.id] = self.chat.add_listing(
             person, COFFEE, answer(id=f"{person.id:024x}")
         )
 
@@ -85,27 +85,27 @@ class Burst:
             for seller in sellers:
                 self._record(tx, seller)
 
-        self.relay.db.run(work)
+        self.chat.db.run(work)
 
     def _record(self, tx: Transaction, seller: int) -> None:
         amounts, listing = self.paid[seller], self.listings[seller]
         amounts.append(len(amounts) + 1)
         request = listing.request_id or ""
         payment = Payment(request, f"t{len(amounts)}", amounts[-1], "USD", {})
-        ledger = Ledger(tx, self.relay.queues, self.relay.clock())
+        ledger = Ledger(tx, self.chat.queues, self.chat.clock())
         assert ledger.record(listing.id, payment, None)
 
     async def send(self) -> None:
         """Send all that may go now, as many at once as the product does."""
-        while found := await self.relay.db.transaction(self._claim):
+        while found := await self.chat.db.transaction(self._claim):
             await asyncio.gather(*map(self.sending.sender.send, found))
 
     def _claim(self, tx: Transaction) -> list[Message]:
-        return outbox.claim(tx, self.relay.queues.messages, self.relay.clock(), ROOM)
+        return outbox.claim(tx, self.chat.queues.messages, self.chat.clock(), ROOM)
 
     async def rest(self, until: float = math.inf) -> None:
         """Send all that may go before `until` (epoch ms), each when it may."""
-        clock = self.relay.clock
+        clock = self.chat.clock
         await self.send()
         while (wait := self.sending.waits) is not None and clock() + wait < until:
             clock.advance(wait / SECOND)
@@ -117,7 +117,7 @@ class Burst:
 
     def whole(self, seller: int) -> list[str]:
         """What the seller was told, but for the word that an amount is not the price."""
-        said = self.relay.world.chats[seller].from_bot()
+        said = self.chat.world.chats[seller].from_bot()
         return [OTHER.sub("", message.text) for message in said]
 
     def check(self) -> None:
@@ -156,9 +156,9 @@ def check_limits(times: dict[int, list[float]], count: int, seconds: float, burs
                     break
 
 
-def sent_by_chat(relay: ChatHarness) -> dict[int, list[float]]:
+def sent_by_chat(chat: ChatHarness) -> dict[int, list[float]]:
     times: dict[int, list[float]] = defaultdict(list)
-    for call in relay.world.calls_of("sendMessage"):
+    for call in chat.world.calls_of("sendMessage"):
         times[int(call.params["chat_id"])].append(call.time)
     return times
 
@@ -169,30 +169,30 @@ async def test_a_storm_of_payments_takes_the_time_that_the_limits_need(burst: Bu
     Time stands still while something can be done, so this is the time that waiting takes.
     `STORM_CHATS=500` makes it 10,000 payments.
     """
-    relay, dice = burst.relay, random.Random(SEED)
+    chat, dice = burst.chat, random.Random(SEED)
     for number in range(CHATS):
-        burst.sells(relay.add_person(f"Seller {number}"))
+        burst.sells(chat.add_person(f"Seller {number}"))
     refusing = [
-        relay.world.faults.add(
+        chat.world.faults.add(
             Fault("error", "sendMessage", code=429, retry_after=wait, times=10**6, chance=0.01)
         )
         for wait in (1, LONGEST_HOLD)
     ]
     planned = sum(fault.times for fault in refusing)
     sellers = [*burst.listings]
-    began = relay.clock()
+    began = chat.clock()
     for second in range(ARRIVING):
         burst.pay([dice.choice(sellers) for _ in range(PAYMENTS // ARRIVING)])
         end = began + (second + 1) * SECOND
         await burst.rest(end)
-        relay.clock.advance((end - relay.clock()) / SECOND)
+        chat.clock.advance((end - chat.clock()) / SECOND)
     await burst.rest()
-    took = (relay.clock() - began) / SECOND
+    took = (chat.clock() - began) / SECOND
     burst.check()
-    times = sent_by_chat(relay)
+    times = sent_by_chat(chat)
     messages = sum(map(len, times.values()))
     refused = planned - sum(fault.times for fault in refusing)
-    assert Counter(call.code for call in relay.world.refused) == {429: refused}
+    assert Counter(call.code for call in chat.world.refused) == {429: refused}
     assert refused > messages // 100
     check_limits(times, 1, 1.0, 4)
     check_limits({0: sorted(time for sent in times.values() for time in sent)}, 29, 1.0, 2)
@@ -203,30 +203,30 @@ async def test_a_storm_of_payments_takes_the_time_that_the_limits_need(burst: Bu
 
 
 async def test_a_few_payments_at_once_are_told_one_by_one(burst: Burst) -> None:
-    burst.sells(sam := burst.relay.add_person("Sam"))
+    burst.sells(sam := burst.chat.add_person("Sam"))
     burst.pay([sam.id] * 4)
     await burst.rest()
     assert burst.texts(sam.id) == [f"💰 $0.0{number} received for Coffee" for number in range(1, 5)]
 
 
 async def test_more_than_a_chat_may_get_at_once_come_as_a_digest(burst: Burst) -> None:
-    burst.sells(sam := burst.relay.add_person("Sam"))
+    burst.sells(sam := burst.chat.add_person("Sam"))
     burst.pay([sam.id] * 10)
-    began = burst.relay.clock()
+    began = burst.chat.clock()
     await burst.rest()
     assert burst.texts(sam.id)[3:] == ["💰 $0.49 received for Coffee: 7 payments"]
-    assert burst.relay.clock() - began < SECOND
+    assert burst.chat.clock() - began < SECOND
     burst.check()
 
 
 async def digest_in_doubt(burst: Burst) -> Person:
     """Tell a seller three payments, and three more in a digest whose answer is lost."""
-    burst.sells(sam := burst.relay.add_person("Sam"))
+    burst.sells(sam := burst.chat.add_person("Sam"))
     burst.pay([sam.id] * 3)
     await burst.rest()
     burst.sending.fault("cut", method="sendMessage")
     burst.pay([sam.id] * 3)
-    await burst.rest(burst.relay.clock() + SECOND)
+    await burst.rest(burst.chat.clock() + SECOND)
     return sam
 
 
@@ -243,8 +243,8 @@ async def test_a_digest_whose_answer_was_lost_repeats_the_same_payments_and_says
 
 async def test_a_digest_that_telegram_refuses_is_told_one_by_one(burst: Burst) -> None:
     """So that what is wrong with one of them costs no other payment its alert."""
-    relay = burst.relay
-    burst.sells(sam := relay.add_person("Sam"))
+    chat = burst.chat
+    burst.sells(sam := chat.add_person("Sam"))
     burst.pay([sam.id] * 3)
     await burst.rest()
     burst.sending.fault("error", method="sendMessage", code=400, description="Bad Request: no")
@@ -255,7 +255,7 @@ async def test_a_digest_that_telegram_refuses_is_told_one_by_one(burst: Burst) -
     told = [f"💰 $0.0{number} received for Coffee" for number in (4, 5, 6)]
     assert burst.texts(sam.id)[3:6] == told
     burst.check()
-    assert relay.states(relay.queues.messages) == []
+    assert chat.states(chat.queues.messages) == []
 
 
 async def test_a_digest_in_doubt_that_is_refused_keeps_its_doubt_in_each_part(
@@ -271,32 +271,32 @@ async def test_a_digest_in_doubt_that_is_refused_keeps_its_doubt_in_each_part(
 
 
 async def test_a_restart_allows_no_new_burst(burst: Burst) -> None:
-    relay = burst.relay
-    burst.sells(sam := relay.add_person("Sam"))
+    chat = burst.chat
+    burst.sells(sam := chat.add_person("Sam"))
     burst.pay([sam.id] * 4)
-    await burst.rest(relay.clock() + SECOND)
-    relay.db.run(lambda tx: outbox.recover(tx, relay.queues.messages, relay.clock()))
+    await burst.rest(chat.clock() + SECOND)
+    chat.db.run(lambda tx: outbox.recover(tx, chat.queues.messages, chat.clock()))
     burst.pay([sam.id] * 4)
     await burst.rest()
     assert burst.texts(sam.id)[4:] == ["💰 $0.26 received for Coffee: 4 payments"]
-    assert relay.world.refused == []
+    assert chat.world.refused == []
 
 
 async def test_a_message_posted_inline_has_a_lane_of_its_own_and_is_edited_there(
     sending: Sending,
 ) -> None:
     """At a group's pace, for it may stand in one."""
-    relay = sending.relay
-    sam, pat = relay.add_person("Sam"), relay.add_person("Pat")
-    shown = relay.world.post(
-        sam.chat, pat.user, Draft({"text": "before"}, None), via_bot=relay.world.bot
+    chat = sending.chat
+    sam, pat = chat.add_person("Sam"), chat.add_person("Pat")
+    shown = chat.world.post(
+        sam.chat, pat.user, Draft({"text": "before"}, None), via_bot=chat.world.bot
     )
-    inline_id = relay.world.remember_inline(shown)
+    inline_id = chat.world.remember_inline(shown)
     lane = f"inline:{inline_id}"
     args = {"inline_message_id": inline_id, "text": "after"}
     body = {"method": "editMessageText", "args": args, "language": "en"}
-    queue, now = relay.queues.messages, relay.clock()
-    relay.db.run(lambda tx: outbox.put(tx, queue, lane, body, now, priority=lanes.NOTICE))
+    queue, now = chat.queues.messages, chat.clock()
+    chat.db.run(lambda tx: outbox.put(tx, queue, lane, body, now, priority=lanes.NOTICE))
     await sending.work()
     assert shown.text == "after"
     assert queue.lane_pace(lane) == queue.lane_pace("-7")

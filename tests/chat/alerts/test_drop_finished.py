@@ -24,39 +24,39 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
-def pay(relay: ChatHarness, listing: Listing, *numbers: int, **given: object) -> None:
+def pay(chat: ChatHarness, listing: Listing, *numbers: int, **given: object) -> None:
     """Record payments of these numbers, each with what is left by then."""
 
     def work(tx: Transaction) -> None:
         for number in numbers:
             paid = Payment(listing.request_id or "", f"t{number}", 250, "USD", {})
-            ledger = Ledger(tx, relay.queues, relay.clock())
+            ledger = Ledger(tx, chat.queues, chat.clock())
             assert ledger.record(listing.id, replace(paid, **given), None)  # type: ignore[arg-type] # fields of a payment
 
-    relay.db.run(work)
+    chat.db.run(work)
 
 
-def mute(relay: ChatHarness, listing: Listing, mode: str) -> None:
-    relay.db.run(lambda tx: listings.set_alerts(tx, listing.id, mode))
+def mute(chat: ChatHarness, listing: Listing, mode: str) -> None:
+    chat.db.run(lambda tx: listings.set_alerts(tx, listing.id, mode))
 
 
-def drop(relay: ChatHarness, sam: Person, units: int = 3, number: int = 0) -> Listing:
+def drop(chat: ChatHarness, sam: Person, units: int = 3, number: int = 0) -> Listing:
     wish = replace(STICKERS, units=units)
     told = answer(id=f"{number:024x}", total_units=units, remaining_units=units)
-    return relay.add_listing(sam, wish, told)
+    return chat.add_listing(sam, wish, told)
 
 
 def texts(sam: Person) -> list[str]:
     return [message.text for message in sam.chat.from_bot()]
 
 
-def deliver(relay: ChatHarness, body: dict[str, Any]) -> None:
+def deliver(chat: ChatHarness, body: dict[str, Any]) -> None:
     """Settle an alert as the sender does once Telegram took it."""
-    relay.db.run(lambda tx: delivery.delivered(tx, relay.queues, body, relay.clock()))
+    chat.db.run(lambda tx: delivery.delivered(tx, chat.queues, body, chat.clock()))
 
 
 def lines(sam: Person) -> list[str]:
@@ -65,11 +65,11 @@ def lines(sam: Person) -> list[str]:
 
 
 async def test_a_drop_ends_with_a_line_once_its_last_alert_is_delivered(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
-    listing = drop(relay, sam)
-    pay(relay, listing, 1, 2, 3)
-    assert len(relay.said) == 3
+    listing = drop(chat, sam)
+    pay(chat, listing, 1, 2, 3)
+    assert len(chat.said) == 3
     await sending.work()
     assert texts(sam)[3:] == ["🏁 Stickers: all 3 sold = 3 alerts delivered"]
     button = sam.chat.from_bot()[-1].buttons[0]["callback_data"]
@@ -79,32 +79,32 @@ async def test_a_drop_ends_with_a_line_once_its_last_alert_is_delivered(
 
 
 async def test_it_is_not_said_while_an_alert_is_under_way(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
     """Though all is sold; nor while units are left and all is told."""
-    listing = drop(relay, sam)
-    pay(relay, listing, 1, 2)
+    listing = drop(chat, sam)
+    pay(chat, listing, 1, 2)
     await sending.work()
     assert lines(sam) == []
     sending.fault("drop", method="sendMessage")
-    pay(relay, listing, 3)
+    pay(chat, listing, 3)
     await sending.work()
     assert lines(sam) == []
     await sending.work_later()
     assert lines(sam) == ["🏁 Stickers: all 3 sold = 3 alerts delivered"]
 
 
-async def test_a_drop_of_one_says_so(relay: ChatHarness, sam: Person, sending: Sending) -> None:
-    pay(relay, drop(relay, sam, 1), 1)
+async def test_a_drop_of_one_says_so(chat: ChatHarness, sam: Person, sending: Sending) -> None:
+    pay(chat, drop(chat, sam, 1), 1)
     await sending.work()
     assert lines(sam) == ["🏁 Stickers: the only one sold = 1 alert delivered"]
 
 
 async def test_alerts_whose_answers_were_lost_count_once(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
     """Each comes twice then, the second marked, and is one payment still."""
-    pay(relay, drop(relay, sam, 2), 1, 2)
+    pay(chat, drop(chat, sam, 2), 1, 2)
     for _ in range(2):
         sending.fault("cut", method="sendMessage")
         await sending.work_later()
@@ -114,12 +114,12 @@ async def test_alerts_whose_answers_were_lost_count_once(
 
 
 async def test_a_line_whose_own_answer_was_lost_is_marked_when_it_comes_again(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
-    pay(relay, drop(relay, sam, 1), 1)
-    body = relay.said[0]
-    relay.clear_messages()
-    deliver(relay, body)
+    pay(chat, drop(chat, sam, 1), 1)
+    body = chat.said[0]
+    chat.clear_messages()
+    deliver(chat, body)
     sending.fault("cut", method="sendMessage")
     await sending.work()
     await sending.work_later()
@@ -128,14 +128,14 @@ async def test_a_line_whose_own_answer_was_lost_is_marked_when_it_comes_again(
 
 
 async def test_what_could_not_be_delivered_is_counted_and_alerts_is_named(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
-    listing = drop(relay, sam)
+    listing = drop(chat, sam)
     sending.fault(**REFUSAL, times=TRIES)
-    pay(relay, listing, 1)
+    pay(chat, listing, 1)
     for _ in range(TRIES):
         await sending.work_later()
-    pay(relay, listing, 2, 3)
+    pay(chat, listing, 2, 3)
     await sending.work_later()
     (line,) = lines(sam)
     assert line == (
@@ -145,12 +145,12 @@ async def test_what_could_not_be_delivered_is_counted_and_alerts_is_named(
 
 
 async def test_the_line_comes_though_the_very_last_alert_is_given_up(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
     """And what is sent again later brings no second line."""
-    listing = drop(relay, sam, 1)
+    listing = drop(chat, sam, 1)
     sending.fault(**REFUSAL, times=TRIES)
-    pay(relay, listing, 1)
+    pay(chat, listing, 1)
     for _ in range(TRIES + 1):
         await sending.work_later()
     line = (
@@ -158,54 +158,54 @@ async def test_the_line_comes_though_the_very_last_alert_is_given_up(
         "⚠ 1 alert could not be delivered: /alerts shows it."
     )
     assert texts(sam) == [line]
-    await relay.presses(sam, "undelivered:again")
+    await chat.presses(sam, "undelivered:again")
     await sending.work_later()
     assert sum("received for" in text for text in texts(sam)) == 1
     assert lines(sam) == [line]
 
 
 async def test_alerts_of_other_requests_that_were_given_up_are_not_counted(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
     sending.fault(**REFUSAL, times=TRIES)
-    pay(relay, relay.add_listing(sam, COFFEE, answer(id="c")), 9)
+    pay(chat, chat.add_listing(sam, COFFEE, answer(id="c")), 9)
     for _ in range(TRIES):
         await sending.work_later()
-    pay(relay, drop(relay, sam, 1), 1)
+    pay(chat, drop(chat, sam, 1), 1)
     await sending.work_later()
     assert lines(sam) == ["🏁 Stickers: the only one sold = 1 alert delivered"]
 
 
 async def test_while_the_chat_is_blocked_the_line_waits_like_the_alerts(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
-    pay(relay, drop(relay, sam, 1), 1)
+    pay(chat, drop(chat, sam, 1), 1)
     sending.fault(**BLOCKED, times=2)
     await sending.work()
     await sending.work_later()
     assert texts(sam) == []
-    await relay.says(sam, "/help")
+    await chat.says(sam, "/help")
     await sending.work_later()
     assert lines(sam) == ["🏁 Stickers: the only one sold = 1 alert delivered"]
 
 
 async def test_where_alerts_were_off_the_line_says_so(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
     """It comes without a sound, and at once: no alert is waited for."""
-    listing = drop(relay, sam)
-    pay(relay, listing, 1)
-    mute(relay, listing, "off")
-    pay(relay, listing, 2, 3)
+    listing = drop(chat, sam)
+    pay(chat, listing, 1)
+    mute(chat, listing, "off")
+    pay(chat, listing, 2, 3)
     await sending.work()
     assert lines(sam) == [
         "🏁 Stickers: all 3 sold, 1 alert delivered\n2 payments came while alerts were off."
     ]
-    calls = relay.world.calls_of("sendMessage")
+    calls = chat.world.calls_of("sendMessage")
     assert [call.params.get("disable_notification") for call in calls] == [None, "true"]
-    other = drop(relay, sam, 1, number=1)
-    mute(relay, other, "off")
-    pay(relay, other, 4)
+    other = drop(chat, sam, 1, number=1)
+    mute(chat, other, "off")
+    pay(chat, other, 4)
     await sending.work()
     assert lines(sam)[1:] == [
         "🏁 Stickers: the only one sold, 0 alerts delivered\n1 payment came while alerts were off."
@@ -213,15 +213,15 @@ async def test_where_alerts_were_off_the_line_says_so(
 
 
 async def test_oversold_payments_are_named_apart(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
     """They are no units sold, and their alert comes though alerts are off."""
-    listing = drop(relay, sam, 2)
-    pay(relay, listing, 1)
-    pay(relay, listing, 2, oversold=True)
+    listing = drop(chat, sam, 2)
+    pay(chat, listing, 1)
+    pay(chat, listing, 2, oversold=True)
     await sending.work()
     assert lines(sam) == []
-    pay(relay, listing, 3)
+    pay(chat, listing, 3)
     await sending.work()
     (line,) = lines(sam)
     assert line == (
@@ -231,90 +231,88 @@ async def test_oversold_payments_are_named_apart(
 
 
 async def test_a_payment_told_twice_because_it_was_found_first_counts_once(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
     """Nor is the line said when all that was told is one of two."""
-    listing = drop(relay, sam, 2)
-    await relay.recorder.record_missing(listing.id, 0, 1)
-    pay(relay, listing, 1)
+    listing = drop(chat, sam, 2)
+    await chat.recorder.record_missing(listing.id, 0, 1)
+    pay(chat, listing, 1)
     await sending.work()
     assert (len(texts(sam)), lines(sam)) == (2, [])
-    pay(relay, listing, 2)
+    pay(chat, listing, 2)
     await sending.work()
     assert lines(sam) == ["🏁 Stickers: all 2 sold = 2 alerts delivered"]
 
 
 async def test_a_doubt_that_is_settled_counts_both(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
     """The one that was found and the one that came by its webhook have both been told."""
-    listing = drop(relay, sam, 2)
-    await relay.recorder.record_missing(listing.id, 0, 1)
-    pay(relay, listing, 1)
+    listing = drop(chat, sam, 2)
+    await chat.recorder.record_missing(listing.id, 0, 1)
+    pay(chat, listing, 1)
     await sending.work()
-    assert await relay.recorder.record_missing(listing.id, 1, 1) == 0
-    found = relay.db.run(lambda tx: payments.account(tx, listing.id))
+    assert await chat.recorder.record_missing(listing.id, 1, 1) == 0
+    found = chat.db.run(lambda tx: payments.account(tx, listing.id))
     assert found is not None
     assert (found.told, found.listing.paid_count) == (2, 2)
 
 
 async def test_units_that_were_taken_out_are_not_waited_for(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
     """Whether the server or the chat knows of it."""
-    listing = drop(relay, sam, 3)
-    pay(relay, listing, 1, 2)
+    listing = drop(chat, sam, 3)
+    pay(chat, listing, 1, 2)
     await sending.work()
-    relay.db.run(
+    chat.db.run(
         lambda tx: listings.set_answer(
             tx, listing.id, answer(id=listing.request_id, total_units=2, remaining_units=0)
         )
     )
-    relay.db.run(lambda tx: delivery.settle(tx, relay.queues, listing.id, relay.clock()))
+    chat.db.run(lambda tx: delivery.settle(tx, chat.queues, listing.id, chat.clock()))
     await sending.work()
     assert lines(sam) == ["🏁 Stickers: all 2 sold = 2 alerts delivered"]
 
 
 async def test_other_kinds_have_no_such_line(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
-    pay(relay, relay.add_listing(sam, COFFEE, answer(id="c")), 1)
-    pay(relay, relay.add_listing(sam, PAINTING, answer(id="p")), 2)
+    pay(chat, chat.add_listing(sam, COFFEE, answer(id="c")), 1)
+    pay(chat, chat.add_listing(sam, PAINTING, answer(id="p")), 2)
     await sending.work()
     assert (len(texts(sam)), lines(sam)) == (2, [])
 
 
 async def test_a_listing_that_a_later_version_wrote_hinders_no_alert(
-    relay: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: Sending
 ) -> None:
     """It is settled as delivered, and not sent again."""
-    pay(relay, drop(relay, sam, 1), 1)
-    relay.db.run(lambda tx: tx.execute('UPDATE listings SET wish = \'{"kind": "auction"}\''))
+    pay(chat, drop(chat, sam, 1), 1)
+    chat.db.run(lambda tx: tx.execute('UPDATE listings SET wish = \'{"kind": "auction"}\''))
     await sending.work()
     assert len(texts(sam)) == 1
-    assert relay.states(relay.queues.messages) == []
+    assert chat.states(chat.queues.messages) == []
 
 
-async def test_the_line_goes_behind_the_alerts_in_its_class(
-    relay: ChatHarness, sam: Person
-) -> None:
+async def test_the_line_goes_behind_the_alerts_in_its_class(chat: ChatHarness, sam: Person) -> None:
     """So that a blocked chat keeps it as well."""
-    pay(relay, drop(relay, sam, 1), 1)
-    body = relay.said[0]
-    relay.db.run(lambda tx: delivery.delivered(tx, relay.queues, body, relay.clock()))
-    assert [row["priority"] for row in relay.rows("outbox")] == [lanes.ALERT] * 2
+    pay(chat, drop(chat, sam, 1), 1)
+    body = chat.said[0]
+    chat.db.run(lambda tx: delivery.delivered(tx, chat.queues, body, chat.clock()))
+    assert [row["priority"] for row in chat.rows("outbox")] == [lanes.ALERT] * 2
 
 
 async def test_the_line_is_put_by_the_last_alert_and_no_earlier(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """One that is still to come may be given up yet, and then the line says so."""
-    listing = drop(relay, sam)
-    pay(relay, listing, 1, 2, 3)
-    bodies = relay.said
+    listing = drop(chat, sam)
+    pay(chat, listing, 1, 2, 3)
+    bodies = chat.said
     put = []
     for body in (*bodies, bodies[0]):
-        deliver(relay, body)
-        put.append(len(relay.said) - len(bodies))
+        deliver(chat, body)
+        put.append(len(chat.said) - len(bodies))
     assert put == [0, 0, 1, 1]
-    assert relay.db.run(lambda tx: payments.sum_up(tx, listing.id)) is False
+    assert chat.db.run(lambda tx: payments.sum_up(tx, listing.id)) is False

@@ -36,297 +36,297 @@ FIVE = answer(total_units=5, remaining_units=5)
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
-def drop(relay: ChatHarness, sam: Person) -> Listing:
-    return relay.add_listing(sam, DROP, FIVE)
+def drop(chat: ChatHarness, sam: Person) -> Listing:
+    return chat.add_listing(sam, DROP, FIVE)
 
 
-def methods(relay: ChatHarness) -> list[str]:
+def methods(chat: ChatHarness) -> list[str]:
     """The calls that changed or made a message, in order."""
     told = ("send", "editMessage")
-    return [call.method for call in relay.world.calls if call.method.startswith(told)]
+    return [call.method for call in chat.world.calls if call.method.startswith(told)]
 
 
 def press(
-    show: SharedCards, listing: Listing, message: Message, reply: Reply | None = None
+    cards: SharedCards, listing: Listing, message: Message, reply: Reply | None = None
 ) -> None:
     """Put what a press on a card's button brings: the card in its place, or another reply."""
-    relay, card = show.relay, reply
+    chat, card = cards.chat, reply
     if card is None:
-        card = relay.db.run(lambda tx: view_of(tx, found(tx, listing.id), OWN, relay.clock()).reply)
-    show.put_body(message.chat, changed(card, message.id, "en", picture=True))
+        card = chat.db.run(lambda tx: view_of(tx, found(tx, listing.id), OWN, chat.clock()).reply)
+    cards.put_body(message.chat, changed(card, message.id, "en", picture=True))
 
 
 async def test_a_card_is_a_picture_with_its_code_and_is_known_from_then_on(
-    show: SharedCards, drop: Listing
+    cards: SharedCards, drop: Listing
 ) -> None:
-    card = await show.card(drop)
-    assert decoded(show.relay.world, card) == URL
+    card = await cards.card(drop)
+    assert decoded(cards.chat.world, card) == URL
     assert card.text.splitlines()[:4] == ["Stickers", "A pack", "", "Limited drop · $2.50"]
-    (post,) = show.posts()
+    (post,) = cards.posts()
     assert (post["lane"], post["message_id"], post["own"]) == (str(drop.chat_id), card.id, OWN)
-    lent = show.relay.db.run(lambda tx: posts.lent(tx, drop.id))
+    lent = cards.chat.db.run(lambda tx: posts.lent(tx, drop.id))
     assert lent == (card.photo, post["picture"])
 
 
 async def test_a_burst_of_payments_is_one_edit_that_says_what_is_left_and_taken(
-    show: SharedCards, drop: Listing
+    cards: SharedCards, drop: Listing
 ) -> None:
-    card = await show.card(drop)
-    await show.pays(drop, 3)
-    assert len(show.relay.refreshes) == 1
-    await show.work_later(1)
+    card = await cards.card(drop)
+    await cards.pays(drop, 3)
+    assert len(cards.chat.refreshes) == 1
+    await cards.work_later(1)
     assert "🟢 2 of 5 left\nPaid 3 times · $7.50 taken so far\n" in card.text
-    assert [name for name in methods(show.relay) if "edit" in name] == ["editMessageCaption"]
+    assert [name for name in methods(cards.chat) if "edit" in name] == ["editMessageCaption"]
 
 
-async def test_a_refresh_waits_a_moment_for_more_to_come(show: SharedCards, drop: Listing) -> None:
-    card = await show.card(drop)
-    await show.pays(drop)
-    await show.work_later(0.9)
+async def test_a_refresh_waits_a_moment_for_more_to_come(cards: SharedCards, drop: Listing) -> None:
+    card = await cards.card(drop)
+    await cards.pays(drop)
+    await cards.work_later(0.9)
     assert "5 of 5 left" in card.text
-    await show.work_later(0.1)
+    await cards.work_later(0.1)
     assert "4 of 5 left" in card.text
 
 
 async def test_a_card_that_a_block_kept_from_its_news_shows_it_afterwards(
-    show: SharedCards, drop: Listing, sam: Person
+    cards: SharedCards, drop: Listing, sam: Person
 ) -> None:
     """It is still there when its seller lets the bot in again."""
-    card = await show.card(drop)
+    card = await cards.card(drop)
     sam.block()
-    show.state(drop, STOPPED)
-    await show.work_later(1)
-    await show.work_later(1)
-    assert (len(show.relay.world.refused), "Stopped" in card.text) == (2, False)
-    show.relay.world.refused.clear()
+    cards.state(drop, STOPPED)
+    await cards.work_later(1)
+    await cards.work_later(1)
+    assert (len(cards.chat.world.refused), "Stopped" in card.text) == (2, False)
+    cards.chat.world.refused.clear()
     sam.unblock()
-    await show.relay.says(sam, "/privacy")
-    await show.work()
+    await cards.chat.says(sam, "/privacy")
+    await cards.work()
     assert "Stopped" in card.text
 
 
 async def test_what_a_message_shows_already_is_not_sent_again(
-    show: SharedCards, drop: Listing
+    cards: SharedCards, drop: Listing
 ) -> None:
     """Telegram refuses that: neither when it is asked for, nor when somebody presses."""
-    card = await show.card(drop)
-    show.change(drop, lambda _tx: None)
-    press(show, drop, card)
-    press(show, drop, card)
-    await show.work_later()
-    assert (show.edits(), show.waiting) == (0, [])
+    card = await cards.card(drop)
+    cards.change(drop, lambda _tx: None)
+    press(cards, drop, card)
+    press(cards, drop, card)
+    await cards.work_later()
+    assert (cards.edits(), cards.waiting) == (0, [])
 
 
 async def test_a_sold_out_card_gets_a_new_picture_and_says_so(
-    show: SharedCards, drop: Listing
+    cards: SharedCards, drop: Listing
 ) -> None:
-    card = await show.card(drop)
+    card = await cards.card(drop)
     before = card.photo
-    await show.pays(drop, 5)
-    await show.work_later()
+    await cards.pays(drop, 5)
+    await cards.work_later()
     assert "SOLD OUT: all 5 are gone" in card.text
     assert card.photo != before
-    assert "editMessageMedia" in methods(show.relay)
+    assert "editMessageMedia" in methods(cards.chat)
 
 
 @pytest.mark.parametrize("state", [STOPPED, listings.LIVE])
 async def test_a_stop_is_stamped_and_taken_back_with_the_picture_that_was(
-    show: SharedCards, drop: Listing, state: str
+    cards: SharedCards, drop: Listing, state: str
 ) -> None:
-    card = await show.card(drop)
+    card = await cards.card(drop)
     before = card.photo
     for step in (STOPPED, state):
-        show.state(drop, step)
-        await show.work_later()
+        cards.state(drop, step)
+        await cards.work_later()
     assert card.photo != before
     assert ("Stopped" in card.text) == (state == STOPPED)
 
 
 async def test_a_menu_in_a_cards_place_is_left_alone_until_the_card_is_asked_for(
-    show: SharedCards, drop: Listing
+    cards: SharedCards, drop: Listing
 ) -> None:
-    card = await show.card(drop)
-    press(show, drop, card, Reply("a menu"))
-    await show.work()
-    await show.pays(drop)
-    await show.work_later()
+    card = await cards.card(drop)
+    press(cards, drop, card, Reply("a menu"))
+    await cards.work()
+    await cards.pays(drop)
+    await cards.work_later()
     assert card.text == "a menu"
-    press(show, drop, card)
-    await show.work()
+    press(cards, drop, card)
+    await cards.work()
     assert "4 of 5 left" in card.text
-    await show.pays(drop)
-    await show.work_later()
+    await cards.pays(drop)
+    await cards.work_later()
     assert "3 of 5 left" in card.text
-    assert "editMessageMedia" not in methods(show.relay)
+    assert "editMessageMedia" not in methods(cards.chat)
 
 
 async def test_the_newest_cards_are_kept_up_to_date_and_a_press_makes_one_the_newest(
-    show: SharedCards, drop: Listing
+    cards: SharedCards, drop: Listing
 ) -> None:
-    cards = []
+    shown = []
     for _ in range(LIVE + 1):
-        cards.append(await show.card(drop))
-        show.relay.clock.advance(1)
-    await show.pays(drop)
-    await show.work_later()
-    assert ["4 of 5" in card.text for card in cards] == [False, True, True, True]
-    press(show, drop, cards[0])
-    await show.work_later()
-    await show.pays(drop)
-    await show.work_later()
-    assert ["3 of 5" in card.text for card in cards] == [True, False, True, True]
-    uploads = [name for name in methods(show.relay) if name == "editMessageMedia"]
+        shown.append(await cards.card(drop))
+        cards.chat.clock.advance(1)
+    await cards.pays(drop)
+    await cards.work_later()
+    assert ["4 of 5" in card.text for card in shown] == [False, True, True, True]
+    press(cards, drop, shown[0])
+    await cards.work_later()
+    await cards.pays(drop)
+    await cards.work_later()
+    assert ["3 of 5" in card.text for card in shown] == [True, False, True, True]
+    uploads = [name for name in methods(cards.chat) if name == "editMessageMedia"]
     assert uploads == []
 
 
 async def test_a_card_of_before_this_version_is_brought_up_to_date_by_a_press(
-    show: SharedCards, drop: Listing
+    cards: SharedCards, drop: Listing
 ) -> None:
     """Nothing is known of it, so picture and words are sent."""
-    card = await show.card(drop)
-    show.relay.db.run(lambda tx: tx.execute("DELETE FROM posts"))
-    await show.pays(drop)
-    press(show, drop, card)
-    await show.work()
+    card = await cards.card(drop)
+    cards.chat.db.run(lambda tx: tx.execute("DELETE FROM posts"))
+    await cards.pays(drop)
+    press(cards, drop, card)
+    await cards.work()
     assert "4 of 5 left" in card.text
-    assert len(show.posts()) == 1
+    assert len(cards.posts()) == 1
 
 
 async def test_a_card_that_changed_while_it_was_on_its_way_is_made_anew_at_once(
-    show: SharedCards, drop: Listing
+    cards: SharedCards, drop: Listing
 ) -> None:
-    relay = show.relay
-    showing = Showing(relay.db, relay.queues, relay.clock)
-    view = relay.db.run(lambda tx: view_of(tx, found(tx, drop.id), OWN, relay.clock()))
+    chat = cards.chat
+    showing = Showing(chat.db, chat.queues, chat.clock)
+    view = chat.db.run(lambda tx: view_of(tx, found(tx, drop.id), OWN, chat.clock()))
     body = {"method": "sendPhoto", "args": {}, "listing": drop.id, "draw": "card"}
     call = await showing.call(body, str(drop.chat_id), 1)
     assert isinstance(call, Call)
     assert call.args["caption"] == view.reply.text
-    await show.pays(drop)
-    assert relay.refreshes == []
-    relay.db.run(lambda tx: showing.note(tx, call, str(drop.chat_id), Sent(7, "file")))
-    assert len(relay.refreshes) == 1
+    await cards.pays(drop)
+    assert chat.refreshes == []
+    chat.db.run(lambda tx: showing.note(tx, call, str(drop.chat_id), Sent(7, "file")))
+    assert len(chat.refreshes) == 1
 
 
 async def test_the_sellers_picture_is_drawn_beside_the_code(
-    show: SharedCards, relay: ChatHarness, sam: Person
+    cards: SharedCards, chat: ChatHarness, sam: Person
 ) -> None:
     out = io.BytesIO()
     Image.new("RGB", (640, 480), (200, 30, 30)).save(out, "JPEG")
     data = out.getvalue()
-    image = relay.db.run(lambda tx: images.add_image(tx, sam.id, data, relay.clock()))
-    plain = await show.card(relay.add_listing(sam, COFFEE, answer()))
-    pictured = await show.card(
-        relay.add_listing(sam, replace(COFFEE, image=image), answer(id="b" * 24))
+    image = chat.db.run(lambda tx: images.add_image(tx, sam.id, data, chat.clock()))
+    plain = await cards.card(chat.add_listing(sam, COFFEE, answer()))
+    pictured = await cards.card(
+        chat.add_listing(sam, replace(COFFEE, image=image), answer(id="b" * 24))
     )
-    assert decoded(relay.world, pictured) == decoded(relay.world, plain) == URL
-    sizes = [len(relay.world.files.get(card.photo or "").data) for card in (plain, pictured)]  # type: ignore[union-attr]  # both are kept
+    assert decoded(chat.world, pictured) == decoded(chat.world, plain) == URL
+    sizes = [len(chat.world.files.get(card.photo or "").data) for card in (plain, pictured)]  # type: ignore[union-attr]  # both are kept
     assert sizes[0] != sizes[1]
 
 
 async def test_a_file_id_that_telegram_does_not_know_is_forgotten_and_the_picture_sent(
-    show: SharedCards, drop: Listing
+    cards: SharedCards, drop: Listing
 ) -> None:
     """As after a change of the bot's token: each bot has its own."""
-    first = await show.card(drop)
-    lent = show.relay.db.run(lambda tx: posts.lent(tx, drop.id))
+    first = await cards.card(drop)
+    lent = cards.chat.db.run(lambda tx: posts.lent(tx, drop.id))
     assert lent
-    show.relay.db.run(lambda tx: posts.lend(tx, drop.id, "another bot's", lent[1]))
-    second = await show.card(drop)
-    assert decoded(show.relay.world, second) == URL
+    cards.chat.db.run(lambda tx: posts.lend(tx, drop.id, "another bot's", lent[1]))
+    second = await cards.card(drop)
+    assert decoded(cards.chat.world, second) == URL
     assert first.id != second.id
-    assert [call.reason for call in show.relay.world.refused] != []
-    show.relay.world.refused.clear()
+    assert [call.reason for call in cards.chat.world.refused] != []
+    cards.chat.world.refused.clear()
 
 
 async def test_a_second_card_of_the_same_is_sent_without_an_upload(
-    show: SharedCards, drop: Listing
+    cards: SharedCards, drop: Listing
 ) -> None:
-    first, second = await show.card(drop), await show.card(drop)
+    first, second = await cards.card(drop), await cards.card(drop)
     assert (first.photo, first.id == second.id) == (second.photo, False)
 
 
 async def test_a_card_that_is_gone_is_forgotten(
-    show: SharedCards, sam: Person, drop: Listing
+    cards: SharedCards, sam: Person, drop: Listing
 ) -> None:
-    card = await show.card(drop)
-    show.relay.world.remove(card)
-    await show.pays(drop)
-    await show.work_later()
-    assert (show.posts(), len(show.relay.world.refused)) == ([], 1)
-    show.relay.world.refused.clear()
-    await show.pays(drop)
-    await show.work_later()
+    card = await cards.card(drop)
+    cards.chat.world.remove(card)
+    await cards.pays(drop)
+    await cards.work_later()
+    assert (cards.posts(), len(cards.chat.world.refused)) == ([], 1)
+    cards.chat.world.refused.clear()
+    await cards.pays(drop)
+    await cards.work_later()
     assert sam.chat.from_bot()[-1].text.startswith("💰")
 
 
 async def test_a_shared_request_becomes_a_card_with_its_picture_and_a_pay_button(
-    show: SharedCards, relay: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
-    card = await show.card(drop)
-    posted = await show.share(sam, sam.dialog(relay.add_person("Pat")))
+    card = await cards.card(drop)
+    posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
     assert posted.photo is None
-    await show.work()
+    await cards.work()
     assert posted.photo == card.photo
     assert posted.text.splitlines()[3:5] == ["Limited drop · $2.50", "5 of 5 left"]
     assert [button["text"] for button in posted.buttons] == ["Pay $2.50"]
 
 
 async def test_a_shared_card_follows_what_is_sold_and_loses_its_button_at_the_end(
-    show: SharedCards, relay: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
-    card = await show.card(drop)
-    posted = await show.share(sam, sam.dialog(relay.add_person("Pat")))
-    await show.work()
-    await show.pays(drop, 2)
+    card = await cards.card(drop)
+    posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
+    await cards.work()
+    await cards.pays(drop, 2)
     for _ in range(2):
-        await show.work_later(3)
+        await cards.work_later(3)
     assert "3 of 5 left" in posted.text
     assert "Taken" not in posted.text
-    await show.pays(drop, 3)
+    await cards.pays(drop, 3)
     for _ in range(3):
-        await show.work_later(3)
+        await cards.work_later(3)
     assert "SOLD OUT" in posted.text
     assert posted.buttons == []
     assert posted.photo == card.photo
 
 
 async def test_the_words_of_a_shared_card_change_where_no_card_is_left_to_lend_a_picture(
-    show: SharedCards, relay: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
-    card = await show.card(drop)
-    posted = await show.share(sam, sam.dialog(relay.add_person("Pat")))
-    await show.work()
+    card = await cards.card(drop)
+    posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
+    await cards.work()
     before = posted.photo
-    relay.world.remove(card)
-    await show.pays(drop, 5)
+    chat.world.remove(card)
+    await cards.pays(drop, 5)
     for _ in range(LENDING_TRIES + 2):
-        await show.work_later(LENDING / 1000)
+        await cards.work_later(LENDING / 1000)
     assert "SOLD OUT" in posted.text
     assert posted.photo == before
-    assert [call.reason for call in relay.world.refused] == [
+    assert [call.reason for call in chat.world.refused] == [
         "Bad Request: message to edit not found"
     ]
-    relay.world.refused.clear()
+    chat.world.refused.clear()
 
 
 async def test_a_request_of_which_telegram_has_no_picture_is_shared_in_words(
-    show: SharedCards, relay: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
     """Made before this version: no card is known that could lend one. It follows all the same."""
-    posted = await show.share(sam, sam.dialog(relay.add_person("Pat")))
-    await show.work_later()
-    assert show.edits() == 0
-    await show.pays(drop)
-    await show.work_later()
+    posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
+    await cards.work_later()
+    assert cards.edits() == 0
+    await cards.pays(drop)
+    await cards.work_later()
     assert "4 of 5 left" in posted.text
-    await show.card(drop)
-    await show.work_later()
+    await cards.card(drop)
+    await cards.work_later()
     assert posted.photo
 
 
@@ -334,41 +334,41 @@ async def test_a_drop_in_five_chats_sold_out_at_once_costs_few_edits_and_says_so
     db: Database, clock: Clock
 ) -> None:
     """Two hundred payments within a minute, at Telegram's own limits: not one call is refused."""
-    relay = ChatHarness(
+    chat = ChatHarness(
         db,
         clock,
         queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
     )
-    relay.world.limiter.limits = Limits()
-    sam = relay.add_person("Sam")
+    chat.world.limiter.limits = Limits()
+    sam = chat.add_person("Sam")
     wish = replace(STICKERS, units=200)
-    listing = relay.add_listing(sam, wish, answer(total_units=200, remaining_units=200))
-    async with sharing(relay) as show:
-        card = await show.card(listing)
-        chats = [sam.dialog(relay.add_person(f"P{number}")) for number in range(4)]
-        chats.append(sam.new_group("Market", relay.add_person("Pat")))
-        posted = [await show.share(sam, chat) for chat in chats]
+    listing = chat.add_listing(sam, wish, answer(total_units=200, remaining_units=200))
+    async with sharing(chat) as cards:
+        card = await cards.card(listing)
+        chats = [sam.dialog(chat.add_person(f"P{number}")) for number in range(4)]
+        chats.append(sam.new_group("Market", chat.add_person("Pat")))
+        posted = [await cards.share(sam, group) for group in chats]
         for _ in range(50):
-            await show.pays(listing, 4)
-            relay.clock.advance(1)
-            await show.work()
+            await cards.pays(listing, 4)
+            chat.clock.advance(1)
+            await cards.work()
         for _ in range(60):
-            await show.work_later(1)
+            await cards.work_later(1)
         assert ["SOLD OUT" in message.text for message in (card, *posted)] == [True] * 6
         assert {message.photo for message in posted} == {card.photo}
         assert [message.buttons for message in posted] == [[]] * 5
         per_post = 20 + 4  # a minute's worth at a group's pace, and what a rest saves up
-        assert show.edits() <= 50 + 5 * per_post
-        assert show.waiting == []
+        assert cards.edits() <= 50 + 5 * per_post
+        assert cards.waiting == []
 
 
 async def test_posters_are_drawn_and_sent_as_documents(
-    show: SharedCards, sam: Person, drop: Listing
+    cards: SharedCards, sam: Person, drop: Listing
 ) -> None:
     for name in ("print-light.png", "print-dark.pdf", "square-dark.png"):
         args = {"caption": name}
         body = {"method": "sendDocument", "args": args, "language": "en", "filename": f"x-{name}"}
-        show.put_body(sam.chat, {**body, "listing": drop.id, "draw": name}, REPLY)
-    await show.work()
+        cards.put_body(sam.chat, {**body, "listing": drop.id, "draw": name}, REPLY)
+    await cards.work()
     names = [message.content["document"]["file_name"] for message in sam.chat.from_bot()]
     assert names == ["x-print-light.png", "x-print-dark.pdf", "x-square-dark.png"]

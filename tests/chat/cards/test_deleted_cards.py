@@ -26,87 +26,87 @@ FIVE = answer(total_units=5, remaining_units=5)
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
-def drop(relay: ChatHarness, sam: Person) -> Listing:
-    return relay.add_listing(sam, DROP, FIVE)
+def drop(chat: ChatHarness, sam: Person) -> Listing:
+    return chat.add_listing(sam, DROP, FIVE)
 
 
-def answers(show: SharedCards, card: Message, reply: Reply) -> None:
+def answers(cards: SharedCards, card: Message, reply: Reply) -> None:
     """Put what a press on a card's button brings in its place."""
-    show.put_body(card.chat, changed(reply, card.id, "en", picture=True))
+    cards.put_body(card.chat, changed(reply, card.id, "en", picture=True))
 
 
-def gone_and_stamped(show: SharedCards, own: Message, *shared: Message) -> None:
+def gone_and_stamped(cards: SharedCards, own: Message, *shared: Message) -> None:
     """Each message says that its request is gone, in words and picture, and none is followed."""
     assert own.text == "Stickers is deleted. Its link no longer works."
     assert {message.text for message in shared} <= {"Stickers is no longer available."}
     assert {message.photo for message in shared} <= {own.photo}
     with pytest.raises(ValueError, match="unpack"):
-        decoded(show.relay.world, own)
-    assert (show.posts(), show.waiting) == ([], [])
+        decoded(cards.chat.world, own)
+    assert (cards.posts(), cards.waiting) == ([], [])
 
 
 async def test_a_shared_card_of_a_deleted_request_says_so_and_is_followed_no_more(
-    show: SharedCards, relay: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
-    card = await show.card(drop)
-    posted = await show.share(sam, sam.dialog(relay.add_person("Pat")))
-    await show.work()
-    show.state(drop, DELETED)
-    await show.work_later()
+    card = await cards.card(drop)
+    posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
+    await cards.work()
+    cards.state(drop, DELETED)
+    await cards.work_later()
     assert posted.text == "Stickers is no longer available."
     assert card.text == "Stickers is deleted. Its link no longer works."
-    assert (posted.buttons, card.buttons, show.posts()) == ([], [], [])
+    assert (posted.buttons, card.buttons, cards.posts()) == ([], [], [])
 
 
 async def test_a_deleted_request_is_stamped_wherever_it_is_shown(
-    show: SharedCards, relay: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
     """Nobody scans a code that leads nowhere any more."""
-    card, second = await show.card(drop), await show.card(drop)
-    chats = [sam.dialog(relay.add_person(name)) for name in ("Pat", "Kim")]
-    posted = [await show.share(sam, chat) for chat in chats]
-    await show.work()
-    assert decoded(relay.world, posted[0]) == URL
-    show.state(drop, DELETED)
+    card, second = await cards.card(drop), await cards.card(drop)
+    chats = [sam.dialog(chat.add_person(name)) for name in ("Pat", "Kim")]
+    posted = [await cards.share(sam, group) for group in chats]
+    await cards.work()
+    assert decoded(chat.world, posted[0]) == URL
+    cards.state(drop, DELETED)
     for _ in range(3):
-        await show.work_later(3)
-    gone_and_stamped(show, card, *posted)
+        await cards.work_later(3)
+    gone_and_stamped(cards, card, *posted)
     assert second.photo == card.photo
 
 
 async def test_a_shared_card_that_comes_before_the_stamp_is_stamped_all_the_same(
-    show: SharedCards, relay: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
     """The question stands in the own card's place, so nothing is lent until it is answered."""
-    card = await show.card(drop)
-    posted = await show.share(sam, sam.dialog(relay.add_person("Pat")))
-    await show.work()
-    answers(show, card, Reply("Delete it?"))
-    await show.work()
-    show.state(drop, DELETED)
-    await show.work_later(3)
+    card = await cards.card(drop)
+    posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
+    await cards.work()
+    answers(cards, card, Reply("Delete it?"))
+    await cards.work()
+    cards.state(drop, DELETED)
+    await cards.work_later(3)
     assert (posted.text, card.text) == ("Stickers is no longer available.", "Delete it?")
-    answers(show, card, Reply("gone", picture=drop.id))
-    await show.work_later(3)
-    gone_and_stamped(show, card, posted)
+    answers(cards, card, Reply("gone", picture=drop.id))
+    await cards.work_later(3)
+    gone_and_stamped(cards, card, posted)
 
 
 async def test_a_deleted_request_is_stamped_though_its_photo_is_swept(
-    show: SharedCards, relay: ChatHarness, sam: Person
+    cards: SharedCards, chat: ChatHarness, sam: Person
 ) -> None:
     """The card is drawn without it."""
     out = io.BytesIO()
     Image.new("RGB", (64, 48), (200, 30, 30)).save(out, "JPEG")
-    image = relay.db.run(lambda tx: images.add_image(tx, sam.id, out.getvalue(), relay.clock()))
-    listing = relay.add_listing(sam, replace(DROP, image=image), FIVE)
-    card = await show.card(listing)
-    relay.db.run(lambda tx: images.drop_loose(tx, [image]))
-    assert relay.rows("images") == []
-    show.state(listing, DELETED)
-    await show.work_later()
-    gone_and_stamped(show, card)
+    image = chat.db.run(lambda tx: images.add_image(tx, sam.id, out.getvalue(), chat.clock()))
+    listing = chat.add_listing(sam, replace(DROP, image=image), FIVE)
+    card = await cards.card(listing)
+    chat.db.run(lambda tx: images.drop_loose(tx, [image]))
+    assert chat.rows("images") == []
+    cards.state(listing, DELETED)
+    await cards.work_later()
+    gone_and_stamped(cards, card)

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
-def pat(relay: ChatHarness) -> Person:
-    return relay.add_person("Pat")
+def pat(chat: ChatHarness) -> Person:
+    return chat.add_person("Pat")
 
 
-async def with_destination(relay: ChatHarness, person: Person) -> None:
-    await relay.says(person, "/start")
-    relay.db.run(lambda tx: sellers.save_destination(tx, person.id, "$anna"))
-    relay.clear_messages()
+async def with_destination(chat: ChatHarness, person: Person) -> None:
+    await chat.says(person, "/start")
+    chat.db.run(lambda tx: sellers.save_destination(tx, person.id, "$anna"))
+    chat.clear_messages()
 
 
 @pytest.mark.parametrize(
@@ -55,156 +55,156 @@ async def with_destination(relay: ChatHarness, person: Person) -> None:
     ],
 )
 async def test_every_word_gets_one_answer(
-    relay: ChatHarness, sam: Person, command: str, key: str
+    chat: ChatHarness, sam: Person, command: str, key: str
 ) -> None:
-    await relay.says(sam, command)
-    assert relay.texts == [t("en", key)]
+    await chat.says(sam, command)
+    assert chat.texts == [t("en", key)]
 
 
 async def test_the_rule_for_digital_goods_is_said_once_to_each_new_seller(
-    relay: ChatHarness, sam: Person, pat: Person
+    chat: ChatHarness, sam: Person, pat: Person
 ) -> None:
     for person in (sam, sam, pat):
-        await relay.says(person, "/start")
-    assert ["Stars" in text for text in relay.texts] == [True, False, True]
+        await chat.says(person, "/start")
+    assert ["Stars" in text for text in chat.texts] == [True, False, True]
 
 
 async def test_whoever_comes_for_a_form_gets_it_and_is_greeted_once(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     for _ in range(2):
-        await relay.says(sam, "/start new")
-    assert [text.startswith("<b>Hello!</b>") for text in relay.texts] == [True, False, False]
+        await chat.says(sam, "/start new")
+    assert [text.startswith("<b>Hello!</b>") for text in chat.texts] == [True, False, False]
 
 
 async def test_one_line_makes_a_listing_and_asks_the_service_once(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    await with_destination(relay, sam)
-    await relay.says(sam, "/drop 100 2.50 USD Sticker pack")
-    (row,) = relay.rows("listings")
+    await with_destination(chat, sam)
+    await chat.says(sam, "/drop 100 2.50 USD Sticker pack")
+    (row,) = chat.rows("listings")
     assert (row["state"], row["seller_id"], row["request_id"]) == ("creating", sam.id, None)
     assert exact_json.loads(row["wish"])["amount"] == 250
     call = {"call": "create", "listing": row["id"], "chat": sam.id, "language": "en"}
-    assert relay.calls == [call]
+    assert chat.calls == [call]
 
 
-async def test_an_update_that_comes_again_is_handled_once(relay: ChatHarness, sam: Person) -> None:
-    await with_destination(relay, sam)
+async def test_an_update_that_comes_again_is_handled_once(chat: ChatHarness, sam: Person) -> None:
+    await with_destination(chat, sam)
     sam.send("/donation 5 USD Coffee")
-    raw = await relay.store()
+    raw = await chat.store()
     for _ in range(2):
-        await relay.intake.take(raw)
-        await work(relay.db, relay.queues.updates, relay.chat.take, relay.clock)
-    assert (len(relay.rows("listings")), len(relay.calls)) == (1, 1)
+        await chat.intake.take(raw)
+        await work(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
+    assert (len(chat.rows("listings")), len(chat.calls)) == (1, 1)
 
 
 async def test_draft_replies_and_done_mark_commit_together_or_not_at_all(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """Here the last of the writes fails, as in a crash between them."""
-    await relay.says(sam, "/new")
-    relay.clear_messages()
-    before = relay.rows("drafts")
+    await chat.says(sam, "/new")
+    chat.clear_messages()
+    before = chat.rows("drafts")
     fail = (
         "CREATE TRIGGER fail BEFORE UPDATE ON outbox WHEN NEW.state = 'done'"
         " BEGIN SELECT RAISE(ABORT, 'the power is gone'); END"
     )
-    relay.db.run(lambda tx: tx.execute(fail))
+    chat.db.run(lambda tx: tx.execute(fail))
     sam.send("/cancel")
     with pytest.raises(sqlite3.IntegrityError, match="the power is gone"):
-        await relay.take()
-    assert (relay.rows("drafts"), relay.said) == (before, [])
-    relay.db.run(lambda tx: tx.execute("DROP TRIGGER fail"))
-    relay.clock.advance(60)
-    await work(relay.db, relay.queues.updates, relay.chat.take, relay.clock)
-    assert (relay.rows("drafts"), len(relay.said)) == ([], 1)
+        await chat.take()
+    assert (chat.rows("drafts"), chat.said) == (before, [])
+    chat.db.run(lambda tx: tx.execute("DROP TRIGGER fail"))
+    chat.clock.advance(60)
+    await work(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
+    assert (chat.rows("drafts"), len(chat.said)) == ([], 1)
 
 
-async def test_a_form_goes_on_after_a_restart(relay: ChatHarness, sam: Person) -> None:
-    await with_destination(relay, sam)
-    await relay.says(sam, "/new")
-    draft = exact_json.loads(relay.rows("drafts")[0]["body"])
-    again = ChatHarness(relay.db, relay.clock)
-    again.world = relay.world
+async def test_a_form_goes_on_after_a_restart(chat: ChatHarness, sam: Person) -> None:
+    await with_destination(chat, sam)
+    await chat.says(sam, "/new")
+    draft = exact_json.loads(chat.rows("drafts")[0]["body"])
+    again = ChatHarness(chat.db, chat.clock)
+    again.world = chat.world
     await again.presses(sam, f"draft:{draft['id']}:kind:donation")
     assert exact_json.loads(again.rows("drafts")[0]["body"])["step"] == "name"
 
 
-async def fails_as_in_a_worker(relay: ChatHarness) -> list[int]:
+async def fails_as_in_a_worker(chat: ChatHarness) -> list[int]:
     """Handle until nothing is due, giving back what fails as the worker does; the attempts."""
     attempts = []
 
     async def handle(message: Message) -> None:
         attempts.append(message.attempts)
         try:
-            await relay.chat.take(message)
+            await chat.dialogue.take(message)
         except Exception as error:  # noqa: BLE001 - as the worker
-            due_at, note = relay.clock() + STUMBLE * message.attempts, type(error).__name__
-            queue = relay.queues.updates
-            await relay.db.transaction(lambda tx: outbox.retry(tx, queue, message, due_at, note))
+            due_at, note = chat.clock() + STUMBLE * message.attempts, type(error).__name__
+            queue = chat.queues.updates
+            await chat.db.transaction(lambda tx: outbox.retry(tx, queue, message, due_at, note))
 
     for _ in range(TRIES + 1):
-        await work(relay.db, relay.queues.updates, handle, relay.clock)
-        relay.clock.advance(60)
+        await work(chat.db, chat.queues.updates, handle, chat.clock)
+        chat.clock.advance(60)
     return attempts
 
 
 async def test_a_poison_update_is_set_aside_after_three_tries_and_the_next_goes_on(
-    relay: ChatHarness, sam: Person, pat: Person
+    chat: ChatHarness, sam: Person, pat: Person
 ) -> None:
     refuse = "CREATE TRIGGER refuse BEFORE INSERT ON drafts BEGIN SELECT RAISE(ABORT, 'full'); END"
-    relay.db.run(lambda tx: tx.execute(refuse))
+    chat.db.run(lambda tx: tx.execute(refuse))
     sam.send("/new")
     sam.send("/privacy")
     pat.send("/paysupport")
-    await relay.store()
+    await chat.store()
     with capture_logs() as logs:
-        attempts = await fails_as_in_a_worker(relay)
+        attempts = await fails_as_in_a_worker(chat)
     assert sorted(attempts) == [1, 1, 1, 2, 3]
-    assert sorted(relay.states(relay.queues.updates)) == ["dead", "done", "done"]
-    assert relay.texts == [t("en", key) for key in ("paysupport", "update-failed", "privacy")]
+    assert sorted(chat.states(chat.queues.updates)) == ["dead", "done", "done"]
+    assert chat.texts == [t("en", key) for key in ("paysupport", "update-failed", "privacy")]
     assert [line["event"] for line in logs] == ["update set aside"]
 
 
 async def test_who_is_known_gets_the_apology_in_their_language(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     sam.send("/privacy")
-    await relay.store()
-    await fails_as_in_a_worker(relay)
-    relay.db.run(lambda tx: tx.execute("UPDATE sellers SET language = 'de'"))
+    await chat.store()
+    await fails_as_in_a_worker(chat)
+    chat.db.run(lambda tx: tx.execute("UPDATE sellers SET language = 'de'"))
     refuse = "CREATE TRIGGER refuse BEFORE INSERT ON drafts BEGIN SELECT RAISE(ABORT, 'full'); END"
-    relay.db.run(lambda tx: tx.execute(refuse))
+    chat.db.run(lambda tx: tx.execute(refuse))
     sam.send("/new")
-    await relay.store()
+    await chat.store()
     with capture_logs():
-        await fails_as_in_a_worker(relay)
-    assert relay.texts[-1] == t("de", "update-failed")
+        await fails_as_in_a_worker(chat)
+    assert chat.texts[-1] == t("de", "update-failed")
 
 
-async def test_a_poison_press_is_answered_all_the_same(relay: ChatHarness, sam: Person) -> None:
+async def test_a_poison_press_is_answered_all_the_same(chat: ChatHarness, sam: Person) -> None:
     query = sam.press_old(sam.send("x"), "list:0")
-    relay.world.updates.pending.popleft()
-    relay.world.updates.pending[0]["callback_query"]["from"] = {}
-    await relay.store()
+    chat.world.updates.pending.popleft()
+    chat.world.updates.pending[0]["callback_query"]["from"] = {}
+    await chat.store()
     with capture_logs():
-        await fails_as_in_a_worker(relay)
-    assert relay.answers == [{"callback_query_id": query.id}]
+        await fails_as_in_a_worker(chat)
+    assert chat.answers == [{"callback_query_id": query.id}]
 
 
 async def test_an_update_that_cannot_be_read_is_set_aside_at_once_and_in_silence(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """Nobody knows what was asked, so there is nothing to be sorry for; the chat goes on."""
     sam.send("poison")
     sam.send("/privacy")
-    relay.world.updates.pending[0]["message"]["from"] = {}
-    await relay.store()
+    chat.world.updates.pending[0]["message"]["from"] = {}
+    await chat.store()
     with capture_logs() as logs:
-        await work(relay.db, relay.queues.updates, relay.chat.take, relay.clock)
-    assert sorted(relay.states(relay.queues.updates)) == ["dead", "done"]
-    assert relay.texts == [t("en", "privacy")]
+        await work(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
+    assert sorted(chat.states(chat.queues.updates)) == ["dead", "done"]
+    assert chat.texts == [t("en", "privacy")]
     assert [(line["event"], line["log_level"]) for line in logs] == [
         ("update set aside", "warning")
     ]
@@ -215,45 +215,45 @@ WORDS = ("card", "refresh", "stop", "resume", "delete", "delete-yes")
 
 @pytest.mark.parametrize("word", WORDS)
 async def test_a_request_of_somebody_else_cannot_be_touched(
-    relay: ChatHarness, sam: Person, pat: Person, word: str
+    chat: ChatHarness, sam: Person, pat: Person, word: str
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
-    await relay.presses(pat, f"{word}:{listing.id}")
-    assert [one["text"] for one in relay.answers] == [t("en", "listing-gone")]
-    assert (relay.calls, relay.said) == ([], [])
-    assert relay.listing(listing.id).state == LIVE
+    listing = chat.add_listing(sam, COFFEE, answer())
+    await chat.presses(pat, f"{word}:{listing.id}")
+    assert [one["text"] for one in chat.answers] == [t("en", "listing-gone")]
+    assert (chat.calls, chat.said) == ([], [])
+    assert chat.listing(listing.id).state == LIVE
 
 
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("state", ["unknown", DELETED])
 async def test_a_request_that_is_gone_is_said_to_be_gone(
-    relay: ChatHarness, sam: Person, word: str, state: str
+    chat: ChatHarness, sam: Person, word: str, state: str
 ) -> None:
     listing_id = "abcdefghij"
     if state == DELETED:
-        listing_id = relay.add_listing(sam, COFFEE, answer(), state=state).id
-    await relay.presses(sam, f"{word}:{listing_id}")
-    assert [one["text"] for one in relay.answers] == [t("en", "listing-gone")]
-    assert (relay.calls, relay.said) == ([], [])
+        listing_id = chat.add_listing(sam, COFFEE, answer(), state=state).id
+    await chat.presses(sam, f"{word}:{listing_id}")
+    assert [one["text"] for one in chat.answers] == [t("en", "listing-gone")]
+    assert (chat.calls, chat.said) == ([], [])
 
 
 @pytest.mark.parametrize("word", ["card", "refresh", "stop", "resume", "delete-yes"])
 async def test_a_button_asks_the_service_and_knows_its_message(
-    relay: ChatHarness, sam: Person, word: str
+    chat: ChatHarness, sam: Person, word: str
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
-    query = await relay.presses(sam, f"{word}:{listing.id}")
-    (call,) = relay.calls
+    listing = chat.add_listing(sam, COFFEE, answer())
+    query = await chat.presses(sam, f"{word}:{listing.id}")
+    (call,) = chat.calls
     assert (call["call"], call["listing"], call["chat"]) == (word, listing.id, sam.id)
     assert call["place"] == {"message_id": query.message.id, "picture": False}
-    assert relay.answers == [{"callback_query_id": query.id}]
+    assert chat.answers == [{"callback_query_id": query.id}]
 
 
-async def test_deleting_asks_first_and_says_what_is_lost(relay: ChatHarness, sam: Person) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
-    await relay.presses(sam, f"delete:{listing.id}")
-    assert relay.calls == []
-    (question,) = relay.said
+async def test_deleting_asks_first_and_says_what_is_lost(chat: ChatHarness, sam: Person) -> None:
+    listing = chat.add_listing(sam, COFFEE, answer())
+    await chat.presses(sam, f"delete:{listing.id}")
+    assert chat.calls == []
+    (question,) = chat.said
     assert t("en", "delete-question", name="Coffee") in question["args"]["text"]
     buttons = [
         row[0]["callback_data"] for row in question["args"]["reply_markup"]["inline_keyboard"]
@@ -262,12 +262,12 @@ async def test_deleting_asks_first_and_says_what_is_lost(relay: ChatHarness, sam
 
 
 async def test_a_request_still_being_made_cannot_be_touched_yet(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam)
-    await relay.presses(sam, f"card:{listing.id}")
-    assert [one["text"] for one in relay.answers] == [t("en", "listing-not-ready")]
-    assert relay.calls == []
+    listing = chat.add_listing(sam)
+    await chat.presses(sam, f"card:{listing.id}")
+    assert [one["text"] for one in chat.answers] == [t("en", "listing-not-ready")]
+    assert chat.calls == []
 
 
 DATA = [
@@ -277,43 +277,43 @@ DATA = [
 
 
 @pytest.mark.parametrize("data", DATA)
-async def test_every_press_is_answered_once(relay: ChatHarness, sam: Person, data: str) -> None:
-    query = await relay.presses(sam, data)
-    assert [one["callback_query_id"] for one in relay.answers] == [query.id]
+async def test_every_press_is_answered_once(chat: ChatHarness, sam: Person, data: str) -> None:
+    query = await chat.presses(sam, data)
+    assert [one["callback_query_id"] for one in chat.answers] == [query.id]
 
 
 async def test_a_button_that_nobody_knows_is_answered_with_words(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    await relay.presses(sam, "nonsense")
-    assert [one["text"] for one in relay.answers] == [t("en", "button-unknown")]
-    assert relay.said == []
+    await chat.presses(sam, "nonsense")
+    assert [one["text"] for one in chat.answers] == [t("en", "button-unknown")]
+    assert chat.said == []
 
 
 async def test_in_a_group_commands_are_told_where_to_go_and_nothing_is_made(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     group = sam.new_group("Market")
     for text in ("/donation 5 USD Coffee", "/new@PaymentRequestBot", "/unknown", "hello"):
         sam.send(text, group)
-    await relay.take()
+    await chat.take()
     words = t("en", "only-in-private", bot="PaymentRequestBot")
-    assert relay.texts == [words, words]
-    lanes_used = {row["lane"] for row in relay.rows("outbox") if row["queue"] == "messages"}
+    assert chat.texts == [words, words]
+    lanes_used = {row["lane"] for row in chat.rows("outbox") if row["queue"] == "messages"}
     assert lanes_used == {str(group.id)}
-    assert (relay.rows("listings"), relay.rows("drafts"), relay.calls) == ([], [], [])
+    assert (chat.rows("listings"), chat.rows("drafts"), chat.calls) == ([], [], [])
 
 
 async def test_in_a_group_a_press_is_answered_and_does_nothing(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     group = sam.new_group("Market")
     sam.press_old(sam.send("/help", group), f"delete-yes:{listing.id}")
-    await relay.take()
+    await chat.take()
     words = t("en", "only-in-private", bot="PaymentRequestBot")
-    assert [one["text"] for one in relay.answers] == [words]
-    assert relay.calls == []
+    assert [one["text"] for one in chat.answers] == [words]
+    assert chat.calls == []
 
 
 @pytest.fixture
@@ -348,51 +348,49 @@ async def test_who_was_let_in_can_create(shop: ChatHarness) -> None:
 
 
 async def test_who_is_let_in_no_more_cannot_finish_a_form_begun_before(
-    shop: ChatHarness, relay: ChatHarness
+    shop: ChatHarness, chat: ChatHarness
 ) -> None:
-    pat = relay.add_person("Pat", user_id=1002)
-    await relay.says(pat, "/donation 5 USD Coffee")
-    assert len(relay.rows("drafts")) == 1
-    relay.clear_messages()
-    shop.world = relay.world
+    pat = chat.add_person("Pat", user_id=1002)
+    await chat.says(pat, "/donation 5 USD Coffee")
+    assert len(chat.rows("drafts")) == 1
+    chat.clear_messages()
+    shop.world = chat.world
     await shop.says(pat, "$pat")
     assert shop.texts == [t("en", "not-allowed")]
     assert (shop.rows("listings"), shop.calls) == ([], [])
 
 
-async def paused(relay: ChatHarness) -> dict[str, str | None]:
-    return {row["lane"]: row["paused"] for row in relay.rows("lanes") if row["queue"] == "messages"}
+async def paused(chat: ChatHarness) -> dict[str, str | None]:
+    return {row["lane"]: row["paused"] for row in chat.rows("lanes") if row["queue"] == "messages"}
 
 
 async def test_a_chat_is_paused_when_the_bot_is_blocked_and_goes_on_when_it_is_let_in(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     sam.block()
-    await relay.take()
-    assert await paused(relay) == {str(sam.id): "the bot was blocked"}
+    await chat.take()
+    assert await paused(chat) == {str(sam.id): "the bot was blocked"}
     sam.unblock()
-    await relay.take()
-    assert await paused(relay) == {str(sam.id): None}
+    await chat.take()
+    assert await paused(chat) == {str(sam.id): None}
 
 
-async def test_a_paused_chat_goes_on_when_the_person_writes(
-    relay: ChatHarness, sam: Person
-) -> None:
+async def test_a_paused_chat_goes_on_when_the_person_writes(chat: ChatHarness, sam: Person) -> None:
     sam.block()
     sam.chat.bot_status = "member"
-    await relay.says(sam, "/help")
-    assert await paused(relay) == {str(sam.id): None}
+    await chat.says(sam, "/help")
+    assert await paused(chat) == {str(sam.id): None}
 
 
-async def test_the_list_is_newest_first_and_in_pages(relay: ChatHarness, sam: Person) -> None:
+async def test_the_list_is_newest_first_and_in_pages(chat: ChatHarness, sam: Person) -> None:
     made = []
     for number in range(PAGE + 1):
-        relay.clock.advance(1)
-        made.append(relay.add_listing(sam, COFFEE, answer(id=f"{number}")).id)
-    await relay.says(sam, "/list")
-    await relay.presses(sam, "list:1")
-    await relay.presses(sam, "list:999999")
-    pages = [cards_of(body) for body in relay.said]
+        chat.clock.advance(1)
+        made.append(chat.add_listing(sam, COFFEE, answer(id=f"{number}")).id)
+    await chat.says(sam, "/list")
+    await chat.presses(sam, "list:1")
+    await chat.presses(sam, "list:999999")
+    pages = [cards_of(body) for body in chat.said]
     assert pages == [made[:0:-1], made[:1], made[:1]]
 
 
@@ -403,10 +401,10 @@ def cards_of(body: dict[str, Any]) -> list[str]:
 
 
 async def test_what_is_not_there_yet_or_no_more_is_not_listed(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     for state in (CREATING, FAILED, DELETED):
-        relay.add_listing(sam, COFFEE, answer(id=state), state=state)
-    stopped = relay.add_listing(sam, COFFEE, answer(), state=STOPPED)
-    await relay.says(sam, "/list")
-    assert cards_of(relay.said[0]) == [stopped.id]
+        chat.add_listing(sam, COFFEE, answer(id=state), state=state)
+    stopped = chat.add_listing(sam, COFFEE, answer(), state=STOPPED)
+    await chat.says(sam, "/list")
+    assert cards_of(chat.said[0]) == [stopped.id]

@@ -26,24 +26,24 @@ WISH = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
-def act(relay: ChatHarness, sam: Person, *outcomes: Outcome) -> None:
+def act(chat: ChatHarness, sam: Person, *outcomes: Outcome) -> None:
     """Follow outcomes one after the other, each in its transaction."""
 
     def work(tx: Transaction, outcome: Outcome) -> None:
-        seller = sellers.seller(tx, sam.id, "en", relay.clock())
+        seller = sellers.seller(tx, sam.id, "en", chat.clock())
         who = Who(sam.id, sam.id, private=True, tag=None)
-        follow(Turn(tx, relay.queues, who, seller, None, relay.clock()), outcome)
+        follow(Turn(tx, chat.queues, who, seller, None, chat.clock()), outcome)
 
     for outcome in outcomes:
-        relay.db.run(partial(work, outcome=outcome))
+        chat.db.run(partial(work, outcome=outcome))
 
 
-def saved(relay: ChatHarness, sam: Person) -> Seller:
-    found = relay.db.run(lambda tx: sellers.known_seller(tx, sam.id))
+def saved(chat: ChatHarness, sam: Person) -> Seller:
+    found = chat.db.run(lambda tx: sellers.known_seller(tx, sam.id))
     assert found is not None
     return found
 
@@ -52,49 +52,49 @@ def setting(name: str, value: str | tuple[int, int] | int | None) -> Outcome:
     return Outcome(None, setting=Setting(name, value))
 
 
-async def test_settings_are_saved_and_switched_off(relay: ChatHarness, sam: Person) -> None:
-    act(relay, sam, setting("zone", "Europe/Berlin"), setting("quiet", (1320, 420)))
-    assert (saved(relay, sam).zone, saved(relay, sam).quiet) == ("Europe/Berlin", (1320, 420))
-    act(relay, sam, setting("quiet", None))
-    assert saved(relay, sam).quiet is None
+async def test_settings_are_saved_and_switched_off(chat: ChatHarness, sam: Person) -> None:
+    act(chat, sam, setting("zone", "Europe/Berlin"), setting("quiet", (1320, 420)))
+    assert (saved(chat, sam).zone, saved(chat, sam).quiet) == ("Europe/Berlin", (1320, 420))
+    act(chat, sam, setting("quiet", None))
+    assert saved(chat, sam).quiet is None
 
 
 async def test_the_next_summary_follows_its_hour_and_the_zone(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     def due() -> int | None:
-        found: int | None = relay.rows("sellers")[0]["summary_at"]
+        found: int | None = chat.rows("sellers")[0]["summary_at"]
         return found
 
-    act(relay, sam, setting("zone", "Europe/Berlin"), setting("summary", 1200))
-    assert due() == moments.next_at(1200, relay.clock(), "Europe/Berlin")
-    act(relay, sam, setting("zone", "Asia/Tokyo"))
-    assert due() == moments.next_at(1200, relay.clock(), "Asia/Tokyo")
-    assert saved(relay, sam).summary == 1200
-    act(relay, sam, setting("summary", None))
-    assert (saved(relay, sam).summary, due()) == (None, None)
+    act(chat, sam, setting("zone", "Europe/Berlin"), setting("summary", 1200))
+    assert due() == moments.next_at(1200, chat.clock(), "Europe/Berlin")
+    act(chat, sam, setting("zone", "Asia/Tokyo"))
+    assert due() == moments.next_at(1200, chat.clock(), "Asia/Tokyo")
+    assert saved(chat, sam).summary == 1200
+    act(chat, sam, setting("summary", None))
+    assert (saved(chat, sam).summary, due()) == (None, None)
 
 
-async def test_the_picture_of_a_wish_is_kept(relay: ChatHarness, sam: Person) -> None:
-    image = relay.db.run(lambda tx: images.add_image(tx, sam.id, b"jpeg", relay.clock()))
+async def test_the_picture_of_a_wish_is_kept(chat: ChatHarness, sam: Person) -> None:
+    image = chat.db.run(lambda tx: images.add_image(tx, sam.id, b"jpeg", chat.clock()))
     wish = replace(WISH, image=image)
-    act(relay, sam, Outcome(None, wish=wish))
-    assert [row["kept"] for row in relay.rows("images")] == [1]
+    act(chat, sam, Outcome(None, wish=wish))
+    assert [row["kept"] for row in chat.rows("images")] == [1]
 
 
-async def test_a_text_a_day_after_is_no_answer(relay: ChatHarness, sam: Person) -> None:
+async def test_a_text_a_day_after_is_no_answer(chat: ChatHarness, sam: Person) -> None:
     """The row says when the form was last touched."""
-    await relay.says(sam, "/new")
-    draft = relay.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
+    await chat.says(sam, "/new")
+    draft = chat.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
     assert draft is not None
-    await relay.presses(sam, f"draft:{draft.id}:kind:donation")
-    relay.clock.advance(24 * 3600 + 1)
-    relay.clear_messages()
-    await relay.says(sam, "Coffee")
-    assert "You have begun a request" in relay.texts[0]
-    stored = relay.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
+    await chat.presses(sam, f"draft:{draft.id}:kind:donation")
+    chat.clock.advance(24 * 3600 + 1)
+    chat.clear_messages()
+    await chat.says(sam, "Coffee")
+    assert "You have begun a request" in chat.texts[0]
+    stored = chat.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
     assert stored is not None
     assert (stored.step, stored.name, stored.asleep) == ("name", None, True)
-    relay.clear_messages()
-    await relay.says(sam, "/start")
-    assert "You have begun a request" in relay.texts[0]
+    chat.clear_messages()
+    await chat.says(sam, "/start")
+    assert "You have begun a request" in chat.texts[0]

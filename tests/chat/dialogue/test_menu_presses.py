@@ -24,13 +24,13 @@ WORDS = (
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
-def pat(relay: ChatHarness) -> Person:
-    return relay.add_person("Pat")
+def pat(chat: ChatHarness) -> Person:
+    return chat.add_person("Pat")
 
 
 def data(word: str, listing_id: str) -> str:
@@ -39,43 +39,43 @@ def data(word: str, listing_id: str) -> str:
 
 @pytest.mark.parametrize("word", WORDS)
 async def test_a_request_of_somebody_else_is_neither_seen_nor_touched(
-    relay: ChatHarness, sam: Person, pat: Person, word: str
+    chat: ChatHarness, sam: Person, pat: Person, word: str
 ) -> None:
-    listing = relay.add_listing(sam, DROP, answer())
-    await relay.presses(pat, data(word, listing.id))
-    assert [one["text"] for one in relay.answers] == [t("en", "listing-gone")]
-    assert (relay.calls, relay.said, relay.rows("drafts")) == ([], [], [])
+    listing = chat.add_listing(sam, DROP, answer())
+    await chat.presses(pat, data(word, listing.id))
+    assert [one["text"] for one in chat.answers] == [t("en", "listing-gone")]
+    assert (chat.calls, chat.said, chat.rows("drafts")) == ([], [], [])
 
 
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("state", [CREATING, DELETED])
 async def test_what_is_not_there_yet_or_no_more_is_said_to_be(
-    relay: ChatHarness, sam: Person, word: str, state: str
+    chat: ChatHarness, sam: Person, word: str, state: str
 ) -> None:
     known = answer() if state == DELETED else None
-    listing = relay.add_listing(sam, DROP, known, state=state)
-    await relay.presses(sam, data(word, listing.id))
+    listing = chat.add_listing(sam, DROP, known, state=state)
+    await chat.presses(sam, data(word, listing.id))
     key = "listing-gone" if state == DELETED else "listing-not-ready"
-    assert [one["text"] for one in relay.answers] == [t("en", key)]
-    assert (relay.calls, relay.said) == ([], [])
+    assert [one["text"] for one in chat.answers] == [t("en", key)]
+    assert (chat.calls, chat.said) == ([], [])
 
 
 @pytest.mark.parametrize("word", WORDS)
 async def test_every_press_is_answered_once_and_says_something(
-    relay: ChatHarness, sam: Person, word: str
+    chat: ChatHarness, sam: Person, word: str
 ) -> None:
-    listing = relay.add_listing(sam, DROP, answer(remaining_units=4))
-    query = await relay.presses(sam, data(word, listing.id))
-    assert [one["callback_query_id"] for one in relay.answers] == [query.id]
-    assert relay.said
+    listing = chat.add_listing(sam, DROP, answer(remaining_units=4))
+    query = await chat.presses(sam, data(word, listing.id))
+    assert [one["callback_query_id"] for one in chat.answers] == [query.id]
+    assert chat.said
 
 
 async def test_a_field_that_nobody_knows_is_an_unknown_button(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, DROP, answer())
-    await relay.presses(sam, f"edit:{listing.id}:price")
-    assert [one["text"] for one in relay.answers] == [t("en", "button-unknown")]
+    listing = chat.add_listing(sam, DROP, answer())
+    await chat.presses(sam, f"edit:{listing.id}:price")
+    assert [one["text"] for one in chat.answers] == [t("en", "button-unknown")]
 
 
 @pytest.mark.parametrize(
@@ -86,72 +86,72 @@ async def test_a_field_that_nobody_knows_is_an_unknown_button(
     ],
 )
 async def test_where_there_are_no_units_to_take_out_that_is_the_answer(
-    relay: ChatHarness, sam: Person, wish: Any, told: dict[str, int], key: str
+    chat: ChatHarness, sam: Person, wish: Any, told: dict[str, int], key: str
 ) -> None:
-    listing = relay.add_listing(sam, wish, answer(**told))
-    await relay.presses(sam, f"edit:{listing.id}:units")
-    assert [one["text"] for one in relay.answers] == [t("en", key)]
-    assert relay.rows("drafts") == []
+    listing = chat.add_listing(sam, wish, answer(**told))
+    await chat.presses(sam, f"edit:{listing.id}:units")
+    assert [one["text"] for one in chat.answers] == [t("en", key)]
+    assert chat.rows("drafts") == []
 
 
-async def editing(relay: ChatHarness, sam: Person, listing: Listing, field: str, said: str) -> None:
-    await relay.presses(sam, f"edit:{listing.id}:{field}")
-    relay.clear_messages()
-    await relay.says(sam, said)
+async def editing(chat: ChatHarness, sam: Person, listing: Listing, field: str, said: str) -> None:
+    await chat.presses(sam, f"edit:{listing.id}:{field}")
+    chat.clear_messages()
+    await chat.says(sam, said)
 
 
-async def test_an_edit_becomes_a_call(relay: ChatHarness, sam: Person) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
-    await editing(relay, sam, listing, "name", "Tea")
-    assert [(call["call"], call["change"]) for call in relay.calls] == [
+async def test_an_edit_becomes_a_call(chat: ChatHarness, sam: Person) -> None:
+    listing = chat.add_listing(sam, COFFEE, answer())
+    await editing(chat, sam, listing, "name", "Tea")
+    assert [(call["call"], call["change"]) for call in chat.calls] == [
         ("edit", {"field": "name", "value": "Tea"})
     ]
-    assert relay.listing(listing.id).wish == COFFEE
+    assert chat.listing(listing.id).wish == COFFEE
 
 
-async def test_words_on_the_poster_are_kept_here(relay: ChatHarness, sam: Person) -> None:
+async def test_words_on_the_poster_are_kept_here(chat: ChatHarness, sam: Person) -> None:
     """The service knows none."""
-    listing = relay.add_listing(sam, COFFEE, answer())
-    await editing(relay, sam, listing, "postertext", "Today only")
-    assert (relay.listing(listing.id).poster_text, relay.calls) == ("Today only", [])
-    assert "Today only" in relay.texts[0]
+    listing = chat.add_listing(sam, COFFEE, answer())
+    await editing(chat, sam, listing, "postertext", "Today only")
+    assert (chat.listing(listing.id).poster_text, chat.calls) == ("Today only", [])
+    assert "Today only" in chat.texts[0]
 
 
 async def test_the_form_for_words_on_the_poster_shows_those_there_are(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
-    await editing(relay, sam, listing, "postertext", "Today only")
-    relay.clear_messages()
-    await relay.presses(sam, f"edit:{listing.id}:postertext")
-    assert relay.texts[-1].endswith("\n\nYour words on it: <i>Today only</i>")
+    listing = chat.add_listing(sam, COFFEE, answer())
+    await editing(chat, sam, listing, "postertext", "Today only")
+    chat.clear_messages()
+    await chat.presses(sam, f"edit:{listing.id}:postertext")
+    assert chat.texts[-1].endswith("\n\nYour words on it: <i>Today only</i>")
 
 
 async def test_too_many_units_to_take_out_are_answered_at_the_step(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """By what is left, not by what there was; a smaller number is then enough."""
-    listing = relay.add_listing(sam, DROP, answer(remaining_units=3))
-    await editing(relay, sam, listing, "units", "4")
-    assert relay.calls == []
-    assert "Only 3 pieces are left." in relay.texts[-1]
-    assert relay.texts[-1].endswith("\n\n3 left")
-    await relay.says(sam, "3")
-    assert [body["change"]["value"] for body in relay.calls] == [3]
+    listing = chat.add_listing(sam, DROP, answer(remaining_units=3))
+    await editing(chat, sam, listing, "units", "4")
+    assert chat.calls == []
+    assert "Only 3 pieces are left." in chat.texts[-1]
+    assert chat.texts[-1].endswith("\n\n3 left")
+    await chat.says(sam, "3")
+    assert [body["change"]["value"] for body in chat.calls] == [3]
 
 
 async def test_units_sold_while_the_form_stood_open_are_not_taken_out(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """Whoever is told so can try again from there."""
-    listing = relay.add_listing(sam, DROP, answer(remaining_units=3))
-    await relay.presses(sam, f"edit:{listing.id}:units")
-    relay.db.run(lambda tx: listings.set_answer(tx, listing.id, answer(remaining_units=2)))
-    relay.clear_messages()
-    await relay.says(sam, "3")
-    assert relay.texts == [t("en", "units-too-many", name="Stickers", left=2)]
-    assert relay.calls == []
-    keys = relay.said[-1]["args"]["reply_markup"]["inline_keyboard"]
+    listing = chat.add_listing(sam, DROP, answer(remaining_units=3))
+    await chat.presses(sam, f"edit:{listing.id}:units")
+    chat.db.run(lambda tx: listings.set_answer(tx, listing.id, answer(remaining_units=2)))
+    chat.clear_messages()
+    await chat.says(sam, "3")
+    assert chat.texts == [t("en", "units-too-many", name="Stickers", left=2)]
+    assert chat.calls == []
+    keys = chat.said[-1]["args"]["reply_markup"]["inline_keyboard"]
     assert [key["callback_data"] for row in keys for key in row] == [
         f"card:{listing.id}",
         f"edit:{listing.id}",
@@ -159,20 +159,20 @@ async def test_units_sold_while_the_form_stood_open_are_not_taken_out(
 
 
 async def test_an_edit_of_what_was_deleted_meanwhile_is_said_to_be_late(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
-    await relay.presses(sam, f"edit:{listing.id}:name")
-    relay.db.run(lambda tx: listings.set_state(tx, listing.id, DELETED))
-    relay.clear_messages()
-    await relay.says(sam, "Tea")
-    assert (relay.calls, relay.texts) == ([], [t("en", "listing-gone")])
+    listing = chat.add_listing(sam, COFFEE, answer())
+    await chat.presses(sam, f"edit:{listing.id}:name")
+    chat.db.run(lambda tx: listings.set_state(tx, listing.id, DELETED))
+    chat.clear_messages()
+    await chat.says(sam, "Tea")
+    assert (chat.calls, chat.texts) == ([], [t("en", "listing-gone")])
 
 
-async def test_who_was_not_let_in_cannot_duplicate(relay: ChatHarness, sam: Person) -> None:
-    shop = ChatHarness(relay.db, relay.clock, allowed=frozenset({1}))
-    shop.world = relay.world
-    listing = relay.add_listing(sam, COFFEE, answer())
+async def test_who_was_not_let_in_cannot_duplicate(chat: ChatHarness, sam: Person) -> None:
+    shop = ChatHarness(chat.db, chat.clock, allowed=frozenset({1}))
+    shop.world = chat.world
+    listing = chat.add_listing(sam, COFFEE, answer())
     await shop.presses(sam, f"duplicate:{listing.id}")
     assert [one["text"] for one in shop.answers] == [t("en", "not-allowed")]
     assert shop.rows("drafts") == []
@@ -180,51 +180,51 @@ async def test_who_was_not_let_in_cannot_duplicate(relay: ChatHarness, sam: Pers
 
 @pytest.mark.parametrize("design", FILES)
 async def test_a_poster_comes_as_files_that_are_drawn_when_they_are_sent(
-    relay: ChatHarness, sam: Person, design: str
+    chat: ChatHarness, sam: Person, design: str
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
-    await relay.presses(sam, f"poster:{listing.id}:{design}")
-    sent = [(body["method"], body["draw"], body["listing"]) for body in relay.said]
+    listing = chat.add_listing(sam, COFFEE, answer())
+    await chat.presses(sam, f"poster:{listing.id}:{design}")
+    sent = [(body["method"], body["draw"], body["listing"]) for body in chat.said]
     assert sent == [("sendDocument", draw, listing.id) for draw in FILES[design]]
-    assert [body["filename"] for body in relay.said] == [f"coffee-{draw}" for draw in FILES[design]]
-    assert [one["text"] for one in relay.answers] == [t("en", "toast-poster")]
+    assert [body["filename"] for body in chat.said] == [f"coffee-{draw}" for draw in FILES[design]]
+    assert [one["text"] for one in chat.answers] == [t("en", "toast-poster")]
 
 
 async def test_a_poster_is_on_its_way_once_however_often_it_is_pressed(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """Another design or request is another poster; once it has come it can be had again."""
-    listing, other = (relay.add_listing(sam, COFFEE, answer(id=name)) for name in "ab")
+    listing, other = (chat.add_listing(sam, COFFEE, answer(id=name)) for name in "ab")
     for _ in range(5):
-        await relay.presses(sam, f"poster:{listing.id}:print-light")
-    assert len(relay.said) == 2
-    coming = [one["text"] for one in relay.answers].count(t("en", "toast-poster-coming"))
+        await chat.presses(sam, f"poster:{listing.id}:print-light")
+    assert len(chat.said) == 2
+    coming = [one["text"] for one in chat.answers].count(t("en", "toast-poster-coming"))
     assert coming == 4
-    await relay.presses(sam, f"poster:{listing.id}:square-dark")
-    await relay.presses(sam, f"poster:{other.id}:print-light")
-    assert len(relay.said) == 5
-    relay.clear_messages()
-    await relay.presses(sam, f"poster:{listing.id}:print-light")
-    assert len(relay.said) == 2
+    await chat.presses(sam, f"poster:{listing.id}:square-dark")
+    await chat.presses(sam, f"poster:{other.id}:print-light")
+    assert len(chat.said) == 5
+    chat.clear_messages()
+    await chat.presses(sam, f"poster:{listing.id}:print-light")
+    assert len(chat.said) == 2
 
 
 def paid(
-    relay: ChatHarness, listing: Listing, number: int, payer: dict[str, Any] | None = None
+    chat: ChatHarness, listing: Listing, number: int, payer: dict[str, Any] | None = None
 ) -> None:
     payment = Payment("r", f"t{number:06d}", number, "USD", payer or {})
-    now = relay.clock() + number
-    relay.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, now))
+    now = chat.clock() + number
+    chat.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, now))
 
 
 async def test_payments_are_paged_newest_first_with_what_they_come_to(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     for number in range(1, PAGE + 3):
-        paid(relay, listing, number)
+        paid(chat, listing, number)
     for press in (0, 1, 99):
-        await relay.presses(sam, f"payments:{listing.id}:{press}")
-    pages = [text.splitlines() for text in relay.texts]
+        await chat.presses(sam, f"payments:{listing.id}:{press}")
+    pages = [text.splitlines() for text in chat.texts]
     amounts = [[line.rpartition("<b>")[2] for line in page if " · " in line] for page in pages]
     assert amounts[0] == [f"$0.{number:02d}</b>" for number in range(PAGE + 2, 2, -1)]
     assert amounts[1] == amounts[2] == ["$0.02</b>", "$0.01</b>"]
@@ -232,10 +232,10 @@ async def test_payments_are_paged_newest_first_with_what_they_come_to(
 
 
 def test_a_page_among_ten_thousand_payments_is_read_by_its_index(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
-    plan = relay.db.run(
+    listing = chat.add_listing(sam, COFFEE, answer())
+    plan = chat.db.run(
         lambda tx: tx.query(
             f"EXPLAIN QUERY PLAN {queries.RECEIPTS}", listing=listing.id, limit=10, start=0
         )

@@ -24,87 +24,87 @@ GONE = "There is nothing to pay under this link."
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
-def pat(relay: ChatHarness) -> Person:
-    return relay.add_person("Pat")
+def pat(chat: ChatHarness) -> Person:
+    return chat.add_person("Pat")
 
 
 @pytest.fixture
-def drop(relay: ChatHarness, sam: Person) -> Listing:
+def drop(chat: ChatHarness, sam: Person) -> Listing:
     wish = replace(DROP, destination="$samssecret")
-    return relay.add_listing(sam, wish, answer(total_units=5, remaining_units=5))
+    return chat.add_listing(sam, wish, answer(total_units=5, remaining_units=5))
 
 
-async def follow(show: SharedCards, person: Person, listing_id: str) -> Message:
+async def follow(cards: SharedCards, person: Person, listing_id: str) -> Message:
     """Follow a deep link; what the bot says last."""
     person.start(f"r_{listing_id}")
-    await show.relay.take()
-    await show.work()
+    await cards.chat.take()
+    await cards.work()
     return person.chat.from_bot()[-1]
 
 
-async def press(show: SharedCards, person: Person, message: Message, data: str) -> str | None:
+async def press(cards: SharedCards, person: Person, message: Message, data: str) -> str | None:
     """Press a button there; the words of the answer to be given."""
     person.press_old(message, data)
-    await show.relay.take()
-    await show.work()
-    return show.relay.answers[-1].get("text")
+    await cards.chat.take()
+    await cards.work()
+    return cards.chat.answers[-1].get("text")
 
 
 async def test_a_chosen_result_of_anothers_request_is_left_alone(
-    show: SharedCards, relay: ChatHarness, pat: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, pat: Person, drop: Listing
 ) -> None:
     """A result's id is not to be trusted: only one's own requests are offered."""
     chosen = {"result_id": f"{drop.id}-0123", "from": pat.user.json(), "query": ""}
-    relay.world.push("chosen_inline_result", {**chosen, "inline_message_id": "forged"})
-    await relay.take()
-    assert (show.posts(), relay.refreshes) == ([], [])
+    chat.world.push("chosen_inline_result", {**chosen, "inline_message_id": "forged"})
+    await chat.take()
+    assert (cards.posts(), chat.refreshes) == ([], [])
 
 
 @pytest.mark.parametrize("result_id", ["", "-", "nonsense", "aaaaaaaaaa-1", "x" * 64])
 async def test_a_chosen_result_that_is_none_of_ours_is_left_alone(
-    show: SharedCards, relay: ChatHarness, sam: Person, result_id: str
+    cards: SharedCards, chat: ChatHarness, sam: Person, result_id: str
 ) -> None:
     chosen = {"result_id": result_id, "from": sam.user.json(), "inline_message_id": "x"}
-    relay.world.push("chosen_inline_result", chosen)
-    await relay.take()
-    assert show.posts() == []
-    assert relay.states(relay.queues.updates) == ["done"]
+    chat.world.push("chosen_inline_result", chosen)
+    await chat.take()
+    assert cards.posts() == []
+    assert chat.states(chat.queues.updates) == ["done"]
 
 
 async def test_a_message_that_telegram_does_not_name_is_not_followed(
-    show: SharedCards, relay: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
     """It has no buttons, as where the pay page's host has no dot."""
-    told = relay.listing(drop.id).answer
+    told = chat.listing(drop.id).answer
     assert told
     local = replace(told, url="http://localhost:8080/pay/1")
-    show.change(drop, lambda tx: listings.set_answer(tx, drop.id, local))
-    posted = await show.share(sam, sam.dialog(relay.add_person("Pat")))
+    cards.change(drop, lambda tx: listings.set_answer(tx, drop.id, local))
+    posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
     assert "http://localhost:8080/pay/1" in posted.text
-    assert show.posts() == []
+    assert cards.posts() == []
 
 
 async def test_what_is_posted_into_the_bots_own_chat_is_no_word_of_its_seller(
-    show: SharedCards, relay: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
-    posted = await show.share(sam, sam.chat)
-    assert relay.said == []
-    await show.card(drop)
-    await show.work_later(3)
+    posted = await cards.share(sam, sam.chat)
+    assert chat.said == []
+    await cards.card(drop)
+    await cards.work_later(3)
     assert posted.photo
 
 
 async def test_who_follows_a_link_sees_the_public_card(
-    show: SharedCards, pat: Person, drop: Listing
+    cards: SharedCards, pat: Person, drop: Listing
 ) -> None:
     """Picture, words and a way to pay; nothing of the takings, the seller, the destination."""
-    await show.pays(drop)
-    card = await follow(show, pat, drop.id)
+    await cards.pays(drop)
+    card = await follow(cards, pat, drop.id)
     assert card.photo
     assert card.text.splitlines() == [
         "Stickers", "A pack", "", "Limited drop · $2.50", "4 of 5 left", URL,
@@ -115,58 +115,58 @@ async def test_who_follows_a_link_sees_the_public_card(
 
 
 async def test_a_visitors_card_is_brought_up_to_date_in_its_place(
-    show: SharedCards, pat: Person, drop: Listing
+    cards: SharedCards, pat: Person, drop: Listing
 ) -> None:
-    card = await follow(show, pat, drop.id)
-    assert await press(show, pat, card, f"look:{drop.id}") is None
-    assert show.edits() == 0
-    await show.pays(drop, 2)
-    await press(show, pat, card, f"look:{drop.id}")
+    card = await follow(cards, pat, drop.id)
+    assert await press(cards, pat, card, f"look:{drop.id}") is None
+    assert cards.edits() == 0
+    await cards.pays(drop, 2)
+    await press(cards, pat, card, f"look:{drop.id}")
     assert "3 of 5 left" in card.text
-    await show.pays(drop, 3)
-    await press(show, pat, card, f"look:{drop.id}")
+    await cards.pays(drop, 3)
+    await press(cards, pat, card, f"look:{drop.id}")
     assert "SOLD OUT" in card.text
     assert [button["text"] for button in card.buttons] == ["🔄 Refresh"]
-    show.state(drop, DELETED)
-    await press(show, pat, card, f"look:{drop.id}")
+    cards.state(drop, DELETED)
+    await press(cards, pat, card, f"look:{drop.id}")
     assert (card.text, card.buttons) == ("Stickers is no longer available.", [])
 
 
 async def test_a_visitors_card_is_in_the_visitors_language(
-    show: SharedCards, relay: ChatHarness, drop: Listing
+    cards: SharedCards, chat: ChatHarness, drop: Listing
 ) -> None:
-    max_ = relay.add_person("Max", language_code="de")
-    await show.pays(drop, 5)
-    card = await follow(show, max_, drop.id)
+    max_ = chat.add_person("Max", language_code="de")
+    await cards.pays(drop, 5)
+    card = await follow(cards, max_, drop.id)
     assert "AUSVERKAUFT" in card.text
-    assert [post["own"] for post in show.posts()] == [VISITED]
+    assert [post["own"] for post in cards.posts()] == [VISITED]
 
 
 async def test_its_seller_gets_their_own_card(
-    show: SharedCards, sam: Person, drop: Listing
+    cards: SharedCards, sam: Person, drop: Listing
 ) -> None:
-    card = await follow(show, sam, drop.id)
+    card = await follow(cards, sam, drop.id)
     assert [button["text"] for button in card.buttons][-2] == "⏸ Stop"
 
 
 @pytest.mark.parametrize("who", ["Sam", "Pat"])
 @pytest.mark.parametrize("state", [CREATING, FAILED, DELETED, None])
 async def test_a_link_that_leads_nowhere_says_so_and_not_why(
-    show: SharedCards, relay: ChatHarness, state: str | None, who: str
+    cards: SharedCards, chat: ChatHarness, state: str | None, who: str
 ) -> None:
-    sam = relay.add_person("Sam")
+    sam = chat.add_person("Sam")
     told = None if state == CREATING else answer()
-    listing = relay.add_listing(sam, DROP, told, state=state or LIVE)
-    person = sam if who == "Sam" else relay.add_person("Pat")
-    said = await follow(show, person, listing.id if state else "aaaaaaaaaa")
+    listing = chat.add_listing(sam, DROP, told, state=state or LIVE)
+    person = sam if who == "Sam" else chat.add_person("Pat")
+    said = await follow(cards, person, listing.id if state else "aaaaaaaaaa")
     assert said.text.startswith(GONE)
     assert listing.wish.name not in said.text
 
 
 async def test_a_refresh_of_nobodys_request_is_answered(
-    show: SharedCards, relay: ChatHarness, pat: Person
+    cards: SharedCards, chat: ChatHarness, pat: Person
 ) -> None:
-    shown = relay.world.post(pat.chat, relay.world.bot, Draft({"text": "x"}, None))
-    said = await press(show, pat, shown, "look:aaaaaaaaaa")
+    shown = chat.world.post(pat.chat, chat.world.bot, Draft({"text": "x"}, None))
+    said = await press(cards, pat, shown, "look:aaaaaaaaaa")
     assert said
     assert said.startswith(GONE)

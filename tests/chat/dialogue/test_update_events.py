@@ -21,10 +21,10 @@ MARKUP = {"inline_keyboard": [[{"text": "Show", "callback_data": "list:0"}]]}
 LISTING = "abcdefghij"
 
 
-def events(relay: ChatHarness) -> list[Event | None]:
+def events(chat: ChatHarness) -> list[Event | None]:
     """What the bot reads in what the world's people just did."""
-    pending = [*relay.world.updates.pending]
-    relay.world.updates.pending.clear()
+    pending = [*chat.world.updates.pending]
+    chat.world.updates.pending.clear()
     return [read(update, BOT_NAME) for update in pending]
 
 
@@ -44,35 +44,35 @@ def events(relay: ChatHarness) -> list[Event | None]:
     ],
 )
 def test_a_message_is_a_text_or_a_command_with_its_arguments(
-    relay: ChatHarness, text: str, command: str | None, rest: str
+    chat: ChatHarness, text: str, command: str | None, rest: str
 ) -> None:
-    sam = relay.add_person("Sam")
+    sam = chat.add_person("Sam")
     sam.send(text)
-    assert events(relay) == [Spoke(Person(sam.id, sam.id, private=True, tag="en"), rest, command)]
+    assert events(chat) == [Spoke(Person(sam.id, sam.id, private=True, tag="en"), rest, command)]
 
 
-def test_a_command_for_another_bot_is_none_of_ours(relay: ChatHarness) -> None:
-    relay.add_person().send("/help@OtherBot")
-    assert events(relay) == [None]
+def test_a_command_for_another_bot_is_none_of_ours(chat: ChatHarness) -> None:
+    chat.add_person().send("/help@OtherBot")
+    assert events(chat) == [None]
 
 
 def test_a_picture_is_a_message_with_the_text_below_it(
-    relay: ChatHarness, qr_picture: bytes
+    chat: ChatHarness, qr_picture: bytes
 ) -> None:
-    sam = relay.add_person()
+    sam = chat.add_person()
     sam.send_photo(qr_picture)
     sam.send_photo(qr_picture, "below")
-    assert [event.text for event in events(relay) if isinstance(event, Spoke)] == ["", "below"]
+    assert [event.text for event in events(chat) if isinstance(event, Spoke)] == ["", "below"]
 
 
 def test_a_picture_is_named_by_the_largest_of_its_sizes_also_when_sent_as_a_file(
-    relay: ChatHarness, qr_picture: bytes
+    chat: ChatHarness, qr_picture: bytes
 ) -> None:
-    sam = relay.add_person()
+    sam = chat.add_person()
     photo, file = sam.send_photo(qr_picture), sam.send_document("a.png", qr_picture)
     sam.send_document("a.txt", b"words")
     whole = max(photo.content["photo"], key=lambda size: size["width"])["file_id"]
-    read_as = [event.photo for event in events(relay) if isinstance(event, Spoke)]
+    read_as = [event.photo for event in events(chat) if isinstance(event, Spoke)]
     assert read_as == [whole, file.content["document"]["file_id"], None]
 
 
@@ -109,26 +109,26 @@ def qr_picture() -> bytes:
 
 
 @pytest.mark.parametrize("tag", ["en", "pt-br", None])
-def test_the_language_is_telegrams_and_may_be_missing(relay: ChatHarness, tag: str | None) -> None:
-    relay.add_person(language_code=tag).send("x")
-    (event,) = events(relay)
+def test_the_language_is_telegrams_and_may_be_missing(chat: ChatHarness, tag: str | None) -> None:
+    chat.add_person(language_code=tag).send("x")
+    (event,) = events(chat)
     assert event is not None
     assert event.person.tag == tag
 
 
-def test_in_a_group_the_chat_is_the_group(relay: ChatHarness) -> None:
-    sam = relay.add_person()
+def test_in_a_group_the_chat_is_the_group(chat: ChatHarness) -> None:
+    sam = chat.add_person()
     group = sam.new_group("Market")
-    relay.world.updates.pending.clear()
+    chat.world.updates.pending.clear()
     sam.send("/help", group)
-    assert events(relay) == [Spoke(Person(sam.id, group.id, private=False, tag="en"), "", "help")]
+    assert events(chat) == [Spoke(Person(sam.id, group.id, private=False, tag="en"), "", "help")]
 
 
-def test_a_press_knows_its_query_its_action_and_the_message(relay: ChatHarness) -> None:
-    sam = relay.add_person()
-    shown = relay.world.post(sam.chat, relay.world.bot, Draft({"text": "x"}, None))
+def test_a_press_knows_its_query_its_action_and_the_message(chat: ChatHarness) -> None:
+    sam = chat.add_person()
+    shown = chat.world.post(sam.chat, chat.world.bot, Draft({"text": "x"}, None))
     query = sam.press_old(shown, "list:3")
-    assert events(relay) == [
+    assert events(chat) == [
         Tapped(
             Person(sam.id, sam.id, private=True, tag="en"),
             query.id, ("list", "3"), shown.id, picture=False,
@@ -137,13 +137,11 @@ def test_a_press_knows_its_query_its_action_and_the_message(relay: ChatHarness) 
 
 
 @pytest.mark.parametrize("data", ["", "nonsense", "list:x", "draft:1", "card:../etc"])
-def test_a_press_that_no_button_of_ours_carries_has_no_action(
-    relay: ChatHarness, data: str
-) -> None:
-    sam = relay.add_person()
-    shown = relay.world.post(sam.chat, relay.world.bot, Draft({"text": "x"}, None))
+def test_a_press_that_no_button_of_ours_carries_has_no_action(chat: ChatHarness, data: str) -> None:
+    sam = chat.add_person()
+    shown = chat.world.post(sam.chat, chat.world.bot, Draft({"text": "x"}, None))
     sam.press_old(shown, data)
-    (event,) = events(relay)
+    (event,) = events(chat)
     assert isinstance(event, Tapped)
     assert event.action is None
 
@@ -168,10 +166,10 @@ def test_a_press_below_an_inline_message_is_answered_to_its_person_in_private() 
     assert (event.message_id, event.person) == (None, Person(7, 7, private=True, tag=None))
 
 
-def test_an_inline_query_is_what_was_typed(relay: ChatHarness) -> None:
-    sam = relay.add_person()
+def test_an_inline_query_is_what_was_typed(chat: ChatHarness) -> None:
+    sam = chat.add_person()
     asked = sam.ask_inline("cof")
-    assert events(relay) == [
+    assert events(chat) == [
         Searched(Person(sam.id, sam.id, private=True, tag="en"), asked.id, "cof", "")
     ]
 
@@ -184,11 +182,11 @@ def test_a_chosen_result_names_what_was_posted_and_the_message_if_it_has_buttons
         assert read(raw, BOT_NAME) == Chosen(person, "abc-1", message_id)
 
 
-def test_blocking_and_letting_in_again_are_moves(relay: ChatHarness) -> None:
-    sam = relay.add_person()
+def test_blocking_and_letting_in_again_are_moves(chat: ChatHarness) -> None:
+    sam = chat.add_person()
     sam.block()
     sam.unblock()
-    blocked, back = events(relay)
+    blocked, back = events(chat)
     assert isinstance(blocked, Moved)
     assert isinstance(back, Moved)
     assert (blocked.open, back.open) == (False, True)
@@ -200,10 +198,10 @@ def test_blocking_and_letting_in_again_are_moves(relay: ChatHarness) -> None:
     [("kicked", False), ("left", False), ("member", True), ("administrator", True)],
 )
 def test_who_has_left_or_was_banned_cannot_be_written_to(
-    relay: ChatHarness, status: str, *, is_open: bool
+    chat: ChatHarness, status: str, *, is_open: bool
 ) -> None:
-    relay.add_person().block()
-    raw = relay.world.updates.pending.pop()
+    chat.add_person().block()
+    raw = chat.world.updates.pending.pop()
     rights = dict.fromkeys(
         (
             *("can_be_edited", "is_anonymous", "can_manage_chat", "can_delete_messages"),
@@ -221,8 +219,8 @@ def test_who_has_left_or_was_banned_cannot_be_written_to(
 
 @pytest.mark.parametrize("kind", ["edited_message", "channel_post", "something_new"])
 def test_other_updates_are_nothing_to_us(kind: str) -> None:
-    chat = {"id": 7, "type": "channel", "title": "News"}
-    post = {"message_id": 1, "date": 1, "chat": chat, "text": "/help"}
+    channel = {"id": 7, "type": "channel", "title": "News"}
+    post = {"message_id": 1, "date": 1, "chat": channel, "text": "/help"}
     assert read({"update_id": 1, kind: post}, BOT_NAME) is None
 
 
@@ -362,10 +360,10 @@ def test_without_who_where_and_what_an_update_cannot_be_read(raw: dict[str, Any]
         read({"update_id": 1, **raw}, BOT_NAME)
 
 
-def test_a_bot_without_a_name_is_not_the_one_that_a_command_names(relay: ChatHarness) -> None:
-    sam = relay.add_person()
+def test_a_bot_without_a_name_is_not_the_one_that_a_command_names(chat: ChatHarness) -> None:
+    sam = chat.add_person()
     sam.send("/help@PaymentRequestBot")
     sam.send("/help")
-    addressed, plain = (read(update, "") for update in relay.world.updates.pending)
+    addressed, plain = (read(update, "") for update in chat.world.updates.pending)
     assert addressed is None
     assert plain == Spoke(Person(sam.id, sam.id, private=True, tag="en"), "", "help")

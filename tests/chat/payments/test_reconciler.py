@@ -23,169 +23,174 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person()
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person()
 
 
 @pytest.fixture
 async def market(
-    tmp_path: Path, relay: ChatHarness, sam: Person
+    tmp_path: Path, chat: ChatHarness, sam: Person
 ) -> AsyncIterator[ReconciledService]:
     """Our own service with that seller's requests."""
-    async with market_of(tmp_path, relay, sam) as it:
+    async with market_of(tmp_path, chat, sam) as it:
         yield it
 
 
 @pytest.fixture
-def reconciler(relay: ChatHarness, market: ReconciledService, resting: RecordedSleep) -> Reconciler:
-    return Reconciler(relay.db, market.client, relay.recorder, relay.clock, resting)
+def reconciler(
+    chat: ChatHarness, market: ReconciledService, recorded_sleep: RecordedSleep
+) -> Reconciler:
+    return Reconciler(chat.db, market.client, chat.recorder, chat.clock, recorded_sleep)
 
 
 async def test_a_payment_that_no_webhook_told_is_told_once_as_found_later(
-    relay: ChatHarness, market: ReconciledService, reconciler: Reconciler
+    chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     listing = await market.listed(COFFEE)
     await market.pays(listing, email="pat@example.org")
-    relay.clock.advance(60)
+    chat.clock.advance(60)
     assert [await reconciler.look() for _ in range(3)] == [1, 0, 0]
-    (alert,) = alerts(relay)
+    (alert,) = alerts(chat)
     assert (alert["listing_id"], alert["name"], alert["found"]) == (listing.id, "Coffee", True)
     assert (alert["amount"], alert["currency"], alert["oversold"]) == (500, "USD", False)
     assert alert["payer"] == {"email": "pat@example.org"}
 
 
 async def test_a_webhook_has_half_a_minute_to_come_by_itself(
-    relay: ChatHarness, market: ReconciledService, reconciler: Reconciler
+    chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     listing = await market.listed(COFFEE)
     await market.pays(listing)
-    paid_at = relay.clock()
+    paid_at = chat.clock()
     for waited, found in ((29_999, 0), (30_000, 1)):
-        relay.clock.at = paid_at + waited
+        chat.clock.at = paid_at + waited
         assert await reconciler.look() == found
 
 
 async def test_what_webhooks_told_is_not_found(
-    relay: ChatHarness, market: ReconciledService, reconciler: Reconciler
+    chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     listing = await market.listed(COFFEE)
     await market.told(listing, await market.pays(listing))
-    relay.clock.advance(60)
+    chat.clock.advance(60)
     assert await reconciler.look() == 0
-    assert [alert["found"] for alert in alerts(relay)] == [False]
+    assert [alert["found"] for alert in alerts(chat)] == [False]
     assert market.asked == ["GET /v3/paymentRequests?limit=100"]
 
 
 async def test_a_late_webhook_of_what_was_found_is_not_told_again(
-    relay: ChatHarness, market: ReconciledService, reconciler: Reconciler
+    chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     listing = await market.listed(DROP)
     transaction = await market.pays(listing)
-    relay.clock.advance(60)
+    chat.clock.advance(60)
     await reconciler.look()
     assert await market.told(listing, transaction) is False
-    assert len(relay.said) == 1
+    assert len(chat.said) == 1
 
 
 async def test_what_is_missing_among_others_is_told_in_its_order_with_what_is_left(
-    relay: ChatHarness, market: ReconciledService, reconciler: Reconciler
+    chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     listing = await market.listed(DROP)
     paid = [await market.pays(listing) for _ in range(4)]
     await market.told(listing, paid[1])
-    relay.clock.advance(60)
+    chat.clock.advance(60)
     assert await reconciler.look() == 3
-    told_now = alerts(relay)[1:]
+    told_now = alerts(chat)[1:]
     assert [alert["remaining_units"] for alert in told_now] == [3, 2, 1]
-    rows = relay.rows("received_payments")
+    rows = chat.rows("received_payments")
     assert [row["transaction_id"] for row in rows if row["found"]] == [paid[0], paid[2], paid[3]]
-    shown = relay.listing(listing.id).answer
+    shown = chat.listing(listing.id).answer
     assert shown is not None
     assert shown.remaining_units == 1
 
 
 async def test_only_as_many_pages_are_read_as_are_needed(
-    relay: ChatHarness, market: ReconciledService, reconciler: Reconciler
+    chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     """The newest payments come first, and those that are missing are mostly new."""
     listing = await market.listed(COFFEE)
     paid = [await market.pays(listing) for _ in range(PAGE + 2)]
     for transaction in paid[1:-1]:
         await market.told(listing, transaction)
-    relay.clock.advance(60)
+    chat.clock.advance(60)
     of_one = f"GET /v3/paymentRequests/{listing.request_id}/payments?limit=100"
     assert await reconciler.look() == 2
     assert [ask.partition("&")[0] for ask in market.asked[1:]] == [of_one, of_one]
     await market.pays(listing)
-    relay.clock.advance(60)
+    chat.clock.advance(60)
     market.asked.clear()
     assert await reconciler.look() == 1
     assert market.asked[1:] == [of_one]
 
 
 async def test_new_payments_do_not_hide_an_old_one(
-    relay: ChatHarness, market: ReconciledService, reconciler: Reconciler
+    chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     """Those that come while we look are not among the missing, however many they are."""
     listing = await market.listed(COFFEE)
     old = await market.pays(listing)
     for _ in range(PAGE):
         await market.told(listing, await market.pays(listing))
-    relay.clock.advance(60)
+    chat.clock.advance(60)
 
     async def buys() -> None:
-        relay.clock.advance(1)
+        chat.clock.advance(1)
         await market.pays(listing)
 
     market.before["/payments"] = buys
     assert await reconciler.look() == 1
-    found = [row for row in relay.rows("received_payments") if row["found"]]
+    found = [row for row in chat.rows("received_payments") if row["found"]]
     assert [row["transaction_id"] for row in found] == [old]
 
 
 async def test_requests_of_others_are_left_alone(
-    relay: ChatHarness, market: ReconciledService, reconciler: Reconciler
+    chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     """Of another bot on the same application, and of no bot at all."""
     for parameters in ({"listing": "theirs"}, {"listing": 7}, {}):
         hook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": parameters}
-        made = await market.shop.create(notifications={"webhook": hook})
-        await market.shop.pay(made["id"])
-    relay.clock.advance(60)
+        made = await market.service.create(notifications={"webhook": hook})
+        await market.service.pay(made["id"])
+    chat.clock.advance(60)
     assert await reconciler.look() == 0
     assert len(market.asked) == 1
-    assert len((await market.shop.seller.get("/v3/paymentRequests")).json()["items"]) == 3
+    assert len((await market.service.seller.get("/v3/paymentRequests")).json()["items"]) == 3
 
 
 async def test_the_server_rests_a_hundred_times_as_long_as_it_works(
-    relay: ChatHarness, market: ReconciledService, reconciler: Reconciler, resting: RecordedSleep
+    chat: ChatHarness,
+    market: ReconciledService,
+    reconciler: Reconciler,
+    recorded_sleep: RecordedSleep,
 ) -> None:
     for _ in range(PAGE + 1):
-        await market.shop.create()
+        await market.service.create()
 
     async def takes() -> None:
-        relay.clock.advance(0.02)
+        chat.clock.advance(0.02)
 
     market.before[""] = takes
     await reconciler.look()
-    assert resting.seconds == [0, 2, 2]
+    assert recorded_sleep.seconds == [0, 2, 2]
 
 
 async def test_it_looks_soon_after_the_start_and_then_once_a_minute(
-    market: ReconciledService, reconciler: Reconciler, resting: RecordedSleep
+    market: ReconciledService, reconciler: Reconciler, recorded_sleep: RecordedSleep
 ) -> None:
-    resting.most = 5
+    recorded_sleep.most = 5
     with pytest.raises(asyncio.CancelledError):
         await reconciler.run()
-    assert resting.seconds == [FIRST_WAIT, 0, INTERVAL, LEAST_REST, INTERVAL]
+    assert recorded_sleep.seconds == [FIRST_WAIT, 0, INTERVAL, LEAST_REST, INTERVAL]
     assert len(market.asked) == 2
 
 
 async def test_a_look_that_found_something_is_a_line_in_the_log(
-    relay: ChatHarness, market: ReconciledService, reconciler: Reconciler
+    chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     await market.pays(await market.listed(COFFEE))
-    relay.clock.advance(60)
+    chat.clock.advance(60)
     with capture_logs() as logs:
         for _ in range(2):
             await reconciler.look()

@@ -28,68 +28,68 @@ STRANGE = "\ud83d"
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person()
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person()
 
 
 @pytest.fixture
-def looking(relay: ChatHarness, client: Client) -> Reconciler:
-    return Reconciler(relay.db, client, relay.recorder, relay.clock, RecordedSleep())
+def looking(chat: ChatHarness, client: Client) -> Reconciler:
+    return Reconciler(chat.db, client, chat.recorder, chat.clock, RecordedSleep())
 
 
-def listed(relay: ChatHarness, sam: Person, number: int) -> Listing:
-    return relay.add_listing(sam, COFFEE, answer(id=f"{number:024}"))
+def listed(chat: ChatHarness, sam: Person, number: int) -> Listing:
+    return chat.add_listing(sam, COFFEE, answer(id=f"{number:024}"))
 
 
 async def test_whatever_fails_in_a_look_is_a_line_in_the_log_and_no_end(
-    relay: ChatHarness, client: Client, peer: Peer, sam: Person
+    chat: ChatHarness, client: Client, peer: Peer, sam: Person
 ) -> None:
     """A later look finds what this one did not."""
-    listing = listed(relay, sam, 1)
+    listing = listed(chat, sam, 1)
     counted = http_response(
         200, {"items": [item(listing, str(listing.request_id), paymentsCount=1)]}
     )
     await peer.say(counted, counted, http_response(200, PAID))
-    await relay.db.transaction(lambda tx: tx.execute(AWAY))
+    await chat.db.transaction(lambda tx: tx.execute(AWAY))
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
-        if alerts(relay):
+        if alerts(chat):
             raise asyncio.CancelledError
         if seconds == BACKOFF[0]:
-            await relay.db.transaction(lambda tx: tx.execute(BACK))
+            await chat.db.transaction(lambda tx: tx.execute(BACK))
 
     with capture_logs() as logs, pytest.raises(asyncio.CancelledError):
-        await Reconciler(relay.db, client, relay.recorder, relay.clock, sleep).run()
+        await Reconciler(chat.db, client, chat.recorder, chat.clock, sleep).run()
     waits = [seconds for seconds in slept if seconds not in (0, LEAST_REST)]
     assert waits == [FIRST_WAIT, BACKOFF[0]]
     errors = [line["event"] for line in logs if line["log_level"] == "error"]
     assert errors == ["not compared with the service"]
-    assert [alert["listing_id"] for alert in alerts(relay)] == [listing.id]
+    assert [alert["listing_id"] for alert in alerts(chat)] == [listing.id]
 
 
 async def test_a_listing_that_can_not_be_read_keeps_nobody_from_the_others(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
-    broken, sound = (listed(relay, sam, number) for number in (1, 2))
+    broken, sound = (listed(chat, sam, number) for number in (1, 2))
     spoil = "UPDATE listings SET wish = '{}' WHERE id = :id"
-    await relay.db.transaction(lambda tx: tx.execute(spoil, id=broken.id))
+    await chat.db.transaction(lambda tx: tx.execute(spoil, id=broken.id))
     both = [item(one, str(one.request_id), paymentsCount=1) for one in (broken, sound)]
     await peer.say(http_response(200, {"items": both}), http_response(200, PAID))
     with capture_logs():
         assert await looking.look() == 1
-    assert [alert["listing_id"] for alert in alerts(relay)] == [sound.id]
+    assert [alert["listing_id"] for alert in alerts(chat)] == [sound.id]
 
 
 async def test_another_tools_request_that_names_half_a_character_is_not_ours(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
     """What a database can't even be asked for keeps nobody from the others."""
-    listing = listed(relay, sam, 1)
+    listing = listed(chat, sam, 1)
     ours = item(listing, str(listing.request_id), paymentsCount=1)
     hook = {"webhook": {"customParameters": {"listing": STRANGE}}}
     theirs = {**ours, "id": "f" * 24, "notifications": hook}
     await peer.say(http_response(200, {"items": [theirs, ours]}), http_response(200, PAID))
     assert await looking.look() == 1
-    assert [alert["listing_id"] for alert in alerts(relay)] == [listing.id]
+    assert [alert["listing_id"] for alert in alerts(chat)] == [listing.id]

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person()
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person()
 
 
 @pytest.fixture
-def looking(relay: ChatHarness, client: Client, resting: RecordedSleep) -> Reconciler:
-    return Reconciler(relay.db, client, relay.recorder, relay.clock, resting)
+def looking(chat: ChatHarness, client: Client, recorded_sleep: RecordedSleep) -> Reconciler:
+    return Reconciler(chat.db, client, chat.recorder, chat.clock, recorded_sleep)
 
 
 def item(listing: Listing, request_id: str = REQUEST_ID, **fields: Any) -> dict[str, Any]:
@@ -49,9 +49,9 @@ def item(listing: Listing, request_id: str = REQUEST_ID, **fields: Any) -> dict[
     return {"id": request_id, "paymentRequestUrl": URL, "notifications": of, **fields}
 
 
-async def looks(relay: ChatHarness, looking: Reconciler, peer: Peer, *items: dict[str, Any]) -> int:
+async def looks(chat: ChatHarness, looking: Reconciler, peer: Peer, *items: dict[str, Any]) -> int:
     """Let it look at a server with these requests, more than a minute after the look before."""
-    relay.clock.advance(61)
+    chat.clock.advance(61)
     await peer.say(http_response(200, {"items": list(items)}))
     return await looking.look()
 
@@ -61,106 +61,104 @@ def units(left: int) -> dict[str, Any]:
 
 
 async def test_units_that_stay_gone_for_a_minute_were_sold(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
     """What the price is, marked as found later; nothing is known of who paid."""
-    listing = relay.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, answer())
     gone = item(listing, **units(3))
-    assert [await looks(relay, looking, peer, gone) for _ in range(3)] == [0, 2, 0]
-    told_now = [(one["amount"], one["payer"], one["found"]) for one in alerts(relay)]
+    assert [await looks(chat, looking, peer, gone) for _ in range(3)] == [0, 2, 0]
+    told_now = [(one["amount"], one["payer"], one["found"]) for one in alerts(chat)]
     assert told_now == [(250, {}, True)] * 2
-    assert relay.listing(listing.id).paid_count == 2
+    assert chat.listing(listing.id).paid_count == 2
 
 
 async def test_webhooks_that_come_meanwhile_count(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
     """Of three units that were gone a minute ago two have been told since, and one sold anew."""
-    listing = relay.add_listing(sam, DROP, answer())
-    assert await looks(relay, looking, peer, item(listing, **units(2))) == 0
+    listing = chat.add_listing(sam, DROP, answer())
+    assert await looks(chat, looking, peer, item(listing, **units(2))) == 0
     for name in ("t1", "t2"):
         payment = Payment(REQUEST_ID, name, 250, "USD", {})
-        assert await relay.recorder.record(listing, payment, None)
-    assert await looks(relay, looking, peer, item(listing, **units(1))) == 1
-    assert [alert["found"] for alert in alerts(relay)] == [False, False, True]
+        assert await chat.recorder.record(listing, payment, None)
+    assert await looks(chat, looking, peer, item(listing, **units(1))) == 1
+    assert [alert["found"] for alert in alerts(chat)] == [False, False, True]
 
 
 async def test_units_that_are_back_at_the_second_look_were_not_sold(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, answer())
     for left in (0, 5, 0, 4, 5):
-        count = await looks(relay, looking, peer, item(listing, **units(left)))
+        count = await looks(chat, looking, peer, item(listing, **units(left)))
         assert count == (left == 4)
-    assert len(alerts(relay)) == 1
+    assert len(alerts(chat)) == 1
 
 
 async def test_two_looks_within_a_minute_are_as_one(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, answer())
     gone = item(listing, **units(3))
-    assert await looks(relay, looking, peer, gone) == 0
-    relay.clock.advance(-61 + 30)
-    assert await looks(relay, looking, peer, gone) == 0
-    relay.clock.advance(-61 + 30)
-    assert await looks(relay, looking, peer, gone) == 2
+    assert await looks(chat, looking, peer, gone) == 0
+    chat.clock.advance(-61 + 30)
+    assert await looks(chat, looking, peer, gone) == 0
+    chat.clock.advance(-61 + 30)
+    assert await looks(chat, looking, peer, gone) == 2
 
 
 async def test_a_late_webhook_of_what_only_units_told_is_not_told_as_new(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, answer())
     gone = item(listing, **units(4))
-    assert [await looks(relay, looking, peer, gone) for _ in range(2)] == [0, 1]
+    assert [await looks(chat, looking, peer, gone) for _ in range(2)] == [0, 1]
     late = Payment(REQUEST_ID, "t1", 250, "USD", {})
-    await relay.recorder.record(listing, late, 4)
-    assert [await looks(relay, looking, peer, gone) for _ in range(2)] == [0, 0]
-    assert [alert["repeated"] for alert in alerts(relay)] == [False, True]
-    assert [row["transaction_id"] for row in relay.rows("received_payments")] == ["t1"]
+    await chat.recorder.record(listing, late, 4)
+    assert [await looks(chat, looking, peer, gone) for _ in range(2)] == [0, 0]
+    assert [alert["repeated"] for alert in alerts(chat)] == [False, True]
+    assert [row["transaction_id"] for row in chat.rows("received_payments")] == ["t1"]
 
 
 async def test_handcashs_late_webhook_is_no_second_payment(
-    relay: ChatHarness, sam: Person, resting: RecordedSleep
+    chat: ChatHarness, sam: Person, recorded_sleep: RecordedSleep
 ) -> None:
     """It names nothing but the transaction, so the seller reads that it may be the one found."""
     app = FastAPI()
     secret = "the application's own"
-    app.include_router(
-        Receiver(relay.db, relay.recorder, Proof(secret, None), relay.clock).router()
-    )
-    listing = relay.add_listing(sam, DROP)
+    app.include_router(Receiver(chat.db, chat.recorder, Proof(secret, None), chat.clock).router())
+    listing = chat.add_listing(sam, DROP)
     async with (
-        handcash(app_secret=secret, now=lambda: relay.clock() / 1000) as server,
+        handcash(app_secret=secret, now=lambda: chat.clock() / 1000) as server,
         serve_asgi(app) as root,
     ):
         client = Client(server.url, server.app_id, secret)
-        body = request_body(listing, Addresses(f"{root}{PATH}", root), "BSV", relay.clock())
+        body = request_body(listing, Addresses(f"{root}{PATH}", root), "BSV", chat.clock())
         made = await client.create(body, listing.id)
-        relay.db.run(lambda tx: listings.set_answer(tx, listing.id, made))
-        relay.db.run(lambda tx: listings.set_state(tx, listing.id, LIVE))
-        looking = Reconciler(relay.db, client, relay.recorder, relay.clock, resting)
+        chat.db.run(lambda tx: listings.set_answer(tx, listing.id, made))
+        chat.db.run(lambda tx: listings.set_state(tx, listing.id, LIVE))
+        looking = Reconciler(chat.db, client, chat.recorder, chat.clock, recorded_sleep)
         transaction = await server.pay(made.id, hook=False)
         for found in (0, 1, 0):
             assert await looking.look() == found
-            relay.clock.advance(60)
+            chat.clock.advance(60)
         assert await server.send(made.id, server.hook(transaction)) == 200
         for _ in range(2):
             assert await looking.look() == 0
-            relay.clock.advance(60)
+            chat.clock.advance(60)
         await client.close()
-    assert [(one["found"], one["repeated"]) for one in alerts(relay)] == [
+    assert [(one["found"], one["repeated"]) for one in alerts(chat)] == [
         (True, False),
         (False, True),
     ]
-    assert relay.listing(listing.id).paid_count == 1
+    assert chat.listing(listing.id).paid_count == 1
 
 
 async def test_what_a_listed_payment_says_is_told_and_the_price_where_it_says_nothing(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
     """What is left is counted: more may have been sold since the server was asked."""
-    listing = relay.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, answer())
     listed = [
         {"transactionId": "t2", "settlement": "oversold", "amount": 3, "currencyCode": "EUR"},
         {"transactionId": "t1", "amount": 3, "currencyCode": "DUCATS"},
@@ -170,39 +168,39 @@ async def test_what_a_listed_payment_says_is_told_and_the_price_where_it_says_no
     assert await looking.look() == 2
     assert [
         (one["amount"], one["currency"], one["remaining_units"], one["oversold"])
-        for one in alerts(relay)
+        for one in alerts(chat)
     ] == [(250, "USD", 4, False), (300, "EUR", 3, True)]
 
 
 @pytest.mark.parametrize("closed", [{}, {"status": "completed"}])
 async def test_a_one_off_that_is_closed_for_no_other_reason_was_paid(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person, closed: dict[str, Any]
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person, closed: dict[str, Any]
 ) -> None:
-    listing = relay.add_listing(sam, PAINTING, answer())
+    listing = chat.add_listing(sam, PAINTING, answer())
     gone = item(listing, isEnabled=False, **closed)
-    assert [await looks(relay, looking, peer, gone) for _ in range(3)] == [0, 1, 0]
-    assert [alert["amount"] for alert in alerts(relay)] == [12_000]
+    assert [await looks(chat, looking, peer, gone) for _ in range(3)] == [0, 1, 0]
+    assert [alert["amount"] for alert in alerts(chat)] == [12_000]
 
 
 async def test_payments_that_are_counted_but_not_listed_are_told_by_their_number(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
     """Of a donation too, by a server that has the count and no list of payments."""
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     for status, found in ((404, 0), (405, 2)):
-        relay.clock.advance(61)
+        chat.clock.advance(61)
         await peer.say(
             http_response(200, {"items": [item(listing, paymentsCount=2)]}), http_response(status)
         )
         assert await looking.look() == found
-    assert [alert["amount"] for alert in alerts(relay)] == [500, 500]
+    assert [alert["amount"] for alert in alerts(chat)] == [500, 500]
 
 
 async def test_what_is_counted_and_can_not_be_found_is_said_once(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
     """Nor is the whole list read again at each look for nothing."""
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     counted = http_response(200, {"items": [item(listing, paymentsCount=2)]})
     with capture_logs() as logs:
         await peer.say(counted, http_response(200, {"items": [{"transactionId": "t1"}]}), counted)
@@ -213,15 +211,15 @@ async def test_what_is_counted_and_can_not_be_found_is_said_once(
 
 
 async def test_a_payment_of_a_server_whose_clock_is_ahead_is_found_when_its_time_has_come(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
     """It is listed, so nothing is amiss."""
-    listing = relay.add_listing(sam, COFFEE, answer())
-    paid = {"transactionId": "t1", "completedAt": (relay.clock() + 10_000) // 1000}
+    listing = chat.add_listing(sam, COFFEE, answer())
+    paid = {"transactionId": "t1", "completedAt": (chat.clock() + 10_000) // 1000}
     counted = http_response(200, {"items": [item(listing, paymentsCount=1)]})
     with capture_logs() as logs:
         for waited, found in ((0, 0), (60, 1)):
-            relay.clock.advance(waited)
+            chat.clock.advance(waited)
             await peer.say(counted, http_response(200, {"items": [paid]}))
             assert await looking.look() == found
     assert [line["log_level"] for line in logs] == ["debug", "info"]
@@ -232,10 +230,10 @@ OTHER = "f" * 24
 
 @pytest.mark.parametrize("state", [LIVE, STOPPED, DELETED])
 async def test_a_request_made_twice_is_taken_away(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person, state: str
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person, state: str
 ) -> None:
     """Whatever the listing's own state: nobody has the link of the other."""
-    listing = relay.add_listing(sam, DROP, answer(), state=state)
+    listing = chat.add_listing(sam, DROP, answer(), state=state)
     await peer.say(
         http_response(200, {"items": [item(listing), item(listing, OTHER)]}), http_response(200)
     )
@@ -246,29 +244,29 @@ async def test_a_request_made_twice_is_taken_away(
 
 
 async def test_what_is_left_of_a_failed_create_is_taken_away(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, state=FAILED)
+    listing = chat.add_listing(sam, state=FAILED)
     await peer.say(http_response(200, {"items": [item(listing)]}), http_response(404))
     await looking.look()
     assert [call.method for call in peer.calls] == ["GET", "DELETE"]
 
 
 async def test_what_is_being_created_is_left_to_who_creates_it(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE)
+    listing = chat.add_listing(sam, COFFEE)
     both = item(listing), item(listing, OTHER, paymentsCount=1)
-    assert await looks(relay, looking, peer, *both) == 0
+    assert await looks(chat, looking, peer, *both) == 0
     assert len(peer.calls) == 1
 
 
 async def test_a_deleted_listings_own_request_is_not_touched(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
     """It was taken for gone by a server that has it: its link may hang somewhere."""
-    listing = relay.add_listing(sam, COFFEE, answer(), state=DELETED)
-    await looks(relay, looking, peer, item(listing))
+    listing = chat.add_listing(sam, COFFEE, answer(), state=DELETED)
+    await looks(chat, looking, peer, item(listing))
     assert len(peer.calls) == 1
 
 
@@ -281,7 +279,7 @@ PAID_TWICE: list[tuple[Wish, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("case", PAID_TWICE, ids=range(3))
 async def test_a_double_that_was_paid_is_left_to_the_operator(
-    relay: ChatHarness,
+    chat: ChatHarness,
     looking: Reconciler,
     peer: Peer,
     sam: Person,
@@ -289,26 +287,26 @@ async def test_a_double_that_was_paid_is_left_to_the_operator(
 ) -> None:
     """Said once, not at each look."""
     wish, fields = case
-    listing = relay.add_listing(sam, wish, answer())
+    listing = chat.add_listing(sam, wish, answer())
     with capture_logs() as logs:
         for _ in range(2):
-            await looks(relay, looking, peer, item(listing, OTHER, **fields))
+            await looks(chat, looking, peer, item(listing, OTHER, **fields))
     assert [call.method for call in peer.calls] == ["GET", "GET"]
     said = [(line["listing"], line["request"]) for line in logs if line["log_level"] == "error"]
     assert said == [(listing.id, OTHER)]
-    assert alerts(relay) == []
+    assert alerts(chat) == []
 
 
-async def runs(looking: Reconciler, resting: RecordedSleep, sleeps: int) -> list[float]:
+async def runs(looking: Reconciler, recorded_sleep: RecordedSleep, sleeps: int) -> list[float]:
     """Let it run until so many sleeps; those between the looks."""
-    resting.most = sleeps
+    recorded_sleep.most = sleeps
     with pytest.raises(asyncio.CancelledError):
         await looking.run()
-    return [one for one in resting.seconds if one not in (0, LEAST_REST)]
+    return [one for one in recorded_sleep.seconds if one not in (0, LEAST_REST)]
 
 
 async def test_after_a_failure_the_next_look_comes_later_and_later(
-    looking: Reconciler, peer: Peer, resting: RecordedSleep
+    looking: Reconciler, peer: Peer, recorded_sleep: RecordedSleep
 ) -> None:
     """Each is a line in the log, and a look that succeeds ends it."""
     failures = [
@@ -321,7 +319,7 @@ async def test_after_a_failure_the_next_look_comes_later_and_later(
     ]
     await peer.say(*failures, http_response(200, {"items": []}), http_response(503))
     with capture_logs() as logs:
-        slept = await runs(looking, resting, 17)
+        slept = await runs(looking, recorded_sleep, 17)
     backoff = [*BACKOFF, BACKOFF[-1], BACKOFF[-1]]
     assert slept == [FIRST_WAIT, *backoff, INTERVAL, BACKOFF[0]]
     warnings = [line for line in logs if line["log_level"] == "warning"]
@@ -331,42 +329,46 @@ async def test_after_a_failure_the_next_look_comes_later_and_later(
 
 @pytest.mark.parametrize(("asked", "wait"), [("1200", 1200), ("30", BACKOFF[0]), ("99999", 3600)])
 async def test_the_wait_that_a_server_asks_for_is_kept(
-    looking: Reconciler, peer: Peer, resting: RecordedSleep, asked: str, wait: float
+    looking: Reconciler, peer: Peer, recorded_sleep: RecordedSleep, asked: str, wait: float
 ) -> None:
     await peer.say(http_response(429, Retry_After=asked))
-    assert await runs(looking, resting, 3) == [FIRST_WAIT, wait]
+    assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, wait]
 
 
 async def test_a_database_that_is_locked_is_no_end(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, resting: RecordedSleep, monkeypatch: Any
+    chat: ChatHarness,
+    looking: Reconciler,
+    peer: Peer,
+    recorded_sleep: RecordedSleep,
+    monkeypatch: Any,
 ) -> None:
-    listing = relay.add_listing(relay.add_person("Kim"), COFFEE, answer())
+    listing = chat.add_listing(chat.add_person("Kim"), COFFEE, answer())
 
     async def locked(*_: object) -> None:
         raise errors.StorageError("database is locked")
 
     monkeypatch.setattr(listings, "listings_by_id", locked)
     await peer.say(http_response(200, {"items": [item(listing)]}))
-    assert await runs(looking, resting, 3) == [FIRST_WAIT, BACKOFF[0]]
+    assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, BACKOFF[0]]
 
 
 async def test_trouble_with_one_request_keeps_nobody_from_the_others(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
     first, second = (
-        relay.add_listing(sam, COFFEE, answer(id=f"{number:024}")) for number in range(2)
+        chat.add_listing(sam, COFFEE, answer(id=f"{number:024}")) for number in range(2)
     )
     counted = [item(one, str(one.request_id), paymentsCount=1) for one in (first, second)]
     listed = http_response(200, {"items": [{"transactionId": "t1"}]})
     await peer.say(http_response(200, {"items": counted}), http_response(500), listed)
     assert await looking.look() == 1
-    assert [alert["listing_id"] for alert in alerts(relay)] == [second.id]
+    assert [alert["listing_id"] for alert in alerts(chat)] == [second.id]
 
 
 async def test_trouble_with_many_requests_is_trouble_with_the_server(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
-    many = [relay.add_listing(sam, COFFEE, answer(id=f"{number:024}")) for number in range(10)]
+    many = [chat.add_listing(sam, COFFEE, answer(id=f"{number:024}")) for number in range(10)]
     counted = [item(one, str(one.request_id), paymentsCount=1) for one in many]
     await peer.say(http_response(200, {"items": counted}), *[http_response(500)] * 10)
     with pytest.raises(errors.Overloaded):
@@ -375,15 +377,15 @@ async def test_trouble_with_many_requests_is_trouble_with_the_server(
 
 
 async def test_what_was_seen_before_a_failure_is_remembered(
-    relay: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, answer())
     gone = item(listing, **units(4))
-    assert await looks(relay, looking, peer, gone) == 0
+    assert await looks(chat, looking, peer, gone) == 0
     await peer.say(http_response(500))
     with pytest.raises(errors.Overloaded):
         await looking.look()
-    assert await looks(relay, looking, peer, gone) == 1
+    assert await looks(chat, looking, peer, gone) == 1
 
 
 async def test_it_ends_at_once_though_the_server_hangs(looking: Reconciler, peer: Peer) -> None:

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
-def test_how_a_listing_stands_is_one_word(relay: ChatHarness, sam: Person) -> None:
-    now = relay.clock()
+def test_how_a_listing_stands_is_one_word(chat: ChatHarness, sam: Person) -> None:
+    now = chat.clock()
     stands = {
-        "active": relay.add_listing(sam, COFFEE, answer(id="1", expires_at=now + 1)),
-        "expired": relay.add_listing(sam, COFFEE, answer(id="2", expires_at=now)),
-        "scheduled": relay.add_listing(sam, COFFEE, answer(id="3", enabled_at=now + 1)),
-        "stopped": relay.add_listing(sam, COFFEE, answer(id="4"), state=STOPPED),
-        "soldOut": relay.add_listing(sam, STICKERS, answer(id="5", remaining_units=0)),
+        "active": chat.add_listing(sam, COFFEE, answer(id="1", expires_at=now + 1)),
+        "expired": chat.add_listing(sam, COFFEE, answer(id="2", expires_at=now)),
+        "scheduled": chat.add_listing(sam, COFFEE, answer(id="3", enabled_at=now + 1)),
+        "stopped": chat.add_listing(sam, COFFEE, answer(id="4"), state=STOPPED),
+        "soldOut": chat.add_listing(sam, STICKERS, answer(id="5", remaining_units=0)),
     }
-    held = relay.add_listing(sam, STICKERS, answer(id="6", remaining_units=0, reserved_units=1))
+    held = chat.add_listing(sam, STICKERS, answer(id="6", remaining_units=0, reserved_units=1))
     assert status_of(held, now) == "active"
     assert {status_of(listing, now) for listing in stands.values()} == stands.keys()
     for word, listing in stands.items():
@@ -43,188 +43,188 @@ def pay(number: int, request: str = "r") -> Payment:
     return Payment(request, f"t{number}", 250, "USD", {})
 
 
-async def test_a_payment_is_recorded_and_told_once(relay: ChatHarness, sam: Person) -> None:
-    listing = relay.add_listing(sam, STICKERS, answer(remaining_units=3))
-    assert await relay.recorder.record(listing, pay(1), 2) is True
-    assert await relay.recorder.record(listing, pay(1), 2) is False
-    assert (len(relay.rows("received_payments")), len(relay.said)) == (1, 1)
-    (row,) = [row for row in relay.rows("outbox") if row["queue"] == "messages"]
+async def test_a_payment_is_recorded_and_told_once(chat: ChatHarness, sam: Person) -> None:
+    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=3))
+    assert await chat.recorder.record(listing, pay(1), 2) is True
+    assert await chat.recorder.record(listing, pay(1), 2) is False
+    assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
+    (row,) = [row for row in chat.rows("outbox") if row["queue"] == "messages"]
     assert (row["lane"], row["priority"]) == (str(sam.id), lanes.ALERT)
-    assert relay.listing(listing.id).paid_count == 1
+    assert chat.listing(listing.id).paid_count == 1
 
 
 async def test_the_same_transaction_of_two_requests_is_two_payments(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     for request in ("a", "b"):
-        listing = relay.add_listing(sam, COFFEE, answer(id=request))
-        assert await relay.recorder.record(listing, pay(1, request), None) is True
-    assert len(relay.said) == 2
+        listing = chat.add_listing(sam, COFFEE, answer(id=request))
+        assert await chat.recorder.record(listing, pay(1, request), None) is True
+    assert len(chat.said) == 2
 
 
 @pytest.mark.parametrize(("told", "known"), [([2, 1], 1), ([1, 2], 1), ([None, None], 1), ([0], 0)])
 async def test_what_is_left_of_a_drop_only_goes_down_in_whatever_order_it_is_told(
-    relay: ChatHarness, sam: Person, told: list[int | None], known: int
+    chat: ChatHarness, sam: Person, told: list[int | None], known: int
 ) -> None:
     """Where the service does not say, it is counted from the payments told."""
-    listing = relay.add_listing(sam, STICKERS, answer(remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=3))
     for number, left in enumerate(told):
-        await relay.recorder.record(listing, pay(number), left)
-    kept = relay.listing(listing.id).answer
+        await chat.recorder.record(listing, pay(number), left)
+    kept = chat.listing(listing.id).answer
     assert kept is not None
     assert kept.remaining_units == known
 
 
 async def test_units_that_lapsed_reservations_gave_back_can_be_had_again(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """Three pieces, two of them held while one is paid; they lapse, and one more is paid."""
-    listing = relay.add_listing(sam, STICKERS, answer(remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=3))
     for payment, left in [(replace(pay(1), reserved_units=2), 0), (pay(2), 1)]:
-        await relay.recorder.record(listing, payment, left)
-    card = card_of(relay.listing(listing.id), relay.clock())
+        await chat.recorder.record(listing, payment, left)
+    card = card_of(chat.listing(listing.id), chat.clock())
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 1, 0)
 
 
 async def test_units_that_only_change_sides_are_taken_for_news(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """As many remain and are reserved together, but a reservation lapsed."""
-    listing = relay.add_listing(sam, STICKERS, answer(remaining_units=0, reserved_units=2))
-    await relay.recorder.record(listing, pay(1), 2)
-    card = card_of(relay.listing(listing.id), relay.clock())
+    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=0, reserved_units=2))
+    await chat.recorder.record(listing, pay(1), 2)
+    card = card_of(chat.listing(listing.id), chat.clock())
     assert (card.remaining_units, card.reserved_units) == (2, 0)
 
 
 async def test_a_drop_whose_last_units_are_only_reserved_is_not_told_as_sold_out(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """Whoever holds them may yet go away."""
-    listing = relay.add_listing(sam, STICKERS, answer(remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=3))
     held = replace(pay(1), reserved_units=2)
-    await relay.recorder.record(listing, held, 0)
-    (text,) = relay.texts
+    await chat.recorder.record(listing, held, 0)
+    (text,) = chat.texts
     assert text.splitlines()[1:] == ["0 of 3 left", "2 are being paid right now"]
-    card = card_of(relay.listing(listing.id), relay.clock())
+    card = card_of(chat.listing(listing.id), chat.clock())
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 0, 2)
 
 
 async def test_money_for_which_nothing_was_left_is_told_as_owed_back(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, STICKERS, answer(remaining_units=0))
-    await relay.recorder.record(listing, replace(pay(1), oversold=True), 0)
-    (text,) = relay.texts
+    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=0))
+    await chat.recorder.record(listing, replace(pay(1), oversold=True), 0)
+    (text,) = chat.texts
     assert "OVERSOLD" in text
     assert "SOLD OUT" not in text
-    (row,) = relay.rows("received_payments")
+    (row,) = chat.rows("received_payments")
     assert row["oversold"] == 1
 
 
-async def test_a_one_off_that_is_paid_is_completed(relay: ChatHarness, sam: Person) -> None:
-    listing = relay.add_listing(sam, PAINTING, answer())
-    assert status_of(listing, relay.clock()) == "active"
-    await relay.recorder.record(listing, pay(1), None)
-    assert status_of(relay.listing(listing.id), relay.clock()) == "completed"
+async def test_a_one_off_that_is_paid_is_completed(chat: ChatHarness, sam: Person) -> None:
+    listing = chat.add_listing(sam, PAINTING, answer())
+    assert status_of(listing, chat.clock()) == "active"
+    await chat.recorder.record(listing, pay(1), None)
+    assert status_of(chat.listing(listing.id), chat.clock()) == "completed"
 
 
 async def test_a_payment_that_comes_before_the_answer_to_create_is_told(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam)
-    assert await relay.recorder.record(listing, pay(1), None) is True
-    assert len(relay.said) == 1
+    listing = chat.add_listing(sam)
+    assert await chat.recorder.record(listing, pay(1), None) is True
+    assert len(chat.said) == 1
 
 
 async def test_each_alert_tells_what_was_left_after_its_own_payment(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """However the webhooks overtook each other: one alert, and one only, says sold out."""
-    listing = relay.add_listing(sam, STICKERS, answer(remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=3))
     for number, left in enumerate([1, 0, 2]):
-        await relay.recorder.record(listing, pay(number), left)
-    assert ["sold out" in text.lower() for text in relay.texts] == [False, True, False]
+        await chat.recorder.record(listing, pay(number), left)
+    assert ["sold out" in text.lower() for text in chat.texts] == [False, True, False]
 
 
 async def test_payments_that_only_their_units_tell_are_told_as_found_later(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
-    assert await relay.recorder.record_missing(listing.id, 1, 2) == 0
-    assert await relay.recorder.record_missing(listing.id, 0, 2) == 2
+    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
+    assert await chat.recorder.record_missing(listing.id, 1, 2) == 0
+    assert await chat.recorder.record_missing(listing.id, 0, 2) == 2
     found = "🔎 Found later: I was not notified of this payment, so I am telling you now."
     price = "💰 <b>$2.50</b> received for <b>Stickers</b>"
     total = "Together: <b>$5.00</b> from 2 payments"
-    assert relay.texts == [
+    assert chat.texts == [
         f"{price}\n{found}\n2 of 3 left",
         f"{price}\n{found}\n1 of 3 left\n{total}",
     ]
-    assert relay.listing(listing.id).paid_count == 2
+    assert chat.listing(listing.id).paid_count == 2
 
 
 async def test_the_webhook_of_a_payment_that_was_found_by_its_unit_counts_once_and_says_so(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
-    await relay.recorder.record_missing(listing.id, 0, 1)
+    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
+    await chat.recorder.record_missing(listing.id, 0, 1)
     late = replace(pay(1), payer={"email": "pat@example.org"})
-    assert await relay.recorder.record(listing, late, None) is True
-    assert await relay.recorder.record(listing, late, None) is False
-    assert relay.listing(listing.id).paid_count == 1
-    assert relay.texts[1].startswith("<i>Possibly repeated")
-    assert "pat@example.org" in relay.texts[1]
-    assert len(relay.texts) == 2
+    assert await chat.recorder.record(listing, late, None) is True
+    assert await chat.recorder.record(listing, late, None) is False
+    assert chat.listing(listing.id).paid_count == 1
+    assert chat.texts[1].startswith("<i>Possibly repeated")
+    assert "pat@example.org" in chat.texts[1]
+    assert len(chat.texts) == 2
 
 
 async def test_a_webhook_that_comes_twice_explains_one_payment_that_was_found(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """Though another one that was found is still without a name."""
-    listing = relay.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
-    await relay.recorder.record_missing(listing.id, 0, 2)
-    relay.clear_messages()
-    came = [await relay.recorder.record(listing, pay(1), None) for _ in range(2)]
-    assert (came, len(relay.texts)) == ([True, False], 1)
-    assert relay.listing(listing.id).paid_count == 2
+    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
+    await chat.recorder.record_missing(listing.id, 0, 2)
+    chat.clear_messages()
+    came = [await chat.recorder.record(listing, pay(1), None) for _ in range(2)]
+    assert (came, len(chat.texts)) == ([True, False], 1)
+    assert chat.listing(listing.id).paid_count == 2
 
 
 async def test_a_payment_more_settles_the_doubt_of_one_payment_only(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, STICKERS, answer(id="r", remaining_units=5))
-    await relay.recorder.record_missing(listing.id, 0, 2)
+    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=5))
+    await chat.recorder.record_missing(listing.id, 0, 2)
     for number in (1, 2):
-        await relay.recorder.record(listing, pay(number), None)
-    relay.clear_messages()
-    assert await relay.recorder.record_missing(listing.id, 2, 1) == 0
-    assert (relay.texts, relay.listing(listing.id).paid_count) == ([], 3)
-    stand = sorted(row["found"] for row in relay.rows("received_payments"))
+        await chat.recorder.record(listing, pay(number), None)
+    chat.clear_messages()
+    assert await chat.recorder.record_missing(listing.id, 2, 1) == 0
+    assert (chat.texts, chat.listing(listing.id).paid_count) == ([], 3)
+    stand = sorted(row["found"] for row in chat.rows("received_payments"))
     assert stand == sorted([TOLD, FOUND, IN_DOUBT])
 
 
 async def test_a_payment_taken_for_one_that_was_found_is_not_told_again_when_both_count(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """The lost webhook never comes: each later payment is told once, for a day with the doubt."""
-    listing = relay.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
-    await relay.recorder.record_missing(listing.id, 0, 1)
+    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
+    await chat.recorder.record_missing(listing.id, 0, 1)
     for number in (1, 2):
-        assert await relay.recorder.record(listing, pay(number), None) is True
-        assert await relay.recorder.record_missing(listing.id, number, 1) == 0
-        assert relay.listing(listing.id).paid_count == number + 1
-    assert [text.startswith("<i>Possibly repeated") for text in relay.texts] == [False, True, True]
-    relay.clock.advance(24 * 3600 + 1)
-    assert await relay.recorder.record(listing, pay(3), None) is True
-    assert not relay.texts[3].startswith("<i>Possibly repeated")
-    assert relay.listing(listing.id).paid_count == 4
+        assert await chat.recorder.record(listing, pay(number), None) is True
+        assert await chat.recorder.record_missing(listing.id, number, 1) == 0
+        assert chat.listing(listing.id).paid_count == number + 1
+    assert [text.startswith("<i>Possibly repeated") for text in chat.texts] == [False, True, True]
+    chat.clock.advance(24 * 3600 + 1)
+    assert await chat.recorder.record(listing, pay(3), None) is True
+    assert not chat.texts[3].startswith("<i>Possibly repeated")
+    assert chat.listing(listing.id).paid_count == 4
 
 
 async def test_a_list_of_payments_names_what_only_its_unit_told_without_a_word(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """A server that learns to list payments: they are the ones that were found."""
-    listing = relay.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
-    await relay.recorder.record_missing(listing.id, 0, 1)
-    assert await relay.recorder.record(listing, replace(pay(1), found=True), None) is False
-    assert await relay.recorder.record(listing, pay(1), None) is False
-    assert (len(relay.texts), relay.listing(listing.id).paid_count) == (1, 1)
+    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
+    await chat.recorder.record_missing(listing.id, 0, 1)
+    assert await chat.recorder.record(listing, replace(pay(1), found=True), None) is False
+    assert await chat.recorder.record(listing, pay(1), None) is False
+    assert (len(chat.texts), chat.listing(listing.id).paid_count) == (1, 1)

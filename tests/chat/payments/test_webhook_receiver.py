@@ -52,18 +52,18 @@ HANDCASH: dict[str, Any] = {
 }
 
 
-def serve(relay: ChatHarness, webhook_secret: str | None) -> FastAPI:
+def serve(chat: ChatHarness, webhook_secret: str | None) -> FastAPI:
     app = FastAPI()
     proof = Proof(APP_SECRET, webhook_secret)
-    app.include_router(Receiver(relay.db, relay.recorder, proof, relay.clock).router())
+    app.include_router(Receiver(chat.db, chat.recorder, proof, chat.clock).router())
     return app
 
 
 class Service:
     """Who sends webhooks; signs them as our service does."""
 
-    def __init__(self, relay: ChatHarness, http: httpx.AsyncClient, listing: Listing) -> None:
-        self.relay = relay
+    def __init__(self, chat: ChatHarness, http: httpx.AsyncClient, listing: Listing) -> None:
+        self.chat = chat
         self.http = http
         self.path = f"{PATH}/{listing.token}"
 
@@ -72,73 +72,73 @@ class Service:
 
     async def signs(self, body: dict[str, Any] | bytes, seconds: int = 0) -> int:
         content = body if isinstance(body, bytes) else exact_json.dumps(body).encode()
-        at = datetime.fromtimestamp(self.relay.clock() / 1000 + seconds, UTC)
+        at = datetime.fromtimestamp(self.chat.clock() / 1000 + seconds, UTC)
         return await self.sends(content, signing.sign([SECRET], "m1", at, content))
 
     def nothing_happened(self) -> bool:
-        return (self.relay.rows("received_payments"), self.relay.said) == ([], [])
+        return (self.chat.rows("received_payments"), self.chat.said) == ([], [])
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
-def listing(relay: ChatHarness, sam: Person) -> Listing:
-    return relay.add_listing(sam, STICKERS, answer(total_units=3, remaining_units=3))
+def listing(chat: ChatHarness, sam: Person) -> Listing:
+    return chat.add_listing(sam, STICKERS, answer(total_units=3, remaining_units=3))
 
 
 @pytest.fixture
-async def service(relay: ChatHarness, listing: Listing) -> AsyncIterator[Service]:
-    async with client(serve(relay, SECRET)) as http:
-        yield Service(relay, http, listing)
+async def service(chat: ChatHarness, listing: Listing) -> AsyncIterator[Service]:
+    async with client(serve(chat, SECRET)) as http:
+        yield Service(chat, http, listing)
 
 
 @pytest.fixture
-async def handcash(relay: ChatHarness, listing: Listing) -> AsyncIterator[Service]:
+async def handcash(chat: ChatHarness, listing: Listing) -> AsyncIterator[Service]:
     """A server for whose webhooks there is no signing secret."""
-    async with client(serve(relay, None)) as http:
-        yield Service(relay, http, listing)
+    async with client(serve(chat, None)) as http:
+        yield Service(chat, http, listing)
 
 
 async def test_a_good_webhook_is_stored_with_one_alert_and_answered_200(
-    service: Service, relay: ChatHarness, listing: Listing, sam: Person
+    service: Service, chat: ChatHarness, listing: Listing, sam: Person
 ) -> None:
     assert await service.signs(PAID) == 200
-    (row,) = relay.rows("received_payments")
+    (row,) = chat.rows("received_payments")
     assert (row["listing_id"], row["transaction_id"]) == (listing.id, "t1")
     assert (row["amount"], row["currency"]) == (250, "USD")
-    (message,) = relay.rows("outbox")
+    (message,) = chat.rows("outbox")
     assert (message["queue"], message["lane"]) == ("messages", str(sam.id))
     assert message["priority"] == lanes.ALERT
-    (text,) = relay.texts
+    (text,) = chat.texts
     assert "$2.50" in text
     assert "pat@example.org" in text
 
 
 async def test_the_same_payment_again_is_200_and_not_told_again(
-    service: Service, relay: ChatHarness
+    service: Service, chat: ChatHarness
 ) -> None:
     for _ in range(3):
         assert await service.signs(PAID) == 200
-    assert (len(relay.rows("received_payments")), len(relay.said)) == (1, 1)
+    assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
 
 
-async def test_at_the_same_moment_twice_is_told_once(service: Service, relay: ChatHarness) -> None:
+async def test_at_the_same_moment_twice_is_told_once(service: Service, chat: ChatHarness) -> None:
     assert await asyncio.gather(*(service.signs(PAID) for _ in range(5))) == [200] * 5
-    assert (len(relay.rows("received_payments")), len(relay.said)) == (1, 1)
+    assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
 
 
 async def test_200_is_said_only_once_the_payment_and_its_alert_are_stored(
-    service: Service, relay: ChatHarness
+    service: Service, chat: ChatHarness
 ) -> None:
-    relay.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))
+    chat.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))
     assert await service.signs(PAID) == 500
-    relay.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO outbox"))
+    chat.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO outbox"))
     assert service.nothing_happened()
     assert await service.signs(PAID) == 200
-    assert len(relay.said) == 1
+    assert len(chat.said) == 1
 
 
 @pytest.mark.parametrize("token", ["unknown", "x" * 5000, "%00", "%ff", "'; DROP TABLE listings"])
@@ -161,11 +161,11 @@ async def test_without_a_signature_it_is_401_also_with_the_applications_secret(
 
 @pytest.mark.parametrize("wrong", ["secret", "body", "too old", "too new", "id", "garbage"])
 async def test_a_signature_that_does_not_hold_is_401_and_nothing_is_stored(
-    service: Service, relay: ChatHarness, wrong: str
+    service: Service, chat: ChatHarness, wrong: str
 ) -> None:
     content = json.dumps(PAID).encode()
     seconds = {"too old": -301, "too new": 301}.get(wrong, 0)
-    at = datetime.fromtimestamp(relay.clock() / 1000 + seconds, UTC)
+    at = datetime.fromtimestamp(chat.clock() / 1000 + seconds, UTC)
     secret = signing.new_secret() if wrong == "secret" else SECRET
     headers = signing.sign([secret], "m1", at, content)
     if wrong == "id":
@@ -226,10 +226,10 @@ async def test_a_signed_body_that_cannot_be_meant_is_400_and_nothing_is_stored(
     ],
 )
 async def test_amounts_of_any_size_are_kept_exact(
-    service: Service, relay: ChatHarness, *, amount: Decimal, currency: str, minor: int
+    service: Service, chat: ChatHarness, *, amount: Decimal, currency: str, minor: int
 ) -> None:
     assert await service.signs(PAID | {"amount": amount, "currencyCode": currency}) == 200
-    (row,) = relay.rows("received_payments")
+    (row,) = chat.rows("received_payments")
     assert (row["amount"], row["currency"]) == (minor, currency)
 
 
@@ -245,29 +245,29 @@ async def test_amounts_of_any_size_are_kept_exact(
     ids=range(5),
 )
 async def test_whatever_the_payer_wrote_the_payment_is_told(
-    service: Service, relay: ChatHarness, user_data: Any
+    service: Service, chat: ChatHarness, user_data: Any
 ) -> None:
     assert await service.signs(PAID | {"userData": user_data}) == 200
-    assert len(relay.said) == 1
+    assert len(chat.said) == 1
 
 
 @pytest.mark.parametrize(("left", "known"), [(0, 0), (2, 2), ("2", 2), (None, 2), (True, 2)])
 async def test_what_is_left_is_the_services_word_else_counted(
-    service: Service, relay: ChatHarness, listing: Listing, left: Any, known: int
+    service: Service, chat: ChatHarness, listing: Listing, left: Any, known: int
 ) -> None:
     assert await service.signs(PAID | {"remainingUnits": left}) == 200
-    kept = relay.listing(listing.id).answer
+    kept = chat.listing(listing.id).answer
     assert kept is not None
     assert kept.remaining_units == known
 
 
 async def test_a_webhook_that_comes_before_the_answer_to_create_is_taken(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
-    async with client(serve(relay, SECRET)) as http:
-        early = Service(relay, http, relay.add_listing(sam, COFFEE))
+    async with client(serve(chat, SECRET)) as http:
+        early = Service(chat, http, chat.add_listing(sam, COFFEE))
         assert await early.signs(PAID) == 200
-    assert len(relay.said) == 1
+    assert len(chat.said) == 1
 
 
 async def test_a_body_above_64_kib_is_413_and_one_below_is_not(service: Service) -> None:
@@ -278,11 +278,11 @@ async def test_a_body_above_64_kib_is_413_and_one_below_is_not(service: Service)
 
 
 async def test_a_body_that_breaks_off_is_a_line_in_the_log_and_nothing_is_stored(
-    relay: ChatHarness, listing: Listing
+    chat: ChatHarness, listing: Listing
 ) -> None:
     head = f"POST {PATH}/{listing.token} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n"
     with capture_logs() as logs:
-        async with serve_asgi(serve(relay, SECRET)) as root:
+        async with serve_asgi(serve(chat, SECRET)) as root:
             _, writer = await asyncio.open_connection("127.0.0.1", int(root.rpartition(":")[2]))
             writer.write(head.encode() + b'{"paymentRequestId"')
             writer.close()
@@ -291,7 +291,7 @@ async def test_a_body_that_breaks_off_is_a_line_in_the_log_and_nothing_is_stored
                 assert (await http.post(f"{PATH}/unknown")).status_code == 404
     reasons = {line["reason"] for line in logs}
     assert reasons == {"The body broke off.", "No request of ours has this address."}
-    assert (relay.rows("received_payments"), relay.said) == ([], [])
+    assert (chat.rows("received_payments"), chat.said) == ([], [])
 
 
 async def test_a_body_that_stalls_is_refused_and_nothing_is_stored(
@@ -303,13 +303,13 @@ async def test_a_body_that_stalls_is_refused_and_nothing_is_stored(
 
 
 async def test_handcash_is_believed_by_the_applications_secret_in_the_body(
-    handcash: Service, relay: ChatHarness
+    handcash: Service, chat: ChatHarness
 ) -> None:
     """It sends no amount: the alert takes the price of the request."""
     assert await handcash.sends(json.dumps(HANDCASH).encode()) == 200
-    (row,) = relay.rows("received_payments")
+    (row,) = chat.rows("received_payments")
     assert (row["amount"], row["currency"]) == (250, "USD")
-    (text,) = relay.texts
+    (text,) = chat.texts
     assert "$2.50" in text
 
 
@@ -345,7 +345,7 @@ ODD_AMOUNTS: list[tuple[dict[str, Any], tuple[int, str], str | None]] = [
 @pytest.mark.parametrize(("fields", "counts", "word"), ODD_AMOUNTS, ids=range(len(ODD_AMOUNTS)))
 async def test_a_payment_is_told_whatever_amount_its_server_names(
     service: Service,
-    relay: ChatHarness,
+    chat: ChatHarness,
     *,
     fields: dict[str, Any],
     counts: tuple[int, str],
@@ -353,10 +353,10 @@ async def test_a_payment_is_told_whatever_amount_its_server_names(
 ) -> None:
     """Another server's way to write money keeps no payment from its seller, nor spoils the sum."""
     assert await service.signs(PAID | fields) == 200
-    (row,) = relay.rows("received_payments")
-    (sum_,) = relay.db.run(lambda tx: payments.taken(tx, row["listing_id"]))
+    (row,) = chat.rows("received_payments")
+    (sum_,) = chat.db.run(lambda tx: payments.taken(tx, row["listing_id"]))
     assert (row["amount"], row["currency"]) == counts == sum_
-    (text,) = relay.texts
+    (text,) = chat.texts
     assert (word or "received for") in text
     assert ("⚠️" in text) == (word is not None)
 
@@ -371,12 +371,10 @@ async def test_odd_amounts_are_believed_no_sooner_than_others(
     assert service.nothing_happened()
 
 
-async def test_handcashs_proof_serves_odd_amounts_too(
-    handcash: Service, relay: ChatHarness
-) -> None:
+async def test_handcashs_proof_serves_odd_amounts_too(handcash: Service, chat: ChatHarness) -> None:
     body = HANDCASH | {"amount": 0, "currencyCode": "BSV"}
     assert await handcash.sends(json.dumps(body).encode()) == 200
-    (text,) = relay.texts
+    (text,) = chat.texts
     assert SAYS.format("0 BSV") in text
 
 
@@ -401,7 +399,7 @@ async def test_without_a_signing_secret_a_signature_counts_for_nothing(handcash:
 
 
 async def test_the_applications_secret_is_never_kept_nor_logged(
-    handcash: Service, relay: ChatHarness
+    handcash: Service, chat: ChatHarness
 ) -> None:
     sent = (
         HANDCASH, HANDCASH | {"appSecret": "a-wrong-secret"}, HANDCASH | {"transactionId": 5},
@@ -412,44 +410,44 @@ async def test_the_applications_secret_is_never_kept_nor_logged(
     assert [line["event"] for line in logs] == [
         *("payment received", "webhook refused", "webhook refused"),
     ]
-    kept = f"{logs} {relay.rows('received_payments')} {relay.rows('outbox')}"
+    kept = f"{logs} {chat.rows('received_payments')} {chat.rows('outbox')}"
     assert APP_SECRET not in kept
     assert "a-wrong-secret" not in kept
 
 
 async def test_an_alert_says_the_price_of_a_request_whose_currency_has_no_decimals(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     wish = Wish("donation", "Tea", None, 500, "JPY", None, "$anna")
-    async with client(serve(relay, None)) as http:
-        handcash = Service(relay, http, relay.add_listing(sam, wish, answer()))
+    async with client(serve(chat, None)) as http:
+        handcash = Service(chat, http, chat.add_listing(sam, wish, answer()))
         assert await handcash.sends(json.dumps(HANDCASH).encode()) == 200
-    assert "¥500" in relay.texts[0]
+    assert "¥500" in chat.texts[0]
 
 
 @pytest.mark.parametrize("left", [-1, 4, 10**30])
 async def test_what_no_drop_can_have_left_is_counted_instead(
-    service: Service, relay: ChatHarness, listing: Listing, left: int
+    service: Service, chat: ChatHarness, listing: Listing, left: int
 ) -> None:
     assert await service.signs(PAID | {"remainingUnits": left}) == 200
-    kept = relay.listing(listing.id).answer
+    kept = chat.listing(listing.id).answer
     assert kept is not None
     assert kept.remaining_units == 2
 
 
-async def test_nothing_is_left_of_what_has_no_units(relay: ChatHarness, sam: Person) -> None:
-    async with client(serve(relay, SECRET)) as http:
-        donation = relay.add_listing(sam, COFFEE, answer())
-        assert await Service(relay, http, donation).signs(PAID | {"remainingUnits": 0}) == 200
-    kept = relay.listing(donation.id).answer
+async def test_nothing_is_left_of_what_has_no_units(chat: ChatHarness, sam: Person) -> None:
+    async with client(serve(chat, SECRET)) as http:
+        donation = chat.add_listing(sam, COFFEE, answer())
+        assert await Service(chat, http, donation).signs(PAID | {"remainingUnits": 0}) == 200
+    kept = chat.listing(donation.id).answer
     assert kept is not None
     assert kept.remaining_units is None
-    assert "left" not in relay.texts[0]
-    assert "SOLD OUT" not in relay.texts[0]
+    assert "left" not in chat.texts[0]
+    assert "SOLD OUT" not in chat.texts[0]
 
 
 async def test_an_amount_that_is_no_number_is_told_as_the_price(
-    service: Service, relay: ChatHarness
+    service: Service, chat: ChatHarness
 ) -> None:
     assert await service.signs(PAID | {"amount": True}) == 200
-    assert relay.rows("received_payments")[0]["amount"] == 250
+    assert chat.rows("received_payments")[0]["amount"] == 250

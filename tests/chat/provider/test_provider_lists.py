@@ -35,10 +35,10 @@ OF = {"customParameters": {"listing": "abc"}}
 
 
 @pytest.fixture
-async def ours(shop: ServiceHarness) -> AsyncIterator[Client]:
+async def ours(service: ServiceHarness) -> AsyncIterator[Client]:
     """The client of that shop, over HTTP."""
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url="http://pay.test"))
-    keys = shop.credentials
+    app = create_app(Service(db=service.db, now=service.clock, public_url="http://pay.test"))
+    keys = service.credentials
     async with serve_asgi(app) as root:
         client = Client(root, keys.app_id, keys.app_secret)
         yield client
@@ -102,11 +102,11 @@ async def test_who_has_seen_enough_asks_for_no_more(client: Client, peer: Peer) 
     assert len(peer.calls) == 1
 
 
-async def test_our_own_services_pages_are_all_read(ours: Client, shop: ServiceHarness) -> None:
+async def test_our_own_services_pages_are_all_read(ours: Client, service: ServiceHarness) -> None:
     made = []
     for _ in range(PAGE + 1):
-        made.append((await shop.create())["id"])
-        shop.clock.advance(1)
+        made.append((await service.create())["id"])
+        service.clock.advance(1)
     pages = [page async for page in ours.pages()]
     assert [len(page) for page in pages] == [PAGE, 1]
     assert [item.id for page in pages for item in page] == made[::-1]
@@ -114,13 +114,15 @@ async def test_our_own_services_pages_are_all_read(ours: Client, shop: ServiceHa
     assert {item.status for page in pages for item in page} == {"active"}
 
 
-async def test_our_own_services_payments_are_all_read(ours: Client, shop: ServiceHarness) -> None:
-    made = await shop.create(requestedUserData=["email"], receivers=NEW["receivers"])
+async def test_our_own_services_payments_are_all_read(
+    ours: Client, service: ServiceHarness
+) -> None:
+    made = await service.create(requestedUserData=["email"], receivers=NEW["receivers"])
     paid = []
     for number in range(PAGE + 1):
-        answer = await shop.pay(made["id"], f"{number:032}", email=f"{number}@a.example")
+        answer = await service.pay(made["id"], f"{number:032}", email=f"{number}@a.example")
         paid.append(answer.headers["location"].rpartition("/")[2])
-        shop.clock.advance(1)
+        service.clock.advance(1)
     found = await payments(ours, made["id"])
     assert [one.transaction_id for one in found] == paid[::-1]
     assert found[-1] == Paid(paid[0], 5, "USD", NOON, payer={"email": "0@a.example"})

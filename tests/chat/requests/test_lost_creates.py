@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def listing(relay: ChatHarness) -> Listing:
-    return relay.add_listing(relay.add_person("Sam"))
+def listing(chat: ChatHarness) -> Listing:
+    return chat.add_listing(chat.add_person("Sam"))
 
 
 @pytest.fixture
@@ -45,18 +45,18 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_create_whose_answer_was_lost_is_found_in_the_list(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     await cloud.create(listing, LOST)
     await cloud.advance(1)
     assert (cloud.state(listing), cloud.shown(listing)) == (LIVE, cloud.server.only.id)
-    assert (cloud.server.asked("POST"), len(relay.said)) == (1, 2)
-    assert (relay.texts[0], cloud.waiting) == (service_text("waiting"), [])
+    assert (cloud.server.asked("POST"), len(chat.said)) == (1, 2)
+    assert (chat.texts[0], cloud.waiting) == (service_text("waiting"), [])
 
 
 @pytest.mark.usefixtures("_impatient")
 async def test_while_the_server_may_still_be_at_work_nothing_is_created_anew(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """The time-out came first; the request appears in the list half a minute later."""
     await cloud.create(listing, SLOW)
@@ -66,7 +66,7 @@ async def test_while_the_server_may_still_be_at_work_nothing_is_created_anew(
     await cloud.server.until(lambda: cloud.server.made)
     await cloud.advance(30)
     assert (cloud.state(listing), cloud.shown(listing)) == (LIVE, cloud.server.only.id)
-    assert (cloud.server.asked("POST"), len(relay.said)) == (1, 2)
+    assert (cloud.server.asked("POST"), len(chat.said)) == (1, 2)
 
 
 async def test_what_the_list_has_not_for_the_settling_time_is_created_anew(
@@ -95,7 +95,7 @@ async def test_a_clock_that_was_set_back_shortens_no_settling_and_prolongs_none(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     await cloud.create(listing, BROKEN)
-    cloud.relay.clock.advance(-3600)
+    cloud.chat.clock.advance(-3600)
     cloud.crash()
     await cloud.due()
     assert cloud.server.asked("POST") == 1
@@ -124,7 +124,7 @@ async def test_what_a_server_makes_after_all_that_time_is_removed(
 
 async def test_where_two_were_made_the_oldest_stays(cloud: HandCashJobs, listing: Listing) -> None:
     first = await cloud.make(listing)
-    cloud.relay.clock.advance(5)
+    cloud.chat.clock.advance(5)
     second = await cloud.make(listing)
     await cloud.create(listing, LOST)
     await cloud.advance(1)
@@ -133,11 +133,11 @@ async def test_where_two_were_made_the_oldest_stays(cloud: HandCashJobs, listing
 
 
 async def test_where_two_were_made_the_one_that_was_paid_stays(
-    cloud: HandCashJobs, relay: ChatHarness
+    cloud: HandCashJobs, chat: ChatHarness
 ) -> None:
-    listing = relay.add_listing(relay.add_person("Sam"), STICKERS)
+    listing = chat.add_listing(chat.add_person("Sam"), STICKERS)
     await cloud.make(listing)
-    relay.clock.advance(5)
+    chat.clock.advance(5)
     paid = await cloud.make(listing)
     await cloud.server.pay(paid.id, hook=False)
     await cloud.create(listing, BROKEN)
@@ -146,21 +146,21 @@ async def test_where_two_were_made_the_one_that_was_paid_stays(
 
 
 async def test_where_two_were_made_the_one_whose_payment_was_told_stays(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """Of a donation only the webhook tells that it was paid."""
     await cloud.make(listing)
-    relay.clock.advance(5)
+    chat.clock.advance(5)
     paid = await cloud.make(listing)
     payment = Payment(paid.id, "t1", 500, "USD", {})
-    relay.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, relay.clock()))
+    chat.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, chat.clock()))
     await cloud.create(listing, BROKEN)
     await cloud.advance(1)
     assert (cloud.server.only, cloud.shown(listing)) == (paid, paid.id)
 
 
-async def test_what_was_paid_is_never_deleted(cloud: HandCashJobs, relay: ChatHarness) -> None:
-    listing = relay.add_listing(relay.add_person("Sam"), PAINTING)
+async def test_what_was_paid_is_never_deleted(cloud: HandCashJobs, chat: ChatHarness) -> None:
+    listing = chat.add_listing(chat.add_person("Sam"), PAINTING)
     await cloud.create(listing, BROKEN)
     await cloud.advance(SETTLING / 1000)
     late = await cloud.make(listing)
@@ -177,7 +177,7 @@ async def test_what_cannot_be_deleted_now_keeps_nobody_waiting_and_is_deleted_la
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     first = await cloud.make(listing)
-    cloud.relay.clock.advance(5)
+    cloud.chat.clock.advance(5)
     await cloud.make(listing)
     cloud.server.fail("DELETE", FAILING, FAILING)
     await cloud.create(listing, BROKEN)
@@ -195,23 +195,23 @@ async def test_what_was_deleted_by_its_seller_leaves_nothing_behind(
     await cloud.create(listing, BROKEN)
     await cloud.advance(SETTLING / 1000)
     await cloud.make(listing)
-    cloud.put("delete-yes", cloud.relay.listing(listing.id))
+    cloud.put("delete-yes", cloud.chat.listing(listing.id))
     await cloud.due()
     await cloud.advance(TIDYING / 1000)
     assert (cloud.server.made, cloud.state(listing)) == ({}, DELETED)
 
 
 async def test_after_a_crash_a_create_that_may_have_been_sent_is_looked_for(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.put("create", listing)
     cloud.crash()
     await cloud.due()
     assert (cloud.server.asked("GET"), cloud.server.asked("POST")) == (1, 0)
-    assert relay.texts == [service_text("unsure")]
+    assert chat.texts == [service_text("unsure")]
     await cloud.advance(SETTLING / 1000)
     assert (cloud.server.asked("POST"), cloud.state(listing)) == (1, LIVE)
-    assert len(relay.said) == 2
+    assert len(chat.said) == 2
 
 
 async def test_a_server_that_takes_the_key_is_asked_again_at_once(
@@ -226,17 +226,17 @@ async def test_a_server_that_takes_the_key_is_asked_again_at_once(
 
 
 async def test_a_server_that_was_not_reached_has_nothing_to_settle(
-    relay: ChatHarness, listing: Listing
+    chat: ChatHarness, listing: Listing
 ) -> None:
     """Nothing was sent, so the first try after it is back makes the request."""
     port = int(free_port())
     client = Client(f"http://127.0.0.1:{port}", "app", "secret")
-    calling = RequestJobs(relay, client, instrument="BSV")
+    calling = RequestJobs(chat, client, instrument="BSV")
     calling.put("create", listing)
     await calling.due()
-    assert relay.texts == [service_text("waiting")]
+    assert chat.texts == [service_text("waiting")]
     async with handcash(app_id="app", app_secret="secret", port=port) as server:
-        relay.clock.advance(1)
+        chat.clock.advance(1)
         await calling.due()
         assert (calling.state(listing), len(server.made)) == (LIVE, 1)
         await client.close()
@@ -244,10 +244,10 @@ async def test_a_server_that_was_not_reached_has_nothing_to_settle(
 
 
 async def test_a_server_that_asks_to_wait_made_nothing_and_is_asked_again_then(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     await cloud.create(listing, busy(17))
-    assert relay.texts == [service_text("busy")]
+    assert chat.texts == [service_text("busy")]
     await cloud.advance(16.999)
     assert len(cloud.server.calls) == 1
     await cloud.advance(0.001)
@@ -278,25 +278,25 @@ async def test_a_database_that_is_locked_is_no_failure_of_the_service(
 
 
 async def test_a_call_that_another_attempt_has_by_now_says_nothing(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.put("create", listing)
     (message,) = cloud.claim()
-    queue, now = relay.queues.calls, relay.clock()
-    relay.db.run(lambda tx: outbox.recover(tx, queue, now))
+    queue, now = chat.queues.calls, chat.clock()
+    chat.db.run(lambda tx: outbox.recover(tx, queue, now))
     await cloud.calls.perform(message)
-    assert (relay.said, len(cloud.server.made)) == ([], 1)
+    assert (chat.said, len(cloud.server.made)) == ([], 1)
     await cloud.due()
-    assert (len(relay.said), len(cloud.server.made)) == (1, 1)
+    assert (len(chat.said), len(cloud.server.made)) == (1, 1)
 
 
 async def test_a_call_as_a_whole_has_its_time(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that drips its answer never lets one read time out."""
     monkeypatch.setattr(retry, "LONGEST", 1.0)
     await cloud.create(listing, SLOW)
-    assert relay.texts == [service_text("waiting")]
+    assert chat.texts == [service_text("waiting")]
     cloud.server.release()
     await cloud.server.until(lambda: cloud.server.made)
     await cloud.advance(1)
@@ -304,16 +304,16 @@ async def test_a_call_as_a_whole_has_its_time(
 
 
 async def test_creates_that_wait_leave_room_for_what_people_ask_for_now(
-    cloud: HandCashJobs, relay: ChatHarness
+    cloud: HandCashJobs, chat: ChatHarness
 ) -> None:
     """A service that hangs holds each call for its whole time-out."""
-    sam = relay.add_person("Sam")
+    sam = chat.add_person("Sam")
     for _ in range(12):
-        cloud.put("create", relay.add_listing(sam))
+        cloud.put("create", chat.add_listing(sam))
     cloud.server.down(FAILING)
     await cloud.due()
-    relay.clock.advance(60)
-    fresh = relay.add_listing(sam)
+    chat.clock.advance(60)
+    fresh = chat.add_listing(sam)
     cloud.put("create", fresh)
     claimed = [message.body["listing"] for message in cloud.claim(8)]
     assert (claimed[0], len(claimed)) == (fresh.id, 1 + MOST_AGAIN)

@@ -30,17 +30,17 @@ OTHER = t(
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
-def listing(relay: ChatHarness, sam: Person) -> Listing:
-    return relay.add_listing(sam)
+def listing(chat: ChatHarness, sam: Person) -> Listing:
+    return chat.add_listing(sam)
 
 
-def known(relay: ChatHarness, cloud: HandCashJobs) -> str | None:
-    return relay.db.run(lambda tx: dialects.dialect(tx, cloud.server.url))
+def known(chat: ChatHarness, cloud: HandCashJobs) -> str | None:
+    return chat.db.run(lambda tx: dialects.dialect(tx, cloud.server.url))
 
 
 def is_sold_as_wished(cloud: HandCashJobs, listing: Listing) -> bool:
@@ -52,7 +52,7 @@ def is_sold_as_wished(cloud: HandCashJobs, listing: Listing) -> bool:
 
 
 async def test_a_server_that_ignores_one_spelling_is_asked_in_another(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """What it made for 5 BSV is deleted first; the seller sees only the card of 5 USD."""
     cloud.server.understands = CORRECTED
@@ -60,7 +60,7 @@ async def test_a_server_that_ignores_one_spelling_is_asked_in_another(
     assert is_sold_as_wished(cloud, listing)
     assert [call.method for call in cloud.server.calls] == ["POST", "DELETE", "GET", "POST"]
     assert len(cloud.server.deleted) == 1
-    assert [body["method"] for body in relay.said] == ["sendPhoto"]
+    assert [body["method"] for body in chat.said] == ["sendPhoto"]
 
 
 async def test_each_spelling_has_a_key_of_its_own(cloud: HandCashJobs, listing: Listing) -> None:
@@ -73,40 +73,40 @@ async def test_each_spelling_has_a_key_of_its_own(cloud: HandCashJobs, listing: 
 
 
 async def test_a_create_that_an_earlier_version_had_begun_goes_on(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     begun: dict[str, Any] = {"tries": 1, "lost": 0, "lost_at": None, "told": []}
-    cloud.put("create", listing, progress=begun | {"since": relay.clock()})
+    cloud.put("create", listing, progress=begun | {"since": chat.clock()})
     await cloud.due()
     assert is_sold_as_wished(cloud, listing)
 
 
 async def test_the_spelling_that_worked_is_the_first_from_then_on_also_after_a_restart(
-    cloud: HandCashJobs, relay: ChatHarness, sam: Person, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     cloud.server.understands = CORRECTED
     await cloud.create(listing)
-    assert known(relay, cloud) == "corrected"
+    assert known(chat, cloud) == "corrected"
     cloud.calls = cloud.made(cloud.client, instrument="BSV", server=cloud.server.url)
-    await cloud.create(second := relay.add_listing(sam, STICKERS))
+    await cloud.create(second := chat.add_listing(sam, STICKERS))
     assert (cloud.state(second), cloud.server.asked("POST")) == (LIVE, 3)
 
 
 async def test_a_server_that_changes_its_spelling_is_followed_and_the_first_is_not_kept(
-    cloud: HandCashJobs, relay: ChatHarness, sam: Person, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     cloud.server.understands = CORRECTED
     await cloud.create(listing)
     cloud.server.understands = TYPED
-    await cloud.create(second := relay.add_listing(sam, STICKERS))
-    assert (cloud.state(second), known(relay, cloud)) == (LIVE, None)
+    await cloud.create(second := chat.add_listing(sam, STICKERS))
+    assert (cloud.state(second), known(chat, cloud)) == (LIVE, None)
 
 
 async def test_each_server_has_a_spelling_of_its_own(
-    cloud: HandCashJobs, relay: ChatHarness
+    cloud: HandCashJobs, chat: ChatHarness
 ) -> None:
-    relay.db.run(lambda tx: dialects.remember_dialect(tx, "https://other.example", "corrected"))
-    assert known(relay, cloud) is None
+    chat.db.run(lambda tx: dialects.remember_dialect(tx, "https://other.example", "corrected"))
+    assert known(chat, cloud) is None
 
 
 @pytest.mark.parametrize(
@@ -123,74 +123,74 @@ async def test_a_server_that_refuses_a_spelling_gets_the_other(
 
 
 async def test_where_no_spelling_helps_nothing_stays_and_the_seller_is_told(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.server.understands = "nothing"
     await cloud.create(listing)
     assert (cloud.state(listing), cloud.server.made) == (FAILED, {})
     assert len(cloud.server.deleted) == 2
-    assert relay.texts == [OTHER]
+    assert chat.texts == [OTHER]
     await cloud.advance(LONG)
-    assert (len(relay.said), cloud.waiting, known(relay, cloud)) == (1, [], None)
+    assert (len(chat.said), cloud.waiting, known(chat, cloud)) == (1, [], None)
 
 
 async def test_what_the_server_won_t_delete_is_said_to_be_there(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.server.understands = "nothing"
     cloud.server.fail("DELETE", *[Trouble(REFUSES)] * 3)
     await cloud.create(listing)
     assert cloud.state(listing) == FAILED
-    (text,) = relay.texts
+    (text,) = chat.texts
     assert "I couldn't delete it there, but nobody has its link." in text
 
 
 async def test_a_price_that_is_refused_for_itself_is_asked_for_anew(
-    cloud: HandCashJobs, relay: ChatHarness, sam: Person
+    cloud: HandCashJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """The first refusal is said, not that of a spelling which the server never had."""
     dong = replace(COFFEE, amount=5, currency="VND")
-    await cloud.create(listing := relay.add_listing(sam, dong))
+    await cloud.create(listing := chat.add_listing(sam, dong))
     assert (cloud.state(listing), cloud.server.made) == (FAILED, {})
-    assert "denominationCurrencyCode&quot; must be one of" in relay.texts[0]
-    assert "instrumentCurrencyCode" not in "".join(relay.texts)
+    assert "denominationCurrencyCode&quot; must be one of" in chat.texts[0]
+    assert "instrumentCurrencyCode" not in "".join(chat.texts)
 
 
 async def test_a_refusal_of_something_else_is_final_at_once(
-    cloud: HandCashJobs, relay: ChatHarness, sam: Person
+    cloud: HandCashJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    await cloud.create(listing := relay.add_listing(sam, replace(COFFEE, name="x" * 26)))
+    await cloud.create(listing := chat.add_listing(sam, replace(COFFEE, name="x" * 26)))
     assert (cloud.state(listing), cloud.server.asked("POST")) == (FAILED, 1)
 
 
 async def test_a_price_that_is_never_told_is_said_once_to_each_seller(
-    cloud: HandCashJobs, relay: ChatHarness, sam: Person, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     cloud.server.tells_prices = False
     untold = t("en", "service-price-untold")
     await cloud.create(listing)
     assert is_sold_as_wished(cloud, listing)
-    assert relay.texts.count(untold) == 1
-    await cloud.create(relay.add_listing(sam, STICKERS))
-    assert relay.texts.count(untold) == 1
-    await cloud.create(relay.add_listing(relay.add_person("Ann")))
-    assert relay.texts.count(untold) == 2
+    assert chat.texts.count(untold) == 1
+    await cloud.create(chat.add_listing(sam, STICKERS))
+    assert chat.texts.count(untold) == 1
+    await cloud.create(chat.add_listing(chat.add_person("Ann")))
+    assert chat.texts.count(untold) == 2
 
 
 async def test_a_spelling_that_is_tried_after_another_counts_only_where_the_price_is_told(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """Refused in one, ignored in the next: without a price told nobody knows what it costs."""
     cloud.server.refused, cloud.server.tells_prices = frozenset({TYPED}), False
     await cloud.create(listing)
     assert (cloud.state(listing), cloud.server.made) == (FAILED, {})
-    assert f"{TYPED}&quot; is not allowed" in relay.texts[0]
+    assert f"{TYPED}&quot; is not allowed" in chat.texts[0]
 
 
 @pytest.mark.parametrize("understands", [TYPED, CORRECTED])
 @pytest.mark.parametrize("trouble", [LOST, FAILING, busy(5)])
 async def test_a_price_that_can_t_be_read_back_now_is_read_later(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, *, trouble: Trouble, understands: str
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, *, trouble: Trouble, understands: str
 ) -> None:
     """A server that tells prices in its list alone: no card says $5.00 of a request for 5 BSV."""
     cloud.server.understands, cloud.server.tells_prices = understands, False
@@ -200,24 +200,24 @@ async def test_a_price_that_can_t_be_read_back_now_is_read_later(
     cloud.server.tells_prices = True
     await cloud.advance(LONG)
     assert is_sold_as_wished(cloud, listing)
-    assert t("en", "service-price-untold") not in relay.texts
+    assert t("en", "service-price-untold") not in chat.texts
 
 
 async def test_a_blank_end_is_no_end(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.server.blank = True
     await cloud.create(listing)
     assert is_sold_as_wished(cloud, listing)
     cloud.put("refresh", listing, place={"message_id": 5, "picture": True})
     await cloud.due()
-    kept = relay.listing(listing.id).answer
+    kept = chat.listing(listing.id).answer
     assert kept is not None
     assert (kept.expires_at, kept.enabled_at) == (None, None)
 
 
 async def test_what_is_already_paid_is_never_deleted_for_its_price(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """Money came for it: the seller has it, whatever it costs."""
     cloud.server.understands = CORRECTED
@@ -225,7 +225,7 @@ async def test_what_is_already_paid_is_never_deleted_for_its_price(
     await cloud.die_at("POST")
     made = cloud.server.only
     payment = Payment(made.id, "t1", 500, "USD", {})
-    relay.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, relay.clock()))
+    chat.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, chat.clock()))
     await cloud.advance(LONG)
     assert (cloud.server.only.id, cloud.shown(listing)) == (made.id, made.id)
 
@@ -251,7 +251,7 @@ async def test_one_request_of_the_sellers_price_is_left_whichever_answer_is_lost
 @pytest.mark.parametrize("understands", [CORRECTED, "nothing"])
 @pytest.mark.parametrize("steps", ["POST", "POST - DELETE", "- DELETE", "- POST"])
 async def test_one_request_of_the_sellers_price_is_left_wherever_we_die(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, steps: str, understands: str
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, steps: str, understands: str
 ) -> None:
     """Between a create and its comparison too: what it made is found, and goes."""
     cloud.server.understands = understands
@@ -259,7 +259,7 @@ async def test_one_request_of_the_sellers_price_is_left_wherever_we_die(
     for method in steps.split():
         if method != "-":
             await cloud.die_at(method)
-            cloud.relay.clock.advance(1)
+            cloud.chat.clock.advance(1)
         else:
             await cloud.calls.perform(cloud.claim()[0])
     await cloud.advance(LONG)
@@ -267,7 +267,7 @@ async def test_one_request_of_the_sellers_price_is_left_wherever_we_die(
         assert is_sold_as_wished(cloud, listing)
     else:
         assert (cloud.state(listing), cloud.server.made) == (FAILED, {})
-        assert relay.texts[-1] == OTHER
+        assert chat.texts[-1] == OTHER
     assert cloud.waiting == []
 
 

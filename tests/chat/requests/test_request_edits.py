@@ -28,14 +28,14 @@ DAY = 24 * 3600 * 1000
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
-async def listing(cloud: HandCashJobs, relay: ChatHarness, sam: Person) -> Listing:
+async def listing(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> Listing:
     """A drop of five that is there, with nothing more to be said of it."""
-    return await made(cloud, relay, sam, replace(DROP, name="Coffee"))
+    return await made(cloud, chat, sam, replace(DROP, name="Coffee"))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ async def listing(cloud: HandCashJobs, relay: ChatHarness, sam: Person) -> Listi
 async def test_an_edit_is_made_at_the_server_kept_and_said(
     cloud: HandCashJobs,
     listing: Listing,
-    relay: ChatHarness,
+    chat: ChatHarness,
     *,
     field: str,
     value: str,
@@ -64,7 +64,7 @@ async def test_an_edit_is_made_at_the_server_kept_and_said(
     for name in place:
         there = there[name]
     assert there == value
-    (text,) = relay.texts
+    (text,) = chat.texts
     name = value if field == "name" else "Coffee"
     shown = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert text == saved(field, name=name, value=shown)
@@ -72,111 +72,111 @@ async def test_an_edit_is_made_at_the_server_kept_and_said(
 
 
 async def test_what_is_cleared_is_gone_and_said_to_be(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     assert (await edited(cloud, listing, "description", None)).wish.description is None
-    assert relay.texts[0].endswith(t("en", "cleared-description"))
+    assert chat.texts[0].endswith(t("en", "cleared-description"))
 
 
 async def test_a_picture_is_given_by_its_address_and_kept(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness, sam: Person
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person
 ) -> None:
     """It would be swept with what forms were left with."""
-    image = relay.db.run(lambda tx: images.add_image(tx, sam.id, b"jpeg", relay.clock()))
+    image = chat.db.run(lambda tx: images.add_image(tx, sam.id, b"jpeg", chat.clock()))
     assert (await edited(cloud, listing, "picture", image)).wish.image == image
     assert cloud.server.only.body["product"]["imageUrl"] == f"{IMAGES}/{image}"
-    assert [row["kept"] for row in relay.rows("images")] == [1]
+    assert [row["kept"] for row in chat.rows("images")] == [1]
 
 
 async def test_a_picture_that_no_request_has_any_more_goes_one_that_another_has_stays(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness, sam: Person
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person
 ) -> None:
     def keep(tx: Transaction) -> list[str]:
-        made = [images.add_image(tx, sam.id, b"jpeg", relay.clock()) for _ in range(2)]
+        made = [images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
         return [each for each in made if images.keep_image(tx, each, sam.id)]
 
-    own, both = relay.db.run(keep)
-    relay.add_listing(sam, replace(listing.wish, image=both))
+    own, both = chat.db.run(keep)
+    chat.add_listing(sam, replace(listing.wish, image=both))
     for picture in (own, both, None):
         await edited(cloud, listing, "picture", picture)
-    kept = {row["id"]: row["kept"] for row in relay.rows("images")}
+    kept = {row["id"]: row["kept"] for row in chat.rows("images")}
     assert kept == {own: 0, both: 1}
 
 
 @pytest.mark.parametrize("call", ["delete-yes", "stop", "look"])
 async def test_the_picture_of_a_deleted_request_is_swept_one_that_another_has_stays(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness, sam: Person, call: str
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person, call: str
 ) -> None:
     """Whether its seller deletes it or the server has it no more; a duplicate has it as well."""
 
     def keep(tx: Transaction) -> list[str]:
-        made = [images.add_image(tx, sam.id, b"jpeg", relay.clock()) for _ in range(2)]
+        made = [images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
         for picture, wanting in zip(made, (listing, *others), strict=False):
             images.keep_image(tx, picture, sam.id)
             listings.set_wish(tx, wanting.id, replace(wanting.wish, image=picture))
         listings.set_wish(tx, others[1].id, replace(others[1].wish, image=made[1]))
         return made
 
-    others = [await made(cloud, relay, sam, replace(DROP, name=name)) for name in ("Tea", "Cake")]
-    own, both = relay.db.run(keep)
+    others = [await made(cloud, chat, sam, replace(DROP, name=name)) for name in ("Tea", "Cake")]
+    own, both = chat.db.run(keep)
     if call != "delete-yes":
         cloud.server.made.clear()
     for gone in (listing, others[0]):
         cloud.put(call, gone, **PLACE)
     await cloud.due()
     assert [cloud.state(each) for each in (listing, others[0])] == [DELETED] * 2
-    relay.clock.advance(2 * images.LOOSE_FOR / 1000)
-    before = relay.clock() - images.LOOSE_FOR
-    assert relay.db.run(lambda tx: images.sweep_images(tx, before)) == 1
-    assert [row["id"] for row in relay.rows("images")] == [both] != [own]
+    chat.clock.advance(2 * images.LOOSE_FOR / 1000)
+    before = chat.clock() - images.LOOSE_FOR
+    assert chat.db.run(lambda tx: images.sweep_images(tx, before)) == 1
+    assert [row["id"] for row in chat.rows("images")] == [both] != [own]
 
 
 async def test_an_edit_is_in_the_audit_log_with_what_was_and_what_is(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness, sam: Person
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person
 ) -> None:
     await edited(cloud, listing, "name", "Tea")
-    (line,) = [row for row in relay.rows("audit") if row["action"] == "request.edited"]
+    (line,) = [row for row in chat.rows("audit") if row["action"] == "request.edited"]
     assert (line["actor"], line["subject"]) == (f"seller {sam.id}", listing.request_id)
     assert exact_json.loads(line["details"])["name"] == ["Coffee", "Tea"]
 
 
 async def test_a_list_is_searched_by_the_new_name(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     await edited(cloud, listing, "name", "Größe")
-    assert relay.rows("listings")[0]["folded_name"] == "grösse"
+    assert chat.rows("listings")[0]["folded_name"] == "grösse"
 
 
 async def test_another_end_is_counted_from_when_it_is_sent(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
-    end = relay.clock() + DAY
+    end = chat.clock() + DAY
     put(cloud, listing, "end", end)
-    relay.clock.advance(60)
+    chat.clock.advance(60)
     await cloud.due()
     assert puts(cloud)[-1] == {"expirationInSeconds": DAY // 1000 - 60}
-    assert relay.listing(listing.id).wish.ends_at == end
+    assert chat.listing(listing.id).wish.ends_at == end
 
 
 @pytest.mark.parametrize("value", [None, DAY])
 async def test_a_new_end_brings_a_stopped_request_back(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness, value: int | None
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness, value: int | None
 ) -> None:
     """This server knows no null: an end far away stands for none."""
     cloud.put("stop", listing)
     await cloud.due()
-    relay.clock.advance(5)
+    chat.clock.advance(5)
     assert cloud.state(listing) == STOPPED
-    end = None if value is None else relay.clock() + value
+    end = None if value is None else chat.clock() + value
     after = await edited(cloud, listing, "end", end)
     assert (after.state, after.wish.ends_at) == (LIVE, end)
-    assert cloud.server.only.closed(relay.clock() / 1000) is None
+    assert cloud.server.only.closed(chat.clock() / 1000) is None
 
 
 async def test_resuming_brings_back_the_end_that_was_wished_for(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
-    end = relay.clock() + DAY // 2
+    end = chat.clock() + DAY // 2
     await edited(cloud, listing, "end", end)
     for call in ("stop", "resume"):
         cloud.put(call, listing)
@@ -186,22 +186,22 @@ async def test_resuming_brings_back_the_end_that_was_wished_for(
 
 
 async def test_resuming_after_the_end_takes_it_away(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
-    await edited(cloud, listing, "end", relay.clock() + 60_000)
-    relay.clock.advance(120)
+    await edited(cloud, listing, "end", chat.clock() + 60_000)
+    chat.clock.advance(120)
     cloud.put("resume", listing)
     await cloud.due()
-    after = relay.listing(listing.id)
+    after = chat.listing(listing.id)
     assert (after.state, after.wish.ends_at) == (LIVE, None)
-    assert cloud.server.only.closed(relay.clock() / 1000) is None
+    assert cloud.server.only.closed(chat.clock() / 1000) is None
 
 
 async def test_a_stop_whose_answer_was_lost_is_not_taken_for_the_end_that_was_there(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """The request ends soon anyway, so an end soon does not say that it was stopped."""
-    await edited(cloud, listing, "end", relay.clock() + 3_600_000)
+    await edited(cloud, listing, "end", chat.clock() + 3_600_000)
     cloud.server.fail("PUT", BROKEN)
     cloud.put("stop", listing)
     await cloud.due()
@@ -209,62 +209,62 @@ async def test_a_stop_whose_answer_was_lost_is_not_taken_for_the_end_that_was_th
 
 
 async def test_a_refusal_is_told_in_the_servers_words_and_asked_anew(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     after = await edited(cloud, listing, "name", "S" * 26)
     assert after.wish == listing.wish
-    assert "25 characters" in relay.texts[0]
-    draft = exact_json.loads(relay.rows("drafts")[0]["body"])
+    assert "25 characters" in chat.texts[0]
+    draft = exact_json.loads(chat.rows("drafts")[0]["body"])
     assert (draft["form"], draft["step"], draft["listing"]) == ("edit", "name", listing.id)
 
 
 @pytest.mark.parametrize("trouble", [LOST, Trouble(HTML.answer, works=True)], ids=["cut", "html"])
 async def test_an_edit_whose_answer_was_lost_is_seen_by_asking(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness, trouble: Trouble
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness, trouble: Trouble
 ) -> None:
     cloud.server.fail("PUT", trouble)
     assert (await edited(cloud, listing, "name", "Tea")).wish.name == "Tea"
-    assert (relay.texts, len(puts(cloud))) == ([saved("name", name="Tea", value="Tea")], 1)
+    assert (chat.texts, len(puts(cloud))) == ([saved("name", name="Tea", value="Tea")], 1)
 
 
 async def test_an_edit_that_was_not_made_is_not_claimed(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     cloud.server.fail("PUT", BROKEN)
     assert (await edited(cloud, listing, "name", "Tea")).wish == listing.wish
-    assert relay.texts == [t("en", "edit-unchanged", name="Coffee")]
+    assert chat.texts == [t("en", "edit-unchanged", name="Coffee")]
 
 
 @pytest.mark.parametrize(
     ("trouble", "key"), [(FAILING, "service-silent"), (busy(9), "service-not-done")]
 )
 async def test_where_nobody_can_say_nothing_is_claimed(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness, trouble: Trouble, key: str
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness, trouble: Trouble, key: str
 ) -> None:
     cloud.server.down(trouble)
     assert (await edited(cloud, listing, "name", "Tea")).wish == listing.wish
-    assert relay.texts == [t("en", key)]
+    assert chat.texts == [t("en", key)]
 
 
 async def test_an_edit_of_what_is_gone_at_the_server_says_so(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     cloud.server.made.clear()
     assert (await edited(cloud, listing, "name", "Tea")).state == DELETED
-    assert relay.texts == [t("en", "service-gone", name="Coffee")]
+    assert chat.texts == [t("en", "service-gone", name="Coffee")]
 
 
 async def test_an_edit_cut_short_is_made_again(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     put(cloud, listing, "name", "Tea")
     cloud.crash()
     await cloud.due()
-    assert relay.listing(listing.id).wish.name == "Tea"
+    assert chat.listing(listing.id).wish.name == "Tea"
 
 
 async def test_what_is_looked_at_for_its_cards_tells_nobody(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """Neither how it stands nor that the server is down; what is gone is."""
     cloud.put("look", listing)
@@ -276,7 +276,7 @@ async def test_what_is_looked_at_for_its_cards_tells_nobody(
     cloud.server.made.clear()
     cloud.put("look", listing)
     await cloud.due()
-    assert (relay.said, cloud.state(listing)) == ([], DELETED)
+    assert (chat.said, cloud.state(listing)) == ([], DELETED)
 
 
 REFUSALS = [
@@ -290,7 +290,7 @@ REFUSALS = [
 async def test_what_is_answered_after_a_refusal_is_the_new_value(
     cloud: HandCashJobs,
     listing: Listing,
-    relay: ChatHarness,
+    chat: ChatHarness,
     sam: Person,
     refusal: tuple[str, str, str],
 ) -> None:
@@ -298,38 +298,38 @@ async def test_what_is_answered_after_a_refusal_is_the_new_value(
     code, field, said = refusal
     cloud.server.fail("PUT", Trouble(http_response(400, {"code": code, "message": "No."})))
     await edited(cloud, listing, field, "https://a.test/" if field == "redirect" else "a@b.test")
-    assert relay.texts[0] == t("en", "service-refused", words="No.")
-    relay.clear_messages()
-    await relay.says(sam, said)
-    assert [call["change"] for call in relay.calls] == [{"field": field, "value": said}]
+    assert chat.texts[0] == t("en", "service-refused", words="No.")
+    chat.clear_messages()
+    await chat.says(sam, said)
+    assert [call["change"] for call in chat.calls] == [{"field": field, "value": said}]
     await cloud.due()
-    assert relay.texts[-1] == saved(field, value=said)
+    assert chat.texts[-1] == saved(field, value=said)
 
 
 async def test_a_refusal_that_no_answer_mends_is_not_asked_anew(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     refusal = {"code": "notLimited", "message": "No drop."}
     cloud.server.fail("PUT", Trouble(http_response(409, refusal)))
     await edited(cloud, listing, "name", "Tea")
-    assert (relay.texts, relay.rows("drafts")) == (
+    assert (chat.texts, chat.rows("drafts")) == (
         [t("en", "service-refused", words="No drop.")],
         [],
     )
 
 
 async def test_wrong_credentials_and_a_server_that_is_not_reached_change_nothing(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     cloud.server.app_secret = "another"
     await edited(cloud, listing, "units", 1)
     nobody = Client("http://127.0.0.1:1", "app", "secret")
-    calling = RequestJobs(relay, nobody)
+    calling = RequestJobs(chat, nobody)
     put(calling, listing, "name", "Tea")
     await calling.due()
     await nobody.close()
-    assert relay.texts == [t("en", "service-closed"), t("en", "service-not-done")]
-    assert relay.listing(listing.id).wish == listing.wish
+    assert chat.texts == [t("en", "service-closed"), t("en", "service-not-done")]
+    assert chat.listing(listing.id).wish == listing.wish
 
 
 async def test_the_webhook_goes_along_with_the_address_for_mails(

@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-async def asking(relay: ChatHarness) -> AsyncIterator[ScriptedJobs]:
+async def asking(chat: ChatHarness) -> AsyncIterator[ScriptedJobs]:
     async with listening_peer() as peer:
         client = Client(peer.url, "app", "secret")
-        yield ScriptedJobs(relay, peer, client)
+        yield ScriptedJobs(chat, peer, client)
         await client.close()
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 async def test_create_sends_the_wish_as_the_interface_has_it(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, STICKERS)
+    listing = chat.add_listing(sam, STICKERS)
     await asking.ask("create", listing, made(STICKERS))
     (call,) = asking.peer.calls
     assert call.headers["idempotency-key"] == listing.id
@@ -69,9 +69,9 @@ async def test_create_sends_the_wish_as_the_interface_has_it(
     ("wish", "expiration"), [(COFFEE, "never"), (PAINTING, "onPaymentCompleted")]
 )
 async def test_only_a_drop_has_units_and_no_description_is_none(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, wish: Wish, expiration: str
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, wish: Wish, expiration: str
 ) -> None:
-    await asking.ask("create", relay.add_listing(sam, wish), made(wish))
+    await asking.ask("create", chat.add_listing(sam, wish), made(wish))
     body = exact_json.loads(asking.peer.calls[0].body)
     assert body["expirationType"] == expiration
     assert "totalUnits" not in body
@@ -80,10 +80,10 @@ async def test_only_a_drop_has_units_and_no_description_is_none(
 
 
 async def test_another_instrument_makes_the_price_a_denomination(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     asking.calls = asking.made(asking.client, instrument="BSV")
-    await asking.ask("create", relay.add_listing(sam), made(COFFEE, "BSV"))
+    await asking.ask("create", chat.add_listing(sam), made(COFFEE, "BSV"))
     body = exact_json.loads(asking.peer.calls[0].body)
     assert (body["instrumentCurrencyCode"], body["denominationCurrencyCode"]) == ("BSV", "USD")
 
@@ -100,62 +100,62 @@ async def test_another_instrument_makes_the_price_a_denomination(
     ],
 )
 async def test_amounts_are_asked_for_exactly(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, *, minor: int, currency: str, amount: str
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, *, minor: int, currency: str, amount: str
 ) -> None:
     wish = Wish("donation", "Coffee", None, minor, currency, None, "$anna")
-    await asking.ask("create", relay.add_listing(sam, wish), made(wish))
+    await asking.ask("create", chat.add_listing(sam, wish), made(wish))
     (receiver,) = exact_json.loads(asking.peer.calls[0].body)["receivers"]
     assert receiver["sendAmount"] == Decimal(amount)
 
 
 async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, STICKERS)
+    listing = chat.add_listing(sam, STICKERS)
     await asking.ask("create", listing, made(STICKERS))
-    kept = relay.listing(listing.id)
+    kept = chat.listing(listing.id)
     assert (kept.state, kept.request_id, kept.answer) == (
         LIVE,
         REQUEST_ID,
         answer(remaining_units=3, price=Price("2.50", "USD", "USD")),
     )
-    (card,) = relay.said
+    (card,) = chat.said
     drawn = (card["method"], card["draw"], card["listing"])
     assert drawn == ("sendPhoto", "card", listing.id)
-    assert relay.states(relay.queues.calls) == []
+    assert chat.states(chat.queues.calls) == []
 
 
 async def test_a_request_that_is_made_is_looked_at_again_when_it_ends(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """Its cards expire by themselves, though nothing else ever happens to it."""
-    end = relay.clock() + 3_600_000
-    listing = relay.add_listing(sam, replace(STICKERS, ends_at=end))
+    end = chat.clock() + 3_600_000
+    listing = chat.add_listing(sam, replace(STICKERS, ends_at=end))
     made = {"id": REQUEST_ID, "paymentRequestUrl": URL, "expiresAt": end // 1000}
     answer = exact_json.dumps(made | priced(STICKERS)).encode()
     await asking.ask("create", listing, http_response(200, answer))
-    assert relay.db.run(posts.next_due) == end // 1000 * 1000
+    assert chat.db.run(posts.next_due) == end // 1000 * 1000
 
 
 async def test_a_lost_answer_makes_no_second_request(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """The server is asked whether it has the listing before it is asked to make it."""
-    listing = relay.add_listing(sam)
+    listing = chat.add_listing(sam)
     asking.put("create", listing)
     assert await asking.work(CUT) == [("POST", "paymentRequests")]
-    relay.clock.advance(60)
+    chat.clock.advance(60)
     assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
-    assert (asking.state(listing), len(relay.said)) == (LIVE, 2)
+    assert (asking.state(listing), len(chat.said)) == (LIVE, 2)
 
 
 async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam)
+    listing = chat.add_listing(sam)
     asking.put("create", listing)
     await asking.work(CUT)
-    relay.clock.advance(60)
+    chat.clock.advance(60)
     asked = await asking.work(listed(), made(COFFEE))
     assert asked == [("GET", "paymentRequests"), ("POST", "paymentRequests")]
     keys = {call.headers["idempotency-key"] for call in asking.peer.calls if call.method == "POST"}
@@ -163,9 +163,9 @@ async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
 
 
 async def test_a_create_that_a_crash_cut_short_is_looked_for_first(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam)
+    listing = chat.add_listing(sam)
     asking.put("create", listing)
     asking.crash()
     assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
@@ -192,40 +192,40 @@ DOWN = [
     ids=range(len(DOWN)),
 )
 async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_the_card(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, *, failure: bytes, words: str
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, *, failure: bytes, words: str
 ) -> None:
-    listing = relay.add_listing(sam)
+    listing = chat.add_listing(sam)
     asking.put("create", listing)
     for wait in BACKOFF:
         await asking.work(failure)
         assert asking.waits == wait
-        assert relay.texts == [t("en", f"service-{words}", name="Coffee")]
-        relay.clock.advance(wait / 1000)
+        assert chat.texts == [t("en", f"service-{words}", name="Coffee")]
+        chat.clock.advance(wait / 1000)
     await asking.work(listed(), made(COFFEE))
     assert (asking.waits in {None, TIDYING}, asking.state(listing)) == (True, LIVE)
-    assert [body["method"] for body in relay.said] == ["sendMessage", "sendPhoto"]
+    assert [body["method"] for body in chat.said] == ["sendMessage", "sendPhoto"]
 
 
 @pytest.mark.parametrize(
     ("asked", "wait"), [("1", 1000), ("17", 17_000), ("0", 1000), ("999999", LONGEST_RETRY_AFTER)]
 )
 async def test_a_wait_that_the_service_asks_for_is_kept(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, asked: str, wait: int
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, asked: str, wait: int
 ) -> None:
-    await asking.ask("create", relay.add_listing(sam), http_response(429, Retry_After=asked))
+    await asking.ask("create", chat.add_listing(sam), http_response(429, Retry_After=asked))
     assert asking.waits == wait
 
 
 async def test_after_a_day_without_the_service_a_create_is_given_up_and_said(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """Before the service forgets the key under which it may have made it."""
-    listing = relay.add_listing(sam)
+    listing = chat.add_listing(sam)
     await asking.ask("create", listing, CUT)
-    relay.clock.advance(PATIENCE / 1000 + 1)
+    chat.clock.advance(PATIENCE / 1000 + 1)
     await asking.work(CUT)
     assert (asking.waiting, asking.state(listing)) == (["tidy"], FAILED)
-    assert relay.texts[1:] == [t("en", "service-given-up", name=COFFEE.name)]
+    assert chat.texts[1:] == [t("en", "service-given-up", name=COFFEE.name)]
 
 
 @pytest.mark.parametrize(
@@ -240,41 +240,41 @@ async def test_after_a_day_without_the_service_a_create_is_given_up_and_said(
     ],
 )
 async def test_a_refusal_puts_the_person_back_at_the_step_it_is_about(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, field: str, step: str
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, field: str, step: str
 ) -> None:
-    listing = relay.add_listing(sam, STICKERS)
-    relay.db.run(lambda tx: sellers.save_destination(tx, sam.id, "$anna"))
+    listing = chat.add_listing(sam, STICKERS)
+    chat.db.run(lambda tx: sellers.save_destination(tx, sam.id, "$anna"))
     info = [{"field": field, "message": "Up to <25> characters."}]
     refusal = http_response(400, {"code": "invalidBody", "message": "Words.", "info": info})
     await asking.ask("create", listing, refusal)
-    (row,) = relay.rows("drafts")
+    (row,) = chat.rows("drafts")
     assert exact_json.loads(row["body"])["step"] == step
     assert (asking.state(listing), asking.waits) == (FAILED, None)
-    (text,) = relay.texts
+    (text,) = chat.texts
     assert "Up to &lt;25&gt; characters." in text
 
 
 @pytest.mark.parametrize("call", ["create", "stop"])
 async def test_a_refusal_is_told_however_long_its_words_are(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, call: str
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
     """What Telegram would not take, nobody would hear of."""
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     await asking.ask(call, listing, http_response(409, {"message": "<" * 5000}))
-    (text,) = relay.texts
+    (text,) = chat.texts
     assert shown_units(text) <= TEXT_LIMIT
     assert text.endswith("&lt;…")
 
 
 @pytest.mark.parametrize("status", [409, 413, 415])
 async def test_another_refusal_of_a_create_is_told_and_nothing_waits(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, status: int
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, status: int
 ) -> None:
-    listing = relay.add_listing(sam)
+    listing = chat.add_listing(sam)
     await asking.ask("create", listing, http_response(status, {"message": "No <way>."}))
-    assert relay.texts == [t("en", "service-refused", words="No &lt;way&gt;.")]
+    assert chat.texts == [t("en", "service-refused", words="No &lt;way&gt;.")]
     assert (asking.state(listing), asking.waits) == (FAILED, None)
-    assert relay.rows("drafts") == []
+    assert chat.rows("drafts") == []
 
 
 @pytest.mark.parametrize(
@@ -288,98 +288,98 @@ async def test_another_refusal_of_a_create_is_told_and_nothing_waits(
 )
 async def test_a_change_is_made_and_shown_in_place(
     asking: ScriptedJobs,
-    relay: ChatHarness,
+    chat: ChatHarness,
     sam: Person,
     *,
     call: str,
     state: str,
     asked: list[str],
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     await asking.ask(call, listing, *[made(COFFEE)] * len(asked), **PLACE)
     assert [one.method for one in asking.peer.calls] == asked
     assert asking.state(listing) == state
-    (shown,) = relay.said
+    (shown,) = chat.said
     assert (shown["method"], shown["args"]["message_id"]) == ("editMessageCaption", 5)
 
 
 async def test_a_card_that_is_asked_for_is_sent_anew_and_fresh(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, STICKERS, answer(remaining_units=2))
+    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=2))
     fresh = http_response(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 1})
     await asking.ask("card", listing, fresh, **PLACE)
-    assert relay.listing(listing.id).answer == answer(remaining_units=1)
-    assert [body["method"] for body in relay.said] == ["sendPhoto"]
+    assert chat.listing(listing.id).answer == answer(remaining_units=1)
+    assert [body["method"] for body in chat.said] == ["sendPhoto"]
 
 
 @pytest.mark.parametrize("call", ["card", "refresh", "stop", "resume"])
 async def test_what_is_gone_at_the_service_is_taken_off_the_list_and_said(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, call: str
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     answers = [http_response(404), http_response(200, {"items": []})]
     await asking.ask(call, listing, *answers, **PLACE)
     asking.peer.answers.clear()
     assert asking.state(listing) == DELETED
-    assert relay.texts == [t("en", "service-gone", name="Coffee")]
+    assert chat.texts == [t("en", "service-gone", name="Coffee")]
 
 
 @pytest.mark.parametrize("call", ["stop", "resume", "delete-yes"])
 @pytest.mark.parametrize("failure", DOWN[:3], ids=range(3))
 async def test_a_change_that_may_not_have_been_made_is_not_claimed(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, call: str, failure: bytes
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str, failure: bytes
 ) -> None:
     """Neither the change was answered nor the question how the request stands."""
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     await asking.ask(call, listing, failure, failure, **PLACE)
-    assert relay.texts == [t("en", "service-silent")]
+    assert chat.texts == [t("en", "service-silent")]
     assert (asking.state(listing), asking.waits) == (LIVE, None)
     assert len(asking.peer.calls) == 2
 
 
 @pytest.mark.parametrize("call", ["stop", "resume", "delete-yes"])
 async def test_a_change_that_was_not_taken_is_said_not_to_be_done(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, call: str
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     await asking.ask(call, listing, http_response(429), **PLACE)
-    assert relay.texts == [t("en", "service-not-done")]
+    assert chat.texts == [t("en", "service-not-done")]
     assert (asking.state(listing), asking.waits) == (LIVE, None)
 
 
 @pytest.mark.parametrize("failure", DOWN[:4], ids=range(4))
 async def test_without_news_the_card_in_place_stays_and_the_seller_hears_so(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person, failure: bytes
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, failure: bytes
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     await asking.ask("refresh", listing, failure, **PLACE)
-    assert relay.texts == [t("en", "service-no-news", name="Coffee")]
+    assert chat.texts == [t("en", "service-no-news", name="Coffee")]
     assert (asking.state(listing), asking.waits) == (LIVE, None)
 
 
 async def test_without_the_service_a_card_is_shown_as_last_heard_and_says_so(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, answer())
     await asking.ask("card", listing, CUT, **PLACE)
-    assert [body["method"] for body in relay.said] == ["sendMessage", "sendPhoto"]
-    assert relay.texts[0] == t("en", "service-stale", name="Coffee")
+    assert [body["method"] for body in chat.said] == ["sendMessage", "sendPhoto"]
+    assert chat.texts[0] == t("en", "service-stale", name="Coffee")
 
 
 async def test_one_listing_that_waits_holds_up_no_other(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    waits, goes = relay.add_listing(sam), relay.add_listing(sam, STICKERS)
+    waits, goes = chat.add_listing(sam), chat.add_listing(sam, STICKERS)
     await asking.ask("create", waits, CUT)
     await asking.ask("create", goes, made(STICKERS))
     assert (asking.state(waits), asking.state(goes)) == (CREATING, LIVE)
 
 
 async def test_a_call_about_a_listing_that_is_no_more_ends(
-    asking: ScriptedJobs, relay: ChatHarness, sam: Person
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam)
+    listing = chat.add_listing(sam)
     asking.put("create", listing)
-    relay.db.run(lambda tx: tx.execute("DELETE FROM listings"))
-    assert (await asking.work(), asking.waits, relay.said) == ([], None, [])
+    chat.db.run(lambda tx: tx.execute("DELETE FROM listings"))
+    assert (await asking.work(), asking.waits, chat.said) == ([], None, [])

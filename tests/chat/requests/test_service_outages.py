@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def listing(relay: ChatHarness) -> Listing:
-    return relay.add_listing(relay.add_person("Sam"))
+def listing(chat: ChatHarness) -> Listing:
+    return chat.add_listing(chat.add_person("Sam"))
 
 
 ODD = [HTML, EMPTY, WRONG, *(redirect(code, "http://x.test/") for code in (301, 302, 307))]
@@ -48,31 +48,31 @@ ODD = [HTML, EMPTY, WRONG, *(redirect(code, "http://x.test/") for code in (301, 
 
 @pytest.mark.parametrize("trouble", ODD, ids=range(len(ODD)))
 async def test_answers_from_elsewhere_wait_for_the_operator_who_reads_what_to_mend(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, trouble: Trouble
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, trouble: Trouble
 ) -> None:
     """A page of maintenance passes by itself, a wrong address does not: nothing is given up."""
     cloud.server.down(trouble)
     with capture_logs() as logs:
         await cloud.create(listing)
         await cloud.advance(200)
-    assert relay.texts == [service_text("odd")]
+    assert chat.texts == [service_text("odd")]
     assert {(line["log_level"], line["mend"]) for line in logs} == {("error", "check PAYMENTS_URL")}
     cloud.server.down(None)
     await cloud.advance(120)
     assert (cloud.state(listing), len(cloud.server.made)) == (LIVE, 1)
-    assert len(relay.said) == 2
+    assert len(chat.said) == 2
 
 
 async def test_each_kind_of_trouble_is_told_once_and_then_the_end(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     await cloud.create(listing, FAILING)
     for trouble in (HTML, FAILING, busy(1), HTML, BROKEN):
         cloud.server.down(trouble)
         await cloud.advance(90)
-    relay.clock.advance(PATIENCE / 1000)
+    chat.clock.advance(PATIENCE / 1000)
     await cloud.due()
-    assert relay.texts == [
+    assert chat.texts == [
         service_text("waiting"),
         service_text("odd"),
         service_text("busy"),
@@ -82,12 +82,12 @@ async def test_each_kind_of_trouble_is_told_once_and_then_the_end(
 
 
 async def test_what_was_given_up_is_removed_where_it_was_made_after_all(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """The seller was told to make it again."""
     await cloud.create(listing, LOST)
     cloud.server.down(FAILING)
-    relay.clock.advance(PATIENCE / 1000 + 1)
+    chat.clock.advance(PATIENCE / 1000 + 1)
     await cloud.due()
     assert (cloud.state(listing), len(cloud.server.made)) == (FAILED, 1)
     await cloud.advance(TIDYING / 1000 + 10)
@@ -98,22 +98,22 @@ async def test_what_was_given_up_is_removed_where_it_was_made_after_all(
 
 @pytest.mark.parametrize("status", [401, 403])
 async def test_wrong_credentials_end_it_with_clear_words(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, status: int
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, status: int
 ) -> None:
     with capture_logs() as logs:
         await cloud.create(listing, Trouble(http_response(status)))
-    assert relay.texts == [service_text("locked")]
+    assert chat.texts == [service_text("locked")]
     assert (cloud.state(listing), cloud.waiting) == (FAILED, [])
     assert [line["mend"] for line in logs] == ["check APP_ID and APP_SECRET"]
 
 
 async def test_wrong_credentials_end_nothing_that_may_have_been_made(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     await cloud.create(listing, LOST)
     secret, cloud.server.app_secret = cloud.server.app_secret, "another"
     await cloud.advance(30)
-    assert (cloud.state(listing), relay.texts) == (
+    assert (cloud.state(listing), chat.texts) == (
         CREATING,
         [service_text("waiting"), service_text("odd")],
     )
@@ -123,32 +123,32 @@ async def test_wrong_credentials_end_nothing_that_may_have_been_made(
 
 
 async def test_a_certificate_that_nobody_trusts_is_named_in_the_log(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, tmp_path: Path
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, tmp_path: Path
 ) -> None:
     """Nothing is sent to such a server; the seller hears that it does not answer."""
     front = free_port()
     async with relayed(cloud.server.url.rpartition(":")[2], front, certificate(tmp_path)):
         client = Client(f"https://127.0.0.1:{front}", "app", "secret")
-        calling = RequestJobs(relay, client)
+        calling = RequestJobs(chat, client)
         calling.put("create", listing)
         with capture_logs() as logs:
             await calling.due()
         await client.close()
-    assert relay.texts == [service_text("waiting")]
+    assert chat.texts == [service_text("waiting")]
     assert "certificate verify failed" in logs[0]["reason"]
     assert cloud.server.calls == []
 
 
 async def test_a_name_that_the_server_finds_long_is_asked_for_again(
-    cloud: HandCashJobs, relay: ChatHarness
+    cloud: HandCashJobs, chat: ChatHarness
 ) -> None:
     """The server names the field in its words alone."""
-    sam = relay.add_person("Sam")
-    listing = relay.add_listing(sam, replace(COFFEE, name="C" * 26))
-    relay.db.run(lambda tx: sellers.save_destination(tx, sam.id, "$anna"))
+    sam = chat.add_person("Sam")
+    listing = chat.add_listing(sam, replace(COFFEE, name="C" * 26))
+    chat.db.run(lambda tx: sellers.save_destination(tx, sam.id, "$anna"))
     await cloud.create(listing)
-    draft = relay.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
+    draft = chat.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
     assert draft
     assert draft.step == "name"
-    assert "less than or equal to 25 characters" in relay.texts[0]
+    assert "less than or equal to 25 characters" in chat.texts[0]
     assert (cloud.state(listing), cloud.waiting) == (FAILED, [])

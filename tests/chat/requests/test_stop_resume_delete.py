@@ -29,20 +29,20 @@ CHANGES = [
 
 
 @pytest.fixture
-async def listing(cloud: HandCashJobs, relay: ChatHarness) -> Listing:
+async def listing(cloud: HandCashJobs, chat: ChatHarness) -> Listing:
     """A request that is there, with nothing more to be said of it."""
-    made = relay.add_listing(relay.add_person("Sam"))
+    made = chat.add_listing(chat.add_person("Sam"))
     await cloud.create(made)
-    relay.clear_messages()
-    return relay.listing(made.id)
+    chat.clear_messages()
+    return chat.listing(made.id)
 
 
 async def standing(cloud: HandCashJobs, listing: Listing, state: str) -> None:
     """Bring a request to the state in which a test begins."""
     if state == STOPPED:
         await asked(cloud, "stop", listing)
-        cloud.relay.clock.advance(5)
-        cloud.relay.clear_messages()
+        cloud.chat.clock.advance(5)
+        cloud.chat.clear_messages()
     assert cloud.state(listing) == state
 
 
@@ -51,15 +51,15 @@ async def asked(cloud: HandCashJobs, call: str, listing: Listing) -> None:
     await cloud.due()
 
 
-def shown(relay: ChatHarness, listing: Listing) -> str:
+def shown(chat: ChatHarness, listing: Listing) -> str:
     """The card as it must be now."""
-    return card(card_of(relay.listing(listing.id), relay.clock()), "en").text
+    return card(card_of(chat.listing(listing.id), chat.clock()), "en").text
 
 
 @pytest.mark.parametrize(("call", "method", "before", "after"), CHANGES)
 @pytest.mark.parametrize("trouble", [LOST, Trouble(HTML.answer, works=True)], ids=["cut", "html"])
 async def test_a_change_whose_answer_was_lost_is_seen_by_asking(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, trouble: Trouble, *,
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, trouble: Trouble, *,
     call: str, method: str, before: str, after: str,
 ) -> None:  # fmt: skip
     await standing(cloud, listing, before)
@@ -67,17 +67,17 @@ async def test_a_change_whose_answer_was_lost_is_seen_by_asking(
         cloud.server.fail(method, Trouble(works=True))
     cloud.server.fail(method, trouble)
     await asked(cloud, call, listing)
-    assert (cloud.state(listing), len(relay.said)) == (after, 1)
+    assert (cloud.state(listing), len(chat.said)) == (after, 1)
     gone = after == DELETED
-    assert relay.texts == [
-        t("en", "listing-deleted", name="Coffee") if gone else shown(relay, listing)
+    assert chat.texts == [
+        t("en", "listing-deleted", name="Coffee") if gone else shown(chat, listing)
     ]
 
 
 @pytest.mark.parametrize(("call", "method", "before"), [change[:3] for change in CHANGES])
 async def test_a_change_that_was_not_made_is_not_claimed(
     cloud: HandCashJobs,
-    relay: ChatHarness,
+    chat: ChatHarness,
     listing: Listing,
     *,
     call: str,
@@ -88,7 +88,7 @@ async def test_a_change_that_was_not_made_is_not_claimed(
     cloud.server.fail(method, BROKEN)
     await asked(cloud, call, listing)
     assert cloud.state(listing) == before
-    assert relay.texts == [shown(relay, listing), service_text("unchanged")]
+    assert chat.texts == [shown(chat, listing), service_text("unchanged")]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ async def test_a_change_that_was_not_made_is_not_claimed(
 )
 async def test_a_change_that_was_made_is_shown_though_the_server_then_falls_silent(
     cloud: HandCashJobs,
-    relay: ChatHarness,
+    chat: ChatHarness,
     listing: Listing,
     *,
     call: str,
@@ -108,130 +108,130 @@ async def test_a_change_that_was_made_is_shown_though_the_server_then_falls_sile
     await standing(cloud, listing, before)
     cloud.server.fail("GET", BROKEN)
     await asked(cloud, call, listing)
-    assert (cloud.state(listing), relay.texts) == (after, [shown(relay, listing)])
-    assert sign in relay.texts[0]
+    assert (cloud.state(listing), chat.texts) == (after, [shown(chat, listing)])
+    assert sign in chat.texts[0]
 
 
 @pytest.mark.parametrize(("call", "before"), [(change[0], change[2]) for change in CHANGES])
 async def test_what_a_server_that_is_not_reached_was_asked_is_said_not_to_be_done(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, call: str, before: str
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, call: str, before: str
 ) -> None:
     await standing(cloud, listing, before)
     nobody = Client("http://127.0.0.1:1", "app", "secret")
-    calling = RequestJobs(relay, nobody)
+    calling = RequestJobs(chat, nobody)
     calling.put(call, listing, **PLACE)
     await calling.due()
     await nobody.close()
-    assert (cloud.state(listing), relay.texts) == (before, [service_text("not-done")])
+    assert (cloud.state(listing), chat.texts) == (before, [service_text("not-done")])
 
 
 async def test_wrong_credentials_are_no_refusal_of_the_seller(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.server.app_secret = "another"
     await asked(cloud, "stop", listing)
-    assert (cloud.state(listing), relay.texts) == (LIVE, [service_text("closed")])
+    assert (cloud.state(listing), chat.texts) == (LIVE, [service_text("closed")])
 
 
 async def test_a_stop_that_took_effect_late_is_seen_at_the_next_look(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server was still at work when it was asked: the words promise nothing."""
     monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(1.0))
     impatient = Client(cloud.server.url, cloud.server.app_id, cloud.server.app_secret)
-    calling = RequestJobs(relay, impatient)
+    calling = RequestJobs(chat, impatient)
     cloud.server.fail("PUT", SLOW)
     calling.put("stop", listing, **PLACE)
     await calling.due()
-    assert relay.texts[1:] == [service_text("unchanged")]
+    assert chat.texts[1:] == [service_text("unchanged")]
     cloud.server.release()
     await cloud.server.until(lambda: cloud.server.only.expires_at)
-    relay.clock.advance(5)
+    chat.clock.advance(5)
     calling.put("refresh", listing, **PLACE)
     await calling.due()
     await impatient.close()
-    assert "⌛" in relay.texts[2]
+    assert "⌛" in chat.texts[2]
 
 
 async def test_what_goes_on_at_the_server_is_no_longer_stopped_here(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """Its resuming was lost and nobody could say so then."""
     await standing(cloud, listing, STOPPED)
     cloud.server.fail("PUT", Trouble(works=True), LOST)
     cloud.server.fail("GET", BROKEN)
     await asked(cloud, "resume", listing)
-    assert (cloud.state(listing), relay.texts) == (STOPPED, [service_text("silent")])
+    assert (cloud.state(listing), chat.texts) == (STOPPED, [service_text("silent")])
     await asked(cloud, "refresh", listing)
-    assert (cloud.state(listing), relay.texts[1]) == (LIVE, shown(relay, listing))
+    assert (cloud.state(listing), chat.texts[1]) == (LIVE, shown(chat, listing))
 
 
 async def test_a_stopped_request_stays_stopped_when_it_is_looked_at(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """In the second that a stop takes as well."""
     await asked(cloud, "stop", listing)
     await asked(cloud, "refresh", listing)
     assert cloud.state(listing) == STOPPED
-    relay.clock.advance(5)
+    chat.clock.advance(5)
     await asked(cloud, "refresh", listing)
     assert cloud.state(listing) == STOPPED
 
 
 async def test_two_presses_in_a_row_are_one_deed(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     for call in ("stop", "stop", "delete-yes", "delete-yes"):
         cloud.put(call, listing, **PLACE)
     await cloud.due()
     gone = t("en", "listing-deleted", name="Coffee")
-    assert relay.texts[2:] == [gone, gone]
+    assert chat.texts[2:] == [gone, gone]
     assert (cloud.server.asked("DELETE"), cloud.waiting) == (1, [])
 
 
 @pytest.mark.parametrize("call", ["card", "refresh", "stop", "resume"])
 async def test_a_press_behind_a_delete_is_told_that_it_came_late(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, call: str
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, call: str
 ) -> None:
     await asked(cloud, "delete-yes", listing)
     before = len(cloud.server.calls)
     await asked(cloud, call, listing)
-    assert relay.texts[1:] == [service_text("gone")]
+    assert chat.texts[1:] == [service_text("gone")]
     assert len(cloud.server.calls) == before
 
 
 async def test_a_server_that_hangs_keeps_one_press_waiting_and_no_other_request(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(1.0))
     impatient = Client(cloud.server.url, cloud.server.app_id, cloud.server.app_secret)
-    calling = RequestJobs(relay, impatient, instrument="BSV")
-    other = relay.add_listing(relay.add_person("Ann"))
+    calling = RequestJobs(chat, impatient, instrument="BSV")
+    other = chat.add_listing(chat.add_person("Ann"))
     cloud.server.fail("GET", SILENT)
     calling.put("refresh", listing, **PLACE)
-    relay.clock.advance(0.001)  # the press waits longer, so it is claimed first
+    chat.clock.advance(0.001)  # the press waits longer, so it is claimed first
     calling.put("create", other)
     await calling.due()
     await impatient.close()
-    assert relay.texts[0] == service_text("no-news")
+    assert chat.texts[0] == service_text("no-news")
     assert (calling.state(other), calling.waiting) == (LIVE, [])
 
 
 async def test_a_busy_server_is_not_asked_again_how_it_stands(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.server.fail("PUT", busy(9))
     before = cloud.server.asked("GET")
     await asked(cloud, "stop", listing)
-    assert (relay.texts, cloud.server.asked("GET")) == ([service_text("not-done")], before)
+    assert (chat.texts, cloud.server.asked("GET")) == ([service_text("not-done")], before)
 
 
 @pytest.mark.parametrize(
     "trouble", [FAILING, HTML, Trouble(http_response(302, Location="http://x.test"))]
 )
 async def test_a_card_that_cannot_be_refreshed_is_shown_as_last_heard(
-    cloud: HandCashJobs, relay: ChatHarness, listing: Listing, trouble: Trouble
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing, trouble: Trouble
 ) -> None:
     cloud.server.down(trouble)
     await asked(cloud, "card", listing)
-    assert relay.texts == [service_text("stale"), shown(relay, listing)]
+    assert chat.texts == [service_text("stale"), shown(chat, listing)]

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
-async def listing(cloud: HandCashJobs, relay: ChatHarness, sam: Person) -> Listing:
+async def listing(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> Listing:
     """A drop of five that is there, with nothing more to be said of it."""
-    return await made(cloud, relay, sam, replace(DROP, name="Coffee"))
+    return await made(cloud, chat, sam, replace(DROP, name="Coffee"))
 
 
 def left(listing: Listing) -> tuple[int | None, int | None, int | None]:
@@ -46,22 +46,22 @@ def left(listing: Listing) -> tuple[int | None, int | None, int | None]:
 
 
 async def test_units_are_taken_out_once_and_what_is_left_is_of_the_rest(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """This server lowers what remains and leaves its total as it was."""
     after = await edited(cloud, listing, "units", 2)
     assert (left(after), cloud.server.only.remaining) == ((3, 3, 5), 3)
-    assert (relay.texts, len(puts(cloud))) == ([saved("units", value=2)], 1)
+    assert (chat.texts, len(puts(cloud))) == ([saved("units", value=2)], 1)
 
 
 async def sold(cloud: HandCashJobs, count: int) -> None:
     """Let so many be paid for, each told by its webhook."""
-    relay = cloud.relay
+    chat = cloud.chat
     for _ in range(count):
         transaction = await cloud.server.pay(cloud.server.only.id, hook=False)
         payment = Payment(cloud.server.only.id, transaction, 250, "USD", {})
-        (listing,) = relay.rows("listings")
-        await relay.recorder.record(relay.listing(listing["id"]), payment, None)
+        (listing,) = chat.rows("listings")
+        await chat.recorder.record(chat.listing(listing["id"]), payment, None)
 
 
 async def ends(sending: Sending, sam: Person) -> list[str]:
@@ -84,11 +84,11 @@ async def test_a_drop_that_ends_by_taking_out_the_rest_says_what_was_sold(
 
 
 async def test_an_end_by_taking_out_the_rest_waits_for_alerts_under_way(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness, sending: Sending, sam: Person
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sending: Sending, sam: Person
 ) -> None:
     await sold(cloud, 2)
     await edited(cloud, listing, "units", 3)
-    assert not any(text.startswith("🏁") for text in relay.texts)
+    assert not any(text.startswith("🏁") for text in chat.texts)
     assert await ends(sending, sam) == ["🏁 Coffee: all 2 sold = 2 alerts delivered"]
 
 
@@ -106,11 +106,11 @@ async def test_an_end_that_is_found_out_later_is_said_as_well(
 
 async def look(cloud: HandCashJobs) -> int:
     """Compare with the server until it would tell payments that only its units tell of."""
-    calm = Reconciler(cloud.relay.db, cloud.client, cloud.relay.recorder, cloud.relay.clock, _rest)
+    calm = Reconciler(cloud.chat.db, cloud.client, cloud.chat.recorder, cloud.chat.clock, _rest)
     found = 0
     for _ in range(3):
         found += await calm.look()
-        cloud.relay.clock.advance(CONFIRMED / 1000)
+        cloud.chat.clock.advance(CONFIRMED / 1000)
     return found
 
 
@@ -119,11 +119,11 @@ async def _rest(_seconds: float) -> None:
 
 
 async def test_units_taken_out_are_never_told_as_sold(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     await edited(cloud, listing, "units", 2)
-    relay.clear_messages()
-    assert (await look(cloud), relay.said) == (0, [])
+    chat.clear_messages()
+    assert (await look(cloud), chat.said) == (0, [])
     await cloud.server.pay(cloud.server.only.id, hook=False)
     assert await look(cloud) == 1
 
@@ -132,7 +132,7 @@ async def test_units_taken_out_are_never_told_as_sold(
 async def test_units_whose_answer_was_lost_are_taken_out_once(
     cloud: HandCashJobs,
     listing: Listing,
-    relay: ChatHarness,
+    chat: ChatHarness,
     trouble: Trouble,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -141,42 +141,42 @@ async def test_units_whose_answer_was_lost_are_taken_out_once(
     cloud.server.fail("PUT", trouble)
     await edited(cloud, listing, "units", 2)
     await cloud.advance(20)
-    assert relay.listing(listing.id).wish.units == 5
-    assert relay.texts == [t("en", "units-doubted", name="Coffee")]
+    assert chat.listing(listing.id).wish.units == 5
+    assert chat.texts == [t("en", "units-doubted", name="Coffee")]
     cloud.server.release()
     await cloud.server.until(lambda: cloud.server.only.remaining == 3)
     await cloud.advance(SETTLING / 1000 + 60)
-    assert left(relay.listing(listing.id)) == (3, 3, 5)
-    assert (relay.texts[1:], len(puts(cloud))) == ([saved("units", value=2)], 1)
+    assert left(chat.listing(listing.id)) == (3, 3, 5)
+    assert (chat.texts[1:], len(puts(cloud))) == ([saved("units", value=2)], 1)
     assert (await look(cloud), cloud.waiting) == (0, [])
 
 
 async def test_units_that_may_have_been_taken_out_are_not_told_as_sold_meanwhile(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """No money came: who compares before that is found out tells of none."""
     cloud.server.fail("PUT", LOST)
     await edited(cloud, listing, "units", 2)
-    assert (await look(cloud), relay.texts) == (0, [])
+    assert (await look(cloud), chat.texts) == (0, [])
     await cloud.advance(SETTLING / 1000 + 60)
-    assert left(relay.listing(listing.id)) == (3, 3, 5)
-    assert relay.texts[-1] == saved("units", value=2)
+    assert left(chat.listing(listing.id)) == (3, 3, 5)
+    assert chat.texts[-1] == saved("units", value=2)
     assert await look(cloud) == 0
 
 
 async def test_units_that_were_not_taken_out_are_said_not_to_be_after_a_while(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     cloud.server.fail("PUT", BROKEN)
     await edited(cloud, listing, "units", 2)
     await cloud.advance(SETTLING / 1000 + 60)
-    assert left(relay.listing(listing.id)) == (5, 5, 5)
-    assert relay.texts[-1] == t("en", "edit-unchanged", name="Coffee")
+    assert left(chat.listing(listing.id)) == (5, 5, 5)
+    assert chat.texts[-1] == t("en", "edit-unchanged", name="Coffee")
     assert (len(puts(cloud)), cloud.waiting) == (1, [])
 
 
 async def test_a_power_cut_while_units_are_taken_out_takes_none_twice(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     put(cloud, listing, "units", 2)
     message = cloud.claim()[0]
@@ -188,69 +188,69 @@ async def test_a_power_cut_while_units_are_taken_out_takes_none_twice(
     cloud.crash()
     await cloud.due()
     await cloud.advance(SETTLING / 1000 + 60)
-    assert (len(puts(cloud)), left(relay.listing(listing.id))) == (1, (3, 3, 5))
+    assert (len(puts(cloud)), left(chat.listing(listing.id))) == (1, (3, 3, 5))
 
 
 async def test_payments_meanwhile_are_not_taken_for_units_taken_out(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """Told by their webhooks, they explain what is gone."""
     cloud.server.fail("PUT", BROKEN)
     await edited(cloud, listing, "units", 1)
     await cloud.server.pay(cloud.server.only.id, hook=False)
     payment = Payment(cloud.server.only.id, "t1", 250, "USD", {})
-    await relay.recorder.record(relay.listing(listing.id), payment, None)
+    await chat.recorder.record(chat.listing(listing.id), payment, None)
     await cloud.advance(SETTLING / 1000 + 60)
-    assert relay.listing(listing.id).wish.units == 5
-    assert relay.texts[-1] == t("en", "edit-unchanged", name="Coffee")
+    assert chat.listing(listing.id).wish.units == 5
+    assert chat.texts[-1] == t("en", "edit-unchanged", name="Coffee")
 
 
 async def test_what_nobody_finds_out_is_said_so_in_the_end(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """Two are to be taken out, and one is gone: neither was all of it made nor none."""
     cloud.server.fail("PUT", BROKEN)
     await edited(cloud, listing, "units", 2)
     cloud.server.only.remaining = 4
     await cloud.advance(DOUBT / 1000 + 120)
-    assert relay.texts[-1] == t("en", "units-unknown", name="Coffee")
+    assert chat.texts[-1] == t("en", "units-unknown", name="Coffee")
     assert (len(puts(cloud)), cloud.waiting) == (1, [])
 
 
 async def test_no_more_units_are_taken_out_while_it_is_not_known_of_others(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     cloud.server.fail("PUT", BROKEN)
     await edited(cloud, listing, "units", 2)
     await edited(cloud, listing, "units", 1)
-    assert relay.texts == [t("en", "units-doubted", name="Coffee")]
+    assert chat.texts == [t("en", "units-doubted", name="Coffee")]
     assert len(puts(cloud)) == 1
 
 
 async def test_presses_in_a_row_take_out_no_more_than_is_there(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """Each is counted after the one before it was made."""
     for _ in range(4):
         put(cloud, listing, "units", 2)
     await cloud.due()
-    assert (cloud.server.only.remaining, left(relay.listing(listing.id))) == (1, (1, 1, 5))
-    assert relay.texts[2:] == [t("en", "units-too-many", name="Coffee", left=1)] * 2
+    assert (cloud.server.only.remaining, left(chat.listing(listing.id))) == (1, (1, 1, 5))
+    assert chat.texts[2:] == [t("en", "units-too-many", name="Coffee", left=1)] * 2
 
 
 async def test_a_drop_of_which_all_is_taken_out_can_still_be_read(
-    cloud: HandCashJobs, listing: Listing, relay: ChatHarness
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     await edited(cloud, listing, "units", 4)
     await edited(cloud, listing, "units", 1)
-    assert left(relay.listing(listing.id)) == (1, 1, 5)
-    assert relay.texts[-1] == t("en", "units-all", name="Coffee", left=1)
+    assert left(chat.listing(listing.id)) == (1, 1, 5)
+    assert chat.texts[-1] == t("en", "units-all", name="Coffee", left=1)
 
 
 async def test_a_donation_has_nothing_to_take_out(
-    cloud: HandCashJobs, relay: ChatHarness, sam: Person
+    cloud: HandCashJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """By an old button of a form at most; the server is not asked to."""
-    donation = await made(cloud, relay, sam, COFFEE)
+    donation = await made(cloud, chat, sam, COFFEE)
     await edited(cloud, donation, "units", 1)
-    assert (puts(cloud), relay.texts) == ([], [t("en", "units-all", name="Coffee", left=0)])
+    assert (puts(cloud), chat.texts) == ([], [t("en", "units-all", name="Coffee", left=0)])

@@ -28,13 +28,13 @@ INLINE = Place("inline:abc", 0)
 class Posting:
     """Posts of one drop, changed as its seller's cards and payments do."""
 
-    def __init__(self, relay: ChatHarness) -> None:
-        self.relay = relay
-        self.db = relay.db
-        self.listing: Listing = relay.add_listing(relay.add_person("Sam"), DROP, answer())
+    def __init__(self, chat: ChatHarness) -> None:
+        self.chat = chat
+        self.db = chat.db
+        self.listing: Listing = chat.add_listing(chat.add_person("Sam"), DROP, answer())
 
     def keep(self, place: Place, own: int = OWN) -> Post:
-        now = self.relay.clock()
+        now = self.chat.clock()
         made = self.db.run(lambda tx: posts.keep(tx, self.listing.id, place, own, now))
         self.db.run(lambda tx: posts.see(tx, made.id, Seen("picture", "words")))
         return made
@@ -43,11 +43,11 @@ class Posting:
         return self.keep(Place(str(self.listing.chat_id), message_id), own)
 
     def refresh(self) -> None:
-        now = self.relay.clock()
-        self.db.run(lambda tx: posts.refresh(tx, self.relay.queues, self.listing.id, now))
+        now = self.chat.clock()
+        self.db.run(lambda tx: posts.refresh(tx, self.chat.queues, self.listing.id, now))
 
     def claim(self) -> list[outbox.Message]:
-        queue, now = self.relay.queues.messages, self.relay.clock()
+        queue, now = self.chat.queues.messages, self.chat.clock()
         return self.db.run(lambda tx: outbox.claim(tx, queue, now, 10))
 
     def told(self, told: Answer) -> int | None:
@@ -58,19 +58,19 @@ class Posting:
 
     @property
     def due(self) -> int | None:
-        row = next(row for row in self.relay.rows("listings") if row["id"] == self.listing.id)
+        row = next(row for row in self.chat.rows("listings") if row["id"] == self.listing.id)
         return None if row["due_at"] is None else int(row["due_at"])
 
     @property
     def waiting(self) -> list[tuple[str, int, int]]:
         """Lane, class and wait in ms of what is to change a post."""
-        rows = [row for row in self.relay.rows("outbox") if row["state"] == "waiting"]
-        return [(row["lane"], row["priority"], row["due_at"] - self.relay.clock()) for row in rows]
+        rows = [row for row in self.chat.rows("outbox") if row["state"] == "waiting"]
+        return [(row["lane"], row["priority"], row["due_at"] - self.chat.clock()) for row in rows]
 
 
 @pytest.fixture
-def posting(relay: ChatHarness) -> Posting:
-    return Posting(relay)
+def posting(chat: ChatHarness) -> Posting:
+    return Posting(chat)
 
 
 def test_each_post_has_one_message_waiting_of_the_lowest_class(posting: Posting) -> None:
@@ -86,7 +86,7 @@ def test_a_change_after_the_message_was_taken_up_puts_another(posting: Posting) 
     """What is being sent may have been made before the change."""
     post = posting.own(1)
     posting.refresh()
-    posting.relay.clock.advance(1)
+    posting.chat.clock.advance(1)
     (message,) = posting.claim()
     assert message.body["post"] == post.id
     posting.refresh()
@@ -97,9 +97,9 @@ def test_a_change_after_the_message_was_taken_up_puts_another(posting: Posting) 
 def test_what_was_never_sent_is_not_doubled_by_a_restart(posting: Posting) -> None:
     posting.own(1)
     posting.refresh()
-    posting.relay.clock.advance(1)
+    posting.chat.clock.advance(1)
     posting.claim()
-    queue, now = posting.relay.queues.messages, posting.relay.clock()
+    queue, now = posting.chat.queues.messages, posting.chat.clock()
     posting.db.run(lambda tx: outbox.recover(tx, queue, now))
     posting.refresh()
     assert len(posting.waiting) == 1
@@ -109,16 +109,16 @@ def test_only_the_newest_own_cards_are_kept_up_to_date(posting: Posting) -> None
     made = []
     for number in range(1, LIVE + 3):
         made.append(posting.own(number).id)
-        posting.relay.clock.advance(1)
+        posting.chat.clock.advance(1)
     posting.refresh()
-    assert sorted(posting.relay.refreshes) == sorted(made[-LIVE:])
+    assert sorted(posting.chat.refreshes) == sorted(made[-LIVE:])
 
 
 def test_older_cards_are_forgotten_by_and_by(posting: Posting) -> None:
     for number in range(1, KEPT + 4):
         posting.own(number)
-        posting.relay.clock.advance(1)
-    kept = sorted(row["message_id"] for row in posting.relay.rows("posts"))
+        posting.chat.clock.advance(1)
+    kept = sorted(row["message_id"] for row in posting.chat.rows("posts"))
     assert kept == list(range(4, KEPT + 4))
 
 
@@ -142,40 +142,40 @@ def test_a_post_that_shows_something_else_is_left_alone(posting: Posting) -> Non
 def test_a_new_picture_is_shown_where_it_is_not_yet(posting: Posting) -> None:
     posting.own(1)
     shared = posting.keep(INLINE, SHARED)
-    relay = posting.relay
+    chat = posting.chat
 
     def lend(tx: Transaction, key: str) -> None:
-        posts.refresh_shared(tx, relay.queues, posting.listing.id, key, relay.clock())
+        posts.refresh_shared(tx, chat.queues, posting.listing.id, key, chat.clock())
 
     posting.db.run(partial(lend, key="picture"))
-    assert relay.refreshes == []
+    assert chat.refreshes == []
     posting.db.run(partial(lend, key="another"))
-    assert relay.refreshes == [shared.id]
+    assert chat.refreshes == [shared.id]
 
 
-def test_a_message_shows_one_listing(posting: Posting, relay: ChatHarness) -> None:
+def test_a_message_shows_one_listing(posting: Posting, chat: ChatHarness) -> None:
     first = posting.own(1)
-    other = relay.add_listing(relay.add_person("Sam"), DROP, answer(id="b" * 24))
-    now = relay.clock()
-    second = relay.db.run(lambda tx: posts.keep(tx, other.id, first.place, OWN, now))
+    other = chat.add_listing(chat.add_person("Sam"), DROP, answer(id="b" * 24))
+    now = chat.clock()
+    second = chat.db.run(lambda tx: posts.keep(tx, other.id, first.place, OWN, now))
     assert (second.id, second.listing_id) == (first.id, other.id)
 
 
 def test_time_changes_a_request_at_its_start_its_end_and_when_a_reservation_lapses(
     posting: Posting,
 ) -> None:
-    now = posting.relay.clock()
+    now = posting.chat.clock()
     start, end = now + HOUR, now + 2 * HOUR
     assert posting.told(answer(enabled_at=start, expires_at=end)) == start
     assert posting.told(answer(enabled_at=now - 1, expires_at=end)) == end
     assert posting.told(answer(expires_at=end, reserved_units=1)) == now + LAPSE
-    posting.relay.clock.advance(60)
+    posting.chat.clock.advance(60)
     assert posting.told(answer(reserved_units=2)) == now + LAPSE
     assert posting.told(answer(enabled_at=now - 1, expires_at=now - 1)) is None
 
 
 def test_nothing_is_awaited_of_a_deleted_request(posting: Posting) -> None:
-    ends = answer(expires_at=posting.relay.clock() + HOUR)
+    ends = answer(expires_at=posting.chat.clock() + HOUR)
     assert posting.told(ends) is not None
     posting.db.run(lambda tx: listings.set_state(tx, posting.listing.id, DELETED))
     assert posting.told(replace(ends)) is None

@@ -16,60 +16,58 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
-def listed(relay: ChatHarness, person: Person, name: str, state: str = LIVE) -> str:
-    relay.clock.advance(0.001)
-    told = answer(id=f"{relay.clock():024x}")
-    return relay.add_listing(person, replace(COFFEE, name=name), told, state=state).id
+def listed(chat: ChatHarness, person: Person, name: str, state: str = LIVE) -> str:
+    chat.clock.advance(0.001)
+    told = answer(id=f"{chat.clock():024x}")
+    return chat.add_listing(person, replace(COFFEE, name=name), told, state=state).id
 
 
 def found(
-    relay: ChatHarness, person: Person, text: str, limit: int = 9, start: int = 0
+    chat: ChatHarness, person: Person, text: str, limit: int = 9, start: int = 0
 ) -> list[str]:
-    listings = relay.db.run(lambda tx: queries.search(tx, person.id, text, limit, start))
+    listings = chat.db.run(lambda tx: queries.search(tx, person.id, text, limit, start))
     return [listing.wish.name for listing in listings]
 
 
 @pytest.mark.parametrize("text", ["%", "_", "!", "0%", "a_b", "!%"])
-def test_signs_of_a_pattern_stand_for_themselves(
-    relay: ChatHarness, sam: Person, text: str
-) -> None:
+def test_signs_of_a_pattern_stand_for_themselves(chat: ChatHarness, sam: Person, text: str) -> None:
     """Who types % looks for a per cent sign, not for anything."""
-    listed(relay, sam, "Plain 50 axb")
-    listed(relay, sam, f"With 5{text}")
-    assert found(relay, sam, text) == [f"With 5{text}"]
+    listed(chat, sam, "Plain 50 axb")
+    listed(chat, sam, f"With 5{text}")
+    assert found(chat, sam, text) == [f"With 5{text}"]
 
 
 @pytest.mark.parametrize("text", ["GRÖSSE", "größe", " Grösse ", "ΟΔΌΣ", "οδός"])
 def test_letters_of_every_script_are_found_in_either_case(
-    relay: ChatHarness, sam: Person, text: str
+    chat: ChatHarness, sam: Person, text: str
 ) -> None:
     """As people mean it: ß is SS, a final sigma is a sigma."""
-    listed(relay, sam, "Die Größe, η Οδός")
-    assert found(relay, sam, text) == ["Die Größe, η Οδός"]
+    listed(chat, sam, "Die Größe, η Οδός")
+    assert found(chat, sam, text) == ["Die Größe, η Οδός"]
 
 
-def test_a_search_gives_the_part_that_is_asked_for(relay: ChatHarness, sam: Person) -> None:
+def test_a_search_gives_the_part_that_is_asked_for(chat: ChatHarness, sam: Person) -> None:
     """Newest first, only what is live, only one's own; an id finds its request."""
-    other = relay.add_person("Other")
-    ids = [listed(relay, sam, f"Coffee {number}") for number in range(5)]
-    listed(relay, sam, "Coffee stopped", STOPPED)
-    listed(relay, other, "Coffee of another")
-    assert found(relay, sam, "coffee", limit=2, start=1) == ["Coffee 3", "Coffee 2"]
-    assert found(relay, sam, "coffee", start=4) == ["Coffee 0"]
-    assert found(relay, sam, "coffee", start=5) == []
-    assert found(relay, sam, ids[2].upper()) == ["Coffee 2"]
+    other = chat.add_person("Other")
+    ids = [listed(chat, sam, f"Coffee {number}") for number in range(5)]
+    listed(chat, sam, "Coffee stopped", STOPPED)
+    listed(chat, other, "Coffee of another")
+    assert found(chat, sam, "coffee", limit=2, start=1) == ["Coffee 3", "Coffee 2"]
+    assert found(chat, sam, "coffee", start=4) == ["Coffee 0"]
+    assert found(chat, sam, "coffee", start=5) == []
+    assert found(chat, sam, ids[2].upper()) == ["Coffee 2"]
 
 
-def test_the_list_counts_and_pages_what_stands(relay: ChatHarness, sam: Person) -> None:
+def test_the_list_counts_and_pages_what_stands(chat: ChatHarness, sam: Person) -> None:
     """Live and stopped requests, newest first; what is deleted or not made yet is left out."""
     for number in range(4):
-        listed(relay, sam, f"Nr. {number}", STOPPED if number % 2 else LIVE)
-    listed(relay, sam, "Deleted", DELETED)
-    relay.add_listing(sam, COFFEE)
-    assert relay.db.run(lambda tx: queries.count(tx, sam.id)) == 4
-    page = relay.db.run(lambda tx: queries.page(tx, sam.id, 2, 1))
+        listed(chat, sam, f"Nr. {number}", STOPPED if number % 2 else LIVE)
+    listed(chat, sam, "Deleted", DELETED)
+    chat.add_listing(sam, COFFEE)
+    assert chat.db.run(lambda tx: queries.count(tx, sam.id)) == 4
+    page = chat.db.run(lambda tx: queries.page(tx, sam.id, 2, 1))
     assert [listing.wish.name for listing in page] == ["Nr. 2", "Nr. 1"]

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(("code", "language"), [("", "en"), ("de", "de"), ("nl", "en")])
 async def test_commands_and_descriptions_are_set_in_each_language(
-    relay: ChatHarness, code: str, language: str
+    chat: ChatHarness, code: str, language: str
 ) -> None:
     """English is for everybody whose language the bot does not speak."""
-    async with telegram_of(relay.world) as bot:
+    async with telegram_of(chat.world) as bot:
         await present(bot)
         menu = await bot.get_my_commands(language_code=code) or await bot.get_my_commands()
         assert [(one.command, one.description) for one in menu] == commands(language)
@@ -33,22 +33,22 @@ async def test_commands_and_descriptions_are_set_in_each_language(
 
 @pytest.mark.parametrize("fault", [Fault("error", times=9), Fault("error", retry_after=60)])
 async def test_a_refusal_is_a_line_in_the_log_and_the_bot_works_without(
-    relay: ChatHarness, fault: Fault
+    chat: ChatHarness, fault: Fault
 ) -> None:
-    async with telegram_of(relay.world) as bot:
-        relay.world.faults.add(fault)
+    async with telegram_of(chat.world) as bot:
+        chat.world.faults.add(fault)
         with capture_logs() as logs:
             await present(bot)
     assert [line["event"] for line in logs] == ["commands not set at telegram"]
     assert "exc_info" not in logs[0]
 
 
-async def test_a_refusal_is_told_in_telegrams_words(relay: ChatHarness) -> None:
-    async with telegram_of(relay.world) as bot:
+async def test_a_refusal_is_told_in_telegrams_words(chat: ChatHarness) -> None:
+    async with telegram_of(chat.world) as bot:
         fault = Fault(
             "error", "setMyCommands", code=400, description="Bad Request: no such command"
         )
-        relay.world.faults.add(fault)
+        chat.world.faults.add(fault)
         with capture_logs() as logs:
             await present(bot)
     assert [line["reason"] for line in logs] == ["No such command"]

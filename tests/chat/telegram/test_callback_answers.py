@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def pressed(sending: Sending) -> CallbackQuery:
     """Let somebody press a button."""
-    world, sam = sending.relay.world, sending.relay.add_person()
+    world, sam = sending.chat.world, sending.chat.add_person()
     return sam.press_old(world.post(sam.chat, world.bot, Draft({"text": "x"}, None)), "list:0")
 
 
@@ -27,9 +27,9 @@ async def test_a_callback_is_answered_with_its_words(sending: Sending) -> None:
 
 async def test_a_callback_too_old_to_be_answered_is_settled(sending: Sending) -> None:
     query = pressed(sending)
-    sending.relay.clock.advance(3600)
+    sending.chat.clock.advance(3600)
     await sending.answer(query.id)
-    assert (query.answer, bodies(sending.relay.db, sending.queues.answers)) == (None, [])
+    assert (query.answer, bodies(sending.chat.db, sending.queues.answers)) == (None, [])
 
 
 async def test_a_forbidden_answer_stops_no_later_one(sending: Sending) -> None:

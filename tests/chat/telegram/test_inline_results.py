@@ -27,26 +27,26 @@ TOO_OLD = "Query is too old and response timeout expired or query id is invalid"
 
 
 class Searching:
-    def __init__(self, relay: ChatHarness, inline: Inline) -> None:
-        self.relay = relay
+    def __init__(self, chat: ChatHarness, inline: Inline) -> None:
+        self.chat = chat
         self.inline = inline
 
     async def types(self, person: Person, text: str, offset: str = "") -> InlineQuery:
         """Type after the bot's name; the query, with what the bot answered to it."""
         asked = person.ask_inline(text, offset=offset)
-        await self.inline.answer(self.relay.world.updates.pending.pop())
+        await self.inline.answer(self.chat.world.updates.pending.pop())
         return asked
 
 
 @pytest.fixture
-async def search(relay: ChatHarness) -> AsyncIterator[Searching]:
-    async with telegram_of(relay.world) as bot:
-        yield Searching(relay, Inline(bot, relay.chat, PUBLIC))
+async def search(chat: ChatHarness) -> AsyncIterator[Searching]:
+    async with telegram_of(chat.world) as bot:
+        yield Searching(chat, Inline(bot, chat.dialogue, PUBLIC))
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 def listings(query: InlineQuery) -> list[str]:
@@ -58,10 +58,10 @@ def titles(query: InlineQuery) -> list[str]:
 
 
 async def test_a_seller_finds_live_requests_by_a_part_of_the_name(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    coffee = relay.add_listing(sam, COFFEE, answer())
-    relay.add_listing(sam, STICKERS, answer(id="b" * 24))
+    coffee = chat.add_listing(sam, COFFEE, answer())
+    chat.add_listing(sam, STICKERS, answer(id="b" * 24))
     found = await search.types(sam, "COFF")
     assert listings(found) == [coffee.id]
     assert len((await search.types(sam, "")).results) == 2
@@ -70,25 +70,25 @@ async def test_a_seller_finds_live_requests_by_a_part_of_the_name(
 
 
 async def test_what_is_posted_carries_the_link(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    relay.add_listing(sam, COFFEE, answer())
+    chat.add_listing(sam, COFFEE, answer())
     found = await search.types(sam, "")
-    pat = relay.add_person("Pat")
+    pat = chat.add_person("Pat")
     posted = sam.choose(found, found.results[0]["id"], sam.dialog(pat))
     assert "Coffee" in posted.text
     assert [button.get("url") for button in posted.buttons] == [URL]
 
 
 async def test_a_result_shows_its_price_what_is_left_and_the_sellers_picture(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     pictured = replace(STICKERS, image="abc123")
-    relay.add_listing(sam, pictured, answer(total_units=3, remaining_units=2))
+    chat.add_listing(sam, pictured, answer(total_units=3, remaining_units=2))
     (found,) = (await search.types(sam, "")).results
     assert found["description"] == "$2.50 · 2 of 3 left · A pack"
     assert found["thumbnail_url"] == f"{PUBLIC}/images/abc123"
-    assert relay.world.refused == []
+    assert chat.world.refused == []
 
 
 @pytest.mark.parametrize(
@@ -101,38 +101,38 @@ async def test_a_result_shows_its_price_what_is_left_and_the_sellers_picture(
     ids=["ours", "another server's", "out of Telegram's reach"],
 )
 async def test_a_result_without_a_picture_shows_the_code_where_telegram_can_fetch_it(
-    relay: ChatHarness, sam: Person, base: str, page: str, thumbnail: str | None
+    chat: ChatHarness, sam: Person, base: str, page: str, thumbnail: str | None
 ) -> None:
-    relay.add_listing(sam, COFFEE, answer(url=page))
-    async with telegram_of(relay.world) as bot:
-        (found,) = (await Searching(relay, Inline(bot, relay.chat, base)).types(sam, "")).results
+    chat.add_listing(sam, COFFEE, answer(url=page))
+    async with telegram_of(chat.world) as bot:
+        (found,) = (await Searching(chat, Inline(bot, chat.dialogue, base)).types(sam, "")).results
     assert found.get("thumbnail_url") == thumbnail
-    assert relay.world.refused == []
+    assert chat.world.refused == []
 
 
 async def test_nobody_finds_what_is_anothers(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    listing = relay.add_listing(sam, COFFEE, answer())
-    pat = relay.add_person("Pat")
+    listing = chat.add_listing(sam, COFFEE, answer())
+    pat = chat.add_person("Pat")
     assert (await search.types(pat, "")).results == []
     assert (await search.types(pat, listing.id)).results == []
 
 
 @pytest.mark.parametrize("state", [CREATING, STOPPED, FAILED, DELETED])
 async def test_only_what_can_be_paid_is_shared(
-    relay: ChatHarness, search: Searching, sam: Person, state: str
+    chat: ChatHarness, search: Searching, sam: Person, state: str
 ) -> None:
-    relay.add_listing(sam, COFFEE, answer(), state=state)
+    chat.add_listing(sam, COFFEE, answer(), state=state)
     assert (await search.types(sam, "")).results == []
 
 
 async def test_the_answer_is_personal_and_not_cached(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     """Telegram would give it to everybody for five minutes."""
     await search.types(sam, "")
-    (call,) = relay.world.calls_of("answerInlineQuery")
+    (call,) = chat.world.calls_of("answerInlineQuery")
     assert (call.params["is_personal"], int(call.params["cache_time"])) in ((True, 0), ("true", 0))
 
 
@@ -142,9 +142,9 @@ async def test_a_button_leads_to_a_new_request(search: Searching, sam: Person) -
 
 
 async def test_that_nothing_was_found_is_said(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    relay.add_listing(sam, COFFEE, answer())
+    chat.add_listing(sam, COFFEE, answer())
     words = "Nothing found. Make a new request"
     assert (await search.types(sam, "tea")).button == {"text": words, "start_parameter": "new"}
     found = await search.types(sam, "coff")
@@ -152,10 +152,10 @@ async def test_that_nothing_was_found_is_said(
 
 
 async def test_many_results_come_in_pages(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     for number in range(PAGE + 1):
-        relay.add_listing(sam, COFFEE, answer(id=f"{number}"))
+        chat.add_listing(sam, COFFEE, answer(id=f"{number}"))
     first = await search.types(sam, "")
     assert (len(first.results), first.next_offset) == (PAGE, str(PAGE))
     second = await search.types(sam, "", first.next_offset)
@@ -166,19 +166,19 @@ async def test_many_results_come_in_pages(
 
 @pytest.mark.parametrize("offset", ["x", "-1", "1.5", "٣", "9" * 5000, "999999"])
 async def test_an_offset_of_anybodys_making_does_no_harm(
-    relay: ChatHarness, search: Searching, sam: Person, offset: str
+    chat: ChatHarness, search: Searching, sam: Person, offset: str
 ) -> None:
-    relay.add_listing(sam, COFFEE, answer())
+    chat.add_listing(sam, COFFEE, answer())
     found = await search.types(sam, "", offset)
     assert titles(found) == ([] if offset == "999999" else titles(await search.types(sam, "")))
 
 
 @pytest.mark.parametrize("text", ["\ud800", "coffee\udfff", "\udfff\ud800"])
 async def test_half_a_character_finds_nothing_and_does_no_harm(
-    relay: ChatHarness, search: Searching, sam: Person, text: str
+    chat: ChatHarness, search: Searching, sam: Person, text: str
 ) -> None:
     """JSON can carry a lone surrogate, no database and no answer can."""
-    relay.add_listing(sam, COFFEE, answer())
+    chat.add_listing(sam, COFFEE, answer())
     with capture_logs() as logs:
         found = await search.types(sam, text)
     assert (found.results, logs) == ([], [])
@@ -186,9 +186,9 @@ async def test_half_a_character_finds_nothing_and_does_no_harm(
 
 
 async def test_a_failure_at_telegram_is_a_line_in_the_log(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    relay.world.faults.add(Fault("error", "answerInlineQuery"))
+    chat.world.faults.add(Fault("error", "answerInlineQuery"))
     with capture_logs() as logs:
         await search.types(sam, "")
     assert [(line["event"], line["reason"]) for line in logs] == [
@@ -197,12 +197,12 @@ async def test_a_failure_at_telegram_is_a_line_in_the_log(
 
 
 async def test_a_query_that_came_too_late_is_a_line_in_the_log(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     sam.ask_inline("x")
-    relay.clock.advance(3600)
+    chat.clock.advance(3600)
     with capture_logs() as logs:
-        await search.inline.answer(relay.world.updates.pending.pop())
+        await search.inline.answer(chat.world.updates.pending.pop())
     assert [(line["event"], line["reason"]) for line in logs] == [
         ("inline query not answered", TOO_OLD)
     ]
@@ -216,23 +216,23 @@ def ruin(db: Database) -> None:
 
 
 async def test_a_database_in_trouble_is_a_line_in_the_log(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    ruin(relay.db)
+    ruin(chat.db)
     with capture_logs() as logs:
         await search.types(sam, "")
     assert ("inline query not answered", "warning") in [
         (line["event"], line["log_level"]) for line in logs
     ]
-    assert relay.world.calls_of("answerInlineQuery") == []
+    assert chat.world.calls_of("answerInlineQuery") == []
 
 
 async def test_anything_else_is_left_alone(
-    relay: ChatHarness, search: Searching, sam: Person
+    chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     sam.send("hello")
-    await search.inline.answer(relay.world.updates.pending.pop())
-    assert relay.world.calls_of("answerInlineQuery") == []
+    await search.inline.answer(chat.world.updates.pending.pop())
+    assert chat.world.calls_of("answerInlineQuery") == []
 
 
 async def test_a_query_that_cannot_be_read_is_a_line_in_the_log(search: Searching) -> None:

@@ -43,40 +43,40 @@ WEEKS = 5 * 7 * 24 * 3600
 class Studio:
     """A seller in the middle of a form, and what fetches the photos."""
 
-    def __init__(self, relay: ChatHarness, photos: Photos) -> None:
-        self.relay = relay
-        self.sam = relay.add_person("Sam")
+    def __init__(self, chat: ChatHarness, photos: Photos) -> None:
+        self.chat = chat
+        self.sam = chat.add_person("Sam")
         self.photos = photos
 
     async def begin(self) -> None:
-        await self.relay.says(self.sam, "/new")
-        await self.relay.presses(self.sam, f"draft:{self.draft['id']}:kind:donation")
+        await self.chat.says(self.sam, "/new")
+        await self.chat.presses(self.sam, f"draft:{self.draft['id']}:kind:donation")
 
     async def send(self, data: bytes) -> None:
         self.sam.send_photo(data)
-        await self.relay.take()
+        await self.chat.take()
         await self.fetch()
 
     async def fetch(self) -> None:
-        await work(self.relay.db, self.relay.queues.photos, self.photos.take, self.relay.clock)
+        await work(self.chat.db, self.chat.queues.photos, self.photos.take, self.chat.clock)
 
     @property
     def draft(self) -> dict[str, str]:
-        (row,) = self.relay.rows("drafts")
+        (row,) = self.chat.rows("drafts")
         found: dict[str, str] = exact_json.loads(row["body"])
         return found
 
     @property
     def kept(self) -> list[str]:
-        return [row["id"] for row in self.relay.rows("images")]
+        return [row["id"] for row in self.chat.rows("images")]
 
 
 @pytest.fixture
-async def studio(relay: ChatHarness) -> AsyncIterator[Studio]:
-    async with telegram_of(relay.world) as bot:
+async def studio(chat: ChatHarness) -> AsyncIterator[Studio]:
+    async with telegram_of(chat.world) as bot:
         root = bot.base_url.removesuffix(f"/bot{bot.token}")
-        downloads = Downloads(bot, root, relay.clock)
-        yield Studio(relay, Photos(relay.db, downloads, relay.queues, relay.clock))
+        downloads = Downloads(bot, root, chat.clock)
+        yield Studio(chat, Photos(chat.db, downloads, chat.queues, chat.clock))
         await downloads.close()
 
 
@@ -99,7 +99,7 @@ async def test_a_photo_becomes_the_picture_of_the_form_and_is_served(studio: Stu
     await studio.begin()
     await studio.send(photo())
     assert studio.kept == [studio.draft["image"]]
-    status, data, headers = await served(studio.relay.db, studio.draft["image"])
+    status, data, headers = await served(studio.chat.db, studio.draft["image"])
     with Image.open(io.BytesIO(data)) as shown:
         assert (status, shown.format, shown.size) == (200, "JPEG", (640, 480))
     assert headers["content-type"] == "image/jpeg"
@@ -123,9 +123,9 @@ async def test_a_second_photo_takes_the_place_of_the_first(studio: Studio) -> No
 async def test_a_photo_of_no_use_is_told_and_the_form_stays(studio: Studio) -> None:
     await studio.begin()
     before = studio.draft
-    studio.relay.clear_messages()
+    studio.chat.clear_messages()
     await studio.send(photo((800, 60)))
-    assert any("too small" in text for text in studio.relay.texts)
+    assert any("too small" in text for text in studio.chat.texts)
     assert (studio.draft, studio.kept) == (before, [])
 
 
@@ -133,42 +133,42 @@ async def test_a_photo_of_no_use_is_told_and_the_form_stays(studio: Studio) -> N
 async def test_a_file_is_too_large_for_us_or_for_telegram(studio: Studio, megabytes: int) -> None:
     """Telegram hands bots files of 20 MB at most: the answer is the same, and says what to do."""
     await studio.begin()
-    studio.relay.clear_messages()
+    studio.chat.clear_messages()
     studio.sam.send_document("big.png", photo() + bytes(megabytes * 2**20))
-    await studio.relay.take()
+    await studio.chat.take()
     await studio.fetch()
-    assert any("too large" in text for text in studio.relay.texts), studio.relay.texts
+    assert any("too large" in text for text in studio.chat.texts), studio.chat.texts
     assert studio.kept == []
 
 
 async def test_a_photo_whose_form_is_over_is_not_kept(studio: Studio) -> None:
     await studio.begin()
     studio.sam.send_photo(photo())
-    await studio.relay.take()
-    await studio.relay.says(studio.sam, "/cancel")
-    studio.relay.clear_messages()
+    await studio.chat.take()
+    await studio.chat.says(studio.sam, "/cancel")
+    studio.chat.clear_messages()
     await studio.fetch()
-    assert (studio.kept, studio.relay.texts) == ([], [])
+    assert (studio.kept, studio.chat.texts) == ([], [])
 
 
 async def test_telegram_is_asked_again_and_then_the_seller(studio: Studio, clock: Clock) -> None:
     """After as many tries as there are waits, and one: a photo is never lost without a word."""
     await studio.begin()
-    studio.relay.clear_messages()
-    studio.relay.world.faults.add(Fault("error", method="getFile", times=len(BACKOFF) + 1))
+    studio.chat.clear_messages()
+    studio.chat.world.faults.add(Fault("error", method="getFile", times=len(BACKOFF) + 1))
     await studio.send(photo())
     for wait in BACKOFF:
-        assert studio.relay.texts == []
+        assert studio.chat.texts == []
         clock.advance(wait / 1000)
         await studio.fetch()
-    (told,) = studio.relay.texts
+    (told,) = studio.chat.texts
     assert "send it again" in told
-    assert studio.relay.states(studio.relay.queues.photos) == []
+    assert studio.chat.states(studio.chat.queues.photos) == []
 
 
 async def test_a_photo_comes_when_telegram_is_back(studio: Studio, clock: Clock) -> None:
     await studio.begin()
-    studio.relay.world.faults.add(Fault("error", method="getFile"))
+    studio.chat.world.faults.add(Fault("error", method="getFile"))
     await studio.send(photo())
     assert studio.kept == []
     clock.advance(BACKOFF[0] / 1000)
@@ -181,8 +181,8 @@ async def test_a_photo_waits_for_a_file_handle_and_is_not_called_damaged(
 ) -> None:
     await studio.begin()
     studio.sam.send_photo(photo())
-    await studio.relay.take()
-    studio.relay.clear_messages()
+    await studio.chat.take()
+    studio.chat.clear_messages()
 
     def start(*_args: object, **_more: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
@@ -190,7 +190,7 @@ async def test_a_photo_waits_for_a_file_handle_and_is_not_called_damaged(
     monkeypatch.setattr(subprocess, "Popen", start)
     with pytest.raises(StorageError, match="Too many open files"):
         await studio.fetch()
-    assert (studio.kept, studio.relay.texts) == ([], [])
+    assert (studio.kept, studio.chat.texts) == ([], [])
 
 
 async def test_a_picture_that_takes_too_much_memory_is_told(
@@ -198,13 +198,13 @@ async def test_a_picture_that_takes_too_much_memory_is_told(
 ) -> None:
     """The seller reads what to do; nobody tries again."""
     await studio.begin()
-    studio.relay.clear_messages()
+    studio.chat.clear_messages()
     tight = Budget(memory=20_000_000, processor=5, seconds=20.0, answer=1_000_000)
     monkeypatch.setattr(studio.photos, "_child", BoundedChild(decoder_process.MODULE, tight))
     await studio.send(photo((3000, 3000)))
-    (told,) = studio.relay.texts
+    (told,) = studio.chat.texts
     assert "save it as an ordinary JPEG" in told
-    assert (studio.kept, studio.relay.states(studio.relay.queues.photos)) == ([], [])
+    assert (studio.kept, studio.chat.states(studio.chat.queues.photos)) == ([], [])
 
 
 @pytest.mark.parametrize("path", ["of the disk", None])
@@ -224,10 +224,10 @@ async def test_a_file_path_on_our_disk_is_no_photo(
 
     monkeypatch.setitem(api.METHODS, "getFile", get_file)
     await studio.begin()
-    studio.relay.clear_messages()
+    studio.chat.clear_messages()
     with capture_logs() as logs:
         await studio.send(photo())
-    (told,) = studio.relay.texts
+    (told,) = studio.chat.texts
     assert "send it again" in told
     assert studio.kept == []
     assert [(line["event"], "exc_info" in line) for line in logs] == [("photo not fetched", False)]
@@ -239,14 +239,14 @@ async def test_the_seller_is_asked_for_another_photo_where_one_ends_the_process(
 ) -> None:
     await studio.begin()
     studio.sam.send_photo(photo())
-    studio.relay.clear_messages()
-    await studio.relay.take()
-    queue = studio.relay.queues.photos
-    crash(studio.relay.db, queue, clock, queue.crashes)
+    studio.chat.clear_messages()
+    await studio.chat.take()
+    queue = studio.chat.queues.photos
+    crash(studio.chat.db, queue, clock, queue.crashes)
     await until_buried(
-        studio.relay.db, Job(queue, studio.photos.take, 2, studio.photos.buried), clock
+        studio.chat.db, Job(queue, studio.photos.take, 2, studio.photos.buried), clock
     )
-    (told,) = studio.relay.texts
+    (told,) = studio.chat.texts
     assert "save it as an ordinary JPEG" in told
     assert studio.kept == []
 
@@ -259,18 +259,18 @@ async def test_pictures_that_nothing_has_are_swept_after_a_month(
     await studio.send(photo())
 
     def add(data: bytes) -> str:
-        return studio.relay.db.run(lambda tx: images.add_image(tx, studio.sam.id, data, clock()))
+        return studio.chat.db.run(lambda tx: images.add_image(tx, studio.sam.id, data, clock()))
 
     request, loose = add(b"request"), add(b"loose")
-    studio.relay.db.run(lambda tx: images.keep_image(tx, request, studio.sam.id))
+    studio.chat.db.run(lambda tx: images.keep_image(tx, request, studio.sam.id))
     clock.advance(WEEKS)
     before = clock() - images.LOOSE_FOR
-    assert studio.relay.db.run(lambda tx: images.sweep_images(tx, before)) == 1
+    assert studio.chat.db.run(lambda tx: images.sweep_images(tx, before)) == 1
     assert set(studio.kept) == {studio.draft["image"], request}
     assert loose not in studio.kept
 
 
 async def test_somebody_elses_picture_is_not_kept_for_one(studio: Studio, clock: Clock) -> None:
-    pat: Person = studio.relay.add_person("Pat")
-    made = studio.relay.db.run(lambda tx: images.add_image(tx, pat.id, b"p", clock()))
-    assert not studio.relay.db.run(lambda tx: images.keep_image(tx, made, studio.sam.id))
+    pat: Person = studio.chat.add_person("Pat")
+    made = studio.chat.db.run(lambda tx: images.add_image(tx, pat.id, b"p", clock()))
+    assert not studio.chat.db.run(lambda tx: images.keep_image(tx, made, studio.sam.id))

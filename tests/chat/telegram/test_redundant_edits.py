@@ -31,11 +31,11 @@ ONE, TWO = (Reply(text, ((KEY,),)) for text in ("one", "two"))
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
-async def show(sending: Sending, sam: Person, *replies: Reply, message_id: int) -> None:
+async def cards(sending: Sending, sam: Person, *replies: Reply, message_id: int) -> None:
     """Put these in the place of a message, one after the other, and send them."""
     for reply in replies:
         sending.put_body(sam.chat, changed(reply, message_id, "en", picture=False))
@@ -46,10 +46,10 @@ async def test_a_message_is_not_changed_into_itself(sending: Sending, sam: Perso
     sending.put_body(sam.chat, said(ONE, "en"))
     await sending.work()
     (message,) = sam.chat.from_bot()
-    await show(sending, sam, ONE, TWO, TWO, ONE, message_id=message.id)
+    await cards(sending, sam, ONE, TWO, TWO, ONE, message_id=message.id)
     assert [version.content["text"] for version in message.history] == ["one", "two"]
     assert message.text == "one"
-    assert sending.relay.world.refused == []
+    assert sending.chat.world.refused == []
     assert sending.waiting == []
 
 
@@ -57,10 +57,10 @@ async def test_of_a_message_that_nobody_remembers_an_edit_is_made(
     sending: Sending, sam: Person
 ) -> None:
     """And what its refusal says is remembered."""
-    world, draft = sending.relay.world, Draft({"text": ONE.text}, markup(ONE.rows))
+    world, draft = sending.chat.world, Draft({"text": ONE.text}, markup(ONE.rows))
     message = world.post(sam.chat, world.bot, draft)
-    await show(sending, sam, ONE, ONE, message_id=message.id)
-    assert [call.reason[:36] for call in sending.relay.world.refused] == [
+    await cards(sending, sam, ONE, ONE, message_id=message.id)
+    assert [call.reason[:36] for call in sending.chat.world.refused] == [
         "Bad Request: message is not modified"
     ]
 
@@ -72,8 +72,8 @@ async def test_an_edit_that_was_given_up_leaves_nothing_known(
     await sending.work()
     (message,) = sam.chat.from_bot()
     sending.fault("error", method="editMessageText", code=400, description="Bad Request: odd")
-    await show(sending, sam, TWO, ONE, message_id=message.id)
-    assert len(sending.relay.world.refused) == 2, "the second was tried, though it said so before"
+    await cards(sending, sam, TWO, ONE, message_id=message.id)
+    assert len(sending.chat.world.refused) == 2, "the second was tried, though it said so before"
 
 
 async def test_what_is_said_is_remembered_for_as_long_as_somebody_may_tap_twice(
@@ -81,24 +81,24 @@ async def test_what_is_said_is_remembered_for_as_long_as_somebody_may_tap_twice(
 ) -> None:
     sending.put_body(sam.chat, said(ONE, "en"))
     await sending.work()
-    relay, now = sending.relay, sending.relay.clock()
-    assert relay.db.run(partial(memory.sweep, before=now)) == 0
-    assert relay.db.run(partial(memory.sweep, before=now + 1)) == 1
+    chat, now = sending.chat, sending.chat.clock()
+    assert chat.db.run(partial(memory.sweep, before=now)) == 0
+    assert chat.db.run(partial(memory.sweep, before=now + 1)) == 1
 
 
 async def test_a_message_long_on_its_way_has_the_next_ones_no_closer_behind(
     db: Database, clock: Clock
 ) -> None:
     """A large picture takes a second to make: Telegram counts from when it came."""
-    relay = ChatHarness(
+    chat = ChatHarness(
         db,
         clock,
         queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
     )
-    relay.world.limiter.limits = Limits()
-    sam = relay.add_person("Sam")
-    async with telegram_of(relay.world) as bot:
-        sending = Sending(relay, bot)
+    chat.world.limiter.limits = Limits()
+    sam = chat.add_person("Sam")
+    async with telegram_of(chat.world) as bot:
+        sending = Sending(chat, bot)
 
         async def send(message: Message) -> None:
             if not sam.chat.from_bot():
@@ -107,7 +107,7 @@ async def test_a_message_long_on_its_way_has_the_next_ones_no_closer_behind(
 
         sending.put(sam.chat, *(f"{number}" for number in range(6)))
         for _ in range(100):
-            await work(db, relay.queues.messages, send, clock)
+            await work(db, chat.queues.messages, send, clock)
             clock.advance(0.05)
     assert len(sam.chat.from_bot()) == 6
-    assert relay.world.refused == []
+    assert chat.world.refused == []

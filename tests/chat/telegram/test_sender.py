@@ -44,13 +44,13 @@ MARK = "Possibly repeated: I may have told you this already.\n"
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
-def pat(relay: ChatHarness) -> Person:
-    return relay.add_person("Pat")
+def pat(chat: ChatHarness) -> Person:
+    return chat.add_person("Pat")
 
 
 def seen(chat: Chat) -> list[str]:
@@ -88,7 +88,7 @@ async def test_a_card_that_an_earlier_version_put_is_sent_with_its_code(
     (message,) = sam.chat.from_bot()
     assert message.text == "card"
     assert message.photo
-    stored = sending.relay.world.files.get(message.photo)
+    stored = sending.chat.world.files.get(message.photo)
     assert stored is not None
     assert stored.data.startswith(PNG)
 
@@ -96,7 +96,7 @@ async def test_a_card_that_an_earlier_version_put_is_sent_with_its_code(
 async def test_links_are_shown_without_a_preview(sending: Sending, sam: Person) -> None:
     sending.put(sam.chat, "https://example.org")
     await sending.work()
-    (call,) = sending.relay.world.calls_of("sendMessage")
+    (call,) = sending.chat.world.calls_of("sendMessage")
     assert "is_disabled" in str(call.params["link_preview_options"])
 
 
@@ -141,9 +141,9 @@ async def test_a_message_that_a_lost_process_may_have_sent_says_so(
     sending: Sending, sam: Person
 ) -> None:
     sending.put(sam.chat, "paid", priority=ALERT)
-    queue, now = sending.queues.messages, sending.relay.clock()
-    sending.relay.db.run(lambda tx: outbox.claim(tx, queue, now, 1) and None)
-    sending.relay.db.run(lambda tx: outbox.recover(tx, queue, now))
+    queue, now = sending.queues.messages, sending.chat.clock()
+    sending.chat.db.run(lambda tx: outbox.claim(tx, queue, now, 1) and None)
+    sending.chat.db.run(lambda tx: outbox.recover(tx, queue, now))
     await sending.work()
     assert seen(sam.chat) == [f"{MARK}paid"]
 
@@ -160,11 +160,11 @@ async def test_a_text_with_no_room_for_the_mark_comes_again_without(
 
 
 async def test_a_message_that_never_left_comes_once_and_unmarked(
-    relay: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person
 ) -> None:
     """Telegram's door is closed; when it opens the message arrives as if nothing had been."""
-    async with telegram_of(relay.world) as bot:
-        sending = Sending(relay, bot)
+    async with telegram_of(chat.world) as bot:
+        sending = Sending(chat, bot)
         sending.put(sam.chat, "paid", priority=ALERT)
         right, bot._base_url = bot._base_url, "http://127.0.0.1:1/bot"
         await sending.work()
@@ -207,7 +207,7 @@ async def test_what_telegram_refuses_is_kept_for_the_operator_and_the_next_goes_
     sending.put(sam.chat, "<b>broken", "next")
     await sending.work()
     assert seen(sam.chat) == ["next"]
-    assert sending.relay.states(sending.queues.messages) == ["dead"]
+    assert sending.chat.states(sending.queues.messages) == ["dead"]
 
 
 @pytest.mark.parametrize("fault", ["error", "cut", "drop"])
@@ -239,9 +239,9 @@ async def test_a_blocked_chat_keeps_its_alerts_and_drops_replies(
     await sending.work_later(1)
     assert (seen(sam.chat), seen(pat.chat), sending.waits) == ([], ["other"], None)
     await sending.work_later(86_400)
-    assert sending.relay.world.calls_of("sendMessage") != []
-    assert len(sending.relay.world.refused) == 3
-    states = sorted(sending.relay.states(sending.queues.messages))
+    assert sending.chat.world.calls_of("sendMessage") != []
+    assert len(sending.chat.world.refused) == 3
+    states = sorted(sending.chat.states(sending.queues.messages))
     assert states == ["dead", "waiting", "waiting"]
 
 
@@ -253,7 +253,7 @@ async def test_kept_alerts_come_unmarked_and_in_order_when_the_person_writes_aga
     await sending.work()
     await sending.work_later(1)
     sam.unblock()
-    await sending.relay.says(sam, "/privacy")
+    await sending.chat.says(sam, "/privacy")
     await sending.work()
     assert seen(sam.chat)[1:] == ["paid 1", "paid 2"]
     assert len(seen(sam.chat)) == 3
@@ -272,16 +272,16 @@ async def test_who_lets_the_bot_in_again_while_it_is_being_refused_is_told(
 
 
 async def test_a_group_that_moves_takes_along_its_messages_and_listings(
-    sending: Sending, relay: ChatHarness, sam: Person
+    sending: Sending, chat: ChatHarness, sam: Person
 ) -> None:
     group = sam.new_group("Market")
-    listing = relay.add_listing(sam, COFFEE, answer(), chat_id=group.id)
+    listing = chat.add_listing(sam, COFFEE, answer(), chat_id=group.id)
     new = sam.migrate(group)
     sending.put(group, "one", "two")
     await sending.work()
     assert seen(new) == ["one", "two"]
-    assert (relay.listing(listing.id).chat_id, sending.waiting) == (new.id, [])
-    assert relay.listing(listing.id).state != CREATING
+    assert (chat.listing(listing.id).chat_id, sending.waiting) == (new.id, [])
+    assert chat.listing(listing.id).state != CREATING
 
 
 async def test_where_a_method_is_unknown_alerts_wait_and_the_rest_is_given_up(
@@ -293,7 +293,7 @@ async def test_where_a_method_is_unknown_alerts_wait_and_the_rest_is_given_up(
     sending.put(sam.chat, "paid", priority=ALERT)
     await sending.work()
     await sending.work()
-    sending.relay.clock.advance(BACKOFF[-1] / 1000)
+    sending.chat.clock.advance(BACKOFF[-1] / 1000)
     await sending.work()
     assert seen(sam.chat) == ["paid"]
 
@@ -312,9 +312,9 @@ async def test_a_call_that_was_taken_is_not_made_again_for_an_answer_of_another_
     app = Starlette(routes=[Route("/bot{rest:path}", answer_little, methods=["POST"])])
     async with serve_asgi(app) as root:
         bot = _make_bot(root, TOKEN, SENT_AT_ONCE)
-        sender = Sender(sending.relay.db, bot, sending.queues, sending.relay.clock)
+        sender = Sender(sending.chat.db, bot, sending.queues, sending.chat.clock)
         sending.put(sam.chat, "one", "two")
-        await work(sending.relay.db, sending.queues.messages, sender.send, sending.relay.clock)
+        await work(sending.chat.db, sending.queues.messages, sender.send, sending.chat.clock)
         await bot.request.shutdown()
     assert (calls, sending.waiting) == (2, [])
 
@@ -327,7 +327,7 @@ async def test_a_reply_that_is_never_clearly_answered_is_given_up_an_alert_is_no
     sending.put(sam.chat, "paid", priority=ALERT)
     for _ in range(TRIES + 1):
         await sending.work_later()
-    found = {row["priority"]: row["state"] for row in sending.relay.rows("outbox")}
+    found = {row["priority"]: row["state"] for row in sending.chat.rows("outbox")}
     assert found == {REPLY: "dead", ALERT: "waiting"}
 
 
@@ -346,36 +346,36 @@ async def test_a_failure_is_one_line_in_the_log_with_its_reason(
 
 async def test_at_telegrams_own_limits_not_one_call_is_refused(db: Database, clock: Clock) -> None:
     """Eight people and a group get five messages each, at the product's rates, on a set clock."""
-    relay = ChatHarness(
+    chat = ChatHarness(
         db,
         clock,
         queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
     )
-    relay.world.limiter.limits = Limits()
-    async with telegram_of(relay.world) as bot:
-        sending = Sending(relay, bot)
-        chats = [relay.add_person(f"P{number}").chat for number in range(8)]
-        chats.append(relay.add_person("Owner").new_group("Market"))
-        for chat in chats:
-            sending.put(chat, *"abcde")
+    chat.world.limiter.limits = Limits()
+    async with telegram_of(chat.world) as bot:
+        sending = Sending(chat, bot)
+        chats = [chat.add_person(f"P{number}").chat for number in range(8)]
+        chats.append(chat.add_person("Owner").new_group("Market"))
+        for private in chats:
+            sending.put(private, *"abcde")
         while (wait := sending.waits) is not None:
             clock.at += max(wait, 0)
             await sending.work()
-    assert relay.world.refused == []
-    assert [seen(chat) for chat in chats] == [[*"abcde"]] * 9
+    assert chat.world.refused == []
+    assert [seen(private) for private in chats] == [[*"abcde"]] * 9
 
 
 async def test_a_worker_sends_what_is_put_while_it_runs(sending: Sending, sam: Person) -> None:
     made = Worker(
-        sending.relay.db, Job(sending.queues.messages, sending.sender.send), sending.relay.clock
+        sending.chat.db, Job(sending.queues.messages, sending.sender.send), sending.chat.clock
     )
     running = asyncio.create_task(made.run())
-    queue, now = sending.queues.messages, sending.relay.clock()
+    queue, now = sending.queues.messages, sending.chat.clock()
     for number in range(5):
         body = said(Reply(f"{number}"), "en")
         put = partial(outbox.put, queue=queue, lane=str(sam.id), body=body, now=now)
-        await sending.relay.db.transaction(put)
-    await sending.relay.world.bot_message(sam.chat, "4")
+        await sending.chat.db.transaction(put)
+    await sending.chat.world.bot_message(sam.chat, "4")
     await made.stop(5)
     await running
     assert (seen(sam.chat), sending.waiting) == ([*"01234"], [])

@@ -57,34 +57,34 @@ async def dripping() -> AsyncIterator[str]:
 
 
 async def test_an_answer_that_never_ends_holds_its_chat_no_longer_than_a_bound(
-    relay: ChatHarness, monkeypatch: pytest.MonkeyPatch
+    chat: ChatHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A time-out that begins anew with each byte would never come."""
     monkeypatch.setattr(sender, "LONGEST", 10 * DRIP_SECONDS)
-    sam = relay.add_person("Sam")
+    sam = chat.add_person("Sam")
     async with dripping() as root:
         bot = _make_bot(root, TOKEN, SENT_AT_ONCE)
-        sending = Sending(relay, bot)
+        sending = Sending(chat, bot)
         sending.put(sam.chat, "paid", priority=ALERT)
         with capture_logs() as logs:
             async with asyncio.timeout(SECONDS):
                 await sending.work()
         await bot.request.shutdown()
     assert [line["fate"] for line in logs if line["event"] == "telegram refused"] == ["in_doubt"]
-    (row,) = relay.rows("outbox")
+    (row,) = chat.rows("outbox")
     assert (row["state"], row["uncertain"], sending.waits) == ("waiting", 1, BACKOFF[0])
-    async with telegram_of(relay.world) as bot:
-        relay.clock.advance(BACKOFF[0] / 1000)
-        again = Sender(relay.db, bot, relay.queues, relay.clock)
-        await work(relay.db, relay.queues.messages, again.send, relay.clock)
+    async with telegram_of(chat.world) as bot:
+        chat.clock.advance(BACKOFF[0] / 1000)
+        again = Sender(chat.db, bot, chat.queues, chat.clock)
+        await work(chat.db, chat.queues.messages, again.send, chat.clock)
     assert [message.text for message in sam.chat.from_bot()] == [f"{MARK}paid"]
 
 
-async def test_a_repetition_says_so_once_for_whatever_reasons(relay: ChatHarness) -> None:
+async def test_a_repetition_says_so_once_for_whatever_reasons(chat: ChatHarness) -> None:
     """The payment may have been told before, and then the answer to its alert is lost."""
-    sam = relay.add_person("Sam")
-    async with telegram_of(relay.world) as bot:
-        sending = Sending(relay, bot)
+    sam = chat.add_person("Sam")
+    async with telegram_of(chat.world) as bot:
+        sending = Sending(chat, bot)
         sending.fault("cut", method="sendMessage")
         sending.put_body(sam.chat, alert_text.body(COFFEE, "en"), ALERT)
         await sending.work()

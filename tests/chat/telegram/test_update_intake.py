@@ -44,8 +44,8 @@ def message(number: int, chat: int = 7) -> dict[str, Any]:
     return {"update_id": number, "message": {"chat": {"id": chat}, "text": f"{number}"}}
 
 
-def stored(relay: ChatHarness) -> list[int]:
-    rows = sorted(relay.rows("outbox"), key=lambda row: str(row["id"]))
+def stored(chat: ChatHarness) -> list[int]:
+    rows = sorted(chat.rows("outbox"), key=lambda row: str(row["id"]))
     return [exact_json.loads(row["body"])["update_id"] for row in rows]
 
 
@@ -61,10 +61,10 @@ def refused(status: int, **parameters: Any) -> bytes:
 class Polling:
     """A poller at work; instead of sleeping it notes how long it would have."""
 
-    def __init__(self, relay: ChatHarness, telegram: Peer) -> None:
+    def __init__(self, chat: ChatHarness, telegram: Peer) -> None:
         self.telegram = telegram
         self.waits: list[float] = []
-        self.poller = Poller(telegram.url, TOKEN, relay.intake, self._sleep)
+        self.poller = Poller(telegram.url, TOKEN, chat.intake, self._sleep)
 
     async def _sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
@@ -78,10 +78,10 @@ class Polling:
 
 
 @asynccontextmanager
-async def polling(relay: ChatHarness, *answers: bytes) -> AsyncIterator[Polling]:
+async def polling(chat: ChatHarness, *answers: bytes) -> AsyncIterator[Polling]:
     """Poll a server that gives these answers and then holds the call."""
     async with listening_peer(*answers) as telegram:
-        made = Polling(relay, telegram)
+        made = Polling(chat, telegram)
         task = asyncio.create_task(made.poller.run())
         yield made
         task.cancel()
@@ -89,8 +89,8 @@ async def polling(relay: ChatHarness, *answers: bytes) -> AsyncIterator[Polling]
         await made.poller.close()
 
 
-async def test_polling_asks_long_and_names_the_kinds_it_wants(relay: ChatHarness) -> None:
-    async with polling(relay) as poll:
+async def test_polling_asks_long_and_names_the_kinds_it_wants(chat: ChatHarness) -> None:
+    async with polling(chat) as poll:
         (asked,) = await poll.asked(1)
     assert json.loads(asked["allowed_updates"]) == [
         *("message", "callback_query", "inline_query"),
@@ -100,43 +100,43 @@ async def test_polling_asks_long_and_names_the_kinds_it_wants(relay: ChatHarness
     assert "offset" not in asked
 
 
-async def test_an_update_is_stored_before_the_next_call_confirms_it(relay: ChatHarness) -> None:
-    async with polling(relay, ok(message(5), message(9)), ok(message(10))) as poll:
+async def test_an_update_is_stored_before_the_next_call_confirms_it(chat: ChatHarness) -> None:
+    async with polling(chat, ok(message(5), message(9)), ok(message(10))) as poll:
         _, second, third = await poll.asked(3)
         assert (second["offset"], third["offset"]) == ("10", "11")
-        assert stored(relay) == [5, 9, 10]
+        assert stored(chat) == [5, 9, 10]
 
 
 async def test_an_update_that_cannot_be_stored_is_not_confirmed_and_comes_again(
-    relay: ChatHarness,
+    chat: ChatHarness,
 ) -> None:
-    relay.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))
+    chat.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))
     with capture_logs() as logs:
-        async with polling(relay, ok(message(5))) as poll:
+        async with polling(chat, ok(message(5))) as poll:
             _, second = await poll.asked(2)
             assert "offset" not in second
-            relay.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO outbox"))
+            chat.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO outbox"))
             await poll.telegram.say(ok(message(5)))
             assert (await poll.asked(3))[2]["offset"] == "6"
-    assert stored(relay) == [5]
+    assert stored(chat) == [5]
     assert poll.waits == [1.0]
     assert logs[0]["event"] == "updates not stored, so not confirmed"
 
 
-async def test_the_same_update_twice_is_stored_once(relay: ChatHarness) -> None:
-    async with polling(relay, ok(message(5)), ok(message(5), message(6))) as poll:
+async def test_the_same_update_twice_is_stored_once(chat: ChatHarness) -> None:
+    async with polling(chat, ok(message(5)), ok(message(5), message(6))) as poll:
         await poll.asked(3)
-    assert stored(relay) == [5, 6]
+    assert stored(chat) == [5, 6]
 
 
-async def test_an_update_that_was_handled_is_not_handled_again(relay: ChatHarness) -> None:
-    sam = relay.add_person()
-    await relay.says(sam, "/help")
-    raw = exact_json.loads(relay.rows("outbox")[0]["body"])
-    relay.clear_messages()
-    await relay.intake.take([raw])
-    assert relay.states(relay.queues.updates) == ["done"]
-    assert relay.said == []
+async def test_an_update_that_was_handled_is_not_handled_again(chat: ChatHarness) -> None:
+    sam = chat.add_person()
+    await chat.says(sam, "/help")
+    raw = exact_json.loads(chat.rows("outbox")[0]["body"])
+    chat.clear_messages()
+    await chat.intake.take([raw])
+    assert chat.states(chat.queues.updates) == ["done"]
+    assert chat.said == []
 
 
 FAILURES = {
@@ -157,12 +157,12 @@ FAILURES = {
 
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_a_call_that_fails_is_waited_out_in_one_line_without_the_token(
-    relay: ChatHarness, failure: str
+    chat: ChatHarness, failure: str
 ) -> None:
     with capture_logs() as logs:
-        async with polling(relay, FAILURES[failure], ok(message(5))) as poll:
+        async with polling(chat, FAILURES[failure], ok(message(5))) as poll:
             await poll.asked(3)
-    assert stored(relay) == [5]
+    assert stored(chat) == [5]
     assert poll.waits == [1.0]
     lines = [line for line in logs if line["event"] == "no updates from telegram"]
     assert [line["again_in"] for line in lines] == [1.0]
@@ -170,44 +170,44 @@ async def test_a_call_that_fails_is_waited_out_in_one_line_without_the_token(
     assert not any(line.get("exc_info") for line in logs)
 
 
-async def test_a_429_is_waited_out_for_as_long_as_telegram_asks(relay: ChatHarness) -> None:
-    async with polling(relay, refused(429, retry_after=17), ok(message(5))) as poll:
+async def test_a_429_is_waited_out_for_as_long_as_telegram_asks(chat: ChatHarness) -> None:
+    async with polling(chat, refused(429, retry_after=17), ok(message(5))) as poll:
         await poll.asked(3)
     assert poll.waits == [17]
 
 
-async def test_failures_in_a_row_are_waited_out_longer_and_longer(relay: ChatHarness) -> None:
+async def test_failures_in_a_row_are_waited_out_longer_and_longer(chat: ChatHarness) -> None:
     bad = refused(500)
-    async with polling(relay, *[bad] * 6, ok(message(5)), bad) as poll:
+    async with polling(chat, *[bad] * 6, ok(message(5)), bad) as poll:
         await poll.asked(9)
     assert poll.waits == [1.0, 2.0, 5.0, 15.0, 30.0, 30.0, 1.0]
 
 
 async def test_a_server_that_does_not_hold_the_call_is_not_asked_in_a_spin(
-    relay: ChatHarness, monkeypatch: pytest.MonkeyPatch
+    chat: ChatHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(intake, "SHORTEST_WAIT", SECONDS)  # however slow this machine is
-    async with polling(relay, ok(), ok()) as poll:
+    async with polling(chat, ok(), ok()) as poll:
         await poll.asked(3)
     assert poll.waits == [SECONDS, SECONDS]
 
 
 async def test_an_update_that_nobody_can_read_is_confirmed_and_holds_up_nothing(
-    relay: ChatHarness,
+    chat: ChatHarness,
 ) -> None:
     """Else it would come again, and all after it wait, for ever."""
     odd = {"update_id": 6, "message": "no object"}
-    async with polling(relay, ok(message(5), odd, "nothing")) as poll:
+    async with polling(chat, ok(message(5), odd, "nothing")) as poll:
         assert (await poll.asked(2))[1]["offset"] == "7"
-    assert stored(relay) == [5]
+    assert stored(chat) == [5]
 
 
-async def test_inline_queries_are_answered_at_once_and_never_stored(relay: ChatHarness) -> None:
+async def test_inline_queries_are_answered_at_once_and_never_stored(chat: ChatHarness) -> None:
     query = {"update_id": 5, "inline_query": {"id": "1", "query": "x"}}
-    async with polling(relay, ok(query, message(6))) as poll:
+    async with polling(chat, ok(query, message(6))) as poll:
         assert (await poll.asked(2))[1]["offset"] == "7"
-    assert relay.asked == [query]
-    assert stored(relay) == [6]
+    assert chat.asked == [query]
+    assert stored(chat) == [6]
 
 
 @pytest.mark.parametrize(
@@ -251,30 +251,30 @@ def test_an_update_counts_for_the_person_who_caused_it_in_whatever_chat(
 
 
 @pytest.fixture
-async def telegram(relay: ChatHarness) -> AsyncIterator[httpx.AsyncClient]:
+async def telegram(chat: ChatHarness) -> AsyncIterator[httpx.AsyncClient]:
     """Telegram in webhook mode."""
     app = FastAPI()
-    app.include_router(receive_updates(relay.intake, SECRET))
+    app.include_router(receive_updates(chat.intake, SECRET))
     async with client(app, {SECRET_HEADER: SECRET}) as http:
         yield http
 
 
 async def test_webhook_an_update_is_stored_and_then_answered_200(
-    relay: ChatHarness, telegram: httpx.AsyncClient
+    chat: ChatHarness, telegram: httpx.AsyncClient
 ) -> None:
     for _ in range(2):
         answer = await telegram.post(WEBHOOK_PATH, json=message(5))
-        assert (answer.status_code, stored(relay)) == (200, [5])
+        assert (answer.status_code, stored(chat)) == (200, [5])
 
 
 @pytest.mark.parametrize("told", [None, "", "s3cret_toke", "S3CRET_TOKEN", "schlüssel"])
 async def test_webhook_who_does_not_know_the_secret_is_401_and_nothing_is_stored(
-    relay: ChatHarness, telegram: httpx.AsyncClient, told: str | None
+    chat: ChatHarness, telegram: httpx.AsyncClient, told: str | None
 ) -> None:
     del telegram.headers[SECRET_HEADER]
     headers = [] if told is None else [(SECRET_HEADER.encode(), told.encode())]
     answer = await telegram.post(WEBHOOK_PATH, json=message(5), headers=headers)
-    assert (answer.status_code, stored(relay)) == (401, [])
+    assert (answer.status_code, stored(chat)) == (401, [])
 
 
 @pytest.mark.parametrize(
@@ -287,70 +287,70 @@ async def test_webhook_who_does_not_know_the_secret_is_401_and_nothing_is_stored
     ids=range(12),
 )
 async def test_webhook_a_malformed_body_is_400_and_nothing_is_stored(
-    relay: ChatHarness, telegram: httpx.AsyncClient, body: bytes
+    chat: ChatHarness, telegram: httpx.AsyncClient, body: bytes
 ) -> None:
     answer = await telegram.post(WEBHOOK_PATH, content=body)
-    assert (answer.status_code, stored(relay)) == (400, [])
+    assert (answer.status_code, stored(chat)) == (400, [])
 
 
 async def test_webhook_a_body_above_a_mebibyte_is_413_and_nothing_is_stored(
-    relay: ChatHarness, telegram: httpx.AsyncClient
+    chat: ChatHarness, telegram: httpx.AsyncClient
 ) -> None:
     answer = await telegram.post(WEBHOOK_PATH, content=b" " * (1024 * 1024 + 1))
-    assert (answer.status_code, stored(relay)) == (413, [])
+    assert (answer.status_code, stored(chat)) == (413, [])
 
 
 async def test_webhook_an_update_as_deep_as_may_be_is_stored(
-    relay: ChatHarness, telegram: httpx.AsyncClient
+    chat: ChatHarness, telegram: httpx.AsyncClient
 ) -> None:
     """And so is one with more text in it than any other body may have."""
     deep = b'{"update_id": 5, "message": {"a": ' + b"[" * 98 + b"]" * 98 + b"}}"
     assert (await telegram.post(WEBHOOK_PATH, content=deep)).status_code == 200
     long = message(6) | {"more": "x" * 100_000}
     assert (await telegram.post(WEBHOOK_PATH, json=long)).status_code == 200
-    assert stored(relay) == [5, 6]
+    assert stored(chat) == [5, 6]
 
 
 async def test_webhook_a_body_that_stalls_is_400_and_nothing_is_stored(
-    relay: ChatHarness, telegram: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+    chat: ChatHarness, telegram: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
 
     with capture_logs() as logs:
         answer = await telegram.post(WEBHOOK_PATH, content=stalling())
-    assert (answer.status_code, stored(relay)) == (400, [])
+    assert (answer.status_code, stored(chat)) == (400, [])
     assert [line["reason"] for line in logs] == ["The body did not arrive in time."]
 
 
 async def test_webhook_what_cannot_be_stored_is_not_answered_200(
-    relay: ChatHarness, telegram: httpx.AsyncClient
+    chat: ChatHarness, telegram: httpx.AsyncClient
 ) -> None:
-    relay.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))
+    chat.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))
     assert (await telegram.post(WEBHOOK_PATH, json=message(5))).status_code == 500
-    relay.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO outbox"))
+    chat.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO outbox"))
     assert (await telegram.post(WEBHOOK_PATH, json=message(5))).status_code == 200
-    assert stored(relay) == [5]
+    assert stored(chat) == [5]
 
 
 async def test_webhook_an_inline_query_is_answered_and_not_stored(
-    relay: ChatHarness, telegram: httpx.AsyncClient
+    chat: ChatHarness, telegram: httpx.AsyncClient
 ) -> None:
     query = {"update_id": 5, "inline_query": {"id": "1"}}
     assert (await telegram.post(WEBHOOK_PATH, json=query)).status_code == 200
-    assert (relay.asked, stored(relay)) == ([query], [])
+    assert (chat.asked, stored(chat)) == ([query], [])
 
 
 async def test_against_the_sandbox_every_update_arrives_once_and_is_confirmed(
-    relay: ChatHarness,
+    chat: ChatHarness,
 ) -> None:
-    sam = relay.add_person()
-    async with serving(relay.world) as bot:
-        poller = Poller(str(bot.http.base_url).rstrip("/"), TOKEN, relay.intake)
+    sam = chat.add_person()
+    async with serving(chat.world) as bot:
+        poller = Poller(str(bot.http.base_url).rstrip("/"), TOKEN, chat.intake)
         task = asyncio.create_task(poller.run())
         for number in range(5):
             sam.send(f"{number}")
-        await relay.world.wait_for(lambda: relay.world.polls and not relay.world.updates.pending)
-        assert len(stored(relay)) == 5
+        await chat.world.wait_for(lambda: chat.world.polls and not chat.world.updates.pending)
+        assert len(stored(chat)) == 5
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await poller.close()

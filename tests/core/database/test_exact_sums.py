@@ -30,28 +30,28 @@ AMOUNTS = [MAX_MINOR, MAX_MINOR - 1, 1, 999_999_999, 1_000_000_000]
 
 
 @pytest.fixture
-def rich(relay: ChatHarness) -> Listing:
+def rich(chat: ChatHarness) -> Listing:
     """A listing that took more than 64 bits hold."""
-    listing = relay.add_listing(relay.add_person("Sam"), COFFEE, answer())
+    listing = chat.add_listing(chat.add_person("Sam"), COFFEE, answer())
 
     def record(tx: Transaction) -> None:
         for number, amount in enumerate(AMOUNTS):
             paid = Payment(listing.request_id or "", f"t{number}", amount, "USD", {})
-            Ledger(tx, relay.queues, relay.clock()).record(listing.id, paid, None)
+            Ledger(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
 
-    relay.db.run(record)
+    chat.db.run(record)
     return listing
 
 
-def test_what_a_listing_took_is_exact_beyond_64_bits(relay: ChatHarness, rich: Listing) -> None:
-    (taken,) = relay.db.run(lambda tx: payments.taken(tx, rich.id))
+def test_what_a_listing_took_is_exact_beyond_64_bits(chat: ChatHarness, rich: Listing) -> None:
+    (taken,) = chat.db.run(lambda tx: payments.taken(tx, rich.id))
     assert taken == (sum(AMOUNTS), "USD")
-    assert format_money(sum(AMOUNTS), "USD", "en") in relay.texts[-1]
+    assert format_money(sum(AMOUNTS), "USD", "en") in chat.texts[-1]
 
 
-def test_what_a_day_took_is_exact_beyond_64_bits(relay: ChatHarness, rich: Listing) -> None:
-    now, seller = relay.clock(), rich.seller_id
-    (day,) = relay.db.run(lambda tx: payments.days(tx, seller, now, now + 1))
+def test_what_a_day_took_is_exact_beyond_64_bits(chat: ChatHarness, rich: Listing) -> None:
+    now, seller = chat.clock(), rich.seller_id
+    (day,) = chat.db.run(lambda tx: payments.days(tx, seller, now, now + 1))
     assert (day.amounts, day.count) == (((sum(AMOUNTS), "USD"),), len(AMOUNTS))
 
 

@@ -62,7 +62,7 @@ async def test_a_letter_that_waited_is_sent_and_one_given_up_can_be(
                 db.run(work)
     async with posted(tmp_path, strangers=False) as post:
         assert await post.work() == 1
-        again = partial(deliveries.retry, delivery_id=f"email-{2:024x}", now=post.shop.clock())
-        post.shop.db.run(again)
+        again = partial(deliveries.retry, delivery_id=f"email-{2:024x}", now=post.service.clock())
+        post.service.db.run(again)
         assert await post.work() == 1
         assert [letter["To"] for letter in post.letters] == [VICTIM] * 2

@@ -114,10 +114,10 @@ def test_what_is_no_object_or_deeper_is_refused(body: bytes) -> None:
     ids=range(5),
 )
 async def test_brackets_without_end_are_no_bug(
-    shop: ServiceHarness, body: bytes, answer: tuple[int, str]
+    service: ServiceHarness, body: bytes, answer: tuple[int, str]
 ) -> None:
     """Also under an Idempotency-Key, which has the body written again in a form of its own."""
     for headers in (JSON, JSON | {"Idempotency-Key": "k"}):
-        assert code(await shop.seller.post(ALL, content=body, headers=headers)) == answer
-        assert code(await shop.seller.put(f"{ALL}/x", content=body, headers=JSON)) == answer
-    assert await shop.rows("payment_requests") == []
+        assert code(await service.seller.post(ALL, content=body, headers=headers)) == answer
+        assert code(await service.seller.put(f"{ALL}/x", content=body, headers=JSON)) == answer
+    assert await service.rows("payment_requests") == []

@@ -172,10 +172,10 @@ async def test_what_is_refused_as_written_is_refused_as_dialled_too(form: str) -
     assert len(asked) <= 1
 
 
-async def test_creating_with_any_of_them_is_refused_by_the_api(shop: ServiceHarness) -> None:
+async def test_creating_with_any_of_them_is_refused_by_the_api(service: ServiceHarness) -> None:
     for spell in (SPELLINGS | EMBEDDED).values():
         hook = {"webhookUrl": f"http://{spell(IPv4Address('169.254.169.254'))}/latest"}
-        answer = await shop.seller.post(ALL, json=NEW | {"notifications": {"webhook": hook}})
+        answer = await service.seller.post(ALL, json=NEW | {"notifications": {"webhook": hook}})
         assert answer.status_code == 400, hook
         assert answer.json()["info"][0]["field"] == "notifications.webhook.webhookUrl"
-    assert await shop.rows("payment_requests") == []
+    assert await service.rows("payment_requests") == []

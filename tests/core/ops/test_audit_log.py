@@ -118,28 +118,28 @@ def test_the_operator_has_the_systems_name_or_number(monkeypatch: pytest.MonkeyP
 
 
 async def test_an_application_leaves_a_line_for_each_change_of_a_request(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
     """What it costs and whom it pays; an edit field by field; nothing where nothing changed."""
-    actor = audit.app(shop.credentials.app_id)
-    made = await shop.create(**DROP)
-    shop.seller.headers["Idempotency-Key"] = "k"
-    again = [(await shop.create())["id"] for _ in range(2)]
+    actor = audit.app(service.credentials.app_id)
+    made = await service.create(**DROP)
+    service.seller.headers["Idempotency-Key"] = "k"
+    again = [(await service.create())["id"] for _ in range(2)]
     edits: tuple[dict[str, Any], ...] = (
         {"product": {"name": "Tea"}, "expirationInSeconds": 60},
         {"decreaseRemainingUnits": 2},
         {},
     )
     for body in edits:
-        answer = await shop.edit(made["id"], body)
+        answer = await service.edit(made["id"], body)
         assert answer.status_code in {200, 400}, answer.text
-    assert (await shop.pay(made["id"])).status_code == 303
-    await shop.seller.delete(f"{ALL}/{made['id']}")
-    assert (await shop.seller.delete(f"{ALL}/{made['id']}")).status_code == 404
+    assert (await service.pay(made["id"])).status_code == 303
+    await service.seller.delete(f"{ALL}/{made['id']}")
+    assert (await service.seller.delete(f"{ALL}/{made['id']}")).status_code == 404
     price = {"price": "5.00 USD", "to": ["alice"]}
     drop = {"kind": "limit", "name": "Coffee", **price, "units": 3}
     edited = {"name": ["Coffee", "Tea"], "expires": [None, "2027-01-15T08:01:00+00:00"]}
-    assert told(shop.db) == [
+    assert told(service.db) == [
         (actor, "request.created", made["id"], drop),
         (actor, "request.created", again[0], {"kind": "never", "name": "Coffee", **price}),
         (actor, "request.edited", made["id"], edited),
@@ -149,10 +149,10 @@ async def test_an_application_leaves_a_line_for_each_change_of_a_request(
     assert len(set(again)) == 1
 
 
-async def test_of_secrets_in_a_request_the_log_has_the_fact_alone(shop: ServiceHarness) -> None:
+async def test_of_secrets_in_a_request_the_log_has_the_fact_alone(service: ServiceHarness) -> None:
     """A webhook's path and query may be its password; so may a redirect's query."""
     hook = {"webhookUrl": "https://hooks.example.org/T0/geheim?key=geheim"}
-    made = await shop.create(notifications={"webhook": hook})
+    made = await service.create(notifications={"webhook": hook})
     parts: list[dict[str, Any]] = [
         {"notifications": {"webhook": {"webhookUrl": "https://hooks.example.org/T0/geheim2"}}},
         {"notifications": {"webhook": {"webhookUrl": "https://other.example.org/geheim"}}},
@@ -160,68 +160,68 @@ async def test_of_secrets_in_a_request_the_log_has_the_fact_alone(shop: ServiceH
         {"redirectUrl": "https://shop.example.org/thanks?token=geheim"},
     ]
     for body in parts:
-        assert (await shop.edit(made["id"], body)).status_code == 200, body
-    changes = [details for _, action, _, details in told(shop.db) if action == "request.edited"]
+        assert (await service.edit(made["id"], body)).status_code == 200, body
+    changes = [details for _, action, _, details in told(service.db) if action == "request.edited"]
     assert changes == [
         {"webhook": "changed"},
         {"webhook": ["hooks.example.org", "other.example.org"]},
         {"webhook": "changed"},
         {"redirect_url": [None, "https://shop.example.org/thanks"]},
     ]
-    assert "geheim" not in json.dumps(told(shop.db))
+    assert "geheim" not in json.dumps(told(service.db))
 
 
-async def test_what_a_payer_gives_stands_in_no_line(shop: ServiceHarness) -> None:
-    made = await shop.create(requestedUserData=["email"])
-    assert (await shop.pay(made["id"], email="payer@example.org")).status_code == 303
-    await shop.seller.delete(f"{ALL}/{made['id']}")
-    assert "payer@example.org" not in json.dumps(told(shop.db))
+async def test_what_a_payer_gives_stands_in_no_line(service: ServiceHarness) -> None:
+    made = await service.create(requestedUserData=["email"])
+    assert (await service.pay(made["id"], email="payer@example.org")).status_code == 303
+    await service.seller.delete(f"{ALL}/{made['id']}")
+    assert "payer@example.org" not in json.dumps(told(service.db))
 
 
 def test_the_operators_changes_of_applications_stand_there_without_a_secret(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
-    made = shop.db.run(lambda tx: apps.create(tx, shop.vault, "second", NOON))
-    new = shop.db.run(lambda tx: apps.rotate(tx, shop.vault, made.app_id, NOON + 1))
-    shop.db.run(lambda tx: apps.revoke(tx, shop.vault, made.app_id, NOON + 2))
-    found = lines(shop.db, subject=made.app_id)
+    made = service.db.run(lambda tx: apps.create(tx, service.vault, "second", NOON))
+    new = service.db.run(lambda tx: apps.rotate(tx, service.vault, made.app_id, NOON + 1))
+    service.db.run(lambda tx: apps.revoke(tx, service.vault, made.app_id, NOON + 2))
+    found = lines(service.db, subject=made.app_id)
     assert [(line.action, line.details) for line in reversed(found)] == [
         ("app.created", {"name": "second"}),
         ("app.rotated", {"overlap_hours": 24}),
         ("app.revoked", {}),
     ]
     assert {line.actor for line in found} == {audit.operator()}
-    written = repr(lines(shop.db))
+    written = repr(lines(service.db))
     for secret in (made.app_secret, made.webhook_secret, new.app_secret, new.webhook_secret):
         assert secret not in written
 
 
-def test_the_bots_own_application_is_the_systems(shop: ServiceHarness) -> None:
-    own = shop.db.run(lambda tx: apps.ensure_embedded_app(tx, shop.vault, NOON))
-    shop.db.run(lambda tx: apps.ensure_embedded_app(tx, shop.vault, NOON))
-    (line,) = lines(shop.db, subject=own.app_id)
+def test_the_bots_own_application_is_the_systems(service: ServiceHarness) -> None:
+    own = service.db.run(lambda tx: apps.ensure_embedded_app(tx, service.vault, NOON))
+    service.db.run(lambda tx: apps.ensure_embedded_app(tx, service.vault, NOON))
+    (line,) = lines(service.db, subject=own.app_id)
     assert (line.actor, line.action, line.details) == ("system", "app.created", {"name": "bot"})
 
 
 async def test_a_delivery_sent_again_has_a_line_with_who_asked(
-    shop: ServiceHarness, clock: Clock
+    service: ServiceHarness, clock: Clock
 ) -> None:
     """Not where nothing was done: one that is under way stays as it is."""
     hook = {"webhook": {"webhookUrl": "https://h.example/w", "customParameters": {}}}
-    made = await shop.create(notifications=hook)
-    await shop.pay(made["id"])
-    (row,) = await shop.rows("deliveries")
-    key, app = row["id"], shop.credentials.app_id
-    shop.db.run(lambda tx: deliveries.retry(tx, key, clock()))
-    shop.db.run(lambda tx: deliveries.retry_own(tx, app, key, clock()))
+    made = await service.create(notifications=hook)
+    await service.pay(made["id"])
+    (row,) = await service.rows("deliveries")
+    key, app = row["id"], service.credentials.app_id
+    service.db.run(lambda tx: deliveries.retry(tx, key, clock()))
+    service.db.run(lambda tx: deliveries.retry_own(tx, app, key, clock()))
     details = {"request": made["id"], "was": "waiting"}
     expected = [(audit.app(app), details), (audit.operator(), details)]
-    assert [(line.actor, line.details) for line in lines(shop.db, subject=key)] == expected
-    shop.db.run(lambda tx: tx.execute(
+    assert [(line.actor, line.details) for line in lines(service.db, subject=key)] == expected
+    service.db.run(lambda tx: tx.execute(
         "UPDATE outbox SET state = 'leased' WHERE queue = :queue", queue=WEBHOOKS.name
     ))  # fmt: skip
-    shop.db.run(lambda tx: deliveries.retry(tx, key, clock()))
-    assert len(lines(shop.db, subject=key)) == 2
+    service.db.run(lambda tx: deliveries.retry(tx, key, clock()))
+    assert len(lines(service.db, subject=key)) == 2
 
 
 @pytest.mark.parametrize(
@@ -229,36 +229,38 @@ async def test_a_delivery_sent_again_has_a_line_with_who_asked(
     [(LIVE, ["request.stop-asked"]), (STOPPED, ["request.resume-asked"])],
 )
 async def test_a_press_that_would_change_nothing_leaves_no_line(
-    relay: ChatHarness, state: str, wanted: list[str]
+    chat: ChatHarness, state: str, wanted: list[str]
 ) -> None:
     """Old buttons can be pressed for ever."""
-    sam = relay.add_person("Sam")
-    listing = relay.add_listing(sam, COFFEE, answer(), state=state)
+    sam = chat.add_person("Sam")
+    listing = chat.add_listing(sam, COFFEE, answer(), state=state)
     for word in ("stop", "resume", "refresh"):
-        await relay.presses(sam, f"{word}:{listing.id}")
-    assert [action for _, action, _, _ in told(relay.db)] == wanted
+        await chat.presses(sam, f"{word}:{listing.id}")
+    assert [action for _, action, _, _ in told(chat.db)] == wanted
 
 
 async def test_the_sweep_drops_old_lines_and_says_what_else_it_dropped(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
     """The system's own changes stand there as everybody's do, a line for many."""
     hook = {"webhook": {"webhookUrl": "https://h.example/w", "customParameters": {}}}
-    made = await shop.create(notifications=hook)
-    await shop.pay(made["id"])
-    shop.db.run(lambda tx: tx.execute(
+    made = await service.create(notifications=hook)
+    await service.pay(made["id"])
+    service.db.run(lambda tx: tx.execute(
         "UPDATE outbox SET state = 'done', settled_at = :at WHERE queue = 'webhooks'", at=NOON
     ))  # fmt: skip
-    side = ServiceSide(config.load(), shop.db, Vault("key"), shop.clock, lambda: ("127.0.0.1", 1))
+    side = ServiceSide(
+        config.load(), service.db, Vault("key"), service.clock, lambda: ("127.0.0.1", 1)
+    )
     later = NOON + DELIVERIES_KEPT + 1
     for _ in range(2):
-        await sweep(shop.db, (side, None), later)
-    dropped, *older = lines(shop.db)
+        await sweep(service.db, (side, None), later)
+    dropped, *older = lines(service.db)
     assert (dropped.actor, dropped.action, dropped.at) == ("system", "deliveries.dropped", later)
     assert dropped.details == {"number": 1}
     assert older[-1].at == NOON
-    await sweep(shop.db, (side, None), NOON + audit.KEPT + 1)
-    assert lines(shop.db) == [dropped]
+    await sweep(service.db, (side, None), NOON + audit.KEPT + 1)
+    assert lines(service.db) == [dropped]
     for close in side.closers:
         await close()
 

@@ -42,8 +42,8 @@ ONE_LEFT = answer(total_units=1, remaining_units=1)
 
 
 @pytest.fixture
-def sam(relay: ChatHarness) -> Person:
-    return relay.add_person("Sam")
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
 
 
 @pytest.fixture
@@ -165,61 +165,66 @@ async def test_a_message_that_fails_for_good_has_the_same_end(post: QueueHarness
     assert followed == ["bug"]
 
 
-def test_a_photo_goes_before_what_was_under_way_beside_it(relay: ChatHarness) -> None:
-    queues = relay.queues
+def test_a_photo_goes_before_what_was_under_way_beside_it(chat: ChatHarness) -> None:
+    queues = chat.queues
     others = (queues.updates, queues.calls, queues.messages, queues.answers)
     assert all(queues.photos.crashes < other.crashes for other in others)
 
 
 async def test_an_update_is_set_aside_with_an_apology_and_its_press_is_answered(
-    relay: ChatHarness, sam: Person, clock: Clock
+    chat: ChatHarness, sam: Person, clock: Clock
 ) -> None:
     query = sam.press_old(sam.send("x"), "list:0")
-    relay.world.updates.pending.popleft()
-    await relay.store()
-    queue = relay.queues.updates
-    crash(relay.db, queue, clock, queue.crashes)
-    await work(relay.db, Job(queue, refused, buried=relay.chat.buried), clock)
-    assert relay.texts == [t("en", "update-failed")]
-    assert relay.answers == [{"callback_query_id": query.id}]
+    chat.world.updates.pending.popleft()
+    await chat.store()
+    queue = chat.queues.updates
+    crash(chat.db, queue, clock, queue.crashes)
+    await work(chat.db, Job(queue, refused, buried=chat.dialogue.buried), clock)
+    assert chat.texts == [t("en", "update-failed")]
+    assert chat.answers == [{"callback_query_id": query.id}]
 
 
 async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
-    relay: ChatHarness, sam: Person, sending: Sending, clock: Clock
+    chat: ChatHarness, sam: Person, sending: Sending, clock: Clock
 ) -> None:
-    listing = relay.add_listing(sam, replace(STICKERS, units=1), ONE_LEFT)
-    pay(relay, listing, 1)
-    queue = relay.queues.messages
-    crash(relay.db, queue, clock, queue.crashes)
+    listing = chat.add_listing(sam, replace(STICKERS, units=1), ONE_LEFT)
+    pay(chat, listing, 1)
+    queue = chat.queues.messages
+    crash(chat.db, queue, clock, queue.crashes)
     sender = sending.sender
-    await work(relay.db, Job(queue, sender.send, buried=sender.buried), clock)
+    await work(chat.db, Job(queue, sender.send, buried=sender.buried), clock)
     await sending.work_later()
     (line,) = lines(sam)
     assert "/alerts" in line
-    lost = relay.db.run(lambda tx: undelivered.lost(tx, relay.queues, str(sam.id)))
+    lost = chat.db.run(lambda tx: undelivered.lost(tx, chat.queues, str(sam.id)))
     assert [payment.listing_id for payment in lost] == [listing.id]
 
 
 @pytest.mark.parametrize(("call", "key"), [("create", "given-up"), ("stop", "silent")])
 async def test_the_seller_hears_of_a_call_that_was_set_aside(
-    relay: ChatHarness, sam: Person, clock: Clock, call: str, key: str
+    chat: ChatHarness, sam: Person, clock: Clock, call: str, key: str
 ) -> None:
-    listing = relay.add_listing(sam, STICKERS)
+    listing = chat.add_listing(sam, STICKERS)
     client = Client("http://127.0.0.1:1", "app", "secret")
-    calling = RequestJobs(relay, client)
+    calling = RequestJobs(chat, client)
     calling.put(call, listing, **PLACE)
-    queue = relay.queues.calls
-    crash(relay.db, queue, clock, queue.crashes)
-    await work(relay.db, Job(queue, refused, buried=calling.calls.buried), clock)
+    queue = chat.queues.calls
+    crash(chat.db, queue, clock, queue.crashes)
+    await work(chat.db, Job(queue, refused, buried=calling.calls.buried), clock)
     await client.close()
-    assert relay.texts == [t("en", f"service-{key}", name="Stickers")]
+    assert chat.texts == [t("en", f"service-{key}", name="Stickers")]
 
 
 async def test_a_delivery_is_dead_and_listed_with_the_reason(tmp_path: Path) -> None:
-    async with opened(tmp_path) as shop, Webhooks(shop.db, shop.vault, shop.clock, LOOPBACK) as out:
-        made = await shop.create(notifications={"webhook": {"webhookUrl": "https://h.example/w"}})
-        assert (await shop.pay(made["id"])).status_code == 303
-        crash(shop.db, WEBHOOKS, shop.clock, WEBHOOKS.crashes)
-        await work(shop.db, out.job, shop.clock)
-        (delivery,) = shop.db.run(deliveries.every)
+    async with (
+        opened(tmp_path) as service,
+        Webhooks(service.db, service.vault, service.clock, LOOPBACK) as out,
+    ):
+        made = await service.create(
+            notifications={"webhook": {"webhookUrl": "https://h.example/w"}}
+        )
+        assert (await service.pay(made["id"])).status_code == 303
+        crash(service.db, WEBHOOKS, service.clock, WEBHOOKS.crashes)
+        await work(service.db, out.job, service.clock)
+        (delivery,) = service.db.run(deliveries.every)
         assert (delivery.state, delivery.note) == (DeliveryState.DEAD, CRASHED)

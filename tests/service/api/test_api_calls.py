@@ -32,8 +32,8 @@ from tests.support.service_harness import (
 )
 
 
-async def test_create_answers_the_whole_object(shop: ServiceHarness) -> None:
-    made = await shop.create(
+async def test_create_answers_the_whole_object(service: ServiceHarness) -> None:
+    made = await service.create(
         product={"name": "Coffee", "description": "Hot"},
         instrumentCurrencyCode="BSV",
         denominationCurrencyCode="EUR",
@@ -77,37 +77,39 @@ async def test_create_answers_the_whole_object(shop: ServiceHarness) -> None:
         "createdAt": NOON_ISO,
         "expiresAt": "2027-01-15T08:01:00.000Z",
     }
-    assert await shop.get(request_id) == made
+    assert await service.get(request_id) == made
 
 
-async def test_units_are_told_of_drops_only(shop: ServiceHarness) -> None:
+async def test_units_are_told_of_drops_only(service: ServiceHarness) -> None:
     for kind in ("never", "onPaymentCompleted"):
-        made = await shop.create(expirationType=kind)
+        made = await service.create(expirationType=kind)
         assert {"totalUnits", "remainingUnits"}.isdisjoint(made)
-    assert code(await shop.seller.post(ALL, json=NEW | {"expirationType": "limit"})) == (
+    assert code(await service.seller.post(ALL, json=NEW | {"expirationType": "limit"})) == (
         400,
         "invalidBody",
     )
-    assert fields(await shop.seller.post(ALL, json=NEW | {"totalUnits": 1})) == ["totalUnits"]
+    assert fields(await service.seller.post(ALL, json=NEW | {"totalUnits": 1})) == ["totalUnits"]
 
 
-async def test_amounts_are_exact_json_numbers(shop: ServiceHarness) -> None:
+async def test_amounts_are_exact_json_numbers(service: ServiceHarness) -> None:
     """0.1 three times is 0.3, and eight decimals keep all eight."""
     receivers = [{"sendAmount": 0.1, "destination": "a"}] * 3
-    made = await shop.seller.post(ALL, json=NEW | {"receivers": receivers})
+    made = await service.seller.post(ALL, json=NEW | {"receivers": receivers})
     assert exact_json.loads(made.text)["paymentAmount"]["amount"] == Decimal("0.3")
     text = exact_json.dumps(NEW | {"instrumentCurrencyCode": "BSV"})
     text = text.replace('"sendAmount":5', '"sendAmount":123456.12345678')
-    sent = await shop.seller.post(ALL, content=text, headers={"Content-Type": "application/json"})
+    sent = await service.seller.post(
+        ALL, content=text, headers={"Content-Type": "application/json"}
+    )
     assert exact_json.loads(sent.text)["paymentAmount"]["amount"] == Decimal("123456.12345678")
 
 
-async def test_the_list_is_the_applications_own_newest_first(shop: ServiceHarness) -> None:
-    other = shop.db.run(lambda tx: apps.create(tx, shop.vault, "other", 0))
-    first = await shop.create(expirationInSeconds=60, notifications={"webhook": HOOK})
-    shop.clock.advance(1)
-    second = await shop.create()
-    answer = await shop.seller.get(ALL)
+async def test_the_list_is_the_applications_own_newest_first(service: ServiceHarness) -> None:
+    other = service.db.run(lambda tx: apps.create(tx, service.vault, "other", 0))
+    first = await service.create(expirationInSeconds=60, notifications={"webhook": HOOK})
+    service.clock.advance(1)
+    second = await service.create()
+    answer = await service.seller.get(ALL)
     RequestList.model_validate(answer.json())
     items = answer.json()["items"]
     assert [item["id"] for item in items] == [second["id"], first["id"]]
@@ -115,34 +117,34 @@ async def test_the_list_is_the_applications_own_newest_first(shop: ServiceHarnes
     assert items[1]["expiresAt"] == 1_800_000_060
     assert items[1]["receivers"][0]["currencyCode"] == "USD"
     assert items[1]["customParameters"] == {"order": 7}
-    theirs = await shop.seller.get(ALL, headers=headers_of(other))
+    theirs = await service.seller.get(ALL, headers=headers_of(other))
     assert theirs.json() == {"items": []}
 
 
-async def test_another_applications_request_is_not_there(shop: ServiceHarness) -> None:
+async def test_another_applications_request_is_not_there(service: ServiceHarness) -> None:
     """404 for reading, changing and deleting it, and nothing happens to it."""
-    made = await shop.create()
-    other = headers_of(shop.db.run(lambda tx: apps.create(tx, shop.vault, "other", 0)))
+    made = await service.create()
+    other = headers_of(service.db.run(lambda tx: apps.create(tx, service.vault, "other", 0)))
     path = f"{ALL}/{made['id']}"
     for answer in (
-        await shop.seller.get(path, headers=other),
-        await shop.seller.put(path, json={"product": {"name": "x"}}, headers=other),
-        await shop.seller.delete(path, headers=other),
-        await shop.seller.get(f"{path}/payments", headers=other),
-        await shop.seller.get(f"{path}/payments/{'0' * 24}", headers=other),
+        await service.seller.get(path, headers=other),
+        await service.seller.put(path, json={"product": {"name": "x"}}, headers=other),
+        await service.seller.delete(path, headers=other),
+        await service.seller.get(f"{path}/payments", headers=other),
+        await service.seller.get(f"{path}/payments/{'0' * 24}", headers=other),
     ):
         assert code(answer) == (404, "notFound")
-    assert await shop.get(made["id"]) == made
+    assert await service.get(made["id"]) == made
 
 
-async def test_pages_of_the_list_cover_it_once(shop: ServiceHarness) -> None:
+async def test_pages_of_the_list_cover_it_once(service: ServiceHarness) -> None:
     """Also where requests are of the same millisecond."""
-    made = {(await shop.create())["id"] for _ in range(7)}
+    made = {(await service.create())["id"] for _ in range(7)}
     seen: list[str] = []
     query: dict[str, Any] = {"limit": 3}
     sizes = []
     while True:
-        answer = (await shop.seller.get(ALL, params=query)).json()
+        answer = (await service.seller.get(ALL, params=query)).json()
         sizes.append(len(answer["items"]))
         seen += [item["id"] for item in answer["items"]]
         if "nextCursor" not in answer:
@@ -153,28 +155,28 @@ async def test_pages_of_the_list_cover_it_once(shop: ServiceHarness) -> None:
     assert set(seen) == made
 
 
-async def test_the_whole_list_comes_however_long_it_is(shop: ServiceHarness) -> None:
-    made = {(await shop.create())["id"] for _ in range(205)}
-    items = (await shop.seller.get(ALL)).json()["items"]
+async def test_the_whole_list_comes_however_long_it_is(service: ServiceHarness) -> None:
+    made = {(await service.create())["id"] for _ in range(205)}
+    items = (await service.seller.get(ALL)).json()["items"]
     assert len(items) == 205
     assert {item["id"] for item in items} == made
 
 
-async def test_the_status_filters_the_list(shop: ServiceHarness) -> None:
+async def test_the_status_filters_the_list(service: ServiceHarness) -> None:
     """Each filter gives the requests that say this status of themselves."""
     ids = {
-        "scheduled": (await shop.create(enabledAt="2027-02-01T00:00:00Z"))["id"],
-        "active": (await shop.create())["id"],
-        "expired": (await shop.create(expirationInSeconds=1))["id"],
-        "completed": (await shop.create(expirationType="onPaymentCompleted"))["id"],
-        "soldOut": (await shop.create(expirationType="limit", totalUnits=1))["id"],
+        "scheduled": (await service.create(enabledAt="2027-02-01T00:00:00Z"))["id"],
+        "active": (await service.create())["id"],
+        "expired": (await service.create(expirationInSeconds=1))["id"],
+        "completed": (await service.create(expirationType="onPaymentCompleted"))["id"],
+        "soldOut": (await service.create(expirationType="limit", totalUnits=1))["id"],
     }
     for name in ("completed", "soldOut"):
-        assert (await shop.pay(ids[name])).status_code == 303
-    shop.clock.advance(1)
+        assert (await service.pay(ids[name])).status_code == 303
+    service.clock.advance(1)
     for status, request_id in ids.items():
         for query in ({"status": status}, {"status": status, "limit": "5"}):
-            answer = await shop.seller.get(ALL, params=query)
+            answer = await service.seller.get(ALL, params=query)
             items = answer.json()["items"]
             assert [(item["id"], item["status"]) for item in items] == [(request_id, status)]
             assert items[0]["isEnabled"] is (status == "active")
@@ -194,17 +196,17 @@ async def test_the_status_filters_the_list(shop: ServiceHarness) -> None:
     ],
 )
 async def test_a_wrong_query_is_a_400_that_names_it(
-    shop: ServiceHarness, query: dict[str, Any]
+    service: ServiceHarness, query: dict[str, Any]
 ) -> None:
-    answer = await shop.seller.get(ALL, params=query)
+    answer = await service.seller.get(ALL, params=query)
     assert code(answer) == (400, "invalidBody")
     assert fields(answer) == [list(query)[-1]]
 
 
-async def test_edit_answers_the_whole_object_and_keeps_the_rest(shop: ServiceHarness) -> None:
-    made = await shop.create(**DROP, notifications={"webhook": HOOK}, expirationInSeconds=9)
-    shop.clock.advance(5)
-    answer = await shop.edit(
+async def test_edit_answers_the_whole_object_and_keeps_the_rest(service: ServiceHarness) -> None:
+    made = await service.create(**DROP, notifications={"webhook": HOOK}, expirationInSeconds=9)
+    service.clock.advance(5)
+    answer = await service.edit(
         made["id"],
         {
             "product": {"description": "New"},
@@ -218,58 +220,58 @@ async def test_edit_answers_the_whole_object_and_keeps_the_rest(shop: ServiceHar
         "remainingUnits": 1,
         "expiresAt": "2027-01-15T08:01:05.000Z",
     }
-    assert await shop.get(made["id"]) == answer.json()
+    assert await service.get(made["id"]) == answer.json()
 
 
-async def test_nothing_of_a_refused_edit_happens(shop: ServiceHarness) -> None:
-    made = await shop.create(**DROP)
+async def test_nothing_of_a_refused_edit_happens(service: ServiceHarness) -> None:
+    made = await service.create(**DROP)
     change = {"product": {"name": "Other"}, "decreaseRemainingUnits": 4}
-    assert code(await shop.edit(made["id"], change)) == (409, "notEnoughUnits")
-    assert await shop.get(made["id"]) == made
-    donation = await shop.create()
-    assert code(await shop.edit(donation["id"], change)) == (409, "notLimited")
-    assert await shop.get(donation["id"]) == donation
+    assert code(await service.edit(made["id"], change)) == (409, "notEnoughUnits")
+    assert await service.get(made["id"]) == made
+    donation = await service.create()
+    assert code(await service.edit(donation["id"], change)) == (409, "notLimited")
+    assert await service.get(donation["id"]) == donation
 
 
-async def test_stop_is_an_edit_and_can_be_taken_back(shop: ServiceHarness) -> None:
-    made = await shop.create()
-    await shop.edit(made["id"], {"expirationInSeconds": 1})
-    shop.clock.advance(1)
-    stopped = await shop.get(made["id"])
+async def test_stop_is_an_edit_and_can_be_taken_back(service: ServiceHarness) -> None:
+    made = await service.create()
+    await service.edit(made["id"], {"expirationInSeconds": 1})
+    service.clock.advance(1)
+    stopped = await service.get(made["id"])
     assert (stopped["isEnabled"], stopped["status"]) == (False, "expired")
-    revived = (await shop.edit(made["id"], {"expirationInSeconds": None})).json()
+    revived = (await service.edit(made["id"], {"expirationInSeconds": None})).json()
     assert (revived["isEnabled"], revived["status"]) == (True, "active")
     assert "expiresAt" not in revived
 
 
-async def test_delete_is_final_and_answers_nothing(shop: ServiceHarness) -> None:
-    made = await shop.create()
+async def test_delete_is_final_and_answers_nothing(service: ServiceHarness) -> None:
+    made = await service.create()
     path = f"{ALL}/{made['id']}"
-    answer = await shop.seller.delete(path)
+    answer = await service.seller.delete(path)
     assert (answer.status_code, answer.content) == (200, b"")
     for gone in (
-        await shop.seller.get(path),
-        await shop.seller.put(path, json={}),
-        await shop.seller.delete(path),
-        await shop.anyone.get(f"{ALL}/public/{made['id']}"),
+        await service.seller.get(path),
+        await service.seller.put(path, json={}),
+        await service.seller.delete(path),
+        await service.anyone.get(f"{ALL}/public/{made['id']}"),
     ):
         assert code(gone) == (404, "notFound")
-    assert (await shop.seller.get(ALL)).json() == {"items": []}
+    assert (await service.seller.get(ALL)).json() == {"items": []}
 
 
-async def test_payments_are_listed_and_verified(shop: ServiceHarness) -> None:
-    made = await shop.create(requestedUserData=["paymail"], **DROP)
+async def test_payments_are_listed_and_verified(service: ServiceHarness) -> None:
+    made = await service.create(requestedUserData=["paymail"], **DROP)
     paid = []
     for number in range(3):
-        shop.clock.advance(1)
-        answer = await shop.pay(made["id"], str(number) * 32, paymail=f"p{number}@a.example")
+        service.clock.advance(1)
+        answer = await service.pay(made["id"], str(number) * 32, paymail=f"p{number}@a.example")
         paid.append(answer.headers["location"].rpartition("/")[2])
     path = f"{ALL}/{made['id']}/payments"
-    page = (await shop.seller.get(path, params={"limit": 2})).json()
-    rest = (await shop.seller.get(path, params={"cursor": page["nextCursor"]})).json()
+    page = (await service.seller.get(path, params={"limit": 2})).json()
+    rest = (await service.seller.get(path, params={"cursor": page["nextCursor"]})).json()
     PaymentList.model_validate(rest)
     assert [one["transactionId"] for one in page["items"] + rest["items"]] == paid[::-1]
-    assert (await shop.seller.get(f"{path}/{paid[0]}")).json() == {
+    assert (await service.seller.get(f"{path}/{paid[0]}")).json() == {
         "transactionId": paid[0],
         "amount": 5,
         "currencyCode": "USD",
@@ -277,15 +279,15 @@ async def test_payments_are_listed_and_verified(shop: ServiceHarness) -> None:
         "userData": {"paymail": "p0@a.example"},
         "completedAt": "2027-01-15T08:00:01.000Z",
     }
-    assert code(await shop.seller.get(f"{path}/{'0' * 24}")) == (404, "notFound")
+    assert code(await service.seller.get(f"{path}/{'0' * 24}")) == (404, "notFound")
 
 
-async def test_anybody_sees_the_public_view_and_nothing_more(shop: ServiceHarness) -> None:
-    made = await shop.create(
+async def test_anybody_sees_the_public_view_and_nothing_more(service: ServiceHarness) -> None:
+    made = await service.create(
         **DROP, notifications={"webhook": HOOK}, redirectUrl="https://t.example"
     )
-    await shop.pay(made["id"])
-    answer = await shop.anyone.get(f"{ALL}/public/{made['id']}")
+    await service.pay(made["id"])
+    answer = await service.anyone.get(f"{ALL}/public/{made['id']}")
     PublicAnswer.model_validate(answer.json())
     assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.json() == {
@@ -306,11 +308,13 @@ async def test_anybody_sees_the_public_view_and_nothing_more(shop: ServiceHarnes
     }
 
 
-async def test_stats_count_payments_volume_and_who_named_themselves(shop: ServiceHarness) -> None:
-    made = await shop.create(requestedUserData=["paymail"])
+async def test_stats_count_payments_volume_and_who_named_themselves(
+    service: ServiceHarness,
+) -> None:
+    made = await service.create(requestedUserData=["paymail"])
     for number, name in enumerate(("a@a.example", "A@a.example", "b@a.example")):
-        await shop.pay(made["id"], str(number) * 32, paymail=name)
-    answer = await shop.anyone.get(f"{ALL}/public/stats/{made['id']}")
+        await service.pay(made["id"], str(number) * 32, paymail=name)
+    answer = await service.anyone.get(f"{ALL}/public/stats/{made['id']}")
     StatsAnswer.model_validate(answer.json())
     assert answer.json() == {
         "totalPayments": 3,
@@ -320,46 +324,46 @@ async def test_stats_count_payments_volume_and_who_named_themselves(shop: Servic
     }
 
 
-async def test_the_collection_answers_with_and_without_a_slash(shop: ServiceHarness) -> None:
+async def test_the_collection_answers_with_and_without_a_slash(service: ServiceHarness) -> None:
     """HandCash's SDK calls it with one; a redirect would lose its body."""
-    made = await shop.seller.post(f"{ALL}/", json=NEW)
+    made = await service.seller.post(f"{ALL}/", json=NEW)
     RequestAnswer.model_validate(made.json())
-    assert (await shop.seller.get(f"{ALL}/")).json()["items"][0]["id"] == made.json()["id"]
-    assert (await shop.seller.get(ALL)).json() == (await shop.seller.get(f"{ALL}/")).json()
+    assert (await service.seller.get(f"{ALL}/")).json()["items"][0]["id"] == made.json()["id"]
+    assert (await service.seller.get(ALL)).json() == (await service.seller.get(f"{ALL}/")).json()
 
 
-async def test_one_idempotency_key_makes_one_request(shop: ServiceHarness) -> None:
+async def test_one_idempotency_key_makes_one_request(service: ServiceHarness) -> None:
     """However the body is spaced and ordered; another body is a conflict; 24 hours."""
     key = {"Idempotency-Key": "k1"}
-    made = (await shop.seller.post(ALL, json=NEW, headers=key)).json()
+    made = (await service.seller.post(ALL, json=NEW, headers=key)).json()
     spaced = exact_json.dumps(dict(reversed(NEW.items()))).replace(",", " , ")
     headers = key | {"Content-Type": "application/json"}
-    again = await shop.seller.post(ALL, content=spaced, headers=headers)
+    again = await service.seller.post(ALL, content=spaced, headers=headers)
     assert again.json() == made
-    other = await shop.seller.post(
+    other = await service.seller.post(
         ALL, json=NEW | {"redirectUrl": "https://t.example/other"}, headers=key
     )
     assert code(other) == (409, "idempotencyMismatch")
-    assert len(await shop.rows("payment_requests")) == 1
-    shop.clock.advance(24 * 3600)
-    later = await shop.seller.post(ALL, json=NEW, headers=key)
+    assert len(await service.rows("payment_requests")) == 1
+    service.clock.advance(24 * 3600)
+    later = await service.seller.post(ALL, json=NEW, headers=key)
     assert later.json()["id"] != made["id"]
-    assert len(await shop.rows("idempotency")) == 1
+    assert len(await service.rows("idempotency")) == 1
 
 
-async def test_an_idempotency_key_belongs_to_its_application(shop: ServiceHarness) -> None:
+async def test_an_idempotency_key_belongs_to_its_application(service: ServiceHarness) -> None:
     key = {"Idempotency-Key": "k1"}
-    other = headers_of(shop.db.run(lambda tx: apps.create(tx, shop.vault, "other", 0)))
-    one = await shop.seller.post(ALL, json=NEW, headers=key)
-    two = await shop.seller.post(ALL, json=NEW, headers=key | other)
+    other = headers_of(service.db.run(lambda tx: apps.create(tx, service.vault, "other", 0)))
+    one = await service.seller.post(ALL, json=NEW, headers=key)
+    two = await service.seller.post(ALL, json=NEW, headers=key | other)
     assert one.json()["id"] != two.json()["id"]
-    long = await shop.seller.post(ALL, json=NEW, headers={"Idempotency-Key": "k" * 256})
+    long = await service.seller.post(ALL, json=NEW, headers={"Idempotency-Key": "k" * 256})
     assert code(long) == (400, "invalidBody")
 
 
-async def test_simultaneous_calls_under_one_key_make_one_request(shop: ServiceHarness) -> None:
+async def test_simultaneous_calls_under_one_key_make_one_request(service: ServiceHarness) -> None:
     key = {"Idempotency-Key": "k1"}
-    calls = (shop.seller.post(ALL, json=NEW, headers=key) for _ in range(20))
+    calls = (service.seller.post(ALL, json=NEW, headers=key) for _ in range(20))
     answers = await asyncio.gather(*calls)
     assert len({answer.json()["id"] for answer in answers}) == 1
-    assert len(await shop.rows("payment_requests")) == 1
+    assert len(await service.rows("payment_requests")) == 1

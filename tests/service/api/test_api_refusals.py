@@ -47,32 +47,32 @@ if TYPE_CHECKING:
     ],
 )
 async def test_missing_and_wrong_credentials_get_one_answer(
-    shop: ServiceHarness, wrong: dict[str, str]
+    service: ServiceHarness, wrong: dict[str, str]
 ) -> None:
     """And nothing is made."""
-    right = headers_of(shop.credentials)
+    right = headers_of(service.credentials)
     headers = [
         (name.encode(), (right[name] if value == "right" else value).encode("latin-1"))
         for name, value in wrong.items()
     ]
-    answer = await shop.anyone.post(ALL, json=NEW, headers=headers)
+    answer = await service.anyone.post(ALL, json=NEW, headers=headers)
     assert answer.status_code == 401
     assert answer.json() == {
         "code": "unauthorized",
         "message": "The App-Id and App-Secret headers are missing or wrong.",
         "info": [],
     }
-    assert await shop.rows("payment_requests") == []
+    assert await service.rows("payment_requests") == []
 
 
-async def test_a_revoked_application_is_nobody(shop: ServiceHarness) -> None:
-    shop.db.run(lambda tx: apps.revoke(tx, shop.vault, shop.credentials.app_id, 1))
-    assert code(await shop.seller.get(ALL)) == (401, "unauthorized")
+async def test_a_revoked_application_is_nobody(service: ServiceHarness) -> None:
+    service.db.run(lambda tx: apps.revoke(tx, service.vault, service.credentials.app_id, 1))
+    assert code(await service.seller.get(ALL)) == (401, "unauthorized")
 
 
-async def test_header_names_are_read_in_any_case(shop: ServiceHarness) -> None:
-    headers = {name.lower(): value for name, value in headers_of(shop.credentials).items()}
-    assert (await shop.anyone.get(ALL, headers=headers)).status_code == 200
+async def test_header_names_are_read_in_any_case(service: ServiceHarness) -> None:
+    headers = {name.lower(): value for name, value in headers_of(service.credentials).items()}
+    assert (await service.anyone.get(ALL, headers=headers)).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -85,15 +85,15 @@ async def test_header_names_are_read_in_any_case(shop: ServiceHarness) -> None:
     ],
 )
 async def test_bodies_are_json(
-    shop: ServiceHarness, kind: str, answer: tuple[int, str] | None
+    service: ServiceHarness, kind: str, answer: tuple[int, str] | None
 ) -> None:
-    sent = await shop.seller.post(
+    sent = await service.seller.post(
         ALL, content=exact_json.dumps(NEW), headers={"Content-Type": kind}
     )
     assert sent.status_code == 200 if answer is None else code(sent) == answer
 
 
-async def test_a_large_body_is_refused_while_it_is_read(shop: ServiceHarness) -> None:
+async def test_a_large_body_is_refused_while_it_is_read(service: ServiceHarness) -> None:
     """With a Content-Length and in chunks, and no more than 64 KiB of it is taken."""
     json = {"Content-Type": "application/json"}
     sent = 0
@@ -105,30 +105,32 @@ async def test_a_large_body_is_refused_while_it_is_read(shop: ServiceHarness) ->
             yield b" " * 8192
 
     for content in (b" " * 65_537, chunks()):
-        answer = await shop.seller.post(ALL, content=content, headers=json)
+        answer = await service.seller.post(ALL, content=content, headers=json)
         assert code(answer) == (413, "bodyTooLarge")
     fits = exact_json.dumps(NEW).encode().ljust(65_536)
-    assert (await shop.seller.post(ALL, content=fits, headers=json)).status_code == 200
+    assert (await service.seller.post(ALL, content=fits, headers=json)).status_code == 200
 
 
-async def test_bytes_that_are_no_utf8_are_a_400(shop: ServiceHarness) -> None:
+async def test_bytes_that_are_no_utf8_are_a_400(service: ServiceHarness) -> None:
     json = {"Content-Type": "application/json"}
     for content in (b'{"product":"\xff"}', b"", b"\xef\xbb\xbf{}"):
-        answer = await shop.seller.post(ALL, content=content, headers=json)
+        answer = await service.seller.post(ALL, content=content, headers=json)
         assert code(answer) == (400, "invalidBody")
 
 
-async def test_unknown_addresses_and_methods_answer_in_the_same_form(shop: ServiceHarness) -> None:
-    assert code(await shop.anyone.get("/nowhere")) == (404, "notFound")
-    assert code(await shop.anyone.get("/v3/paymentRequests/a/b/c")) == (404, "notFound")
-    wrong = await shop.seller.patch(f"{ALL}/{'0' * 24}")
+async def test_unknown_addresses_and_methods_answer_in_the_same_form(
+    service: ServiceHarness,
+) -> None:
+    assert code(await service.anyone.get("/nowhere")) == (404, "notFound")
+    assert code(await service.anyone.get("/v3/paymentRequests/a/b/c")) == (404, "notFound")
+    wrong = await service.seller.patch(f"{ALL}/{'0' * 24}")
     assert code(wrong) == (405, "methodNotAllowed")
     assert wrong.headers["allow"] == "DELETE, GET, PUT"
-    assert (await shop.seller.put(ALL)).headers["allow"] == "GET, POST"
+    assert (await service.seller.put(ALL)).headers["allow"] == "GET, POST"
 
 
-async def test_a_status_of_another_router_is_kept(shop: ServiceHarness) -> None:
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL))
+async def test_a_status_of_another_router_is_kept(service: ServiceHarness) -> None:
+    app = create_app(Service(db=service.db, now=service.clock, public_url=URL))
     router = APIRouter()
 
     @router.get("/closed")
@@ -141,22 +143,22 @@ async def test_a_status_of_another_router_is_kept(shop: ServiceHarness) -> None:
     assert (answer.status_code, answer.json()["message"]) == (403, "Not for you")
 
 
-async def test_email_is_refused_while_no_server_sends_it(shop: ServiceHarness) -> None:
-    answer = await shop.seller.post(ALL, json=NEW | {"notifications": {"email": "a@b.example"}})
+async def test_email_is_refused_while_no_server_sends_it(service: ServiceHarness) -> None:
+    answer = await service.seller.post(ALL, json=NEW | {"notifications": {"email": "a@b.example"}})
     assert code(answer) == (400, "emailUnavailable")
     assert fields(answer) == ["notifications.email"]
-    made = await shop.create()
-    edit = await shop.edit(made["id"], {"notifications": {"email": "a@b.example"}})
+    made = await service.create()
+    edit = await service.edit(made["id"], {"notifications": {"email": "a@b.example"}})
     assert code(edit) == (400, "emailUnavailable")
-    assert (await shop.edit(made["id"], {"notifications": {"email": None}})).status_code == 200
+    assert (await service.edit(made["id"], {"notifications": {"email": None}})).status_code == 200
 
 
-async def test_a_key_whose_request_was_deleted_makes_no_other(shop: ServiceHarness) -> None:
+async def test_a_key_whose_request_was_deleted_makes_no_other(service: ServiceHarness) -> None:
     key = {"Idempotency-Key": "k1"}
-    made = (await shop.seller.post(ALL, json=NEW, headers=key)).json()
-    await shop.seller.delete(f"{ALL}/{made['id']}")
-    assert code(await shop.seller.post(ALL, json=NEW, headers=key)) == (404, "notFound")
-    assert len(await shop.rows("payment_requests")) == 1
+    made = (await service.seller.post(ALL, json=NEW, headers=key)).json()
+    await service.seller.delete(f"{ALL}/{made['id']}")
+    assert code(await service.seller.post(ALL, json=NEW, headers=key)) == (404, "notFound")
+    assert len(await service.rows("payment_requests")) == 1
 
 
 @pytest.mark.parametrize(
@@ -178,22 +180,22 @@ async def test_a_key_whose_request_was_deleted_makes_no_other(shop: ServiceHarne
     ],
 )
 async def test_a_webhook_address_that_can_not_be_right_is_refused(
-    shop: ServiceHarness, url: str
+    service: ServiceHarness, url: str
 ) -> None:
     """At create and at edit, naming the field; nothing is made."""
     webhook = {"notifications": {"webhook": {"webhookUrl": url}}}
-    answer = await shop.seller.post(ALL, json=NEW | webhook)
+    answer = await service.seller.post(ALL, json=NEW | webhook)
     assert code(answer) == (400, "invalidBody")
     assert fields(answer) == ["notifications.webhook.webhookUrl"]
-    assert await shop.rows("payment_requests") == []
-    made = await shop.create()
-    assert code(await shop.edit(made["id"], webhook)) == (400, "invalidBody")
+    assert await service.rows("payment_requests") == []
+    made = await service.create()
+    assert code(await service.edit(made["id"], webhook)) == (400, "invalidBody")
 
 
 async def test_the_operator_may_allow_private_addresses(tmp_path: Path) -> None:
-    async with opened(tmp_path, allow=LOOPBACK) as shop:
+    async with opened(tmp_path, allow=LOOPBACK) as service:
         hook = {"webhookUrl": "http://127.0.0.1:9/h"}
-        made = await shop.create(notifications={"webhook": hook})
+        made = await service.create(notifications={"webhook": hook})
         assert made["notifications"]["webhook"]["webhookUrl"] == hook["webhookUrl"]
 
 
@@ -203,40 +205,40 @@ RUN = ("javascript:alert(1)", "data:text/html,a", "file:///etc/passwd")
 
 @pytest.mark.parametrize("url", [*OPENED, *RUN])
 async def test_payers_are_led_over_the_web_and_to_no_program_that_was_not_named(
-    shop: ServiceHarness, url: str
+    service: ServiceHarness, url: str
 ) -> None:
     """At create and at edit; nothing is made or changed."""
-    made = await shop.create(redirectUrl="https://t.example/")
-    refused = await shop.seller.post(ALL, json=NEW | {"redirectUrl": url})
+    made = await service.create(redirectUrl="https://t.example/")
+    refused = await service.seller.post(ALL, json=NEW | {"redirectUrl": url})
     assert (code(refused), fields(refused)) == ((400, "invalidBody"), ["redirectUrl"])
-    refused = await shop.edit(made["id"], {"redirectUrl": url})
+    refused = await service.edit(made["id"], {"redirectUrl": url})
     assert (code(refused), fields(refused)) == ((400, "invalidBody"), ["redirectUrl"])
-    assert await shop.get(made["id"]) == made
-    assert len(await shop.rows("payment_requests")) == 1
+    assert await service.get(made["id"]) == made
+    assert len(await service.rows("payment_requests")) == 1
 
 
 async def test_an_app_that_the_operator_named_is_taken_in_any_case(tmp_path: Path) -> None:
     """What runs something is refused even then: the settings let nobody name it either."""
     async with opened(
         tmp_path, schemes=frozenset({"myapp", *(url.partition(":")[0] for url in RUN)})
-    ) as shop:
-        made = await shop.create(redirectUrl="MyApp://paid")
-        assert (await shop.edit(made["id"], {"redirectUrl": "myapp://x"})).status_code == 200
+    ) as service:
+        made = await service.create(redirectUrl="MyApp://paid")
+        assert (await service.edit(made["id"], {"redirectUrl": "myapp://x"})).status_code == 200
         for url in (*RUN, "myapp2://paid"):
-            refused = await shop.seller.post(ALL, json=NEW | {"redirectUrl": url})
+            refused = await service.seller.post(ALL, json=NEW | {"redirectUrl": url})
             assert (code(refused), fields(refused)) == ((400, "invalidBody"), ["redirectUrl"])
 
 
 async def test_the_bots_own_application_alone_may_name_its_receiver(tmp_path: Path) -> None:
-    async with opened(tmp_path) as shop:
-        own = shop.db.run(lambda tx: apps.ensure_embedded_app(tx, shop.vault, 0))
+    async with opened(tmp_path) as service:
+        own = service.db.run(lambda tx: apps.ensure_embedded_app(tx, service.vault, 0))
         app = create_app(
-            Service(db=shop.db, now=shop.clock, public_url=URL, embedded_app_id=own.app_id)
+            Service(db=service.db, now=service.clock, public_url=URL, embedded_app_id=own.app_id)
         )
         body = NEW | {"notifications": {"webhook": {"webhookUrl": "http://bot.internal/w/1"}}}
         async with client(app) as calls:
             mine = await calls.post(ALL, json=body, headers=headers_of(own))
-            theirs = await calls.post(ALL, json=body, headers=headers_of(shop.credentials))
+            theirs = await calls.post(ALL, json=body, headers=headers_of(service.credentials))
         assert mine.status_code == 200
         assert code(theirs) == (400, "invalidBody")
 
@@ -245,17 +247,17 @@ async def test_an_application_that_calls_too_often_is_told_when_to_come_back(
     tmp_path: Path,
 ) -> None:
     """Each application has its own count."""
-    async with opened(tmp_path, api_rate=Rate(3, 60)) as shop:
-        other = headers_of(shop.db.run(lambda tx: apps.create(tx, shop.vault, "other", 0)))
-        answers = [await shop.seller.get(ALL) for _ in range(4)]
+    async with opened(tmp_path, api_rate=Rate(3, 60)) as service:
+        other = headers_of(service.db.run(lambda tx: apps.create(tx, service.vault, "other", 0)))
+        answers = [await service.seller.get(ALL) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
         assert code(answers[-1]) == (429, "rateLimited")
         assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
-        assert (await shop.seller.get(ALL, headers=other)).status_code == 200
+        assert (await service.seller.get(ALL, headers=other)).status_code == 200
 
 
-async def test_a_bug_is_a_500_that_tells_nothing(shop: ServiceHarness) -> None:
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL))
+async def test_a_bug_is_a_500_that_tells_nothing(service: ServiceHarness) -> None:
+    app = create_app(Service(db=service.db, now=service.clock, public_url=URL))
     router = APIRouter()
 
     @router.get("/bug")
@@ -275,10 +277,10 @@ async def test_a_bug_is_a_500_that_tells_nothing(shop: ServiceHarness) -> None:
     ("path", "kind"), [(ALL, b"application/json"), ("/pay/x", b"application/x-www-form-urlencoded")]
 )
 async def test_a_caller_who_hangs_up_is_no_bug(
-    shop: ServiceHarness, path: str, kind: bytes
+    service: ServiceHarness, path: str, kind: bytes
 ) -> None:
     """The call ends without an exception, so that no traceback is logged."""
-    credentials = headers_of(shop.credentials)
+    credentials = headers_of(service.credentials)
     given = [(name.lower().encode(), value.encode()) for name, value in credentials.items()]
     scope = {
         "type": "http",
@@ -296,16 +298,16 @@ async def test_a_caller_who_hangs_up_is_no_bug(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL))
+    app = create_app(Service(db=service.db, now=service.clock, public_url=URL))
     await app(scope, receive, send)
     assert sent[0]["status"] == 400
-    assert await shop.rows("payment_requests") == []
+    assert await service.rows("payment_requests") == []
 
 
-async def test_answers_are_not_stored_by_caches(shop: ServiceHarness) -> None:
-    made = await shop.create()
+async def test_answers_are_not_stored_by_caches(service: ServiceHarness) -> None:
+    made = await service.create()
     for path in (ALL, f"{ALL}?limit=1", f"{ALL}/{made['id']}", f"{ALL}/nowhere"):
-        answer = await shop.seller.get(path)
+        answer = await service.seller.get(path)
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["x-content-type-options"] == "nosniff"
 
@@ -313,14 +315,14 @@ async def test_answers_are_not_stored_by_caches(shop: ServiceHarness) -> None:
 @pytest.mark.parametrize("at", ["9999999999999999999", str(2**63)])
 @pytest.mark.parametrize("query", [{}, {"limit": 5}])
 async def test_a_cursor_of_a_time_that_no_column_holds_is_refused(
-    shop: ServiceHarness, at: str, query: dict[str, Any]
+    service: ServiceHarness, at: str, query: dict[str, Any]
 ) -> None:
     """Of the list and of payments; the latest time that one holds is a place like any other."""
-    made = await shop.create()
+    made = await service.create()
     for path in (ALL, f"{ALL}/{made['id']}/payments"):
-        wrong = await shop.seller.get(path, params=query | {"cursor": cursor(at)})
+        wrong = await service.seller.get(path, params=query | {"cursor": cursor(at)})
         assert (code(wrong), fields(wrong)) == ((400, "invalidBody"), ["cursor"])
-        right = await shop.seller.get(path, params=query | {"cursor": cursor(str(2**63 - 1))})
+        right = await service.seller.get(path, params=query | {"cursor": cursor(str(2**63 - 1))})
         assert right.status_code == 200
 
 
@@ -329,10 +331,10 @@ def cursor(at: str) -> str:
 
 
 async def test_a_list_that_can_not_be_read_is_an_error_from_its_first_byte(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
-    shop.db.run(lambda tx: tx.execute("ALTER TABLE payment_requests RENAME TO elsewhere"))
-    assert code(await shop.seller.get(ALL)) == (500, "internal")
+    service.db.run(lambda tx: tx.execute("ALTER TABLE payment_requests RENAME TO elsewhere"))
+    assert code(await service.seller.get(ALL)) == (500, "internal")
 
 
 @pytest.mark.parametrize(
@@ -340,12 +342,12 @@ async def test_a_list_that_can_not_be_read_is_an_error_from_its_first_byte(
     [(ALL, "application/json"), ("/pay/" + "0" * 24, "application/x-www-form-urlencoded")],
 )
 async def test_a_body_that_stalls_is_refused(
-    shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch, path: str, kind: str
+    service: ServiceHarness, monkeypatch: pytest.MonkeyPatch, path: str, kind: str
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
 
     async with asyncio.timeout(5):
-        answer = await shop.seller.post(path, content=stalling(), headers={"Content-Type": kind})
+        answer = await service.seller.post(path, content=stalling(), headers={"Content-Type": kind})
     assert answer.status_code == 400
     assert path != ALL or answer.json()["message"] == "The body did not arrive in time."
-    assert await shop.rows("payment_requests") == []
+    assert await service.rows("payment_requests") == []

@@ -27,20 +27,24 @@ PAGE = "/pay/" + "0" * 24
     [("/docs", docs._for_people), ("/openapi.json", docs._for_machines)],
 )
 async def test_the_documents_are_written_once(
-    shop: ServiceHarness, path: str, written: _lru_cache_wrapper[bytes]
+    service: ServiceHarness, path: str, written: _lru_cache_wrapper[bytes]
 ) -> None:
     written.cache_clear()
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL))
+    app = create_app(Service(db=service.db, now=service.clock, public_url=URL))
     async with open_site(app) as site:
         bodies = {(await site.ask(get(path))).body for _ in range(5)}
     assert len(bodies) == 1
     assert written.cache_info().misses == 1
 
 
-async def test_a_refusal_is_written_once_for_each_language_and_wait(shop: ServiceHarness) -> None:
+async def test_a_refusal_is_written_once_for_each_language_and_wait(
+    service: ServiceHarness,
+) -> None:
     """However many dialects of a language who asks too often makes up."""
     render._state.cache_clear()
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, payer_rate=Rate(1, 60)))
+    app = create_app(
+        Service(db=service.db, now=service.clock, public_url=URL, payer_rate=Rate(1, 60))
+    )
     async with open_site(app) as site:
         await site.ask(get(PAGE))
         missing = render._state.cache_info().misses

@@ -33,18 +33,18 @@ ALL = "/v3/deliveries"
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with opened(tmp_path, allow=LOOPBACK, mails=True) as it:
         yield it
 
 
-def stranger(shop: ServiceHarness) -> dict[str, str]:
+def stranger(service: ServiceHarness) -> dict[str, str]:
     """Headers of another application."""
-    return headers_of(shop.db.run(lambda tx: apps.create(tx, shop.vault, "other", 1)))
+    return headers_of(service.db.run(lambda tx: apps.create(tx, service.vault, "other", 1)))
 
 
-async def listed(shop: ServiceHarness, **query: Any) -> dict[str, Any]:
-    got = await shop.seller.get(ALL, params=query)
+async def listed(service: ServiceHarness, **query: Any) -> dict[str, Any]:
+    got = await service.seller.get(ALL, params=query)
     assert got.status_code == 200, got.text
     DeliveryList.model_validate(got.json())
     found: dict[str, Any] = got.json()
@@ -52,14 +52,14 @@ async def listed(shop: ServiceHarness, **query: Any) -> dict[str, Any]:
 
 
 async def test_a_delivery_is_told_with_all_that_is_known_of_it(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """Its address as the application gave it, query and all."""
     receiver.answers = [b"HTTP/1.1 503 X\r\nContent-Length: 4\r\n\r\nbusy"]
-    request_id = await pay_with_webhook(shop, f"{receiver.url}?key=word")
-    row = await attempt(shop, notifier.job)
-    (payment,) = await shop.rows("payments")
-    (item,) = (await listed(shop))["items"]
+    request_id = await pay_with_webhook(service, f"{receiver.url}?key=word")
+    row = await attempt(service, notifier.job)
+    (payment,) = await service.rows("payments")
+    (item,) = (await listed(service))["items"]
     assert item == {
         "id": row["id"],
         "paymentRequestId": request_id,
@@ -73,41 +73,41 @@ async def test_a_delivery_is_told_with_all_that_is_known_of_it(
         "note": "answered 503",
     }
     assert item["nextAt"].startswith("2027-01-15T08:00:0")
-    one = await shop.seller.get(f"{ALL}/{row['id']}")
+    one = await service.seller.get(f"{ALL}/{row['id']}")
     DeliveryAnswer.model_validate(one.json())
     tried = {"at": NOON_ISO, "tookMs": 0, "status": 503, "answer": "busy"}
     assert one.json() == item | {"log": [tried]}
 
 
 async def test_an_attempt_without_an_answer_says_why(
-    shop: ServiceHarness, notifier: Webhooks
+    service: ServiceHarness, notifier: Webhooks
 ) -> None:
-    await pay_with_webhook(shop, "http://127.0.0.1:1/")
-    row = await attempt(shop, notifier.job)
-    (tried,) = (await shop.seller.get(f"{ALL}/{row['id']}")).json()["log"]
+    await pay_with_webhook(service, "http://127.0.0.1:1/")
+    row = await attempt(service, notifier.job)
+    (tried,) = (await service.seller.get(f"{ALL}/{row['id']}")).json()["log"]
     assert set(tried) == {"at", "tookMs", "trouble"}
     assert tried["trouble"].startswith("ConnectError")
 
 
 async def test_what_was_delivered_says_when(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
-    await pay_with_webhook(shop, receiver.url)
-    await attempt(shop, notifier.job)
-    (item,) = (await listed(shop))["items"]
+    await pay_with_webhook(service, receiver.url)
+    await attempt(service, notifier.job)
+    (item,) = (await listed(service))["items"]
     assert (item["state"], item["settledAt"]) == ("delivered", NOON_ISO)
     assert "nextAt" not in item
     assert "note" not in item
 
 
-async def test_the_list_goes_page_by_page_newest_first(shop: ServiceHarness) -> None:
+async def test_the_list_goes_page_by_page_newest_first(service: ServiceHarness) -> None:
     """With both channels of one millisecond: none is left out, none comes twice."""
     notifications = {"webhook": {"webhookUrl": "https://h.example/w"}, "email": "a@b.example"}
-    made = await shop.create(notifications=notifications)
+    made = await service.create(notifications=notifications)
     for number in range(5):
-        await shop.pay(made["id"], f"{number:032d}")
-        shop.clock.advance(0.001 * (number % 2))
-    every = (await listed(shop))["items"]
+        await service.pay(made["id"], f"{number:032d}")
+        service.clock.advance(0.001 * (number % 2))
+    every = (await listed(service))["items"]
     assert len(every) == 10
     order = [(one["createdAt"], one["id"]) for one in every]
     assert order == sorted(order, reverse=True)
@@ -115,7 +115,7 @@ async def test_the_list_goes_page_by_page_newest_first(shop: ServiceHarness) -> 
         seen: list[Any] = []
         cursor: dict[str, str] = {}
         while True:
-            page = await listed(shop, limit=limit, **cursor)
+            page = await listed(service, limit=limit, **cursor)
             seen += page["items"]
             assert len(page["items"]) <= limit
             if "nextCursor" not in page:
@@ -124,19 +124,19 @@ async def test_the_list_goes_page_by_page_newest_first(shop: ServiceHarness) -> 
         assert seen == every
 
 
-async def test_without_a_limit_a_page_has_a_hundred(shop: ServiceHarness) -> None:
-    await owe_many(shop, "https://h.example/w", 101)
-    first = await listed(shop)
+async def test_without_a_limit_a_page_has_a_hundred(service: ServiceHarness) -> None:
+    await owe_many(service, "https://h.example/w", 101)
+    first = await listed(service)
     assert len(first["items"]) == 100
-    assert len((await listed(shop, cursor=first["nextCursor"]))["items"]) == 1
+    assert len((await listed(service, cursor=first["nextCursor"]))["items"]) == 1
 
 
 async def test_the_list_is_narrowed_to_a_request_and_to_a_state(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
-    one = await pay_with_webhook(shop, receiver.url)
-    await attempt(shop, notifier.job)
-    two = await pay_with_webhook(shop, receiver.url)
+    one = await pay_with_webhook(service, receiver.url)
+    await attempt(service, notifier.job)
+    two = await pay_with_webhook(service, receiver.url)
     for query, requests in (
         ({}, [two, one]),
         ({"paymentRequestId": one}, [one]),
@@ -146,24 +146,26 @@ async def test_the_list_is_narrowed_to_a_request_and_to_a_state(
         ({"paymentRequestId": one, "state": "waiting"}, []),
         ({"paymentRequestId": "none"}, []),
     ):
-        found = (await listed(shop, **query))["items"]
+        found = (await listed(service, **query))["items"]
         assert sorted(item["paymentRequestId"] for item in found) == sorted(requests)
 
 
 async def test_a_search_for_a_state_looks_at_a_part_of_the_list_at_a_time(
-    shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+    service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others wait for it: a page may be empty and still have a next one, until all is seen."""
     monkeypatch.setattr(store, "LOOKED_AT", 4)
-    await owe_many(shop, "https://h.example/w", 10)
-    every = [item["id"] for item in (await listed(shop))["items"]]
+    await owe_many(service, "https://h.example/w", 10)
+    every = [item["id"] for item in (await listed(service))["items"]]
     oldest = every[-1]
-    shop.db.run(lambda tx: tx.execute("UPDATE outbox SET state = 'dead' WHERE id = :id", id=oldest))
+    service.db.run(
+        lambda tx: tx.execute("UPDATE outbox SET state = 'dead' WHERE id = :id", id=oldest)
+    )
     for state, sizes in (("dead", [0, 0, 1]), ("waiting", [4, 4, 1])):
         pages: list[dict[str, Any]] = []
         cursor: dict[str, str] = {}
         while not pages or "nextCursor" in pages[-1]:
-            pages.append(await listed(shop, state=state, **cursor))
+            pages.append(await listed(service, state=state, **cursor))
             cursor = {"cursor": pages[-1].get("nextCursor", "")}
         assert [len(page["items"]) for page in pages] == sizes
         found = [item["id"] for page in pages for item in page["items"]]
@@ -181,94 +183,94 @@ async def test_a_search_for_a_state_looks_at_a_part_of_the_list_at_a_time(
     ],
 )
 async def test_a_list_that_there_is_not_is_refused(
-    shop: ServiceHarness, query: dict[str, Any], field: str
+    service: ServiceHarness, query: dict[str, Any], field: str
 ) -> None:
-    got = await shop.seller.get(ALL, params=query)
+    got = await service.seller.get(ALL, params=query)
     assert code(got) == (400, "invalidBody")
     assert fields(got) == [field]
 
 
 async def test_an_application_sees_its_own_alone(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(410)]
-    request_id = await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
-    other = stranger(shop)
+    request_id = await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    other = stranger(service)
     for query in ({}, {"paymentRequestId": request_id}):
-        assert (await shop.anyone.get(ALL, params=query, headers=other)).json() == {"items": []}
+        assert (await service.anyone.get(ALL, params=query, headers=other)).json() == {"items": []}
     for call in (
-        shop.anyone.get(f"{ALL}/{row['id']}", headers=other),
-        shop.anyone.post(f"{ALL}/{row['id']}/retry", headers=other),
-        shop.seller.get(f"{ALL}/webhook-{'0' * 24}"),
-        shop.seller.post(f"{ALL}/webhook-{'0' * 24}/retry"),
+        service.anyone.get(f"{ALL}/{row['id']}", headers=other),
+        service.anyone.post(f"{ALL}/{row['id']}/retry", headers=other),
+        service.seller.get(f"{ALL}/webhook-{'0' * 24}"),
+        service.seller.post(f"{ALL}/webhook-{'0' * 24}/retry"),
     ):
         assert code(await call) == (404, "notFound")
-    assert (await shop.rows("outbox"))[0]["state"] == "dead"
+    assert (await service.rows("outbox"))[0]["state"] == "dead"
 
 
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", ALL), ("GET", f"{ALL}/x"), ("POST", f"{ALL}/x/retry")]
 )
 async def test_nobody_sees_anything_without_credentials(
-    shop: ServiceHarness, method: str, path: str
+    service: ServiceHarness, method: str, path: str
 ) -> None:
-    assert code(await shop.anyone.request(method, path)) == (401, "unauthorized")
+    assert code(await service.anyone.request(method, path)) == (401, "unauthorized")
 
 
 async def test_a_settled_delivery_is_sent_again(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """From the first attempt on, and the log goes on."""
     receiver.answers = [answer(410)]
-    await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
-    shop.clock.advance(60)
-    again = await shop.seller.post(f"{ALL}/{row['id']}/retry")
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    service.clock.advance(60)
+    again = await service.seller.post(f"{ALL}/{row['id']}/retry")
     assert again.status_code == 200
     DeliveryItem.model_validate(again.json())
     assert (again.json()["state"], again.json()["attempts"]) == ("waiting", 0)
     assert again.json()["nextAt"] == "2027-01-15T08:01:00.000Z"
-    assert (await attempt(shop, notifier.job))["state"] == "done"
-    log = (await shop.seller.get(f"{ALL}/{row['id']}")).json()["log"]
+    assert (await attempt(service, notifier.job))["state"] == "done"
+    log = (await service.seller.get(f"{ALL}/{row['id']}")).json()["log"]
     assert [one["status"] for one in log] == [410, 200]
 
 
 async def test_a_delivery_that_waits_for_its_next_attempt_is_sent_at_once(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(503)]
-    await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
     assert (row["state"], row["attempts"]) == ("waiting", 1)
-    again = (await shop.seller.post(f"{ALL}/{row['id']}/retry")).json()
+    again = (await service.seller.post(f"{ALL}/{row['id']}/retry")).json()
     assert (again["state"], again["attempts"]) == ("waiting", 0)
     assert again["nextAt"] == NOON_ISO
-    assert (await attempt(shop, notifier.job))["state"] == "done"
+    assert (await attempt(service, notifier.job))["state"] == "done"
 
 
 async def test_a_delivery_under_way_stays_as_it_is(
-    shop: ServiceHarness, receiver: Receiver
+    service: ServiceHarness, receiver: Receiver
 ) -> None:
-    await pay_with_webhook(shop, receiver.url)
-    shop.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, shop.clock(), 1))
-    (before,) = await shop.rows("outbox")
-    again = await shop.seller.post(f"{ALL}/{before['id']}/retry")
+    await pay_with_webhook(service, receiver.url)
+    service.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, service.clock(), 1))
+    (before,) = await service.rows("outbox")
+    again = await service.seller.post(f"{ALL}/{before['id']}/retry")
     assert (again.status_code, again.json()["state"]) == (200, "sending")
-    assert await shop.rows("outbox") == [before]
+    assert await service.rows("outbox") == [before]
 
 
-async def test_the_collection_answers_with_and_without_a_slash(shop: ServiceHarness) -> None:
+async def test_the_collection_answers_with_and_without_a_slash(service: ServiceHarness) -> None:
     for path in (ALL, f"{ALL}/"):
-        assert (await shop.seller.get(path)).json() == {"items": []}
-    refused = await shop.seller.post(ALL)
+        assert (await service.seller.get(path)).json() == {"items": []}
+    refused = await service.seller.post(ALL)
     assert (code(refused), refused.headers["allow"]) == ((405, "methodNotAllowed"), "GET")
 
 
-async def test_the_order_of_ids_is_the_order_of_payments(shop: ServiceHarness) -> None:
+async def test_the_order_of_ids_is_the_order_of_payments(service: ServiceHarness) -> None:
     """What was put at one moment too, for a page ends between them."""
-    await owe_many(shop, "https://h.example/w", 20)
-    items = (await listed(shop))["items"]
-    payments = await shop.db.query("SELECT id FROM payments ORDER BY rowid DESC")
+    await owe_many(service, "https://h.example/w", 20)
+    items = (await listed(service))["items"]
+    payments = await service.db.query("SELECT id FROM payments ORDER BY rowid DESC")
     assert [one["transactionId"] for one in items] == [row["id"] for row in payments]
     assert {one["createdAt"] for one in items} == {NOON_ISO}

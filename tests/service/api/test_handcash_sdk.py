@@ -129,9 +129,9 @@ class Sdk:
 
 
 @pytest.fixture
-async def sdk(shop: ServiceHarness) -> AsyncIterator[Sdk]:
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, allow=LOOPBACK))
-    keys = {"app-id": shop.credentials.app_id, "app-secret": shop.credentials.app_secret}
+async def sdk(service: ServiceHarness) -> AsyncIterator[Sdk]:
+    app = create_app(Service(db=service.db, now=service.clock, public_url=URL, allow=LOOPBACK))
+    keys = {"app-id": service.credentials.app_id, "app-secret": service.credentials.app_secret}
     async with (
         serve_asgi(app) as root,
         httpx.AsyncClient(base_url=root, headers=HEADERS | keys) as http,
@@ -156,9 +156,9 @@ async def test_its_create_bodies_are_taken_and_answered_as_it_reads_them(
     assert (await sdk.get(made["id"])).json() == made
 
 
-async def test_it_lists_updates_and_deletes(sdk: Sdk, shop: ServiceHarness) -> None:
+async def test_it_lists_updates_and_deletes(sdk: Sdk, service: ServiceHarness) -> None:
     drop = (await sdk.create(DROP)).json()["id"]
-    shop.clock.advance(1)
+    service.clock.advance(1)
     gift = (await sdk.create(BODIES[0])).json()["id"]
     items = (await sdk.list()).json()["items"]
     assert [item["id"] for item in items] == [gift, drop]
@@ -191,26 +191,26 @@ async def test_it_lists_updates_and_deletes(sdk: Sdk, shop: ServiceHarness) -> N
     assert (await sdk.list()).json() == {"items": []}
 
 
-async def test_its_error_is_the_whole_answer(sdk: Sdk, shop: ServiceHarness) -> None:
+async def test_its_error_is_the_whole_answer(sdk: Sdk, service: ServiceHarness) -> None:
     """It hands out what was answered; people read `message` of it."""
     made = (await sdk.create(BODIES[0])).json()["id"]
     refusals = [
         (await sdk.get("0" * 24), 404, "notFound"),
         (await sdk.update(made, {"decreaseRemainingUnits": 1}), 409, "notLimited"),
         (await sdk.create({**UPGRADE, "expirationType": "x"}), 400, "invalidBody"),
-        (await shop.anyone.get(ALL), 401, "unauthorized"),
+        (await service.anyone.get(ALL), 401, "unauthorized"),
     ]
     for answer, status, code in refusals:
         assert (answer.status_code, answer.json()["code"]) == (status, code)
         assert answer.json()["message"]
 
 
-async def test_its_public_calls_need_no_credentials(sdk: Sdk, shop: ServiceHarness) -> None:
+async def test_its_public_calls_need_no_credentials(sdk: Sdk, service: ServiceHarness) -> None:
     """`referenceId` is a query that it may send along."""
     made = (await sdk.create(DROP)).json()
-    answer = await shop.anyone.get(f"{ALL}public/{made['id']}?referenceId=r1")
+    answer = await service.anyone.get(f"{ALL}public/{made['id']}?referenceId=r1")
     shown = answer.json()
     needed = {"id", "paymentRequestUrl", "paymentRequestQrCodeUrl", "status", "redirectUrl"}
     assert shown.keys() >= needed | {"expiresAt", "product", "paymentAmount"}
-    stats = (await shop.anyone.get(f"{ALL}public/stats/{made['id']}")).json()
+    stats = (await service.anyone.get(f"{ALL}public/stats/{made['id']}")).json()
     assert stats.keys() >= {"totalPayments", "totalVolume", "uniqueUsers"}

@@ -19,38 +19,40 @@ def receivers(count: int = MOST, name: str = "r{:04}") -> list[dict[str, Any]]:
 
 
 async def test_a_request_of_a_thousand_receivers_is_made_paid_and_told(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
-    made = await shop.create(receivers=receivers(), notifications={"webhook": HOOK})
+    made = await service.create(receivers=receivers(), notifications={"webhook": HOOK})
     assert [one["destination"] for one in made["receivers"]] == [f"r{n:04}" for n in range(MOST)]
     assert made["paymentAmount"]["amount"] == MOST
-    page = await shop.anyone.get(f"/pay/{made['id']}")
+    page = await service.anyone.get(f"/pay/{made['id']}")
     assert "$1,000.00" in page.text
     assert "r0999" not in page.text
-    assert (await shop.pay(made["id"])).status_code == 303
-    (paid,) = (await shop.seller.get(f"{ALL}/{made['id']}/payments")).json()["items"]
+    assert (await service.pay(made["id"])).status_code == 303
+    (paid,) = (await service.seller.get(f"{ALL}/{made['id']}/payments")).json()["items"]
     shares: list[Decimal] = [one["sendAmount"] for one in paid["receivers"]]
     assert (len(shares), sum(shares), paid["amount"]) == (MOST, MOST, MOST)
-    (item,) = (await shop.seller.get(ALL)).json()["items"]
+    (item,) = (await service.seller.get(ALL)).json()["items"]
     assert len(item["receivers"]) == MOST
-    (hook,) = await shop.rows("outbox")
+    (hook,) = await service.rows("outbox")
     assert "r0999" not in hook["body"]
 
 
-async def test_shares_of_a_price_in_another_currency_make_its_total(shop: ServiceHarness) -> None:
-    made = await shop.create(
+async def test_shares_of_a_price_in_another_currency_make_its_total(
+    service: ServiceHarness,
+) -> None:
+    made = await service.create(
         receivers=receivers(), instrumentCurrencyCode="BSV", denominationCurrencyCode="USD"
     )
-    assert (await shop.pay(made["id"])).status_code == 303
-    answer = await shop.seller.get(f"{ALL}/{made['id']}/payments")
+    assert (await service.pay(made["id"])).status_code == 303
+    answer = await service.seller.get(f"{ALL}/{made['id']}/payments")
     paid = exact_json.loads(answer.content)["items"][0]["paid"]
     assert (len(paid["shares"]), sum(paid["shares"])) == (MOST, paid["amount"])
 
 
-async def test_one_more_and_a_larger_body_are_refused(shop: ServiceHarness) -> None:
+async def test_one_more_and_a_larger_body_are_refused(service: ServiceHarness) -> None:
     """Names may be so long that a thousand of them are no body any more."""
-    many = await shop.seller.post(ALL, json=NEW | {"receivers": receivers(MOST + 1)})
+    many = await service.seller.post(ALL, json=NEW | {"receivers": receivers(MOST + 1)})
     assert code(many) == (400, "invalidBody")
-    large = await shop.seller.post(ALL, json=NEW | {"receivers": receivers(name="r{:064}")})
+    large = await service.seller.post(ALL, json=NEW | {"receivers": receivers(name="r{:064}")})
     assert len(large.request.content) > BODY
     assert code(large) == (413, "bodyTooLarge")

@@ -18,8 +18,8 @@ from bot.service.http.responses import Internal
 from tests.support.service_harness import NEW, ServiceHarness
 
 
-async def document(shop: ServiceHarness) -> dict[str, Any]:
-    found: dict[str, Any] = (await shop.anyone.get("/openapi.json")).json()
+async def document(service: ServiceHarness) -> dict[str, Any]:
+    found: dict[str, Any] = (await service.anyone.get("/openapi.json")).json()
     return found
 
 
@@ -30,8 +30,8 @@ def references(value: Any) -> set[str]:
     return set().union(*map(references, value)) if isinstance(value, list) else set()
 
 
-async def test_every_call_is_there_with_its_answers(shop: ServiceHarness) -> None:
-    spec = await document(shop)
+async def test_every_call_is_there_with_its_answers(service: ServiceHarness) -> None:
+    spec = await document(service)
     calls = {
         f"{method} {path.removeprefix('/v3/')}": " ".join(sorted(call["responses"]))
         for path, operations in spec["paths"].items()
@@ -58,9 +58,9 @@ def operations_of(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {call["operationId"]: call for call in every}
 
 
-async def test_links_lead_to_calls_by_parameters_that_they_take(shop: ServiceHarness) -> None:
+async def test_links_lead_to_calls_by_parameters_that_they_take(service: ServiceHarness) -> None:
     """Each of a request's calls can be reached from what create answers."""
-    calls = operations_of(await document(shop))
+    calls = operations_of(await document(service))
     for call in calls.values():
         for link in call["responses"]["200"].get("links", {}).values():
             taken = {one["name"] for one in calls[link["operationId"]]["parameters"]}
@@ -72,13 +72,13 @@ async def test_links_lead_to_calls_by_parameters_that_they_take(shop: ServiceHar
         *("getPaymentRequest", "editPaymentRequest", "deletePaymentRequest", "listPayments"),
         *("getPublicPaymentRequest", "getPublicStats", "listDeliveries"),
     }
-    page = (await shop.anyone.get("/docs")).text
+    page = (await service.anyone.get("/docs")).text
     assert 'Leads to: <a href="#getPaymentRequest">getPaymentRequest</a>' in page
 
 
-async def test_answers_leave_out_what_was_not_given(shop: ServiceHarness) -> None:
+async def test_answers_leave_out_what_was_not_given(service: ServiceHarness) -> None:
     """No field is null, so no schema of an answer allows it."""
-    shapes = (await document(shop))["components"]["schemas"]
+    shapes = (await document(service))["components"]["schemas"]
     for name, shape in shapes.items():
         if not name.endswith(("Body", "Edit")):
             assert "null" not in str(shape.get("properties")), name
@@ -86,28 +86,28 @@ async def test_answers_leave_out_what_was_not_given(shop: ServiceHarness) -> Non
     assert shapes["RequestItem"]["properties"]["expiresAt"]["type"] == "integer"
 
 
-async def test_an_empty_answer_has_no_content(shop: ServiceHarness) -> None:
-    made = await shop.create()
-    gone = await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
+async def test_an_empty_answer_has_no_content(service: ServiceHarness) -> None:
+    made = await service.create()
+    gone = await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
     assert (gone.content, "content-type" in gone.headers) == (b"", False)
-    said = operations_of(await document(shop))["deletePaymentRequest"]["responses"]["200"]
+    said = operations_of(await document(service))["deletePaymentRequest"]["responses"]["200"]
     assert set(said) == {"description"}
 
 
-async def test_who_is_to_come_back_is_told_when(shop: ServiceHarness) -> None:
-    for call in operations_of(await document(shop)).values():
+async def test_who_is_to_come_back_is_told_when(service: ServiceHarness) -> None:
+    for call in operations_of(await document(service)).values():
         for code in ("429", "503"):
             assert call["responses"][code]["headers"]["Retry-After"]["required"] is True
 
 
-async def test_every_reference_leads_somewhere(shop: ServiceHarness) -> None:
-    spec = await document(shop)
+async def test_every_reference_leads_somewhere(service: ServiceHarness) -> None:
+    spec = await document(service)
     known = {f"#/components/schemas/{name}" for name in spec["components"]["schemas"]}
     assert references(spec) == known
 
 
-async def test_calls_need_both_credentials_unless_public(shop: ServiceHarness) -> None:
-    spec = await document(shop)
+async def test_calls_need_both_credentials_unless_public(service: ServiceHarness) -> None:
+    spec = await document(service)
     for path, operations in spec["paths"].items():
         for call in operations.values():
             public = "/public/" in path
@@ -119,8 +119,8 @@ async def test_calls_need_both_credentials_unless_public(shop: ServiceHarness) -
     ]
 
 
-async def test_the_bounds_of_bodies_are_told(shop: ServiceHarness) -> None:
-    shapes = (await document(shop))["components"]["schemas"]
+async def test_the_bounds_of_bodies_are_told(service: ServiceHarness) -> None:
+    shapes = (await document(service))["components"]["schemas"]
     create, edit = shapes["CreateBody"], shapes["EditBody"]
     assert create["additionalProperties"] is False
     assert create["required"] == ["product", "receivers", "expirationType"]
@@ -163,30 +163,30 @@ HOOK_WITH_KEY = {"webhook": {"webhookUrl": "https://h.example/w", "customParamet
     ],
 )
 async def test_the_schema_takes_what_create_takes(
-    shop: ServiceHarness, fields: dict[str, Any], *, taken: bool
+    service: ServiceHarness, fields: dict[str, Any], *, taken: bool
 ) -> None:
     """Also where one field decides about another."""
-    schema = await document(shop) | {"$ref": "#/components/schemas/CreateBody"}
+    schema = await document(service) | {"$ref": "#/components/schemas/CreateBody"}
     sound = jsonschema_rs.is_valid(schema, NEW | fields, validate_formats=True)
-    answer = await shop.seller.post("/v3/paymentRequests", json=NEW | fields)
+    answer = await service.seller.post("/v3/paymentRequests", json=NEW | fields)
     assert (sound, answer.status_code == 200) == (taken, taken), answer.text
 
 
-async def test_the_example_of_create_is_taken(shop: ServiceHarness) -> None:
-    example = (await document(shop))["components"]["schemas"]["CreateBody"]["examples"][0]
-    assert (await shop.seller.post("/v3/paymentRequests", json=example)).status_code == 200
+async def test_the_example_of_create_is_taken(service: ServiceHarness) -> None:
+    example = (await document(service))["components"]["schemas"]["CreateBody"]["examples"][0]
+    assert (await service.seller.post("/v3/paymentRequests", json=example)).status_code == 200
 
 
-async def test_the_examples_of_refusals_are_what_is_answered(shop: ServiceHarness) -> None:
-    spec = await document(shop)
+async def test_the_examples_of_refusals_are_what_is_answered(service: ServiceHarness) -> None:
+    spec = await document(service)
     said = spec["paths"]["/v3/paymentRequests"]["post"]["responses"]
     body = {name: value for name, value in NEW.items() if name != "product"}
     body["product"] = {}
     answers = {
-        "400": await shop.seller.post("/v3/paymentRequests", json=body),
-        "401": await shop.anyone.post("/v3/paymentRequests", json=NEW),
-        "413": await shop.seller.post("/v3/paymentRequests", json=["x" * 70_000]),
-        "415": await shop.seller.post("/v3/paymentRequests", content="{}"),
+        "400": await service.seller.post("/v3/paymentRequests", json=body),
+        "401": await service.anyone.post("/v3/paymentRequests", json=NEW),
+        "413": await service.seller.post("/v3/paymentRequests", json=["x" * 70_000]),
+        "415": await service.seller.post("/v3/paymentRequests", content="{}"),
     }
     locked = await endpoints.storage_trouble(Request({"type": "http"}), StorageError("locked"))
     told = {code: answer.content for code, answer in answers.items()}
@@ -195,22 +195,22 @@ async def test_the_examples_of_refusals_are_what_is_answered(shop: ServiceHarnes
         assert json.loads(answer) == said[code]["content"]["application/json"]["example"]
 
 
-async def test_calls_that_only_read_speak_of_no_body(shop: ServiceHarness) -> None:
+async def test_calls_that_only_read_speak_of_no_body(service: ServiceHarness) -> None:
     """Their 400 is a parameter's, and no e-mail is asked for there."""
-    for call in operations_of(await document(shop)).values():
+    for call in operations_of(await document(service)).values():
         takes_body = "requestBody" in call
         for code in ("400", "404"):
             told = str(call["responses"].get(code))
             assert ("emailUnavailable" in told) == (takes_body and code == "400")
             assert ("the key made" in told) == (takes_body and code == "404")
-    said = operations_of(await document(shop))["listDeliveries"]["responses"]["400"]
-    refused = await shop.seller.get("/v3/deliveries", params={"cursor": "x"})
+    said = operations_of(await document(service))["listDeliveries"]["responses"]["400"]
+    refused = await service.seller.get("/v3/deliveries", params={"cursor": "x"})
     assert refused.json() == said["content"]["application/json"]["example"]
 
 
-async def test_a_list_says_what_it_gives_without_a_limit(shop: ServiceHarness) -> None:
+async def test_a_list_says_what_it_gives_without_a_limit(service: ServiceHarness) -> None:
     """All of them, as the interface has it, or a hundred a page."""
-    calls = operations_of(await document(shop))
+    calls = operations_of(await document(service))
     for name, default, everything in (
         ("listPaymentRequests", None, True),
         ("listPayments", 100, False),
@@ -221,16 +221,16 @@ async def test_a_list_says_what_it_gives_without_a_limit(shop: ServiceHarness) -
         assert ("without it, all" in limit["description"]) is everything
 
 
-async def test_the_docs_load_nothing_from_elsewhere(shop: ServiceHarness) -> None:
+async def test_the_docs_load_nothing_from_elsewhere(service: ServiceHarness) -> None:
     """No script at all, one stylesheet of ours, and a policy that forbids the rest."""
-    page = await shop.anyone.get("/docs")
+    page = await service.anyone.get("/docs")
     assert page.status_code == 200
     assert "<script" not in page.text
     loaded = re.findall(r'(?:src|<link[^>]*href)="([^"]+)"', page.text)
     assert len(loaded) == 1
-    assert (await shop.anyone.get(loaded[0])).headers["content-type"].startswith("text/css")
+    assert (await service.anyone.get(loaded[0])).headers["content-type"].startswith("text/css")
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
-    for name in (await document(shop))["components"]["schemas"]:
+    for name in (await document(service))["components"]["schemas"]:
         assert f'<section id="{name}">' in page.text
 
 

@@ -83,26 +83,26 @@ class Run:
 
 
 async def run(folder: Path) -> list[Run]:
-    async with opened(folder, mails=True) as shop:
-        app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, mails=True))
-        other = shop.db.run(lambda tx: apps.create(tx, shop.vault, "other", shop.clock()))
+    async with opened(folder, mails=True) as service:
+        app = create_app(Service(db=service.db, now=service.clock, public_url=URL, mails=True))
+        other = service.db.run(lambda tx: apps.create(tx, service.vault, "other", service.clock()))
         async with open_site(app) as site, client(app, headers_of(other)) as seller:
-            paid = (await fill(shop))[0]
-            requests = await fill(replace(shop, credentials=other, seller=seller))
-            listed = (await shop.seller.get(f"{ALL}/{paid}/payments")).json()["items"]
+            paid = (await fill(service))[0]
+            requests = await fill(replace(service, credentials=other, seller=seller))
+            listed = (await service.seller.get(f"{ALL}/{paid}/payments")).json()["items"]
             payments = [one["transactionId"] for one in listed]
-            write_users(folder, {"shop": shop.credentials, "other": other})
+            write_users(folder, {"shop": service.credentials, "other": other})
             write_config(folder, REQUESTS=requests, PAID=[paid], PAYMENTS=payments)
             return await schemathesis(folder, f"http://127.0.0.1:{site.port}")
 
 
-async def fill(shop: ServiceHarness) -> list[str]:
+async def fill(service: ServiceHarness) -> list[str]:
     """Make requests that are paid, each payment with a webhook and an e-mail owed; their ids."""
-    made = [(await shop.create(**DROP, **TOLD))["id"] for _ in range(MADE)]
+    made = [(await service.create(**DROP, **TOLD))["id"] for _ in range(MADE)]
     for request_id in made:
         for _ in range(2):
-            shop.clock.advance(1)
-            paid = await shop.pay(request_id, f"{shop.clock():032d}")
+            service.clock.advance(1)
+            paid = await service.pay(request_id, f"{service.clock():032d}")
             assert paid.status_code == 303
     return made
 

@@ -29,15 +29,15 @@ WRONG = ("App-Id: x", "App-Secret: y")
 
 @asynccontextmanager
 async def limited(
-    shop: ServiceHarness, *, proxies: tuple[str, ...] = NOBODY, **rates: Any
+    service: ServiceHarness, *, proxies: tuple[str, ...] = NOBODY, **rates: Any
 ) -> AsyncIterator[RunningServer]:
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, **rates))
+    app = create_app(Service(db=service.db, now=service.clock, public_url=URL, **rates))
     async with open_site(app, proxies) as site:
         yield site
 
 
-def right(shop: ServiceHarness) -> list[str]:
-    return [f"{name}: {value}" for name, value in headers_of(shop.credentials).items()]
+def right(service: ServiceHarness) -> list[str]:
+    return [f"{name}: {value}" for name, value in headers_of(service.credentials).items()]
 
 
 def waits(answer: Answer) -> bool:
@@ -47,16 +47,16 @@ def waits(answer: Answer) -> bool:
 
 @pytest.mark.parametrize("path", [PAGE, f"{PAGE}/receipt/x", "/qr/x.png", "/qr/x.svg", PUBLIC])
 async def test_a_payer_who_calls_too_often_is_told_when_to_come_back(
-    shop: ServiceHarness, path: str
+    service: ServiceHarness, path: str
 ) -> None:
-    async with limited(shop, payer_rate=Rate(2, 60)) as site:
+    async with limited(service, payer_rate=Rate(2, 60)) as site:
         answers = [await site.ask(get(path)) for _ in range(3)]
     assert [answer.status for answer in answers] == [404, 404, 429]
     assert waits(answers[2])
 
 
-async def test_the_page_and_the_api_say_it_each_in_their_form(shop: ServiceHarness) -> None:
-    async with limited(shop, payer_rate=Rate(1, 60)) as site:
+async def test_the_page_and_the_api_say_it_each_in_their_form(service: ServiceHarness) -> None:
+    async with limited(service, payer_rate=Rate(1, 60)) as site:
         await site.ask(get(PAGE))
         page, public = await site.ask(get(PAGE)), await site.ask(get(PUBLIC))
     assert waits(page)
@@ -65,21 +65,21 @@ async def test_the_page_and_the_api_say_it_each_in_their_form(shop: ServiceHarne
     assert public.code == (429, "rateLimited")
 
 
-async def test_payers_are_counted_apart(shop: ServiceHarness) -> None:
-    async with limited(shop, payer_rate=Rate(1, 60)) as site:
+async def test_payers_are_counted_apart(service: ServiceHarness) -> None:
+    async with limited(service, payer_rate=Rate(1, 60)) as site:
         told = [(await site.ask(get(PAGE), host)).status for host in ("127.0.0.1", "127.0.0.2") * 2]
     assert told == [404, 404, 429, 429]
 
 
-async def test_who_is_no_proxy_can_not_say_who_it_is(shop: ServiceHarness) -> None:
+async def test_who_is_no_proxy_can_not_say_who_it_is(service: ServiceHarness) -> None:
     """Else each call could come from an address of its own."""
-    async with limited(shop, payer_rate=Rate(1, 60)) as site:
+    async with limited(service, payer_rate=Rate(1, 60)) as site:
         calls = [get(PAGE, f"X-Forwarded-For: 198.51.100.{number}") for number in range(3)]
         assert [(await site.ask(call)).status for call in calls] == [404, 429, 429]
 
 
-async def test_a_proxy_says_who_calls(shop: ServiceHarness) -> None:
-    async with limited(shop, payer_rate=Rate(1, 60), proxies=US) as site:
+async def test_a_proxy_says_who_calls(service: ServiceHarness) -> None:
+    async with limited(service, payer_rate=Rate(1, 60), proxies=US) as site:
         calls = [get(PAGE, f"X-Forwarded-For: 198.51.100.{number}") for number in (1, 2, 1)]
         assert [(await site.ask(call)).status for call in calls] == [404, 404, 429]
 
@@ -94,17 +94,17 @@ async def test_a_proxy_says_who_calls(shop: ServiceHarness) -> None:
     ],
 )
 async def test_of_what_a_proxy_passes_on_its_own_word_counts(
-    shop: ServiceHarness, told: str
+    service: ServiceHarness, told: str
 ) -> None:
     """The right-most address that is no proxy's: those before it are the caller's invention."""
-    async with limited(shop, payer_rate=Rate(1, 60), proxies=US) as site:
+    async with limited(service, payer_rate=Rate(1, 60), proxies=US) as site:
         calls = [get(PAGE, "X-Forwarded-For: " + told.format(f"6.6.6.{n}", n)) for n in range(2)]
         assert [(await site.ask(call)).status for call in calls] == [404, 429]
 
 
-async def test_proxies_may_be_given_as_a_network(shop: ServiceHarness) -> None:
+async def test_proxies_may_be_given_as_a_network(service: ServiceHarness) -> None:
     """Also by an address in it."""
-    async with limited(shop, payer_rate=Rate(1, 60), proxies=("127.0.0.1/8",)) as site:
+    async with limited(service, payer_rate=Rate(1, 60), proxies=("127.0.0.1/8",)) as site:
         calls = [get(PAGE, f"X-Forwarded-For: 198.51.100.{number}") for number in (1, 2)]
         assert [(await site.ask(call, "127.0.0.9")).status for call in calls] == [404, 404]
 
@@ -134,19 +134,19 @@ def test_what_is_no_address_is_counted_as_it_stands_but_not_kept_whole() -> None
     assert len(payer_key("x" * 30_000)) == 64
 
 
-async def test_a_subscribers_many_addresses_are_one_payer(shop: ServiceHarness) -> None:
-    async with limited(shop, payer_rate=Rate(1, 60), proxies=US) as site:
+async def test_a_subscribers_many_addresses_are_one_payer(service: ServiceHarness) -> None:
+    async with limited(service, payer_rate=Rate(1, 60), proxies=US) as site:
         names = ("2001:db8::1", "2001:db8::2", "[2001:db8::3]:4711", "2001:db8:0:1::1")
         calls = [get(PAGE, f"X-Forwarded-For: {name}") for name in names]
         assert [(await site.ask(call)).status for call in calls] == [404, 429, 429, 404]
 
 
-async def test_who_guesses_is_slowed_down_and_the_right_one_is_not(shop: ServiceHarness) -> None:
+async def test_who_guesses_is_slowed_down_and_the_right_one_is_not(service: ServiceHarness) -> None:
     """Wrong calls are counted for their address, not for the application that they name."""
-    named = (right(shop)[0], "App-Secret: guessed")
-    async with limited(shop, api_rate=Rate(2, 60)) as site:
+    named = (right(service)[0], "App-Secret: guessed")
+    async with limited(service, api_rate=Rate(2, 60)) as site:
         guesses = [await site.ask(get(ALL, *headers)) for headers in (WRONG, (), named, named)]
-        calls = [await site.ask(get(ALL, *right(shop))) for _ in range(3)]
+        calls = [await site.ask(get(ALL, *right(service))) for _ in range(3)]
         elsewhere = await site.ask(get(ALL, *named), "127.0.0.2")
     assert [answer.status for answer in guesses] == [401, 401, 429, 429]
     assert guesses[2].code == (429, "rateLimited")
@@ -156,14 +156,14 @@ async def test_who_guesses_is_slowed_down_and_the_right_one_is_not(shop: Service
     assert elsewhere.status == 401
 
 
-async def test_right_calls_use_up_nothing_of_the_guesses(shop: ServiceHarness) -> None:
-    async with limited(shop, api_rate=Rate(2, 60)) as site:
+async def test_right_calls_use_up_nothing_of_the_guesses(service: ServiceHarness) -> None:
+    async with limited(service, api_rate=Rate(2, 60)) as site:
         for _ in range(3):
-            await site.ask(get(ALL, *right(shop)))
+            await site.ask(get(ALL, *right(service)))
         assert (await site.ask(get(ALL, *WRONG))).status == 401
 
 
-async def test_without_a_rate_nobody_is_counted(shop: ServiceHarness) -> None:
-    async with limited(shop) as site:
+async def test_without_a_rate_nobody_is_counted(service: ServiceHarness) -> None:
+    async with limited(service) as site:
         told = [(await site.ask(get(path, *WRONG))).status for path in (ALL, PAGE) * 5]
     assert told == [401, 404] * 5

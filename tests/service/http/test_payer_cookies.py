@@ -44,7 +44,7 @@ PROXIED: list[Place] = [("127.0.0.1", {"X-Forwarded-For": "203.0.113.9"})]
 class Market:
     """A shop on a port; `browser` opens clients that leave with it."""
 
-    shop: ServiceHarness
+    service: ServiceHarness
     url: str
     stack: AsyncExitStack = field(repr=False)
 
@@ -57,11 +57,11 @@ class Market:
         return await self.stack.enter_async_context(made)
 
     async def drop(self, units: int) -> str:
-        made = await self.shop.create(expirationType="limit", totalUnits=units)
+        made = await self.service.create(expirationType="limit", totalUnits=units)
         return f"/pay/{made['id']}"
 
     async def states(self) -> list[str]:
-        return sorted(row["state"] for row in await self.shop.rows("checkouts"))
+        return sorted(row["state"] for row in await self.service.rows("checkouts"))
 
 
 @asynccontextmanager
@@ -69,10 +69,10 @@ async def market(
     folder: Path, proxies: tuple[str, ...] = NOBODY, **settings: Any
 ) -> AsyncIterator[Market]:
     given: dict[str, Any] = {"holds": CAP, "payer_key": KEY, "payer_rate": RATE} | settings
-    async with opened(folder, **given) as shop, AsyncExitStack() as stack:
-        app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, **given))
+    async with opened(folder, **given) as service, AsyncExitStack() as stack:
+        app = create_app(Service(db=service.db, now=service.clock, public_url=URL, **given))
         site = await stack.enter_async_context(open_site(app, proxies))
-        yield Market(shop, f"http://127.0.0.1:{site.port}", stack)
+        yield Market(service, f"http://127.0.0.1:{site.port}", stack)
 
 
 async def buy(browser: httpx.AsyncClient, path: str, manner: str = "atOnce") -> httpx.Response:
@@ -152,9 +152,9 @@ async def test_what_is_cancelled_or_lapses_can_be_held_anew(tmp_path: Path) -> N
         assert (await take(script, path, 6)).status_code == 303
         refused = await take(script, path, 7)
         assert refused.status_code == 429
-        it.shop.clock.advance(int(refused.headers["retry-after"]))
+        it.service.clock.advance(int(refused.headers["retry-after"]))
         assert (await take(script, path, 7)).status_code == 303
-        rows = await it.shop.rows("checkouts")
+        rows = await it.service.rows("checkouts")
         kept = {row["state"]: (row["network"], row["payer"]) for row in rows}
         assert kept["cancelled"] == kept["lapsed"] == (None, None)
 
@@ -182,7 +182,7 @@ async def test_the_cap_is_a_setting_and_holds_for_donations_too(
 ) -> None:
     """0 is no cap; of a donation nothing runs out, so only who keeps no cookie is capped."""
     async with market(tmp_path, holds=cap) as it:
-        path = f"/pay/{(await it.shop.create(**fields))['id']}"
+        path = f"/pay/{(await it.service.create(**fields))['id']}"
         script = await it.browser()
         statuses = [(await take(script, path, number)).status_code for number in range(10)]
         assert statuses == [303] * (cap or 10) + [429] * (10 - (cap or 10))
@@ -241,14 +241,16 @@ async def test_the_cookie_is_strictly_what_is_needed(tmp_path: Path) -> None:
         receipt = await browser.get(paid.headers["location"])
         for answer in (paid, receipt, await browser.get(f"{path}/live")):
             assert "set-cookie" not in answer.headers
-        gone = await it.shop.create(expirationInSeconds=1)
-        it.shop.clock.advance(1)
+        gone = await it.service.create(expirationInSeconds=1)
+        it.service.clock.advance(1)
         assert "set-cookie" not in (await browser.get(f"/pay/{gone['id']}")).headers
 
 
-async def test_the_cookie_travels_by_https_alone_where_the_page_does(shop: ServiceHarness) -> None:
-    made = await shop.create()
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url="https://pay.test"))
+async def test_the_cookie_travels_by_https_alone_where_the_page_does(
+    service: ServiceHarness,
+) -> None:
+    made = await service.create()
+    app = create_app(Service(db=service.db, now=service.clock, public_url="https://pay.test"))
     async with client(app) as anyone:
         page = await anyone.get(f"/pay/{made['id']}")
     assert page.headers["set-cookie"].endswith("; SameSite=Lax; Secure")

@@ -43,24 +43,26 @@ def test_a_network_holds_five_without_cookies_and_half_of_what_is_not_sold(
     assert may_hold(holder, held, unsold, 5) is may
 
 
-async def test_checkouts_that_nobody_paid_are_dropped_some_at_a_time(shop: ServiceHarness) -> None:
+async def test_checkouts_that_nobody_paid_are_dropped_some_at_a_time(
+    service: ServiceHarness,
+) -> None:
     """What is paid stays, and units balance."""
-    made = await shop.create(expirationType="limit", totalUnits=9)
+    made = await service.create(expirationType="limit", totalUnits=9)
     for number in range(4):
-        await shop.pay(made["id"], f"{number}" * 32, manner="never")
-    assert (await shop.pay(made["id"], "p" * 32)).status_code == 303
-    (first, *_) = await shop.db.query("SELECT id FROM checkouts WHERE state = 'open'")
-    cancel = {"request_id": made["id"], "checkout_id": first["id"], "now": shop.clock()}
-    await shop.db.transaction(partial(checkouts.cancel, **cancel))
-    shop.clock.advance(1000)
-    await shop.db.transaction(partial(checkouts.close_lapsed, now=shop.clock(), most=3))
+        await service.pay(made["id"], f"{number}" * 32, manner="never")
+    assert (await service.pay(made["id"], "p" * 32)).status_code == 303
+    (first, *_) = await service.db.query("SELECT id FROM checkouts WHERE state = 'open'")
+    cancel = {"request_id": made["id"], "checkout_id": first["id"], "now": service.clock()}
+    await service.db.transaction(partial(checkouts.cancel, **cancel))
+    service.clock.advance(1000)
+    await service.db.transaction(partial(checkouts.close_lapsed, now=service.clock(), most=3))
     forget = partial(checkouts.forget, most=3)
-    early = partial(forget, before=shop.clock() - 900_000)
-    assert await shop.db.transaction(early) == 0
-    late = partial(forget, before=shop.clock())
-    assert [await shop.db.transaction(late) for _ in range(3)] == [3, 1, 0]
-    assert [row["state"] for row in await shop.rows("checkouts")] == ["paid"]
-    (row,) = await shop.rows("payment_requests")
+    early = partial(forget, before=service.clock() - 900_000)
+    assert await service.db.transaction(early) == 0
+    late = partial(forget, before=service.clock())
+    assert [await service.db.transaction(late) for _ in range(3)] == [3, 1, 0]
+    assert [row["state"] for row in await service.rows("checkouts")] == ["paid"]
+    (row,) = await service.rows("payment_requests")
     assert (row["remaining_units"], row["reserved_units"], row["paid_count"]) == (8, 0, 1)
 
 
@@ -74,16 +76,16 @@ def test_what_a_network_holds_is_counted_without_a_look_at_what_others_hold(
     assert "USING INDEX checkouts_held (request_id=? AND network=?" in step["detail"]
 
 
-async def test_nobody_is_known_for_longer_than_a_checkout_is_open(shop: ServiceHarness) -> None:
+async def test_nobody_is_known_for_longer_than_a_checkout_is_open(service: ServiceHarness) -> None:
     """Also of a request that nobody looks at again: a sweep closes what has lapsed."""
-    made = await shop.create(expirationType="limit", totalUnits=9)
-    await shop.anyone.get(f"/pay/{made['id']}")
-    await shop.pay(made["id"], manner="never")
-    (held,) = await shop.rows("checkouts")
+    made = await service.create(expirationType="limit", totalUnits=9)
+    await service.anyone.get(f"/pay/{made['id']}")
+    await service.pay(made["id"], manner="never")
+    (held,) = await service.rows("checkouts")
     assert (held["state"], None in (held["network"], held["payer"])) == ("open", False)
     close = partial(checkouts.close_lapsed, most=3)
-    shop.clock.advance(1000)
-    await shop.db.transaction(partial(close, now=shop.clock()))
-    assert await shop.db.transaction(partial(close, now=shop.clock())) == 0
-    (row,) = await shop.rows("checkouts")
+    service.clock.advance(1000)
+    await service.db.transaction(partial(close, now=service.clock()))
+    assert await service.db.transaction(partial(close, now=service.clock())) == 0
+    (row,) = await service.rows("checkouts")
     assert (row["state"], row["network"], row["payer"]) == ("lapsed", None, None)

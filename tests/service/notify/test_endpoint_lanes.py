@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with opened(tmp_path, allow=LOOPBACK) as it:
         yield it
 
@@ -53,18 +53,18 @@ async def receiving_at(address: str) -> AsyncIterator[tuple[Receiver, str]]:
 
 
 @asynccontextmanager
-async def working_inside(shop: ServiceHarness, receiver: Receiver) -> AsyncIterator[None]:
+async def working_inside(service: ServiceHarness, receiver: Receiver) -> AsyncIterator[None]:
     """Deliver what goes to the bot's own receiver, the shop's application being the bot's."""
     async with (
         Webhooks(
-            shop.db,
-            shop.vault,
-            shop.clock,
+            service.db,
+            service.vault,
+            service.clock,
             AllowList(),
             {INTERNAL_HOST: lambda: ("127.0.0.1", receiver.port)},
-            embedded_app_id=shop.credentials.app_id,
+            embedded_app_id=service.credentials.app_id,
         ) as bots,
-        working(shop, bots.own_job, receiver),
+        working(service, bots.own_job, receiver),
     ):
         yield
 
@@ -121,19 +121,19 @@ def test_endpoints_of_a_host_are_a_group(url: str, host: str | None) -> None:
 
 @pytest.mark.parametrize("other", ["path", "port"])
 async def test_an_endpoint_that_hangs_delays_no_other(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver, hanging: Receiver, other: str
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver, hanging: Receiver, other: str
 ) -> None:
     """A hundred are owed to it; it has no more under way than its lane is wide."""
-    await owe_many(shop, hanging.url, 100)
+    await owe_many(service, hanging.url, 100)
     url = {
         "path": hanging.url.replace("/hook", "/other"),
         "port": receiver.url,
     }[other]
     target = hanging if other == "path" else receiver
-    async with working(shop, notifier.job, hanging):
+    async with working(service, notifier.job, hanging):
         async with asyncio.timeout(SECONDS):
             await hanging.count(WEBHOOKS.width)
-        await pay_with_webhook(shop, url)
+        await pay_with_webhook(service, url)
         async with asyncio.timeout(SECONDS):
             await target.count(WEBHOOKS.width + 1 if other == "path" else 1)
         lines = [one.line for one in hanging.received]
@@ -142,41 +142,44 @@ async def test_an_endpoint_that_hangs_delays_no_other(
 
 
 async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
-    shop: ServiceHarness, notifier: Webhooks, hanging: Receiver
+    service: ServiceHarness, notifier: Webhooks, hanging: Receiver
 ) -> None:
     """Fifty paths, each with more than a lane takes: the host has its share and no more."""
     for number in range(50):
-        await owe_many(shop, f"{hanging.url}/{number}", 3)
-    async with receiving_at("127.0.0.2") as (receiver, url), working(shop, notifier.job, hanging):
+        await owe_many(service, f"{hanging.url}/{number}", 3)
+    async with (
+        receiving_at("127.0.0.2") as (receiver, url),
+        working(service, notifier.job, hanging),
+    ):
         async with asyncio.timeout(SECONDS):
             await hanging.count(WEBHOOKS.group_width)
-        await pay_with_webhook(shop, url)
+        await pay_with_webhook(service, url)
         async with asyncio.timeout(SECONDS):
             await receiver.count(1)
         assert len(hanging.received) == WEBHOOKS.group_width < ROOM
 
 
 async def test_spellings_of_a_host_share_its_room(
-    shop: ServiceHarness, notifier: Webhooks, hanging: Receiver
+    service: ServiceHarness, notifier: Webhooks, hanging: Receiver
 ) -> None:
     """And those of an endpoint its lane."""
     for host in ("127.1", "2130706433", "127。0。0。1", "0x7f.1"):
-        await owe_many(shop, hanging.url.replace("127.0.0.1", host), WEBHOOKS.width)
-    async with working(shop, notifier.job, hanging):
+        await owe_many(service, hanging.url.replace("127.0.0.1", host), WEBHOOKS.width)
+    async with working(service, notifier.job, hanging):
         async with asyncio.timeout(SECONDS):
             await hanging.count(WEBHOOKS.width)
-        rows = await shop.rows("outbox")
+        rows = await service.rows("outbox")
         assert [row["state"] for row in rows].count("leased") == WEBHOOKS.width
     assert len({row["lane"] for row in rows}) == 1
 
 
 async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
-    shop: ServiceHarness, notifier: Webhooks, hanging: Receiver
+    service: ServiceHarness, notifier: Webhooks, hanging: Receiver
 ) -> None:
     """All of it arrives, though no clock moves and nothing else is put."""
     for number in range(50):
-        await owe_many(shop, f"{hanging.url}/{number}", 2)
-    async with working(shop, notifier.job):
+        await owe_many(service, f"{hanging.url}/{number}", 2)
+    async with working(service, notifier.job):
         async with asyncio.timeout(SECONDS):
             await hanging.count(WEBHOOKS.group_width)
         hanging.silent = False
@@ -188,7 +191,7 @@ async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
 
 
 async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     async with AsyncExitStack() as stack:
         addresses = [f"127.0.0.{number}" for number in range(2, 9)]
@@ -196,13 +199,13 @@ async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
         for one, url in hosts:
             one.silent = True
             for path in range(3):
-                await owe_many(shop, f"{url}/{path}", WEBHOOKS.width)
+                await owe_many(service, f"{url}/{path}", WEBHOOKS.width)
         silent = [one for one, _ in hosts]
-        async with working(shop, notifier.job, *silent):
+        async with working(service, notifier.job, *silent):
             async with asyncio.timeout(SECONDS):
                 for one in silent:
                     await one.count(WEBHOOKS.group_width)
-            await pay_with_webhook(shop, receiver.url)
+            await pay_with_webhook(service, receiver.url)
             async with asyncio.timeout(SECONDS):
                 await receiver.count(1)
             assert [len(one.received) for one in silent] == 7 * [WEBHOOKS.group_width]
@@ -210,18 +213,18 @@ async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
 
 @pytest.mark.parametrize("before", [True, False], ids=["waiting", "as they come"])
 async def test_the_bots_receiver_is_told_of_a_requests_payments_in_their_order(
-    shop: ServiceHarness, receiver: Receiver, *, before: bool
+    service: ServiceHarness, receiver: Receiver, *, before: bool
 ) -> None:
     """Five at once, in one millisecond: what remains counts down."""
-    request_id = await request_with_own_webhook(shop, expirationType="limit", totalUnits=5)
+    request_id = await request_with_own_webhook(service, expirationType="limit", totalUnits=5)
 
     async def pay() -> None:
-        posts = (shop.pay(request_id, f"{number:032d}") for number in range(5))
+        posts = (service.pay(request_id, f"{number:032d}") for number in range(5))
         assert {one.status_code for one in await asyncio.gather(*posts)} == {303}
 
     if before:
         await pay()
-    async with working_inside(shop, receiver):
+    async with working_inside(service, receiver):
         if not before:
             await pay()
         told = await arrived(receiver, 5)
@@ -229,13 +232,13 @@ async def test_the_bots_receiver_is_told_of_a_requests_payments_in_their_order(
 
 
 async def test_in_the_bots_receiver_too_a_webhook_that_waits_is_passed_by_a_newer_one(
-    shop: ServiceHarness, receiver: Receiver
+    service: ServiceHarness, receiver: Receiver
 ) -> None:
-    request_id = await request_with_own_webhook(shop, **DROP)
+    request_id = await request_with_own_webhook(service, **DROP)
     receiver.answers = [answer(500)]
-    async with working_inside(shop, receiver):
-        await shop.pay(request_id, "a" * 32)
+    async with working_inside(service, receiver):
+        await service.pay(request_id, "a" * 32)
         await arrived(receiver, 1)
-        await shop.pay(request_id, "b" * 32)
+        await service.pay(request_id, "b" * 32)
         told = await arrived(receiver, 2)
     assert [one["remainingUnits"] for one in told] == [2, 1]

@@ -32,7 +32,7 @@ ADDRESS = "Ann.Lee@shop.example"
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with opened(tmp_path, mails=True) as it:
         yield it
 
@@ -43,32 +43,34 @@ async def post() -> AsyncIterator[MailServerStub]:
         yield it
 
 
-def mails(shop: ServiceHarness, server: SmtpServer) -> Mails:
-    return Mails(shop.db, Mailer(server, timeout=10), shop.clock, sender=SENDER, public_url=URL)
+def mails(service: ServiceHarness, server: SmtpServer) -> Mails:
+    return Mails(
+        service.db, Mailer(server, timeout=10), service.clock, sender=SENDER, public_url=URL
+    )
 
 
-async def owe(shop: ServiceHarness, *addresses: str) -> None:
+async def owe(service: ServiceHarness, *addresses: str) -> None:
     for number, address in enumerate(addresses or (ADDRESS,)):
-        made = await shop.create(**DROP, notifications={"email": address})
-        assert (await shop.pay(made["id"], f"{number:032d}")).status_code == 303
+        made = await service.create(**DROP, notifications={"email": address})
+        assert (await service.pay(made["id"], f"{number:032d}")).status_code == 303
 
 
-def log(shop: ServiceHarness, row: Row) -> list[Attempt]:
-    return shop.db.run(lambda tx: deliveries.attempts(tx, row["id"]))
+def log(service: ServiceHarness, row: Row) -> list[Attempt]:
+    return service.db.run(lambda tx: deliveries.attempts(tx, row["id"]))
 
 
 async def test_a_payment_is_written_to_who_asked_for_it(
-    shop: ServiceHarness, post: MailServerStub
+    service: ServiceHarness, post: MailServerStub
 ) -> None:
     """Under the delivery's id, which mail programs tell repeated letters by."""
-    await owe(shop)
-    row = await attempt(shop, mails(shop, post.server()).job)
+    await owe(service)
+    row = await attempt(service, mails(service, post.server()).job)
     (letter,) = post.letters
     assert letter["To"] == ADDRESS
     assert letter["From"] == SENDER
     assert row["id"] in letter["Message-ID"]
     assert (row["state"], row["attempts"], row["settled_at"]) == ("done", 1, NOON)
-    (tried,) = log(shop, row)
+    (tried,) = log(service, row)
     assert (tried.at, tried.status, tried.answer) == (NOON, 250, "2.0.0 taken as 7")
 
 
@@ -81,52 +83,52 @@ STEPS = {
 
 @pytest.mark.parametrize("command", STEPS)
 async def test_what_the_server_refuses_for_now_is_tried_again(
-    shop: ServiceHarness, post: MailServerStub, command: str
+    service: ServiceHarness, post: MailServerStub, command: str
 ) -> None:
     post.answers[command] = "451 4.7.1 greylisted"
-    await owe(shop)
-    job = mails(shop, post.server()).job
-    row = await attempt(shop, job)
+    await owe(service)
+    job = mails(service, post.server()).job
+    row = await attempt(service, job)
     told = f"127.0.0.1:{post.port} answered 451 to {STEPS[command]}"
     assert (row["state"], row["note"]) == ("waiting", told)
     assert NOON + 4000 <= row["due_at"] <= NOON + 6000
-    (tried,) = log(shop, row)
+    (tried,) = log(service, row)
     assert (tried.status, tried.answer, tried.trouble) == (451, "4.7.1 greylisted", told)
     post.answers.clear()
-    shop.clock.at = row["due_at"]
-    assert (await attempt(shop, job))["state"] == "done"
-    assert [one.status for one in log(shop, row)] == [451, 250]
+    service.clock.at = row["due_at"]
+    assert (await attempt(service, job))["state"] == "done"
+    assert [one.status for one in log(service, row)] == [451, 250]
     assert len(post.letters) == 1
 
 
 async def test_a_mailbox_that_there_is_not_is_given_up_at_once(
-    shop: ServiceHarness, post: MailServerStub
+    service: ServiceHarness, post: MailServerStub
 ) -> None:
     post.answers["RCPT"] = "550 5.1.1 no such mailbox"
-    await owe(shop)
-    row = await attempt(shop, mails(shop, post.server()).job)
+    await owe(service)
+    row = await attempt(service, mails(service, post.server()).job)
     assert (row["state"], row["attempts"]) == ("dead", 1)
     assert row["note"] == f"127.0.0.1:{post.port} answered 550 to the recipient"
 
 
-async def test_a_login_that_is_refused_is_told_as_one(shop: ServiceHarness) -> None:
+async def test_a_login_that_is_refused_is_told_as_one(service: ServiceHarness) -> None:
     """In the log too: the operator alone can mend it."""
-    await owe(shop)
+    await owe(service)
     async with office(account=("shop", "open sesame")) as post:
-        job = mails(shop, replace(post.server(), password="sesame")).job
+        job = mails(service, replace(post.server(), password="sesame")).job
         with capture_logs() as lines:
-            row = await attempt(shop, job)
+            row = await attempt(service, job)
     words = "5.7.8 Authentication credentials invalid"
     told = f"127.0.0.1:{post.port} answered 535 to the login: {words}"
     assert (row["state"], row["note"], lines[0]["why"]) == ("waiting", told, told)
-    (tried,) = log(shop, row)
+    (tried,) = log(service, row)
     assert (tried.status, tried.answer) == (535, words)
 
 
-async def test_what_cannot_be_written_is_written_down_and_given_up(shop: ServiceHarness) -> None:
+async def test_what_cannot_be_written_is_written_down_and_given_up(service: ServiceHarness) -> None:
     """An address that was taken before such ones were refused, at a server never asked."""
-    await owe(shop)
-    shop.db.run(
+    await owe(service)
+    service.db.run(
         lambda tx: tx.execute(
             "UPDATE outbox SET body = REPLACE(body, :old, :new)",
             old=ADDRESS, new="=?utf-8?q?a?=@shop.example",
@@ -134,75 +136,75 @@ async def test_what_cannot_be_written_is_written_down_and_given_up(shop: Service
     )  # fmt: skip
     async with office() as post:
         with capture_logs() as lines:
-            row = await attempt(shop, mails(shop, post.server()).job)
+            row = await attempt(service, mails(service, post.server()).job)
     assert (row["state"], row["note"]) == ("dead", "notifications.email is no e-mail address")
-    assert len(log(shop, row)) == 1
+    assert len(log(service, row)) == 1
     assert [one["event"] for one in lines] == ["email dead"]
     assert post.asked == []
 
 
 @pytest.mark.parametrize("address", ["=?utf-8?q?a?=@example.org", "a@xn--zz--.example"])
 async def test_an_address_that_nobody_can_write_to_is_refused_at_once(
-    shop: ServiceHarness, address: str
+    service: ServiceHarness, address: str
 ) -> None:
     body = {**NEW, **DROP, "notifications": {"email": address}}
-    answer = await shop.seller.post(ALL, json=body)
+    answer = await service.seller.post(ALL, json=body)
     assert answer.status_code == 400
     assert answer.json()["info"] or "email" in answer.text
 
 
 async def test_the_schedule_of_letters_is_that_of_webhooks(
-    shop: ServiceHarness, post: MailServerStub
+    service: ServiceHarness, post: MailServerStub
 ) -> None:
     """Each letter is the same, so that one that arrived twice is known."""
     post.answers["DATA"] = "452 4.3.1 full"
-    await owe(shop)
-    job, waits = mails(shop, post.server()).job, []
+    await owe(service)
+    job, waits = mails(service, post.server()).job, []
     for _ in SCHEDULE:
-        row = await attempt(shop, job)
-        waits.append((row["due_at"] - shop.clock.at) / 1000)
-        shop.clock.at = max(shop.clock.at, row["due_at"])
+        row = await attempt(service, job)
+        waits.append((row["due_at"] - service.clock.at) / 1000)
+        service.clock.at = max(service.clock.at, row["due_at"])
     assert row["state"] == "dead"
     for wait, planned in zip(waits, SCHEDULE[1:], strict=False):
         assert 0.8 * planned <= wait <= 1.2 * planned
-    assert len(log(shop, row)) == len(SCHEDULE)
-    again = shop.db.run(lambda tx: deliveries.retry(tx, row["id"], shop.clock()))
+    assert len(log(service, row)) == len(SCHEDULE)
+    again = service.db.run(lambda tx: deliveries.retry(tx, row["id"], service.clock()))
     assert (again.state, again.attempts) == ("waiting", 0)
 
 
-async def test_a_server_that_is_not_there_is_tried_again(shop: ServiceHarness) -> None:
+async def test_a_server_that_is_not_there_is_tried_again(service: ServiceHarness) -> None:
     nobody = SmtpServer("127.0.0.1", 1, tls=False, near=True)
-    await owe(shop)
-    row = await attempt(shop, mails(shop, nobody).job)
+    await owe(service)
+    row = await attempt(service, mails(service, nobody).job)
     assert row["state"] == "waiting"
-    (tried,) = log(shop, row)
+    (tried,) = log(service, row)
     assert (tried.status, tried.answer) == (None, None)
     assert tried.trouble == row["note"]
     assert (row["note"] or "").startswith("127.0.0.1:1")
 
 
-async def test_what_a_server_says_harms_nobody_who_reads_it(shop: ServiceHarness) -> None:
+async def test_what_a_server_says_harms_nobody_who_reads_it(service: ServiceHarness) -> None:
     lines = ("220 hello", "250 a", "250 b", "550 \x1b[2Jno\x07")
-    await owe(shop)
+    await owe(service)
     async with scripted(*lines) as server:
-        row = await attempt(shop, mails(shop, server).job)
-    (tried,) = log(shop, row)
+        row = await attempt(service, mails(service, server).job)
+    (tried,) = log(service, row)
     assert (row["state"], tried.status) == ("dead", 550)
     assert "no" in (tried.answer or "")
     assert (tried.answer or "").isprintable()
 
 
 async def test_the_log_names_the_domain_and_never_the_mailbox(
-    shop: ServiceHarness, post: MailServerStub
+    service: ServiceHarness, post: MailServerStub
 ) -> None:
     post.answers["RCPT"] = "451 4.2.1 later"
-    await owe(shop)
-    job = mails(shop, post.server()).job
+    await owe(service)
+    job = mails(service, post.server()).job
     with capture_logs() as lines:
-        row = await attempt(shop, job)
+        row = await attempt(service, job)
         post.answers["RCPT"] = "550 5.1.1 none"
-        shop.clock.at = row["due_at"]
-        await attempt(shop, job)
+        service.clock.at = row["due_at"]
+        await attempt(service, job)
     assert [(one["event"], one["host"], one["log_level"]) for one in lines] == [
         ("email failed", "shop.example", "warning"),
         ("email dead", "shop.example", "warning"),
@@ -210,29 +212,29 @@ async def test_the_log_names_the_domain_and_never_the_mailbox(
     assert "ann" not in str(lines).lower()
 
 
-async def test_a_mailbox_gets_one_letter_at_a_time(shop: ServiceHarness) -> None:
+async def test_a_mailbox_gets_one_letter_at_a_time(service: ServiceHarness) -> None:
     """However its address is written; others have theirs beside it, as far as there is room."""
     others = [f"{number}@shop.example" for number in range(ROOM + 2)]
-    await owe(shop, ADDRESS, ADDRESS.lower(), ADDRESS.upper(), *others)
+    await owe(service, ADDRESS, ADDRESS.lower(), ADDRESS.upper(), *others)
 
     def claim(room: int) -> list[Message]:
-        return shop.db.run(lambda tx: outbox.claim(tx, MAILS, shop.clock(), room))
+        return service.db.run(lambda tx: outbox.claim(tx, MAILS, service.clock(), room))
 
     lanes = [message.lane for message in claim(100)]
     assert sorted(lanes) == sorted([ADDRESS.lower(), *others])
 
 
 async def test_a_mailbox_that_waits_delays_no_other(
-    shop: ServiceHarness, post: MailServerStub
+    service: ServiceHarness, post: MailServerStub
 ) -> None:
     """Nor its own newer letters."""
     post.answers["RCPT"] = "451 4.2.1 later"
-    await owe(shop)
-    job = mails(shop, post.server()).job
-    await attempt(shop, job)
+    await owe(service)
+    job = mails(service, post.server()).job
+    await attempt(service, job)
     post.answers.clear()
-    await owe(shop, ADDRESS, "bob@shop.example")
-    async with working(shop, job), asyncio.timeout(5):
+    await owe(service, ADDRESS, "bob@shop.example")
+    async with working(service, job), asyncio.timeout(5):
         while len(post.letters) < 2:
             post.came.clear()
             await post.came.wait()

@@ -29,20 +29,20 @@ BROKEN = {
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with opened(tmp_path, allow=LOOPBACK) as it:
         yield it
 
 
-async def tried(shop: ServiceHarness) -> Row:
-    (row,) = await shop.rows("delivery_attempts")
+async def tried(service: ServiceHarness) -> Row:
+    (row,) = await service.rows("delivery_attempts")
     return row
 
 
 @pytest.mark.parametrize(("status", "state"), [(200, "done"), (410, "dead"), (500, "waiting")])
 @pytest.mark.parametrize("body", BROKEN)
 async def test_the_status_decides_whatever_becomes_of_the_body(
-    shop: ServiceHarness,
+    service: ServiceHarness,
     notifier: Webhooks,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
@@ -55,43 +55,43 @@ async def test_the_status_decides_whatever_becomes_of_the_body(
     assert webhooks.BODY_TIMEOUT == 2
     monkeypatch.setattr(webhooks, "BODY_TIMEOUT", 0.2)
     receiver.answers = [f"HTTP/1.1 {status} X\r\n".encode() + BROKEN[body]]
-    await pay_with_webhook(shop, receiver.url)
+    await pay_with_webhook(service, receiver.url)
     async with asyncio.timeout(10):  # less than the client waits for anything
-        row = await attempt(shop, notifier.job)
-    written = await tried(shop)
+        row = await attempt(service, notifier.job)
+    written = await tried(service)
     assert (row["state"], written["status"]) == (state, status)
     assert (written["answer"], written["trouble"]) == ("ok", None)
 
 
 async def test_a_body_may_end_after_the_time_for_its_head(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its time is its own: a 2xx that comes at the last moment is one all the same."""
     monkeypatch.setattr(webhooks, "TIMEOUT", 1.0)
     monkeypatch.setattr(webhooks, "BODY_TIMEOUT", 2.0)
     receiver.answers = [b"HTTP/1.1 200 OK\r\n" + BROKEN["late"]]
-    await pay_with_webhook(shop, receiver.url)
-    assert (await attempt(shop, notifier.job))["state"] == "done"
+    await pay_with_webhook(service, receiver.url)
+    assert (await attempt(service, notifier.job))["state"] == "done"
 
 
 async def test_a_nonsense_retry_after_leaves_the_schedule_as_it_is(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     when = b"Retry-After: Mon, 01 Jan 2024 00:00:99999999999999999999 GMT"
     receiver.answers = [b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n" + when + b"\r\n\r\n"]
-    await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
     assert (row["state"], row["note"]) == ("waiting", "answered 503")
     assert NOON + 4000 <= row["due_at"] <= NOON + 6000
 
 
 async def test_a_connection_that_is_reset_is_named(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """The library gives no reason for some errors: nothing is left hanging behind a colon."""
     receiver.silent = True
-    await pay_with_webhook(shop, receiver.url)
-    attempting = asyncio.create_task(attempt(shop, notifier.job))
+    await pay_with_webhook(service, receiver.url)
+    attempting = asyncio.create_task(attempt(service, notifier.job))
     await receiver.count(1)
     for writer in receiver.open:
         reset = struct.pack("ii", 1, 0)
@@ -103,19 +103,19 @@ async def test_a_connection_that_is_reset_is_named(
 
 @pytest.mark.parametrize("host", ["xn--a.example", "xn--0.xn--0", "[::g]", "h.example:abc"])
 async def test_an_address_of_an_earlier_version_that_no_request_can_be_made_of_is_tried_in_vain(
-    shop: ServiceHarness, notifier: Webhooks, host: str
+    service: ServiceHarness, notifier: Webhooks, host: str
 ) -> None:
     """It is written down like every other failure, and is no bug in the log."""
-    await pay_with_webhook(shop, "http://placeholder.example/w")
-    shop.db.run(
+    await pay_with_webhook(service, "http://placeholder.example/w")
+    service.db.run(
         lambda tx: tx.execute(
             "UPDATE outbox SET body = replace(body, 'placeholder.example', :host)", host=host
         )
     )
     with capture_logs() as lines:
-        row = await attempt(shop, notifier.job)
+        row = await attempt(service, notifier.job)
     assert (row["state"], row["attempts"]) == ("waiting", 1)
-    assert (await tried(shop))["trouble"] == row["note"] != ""
+    assert (await tried(service))["trouble"] == row["note"] != ""
     assert [one["event"] for one in lines] == ["webhook failed"]
 
 
@@ -131,13 +131,13 @@ async def test_an_address_of_an_earlier_version_that_no_request_can_be_made_of_i
     ],
 )
 async def test_such_addresses_are_refused_when_a_request_is_made_and_when_it_is_edited(
-    shop: ServiceHarness, url: str
+    service: ServiceHarness, url: str
 ) -> None:
     hooks = {"notifications": {"webhook": {"webhookUrl": url}}}
-    made = await shop.create()
+    made = await service.create()
     answers = [
-        await shop.seller.post(ALL, json=NEW | hooks),
-        await shop.edit(made["id"], hooks),
+        await service.seller.post(ALL, json=NEW | hooks),
+        await service.edit(made["id"], hooks),
     ]
     assert [code(answer) for answer in answers] == [(400, "invalidBody")] * 2
-    assert [one["webhook_url"] for one in await shop.rows("payment_requests")] == [None]
+    assert [one["webhook_url"] for one in await service.rows("payment_requests")] == [None]

@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with opened(tmp_path, allow=LOOPBACK) as it:
         yield it
 
 
 async def test_a_payment_is_told_with_a_body_signed_by_the_applications_secret(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """The secret itself does not travel."""
-    request_id = await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
+    request_id = await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
     (received,) = receiver.received
-    (payment,) = await shop.rows("payments")
+    (payment,) = await service.rows("payments")
     assert received.line == "POST /hook HTTP/1.1"
     assert received.headers["content-type"] == "application/json"
     assert received.headers["webhook-id"] == row["id"]
@@ -62,148 +62,148 @@ async def test_a_payment_is_told_with_a_body_signed_by_the_applications_secret(
     )
     WebhookEvent.model_validate(exact_json.loads(received.body))
     now = datetime.fromtimestamp(NOON / 1000, UTC)
-    secret = shop.credentials.webhook_secret
+    secret = service.credentials.webhook_secret
     signing.verify([secret], received.headers, received.body, now)
     whole = str(received.headers) + received.body.decode()
     assert secret not in whole
-    assert shop.credentials.app_secret not in whole
+    assert service.credentials.app_secret not in whole
     assert (row["state"], row["attempts"], row["settled_at"]) == ("done", 1, NOON)
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
 async def test_any_2xx_is_success(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver, status: int
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver, status: int
 ) -> None:
     receiver.answers = [answer(status)]
-    await pay_with_webhook(shop, receiver.url)
-    assert (await attempt(shop, notifier.job))["state"] == "done"
+    await pay_with_webhook(service, receiver.url)
+    assert (await attempt(service, notifier.job))["state"] == "done"
 
 
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 404, 429, 500, 503])
 async def test_everything_else_is_tried_again(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver, status: int
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver, status: int
 ) -> None:
     """A redirect too: it is not followed."""
     receiver.answers = [answer(status, f"Location: {receiver.url}/elsewhere")]
-    await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
     assert (row["state"], row["note"]) == ("waiting", f"answered {status}")
     assert NOON + 4000 <= row["due_at"] <= NOON + 6000
     assert len(receiver.received) == 1
 
 
 async def test_the_schedule_ends_dead_and_a_retry_begins_it_anew(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """Eight attempts, all with one id and one body, each with its own time."""
     receiver.answers = [answer(500)] * len(outcomes.SCHEDULE)
-    await pay_with_webhook(shop, receiver.url)
+    await pay_with_webhook(service, receiver.url)
     waits = []
     for number in range(1, len(outcomes.SCHEDULE) + 1):
-        row = await attempt(shop, notifier.job)
+        row = await attempt(service, notifier.job)
         assert row["attempts"] == number
-        waits.append((row["due_at"] - shop.clock.at) / 1000)
-        shop.clock.at = max(shop.clock.at, row["due_at"])
+        waits.append((row["due_at"] - service.clock.at) / 1000)
+        service.clock.at = max(service.clock.at, row["due_at"])
     assert row["state"] == "dead"
     for wait, planned in zip(waits, outcomes.SCHEDULE[1:], strict=False):
         assert 0.8 * planned <= wait <= 1.2 * planned
     assert len({one.headers["webhook-id"] for one in receiver.received}) == 1
     assert len({one.body for one in receiver.received}) == 1
     assert len({one.headers["webhook-timestamp"] for one in receiver.received}) == 8
-    again = shop.db.run(lambda tx: deliveries.retry(tx, row["id"], shop.clock()))
-    assert (again.state, again.attempts, again.next_at) == ("waiting", 0, shop.clock.at)
-    assert (await attempt(shop, notifier.job))["state"] == "done"
+    again = service.db.run(lambda tx: deliveries.retry(tx, row["id"], service.clock()))
+    assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
+    assert (await attempt(service, notifier.job))["state"] == "done"
 
 
-async def test_410_ends_it(shop: ServiceHarness, notifier: Webhooks, receiver: Receiver) -> None:
+async def test_410_ends_it(service: ServiceHarness, notifier: Webhooks, receiver: Receiver) -> None:
     receiver.answers = [answer(410)]
-    await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
     assert (row["state"], row["note"]) == ("dead", "answered 410")
 
 
 async def test_retry_after_is_waited_for_where_it_is_later(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(503, "Retry-After: 3600")]
-    await pay_with_webhook(shop, receiver.url)
-    assert (await attempt(shop, notifier.job))["due_at"] == NOON + 3_600_000
+    await pay_with_webhook(service, receiver.url)
+    assert (await attempt(service, notifier.job))["due_at"] == NOON + 3_600_000
 
 
 async def test_an_address_found_forbidden_when_dialled_is_dead_with_the_reason(
-    shop: ServiceHarness, receiver: Receiver
+    service: ServiceHarness, receiver: Receiver
 ) -> None:
     """What was allowed at creation may not be at the connection; nothing is sent."""
-    await pay_with_webhook(shop, receiver.url)
-    async with Webhooks(shop.db, shop.vault, shop.clock, AllowList()) as strict:
-        row = await attempt(shop, strict.job)
+    await pay_with_webhook(service, receiver.url)
+    async with Webhooks(service.db, service.vault, service.clock, AllowList()) as strict:
+        row = await attempt(service, strict.job)
     assert row["state"] == "dead"
     assert "127.0.0.1" in row["note"]
     assert receiver.received == []
 
 
 async def test_a_secret_sealed_with_another_key_waits_for_the_right_one(
-    shop: ServiceHarness, receiver: Receiver
+    service: ServiceHarness, receiver: Receiver
 ) -> None:
     """An unsigned webhook is never sent."""
-    await pay_with_webhook(shop, receiver.url)
-    async with Webhooks(shop.db, Vault("other"), shop.clock, LOOPBACK) as wrong:
-        row = await attempt(shop, wrong.job)
+    await pay_with_webhook(service, receiver.url)
+    async with Webhooks(service.db, Vault("other"), service.clock, LOOPBACK) as wrong:
+        row = await attempt(service, wrong.job)
     assert row["state"] == "waiting"
     assert "SECRET_KEY" in row["note"]
     assert receiver.received == []
 
 
-async def test_nobody_listening_is_tried_again(shop: ServiceHarness, notifier: Webhooks) -> None:
-    await pay_with_webhook(shop, "http://127.0.0.1:1/")
-    row = await attempt(shop, notifier.job)
+async def test_nobody_listening_is_tried_again(service: ServiceHarness, notifier: Webhooks) -> None:
+    await pay_with_webhook(service, "http://127.0.0.1:1/")
+    row = await attempt(service, notifier.job)
     assert (row["state"], row["note"].split(":")[0]) == ("waiting", "ConnectError")
 
 
 async def test_an_endpoint_that_says_nothing_is_given_up_and_tried_again(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of it together has 15 seconds."""
     assert webhooks.TIMEOUT == 15
     monkeypatch.setattr(webhooks, "TIMEOUT", 0.2)
     receiver.silent = True
-    await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
     assert (row["state"], row["note"]) == ("waiting", "no answer within 0.2 seconds")
 
 
 async def test_an_endless_answer_is_not_read(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     receiver.answers = [b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 100_000]
-    await pay_with_webhook(shop, receiver.url)
-    assert (await attempt(shop, notifier.job))["state"] == "done"
+    await pay_with_webhook(service, receiver.url)
+    assert (await attempt(service, notifier.job))["state"] == "done"
 
 
 async def test_no_cookie_of_one_delivery_comes_with_the_next(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(500, "Set-Cookie: who=me; Path=/")]
-    await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
-    shop.clock.at = row["due_at"]
-    await attempt(shop, notifier.job)
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    service.clock.at = row["due_at"]
+    await attempt(service, notifier.job)
     assert [one.headers.get("cookie") for one in receiver.received] == [None, None]
 
 
 async def test_after_a_rotation_either_secret_proves_a_webhook_until_the_overlap_is_over(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """As the library of Standard Webhooks sees it: one header, the new signature first."""
-    app_id, former = shop.credentials.app_id, shop.credentials.webhook_secret
-    shop.clock.at = int(time.time() * 1000)
+    app_id, former = service.credentials.app_id, service.credentials.webhook_secret
+    service.clock.at = int(time.time() * 1000)
     receiver.answers = [answer(500)]
-    new = shop.db.run(lambda tx: apps.rotate(tx, shop.vault, app_id, shop.clock(), 5000))
-    shop.seller.headers["App-Secret"] = new.app_secret
-    await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
-    shop.clock.at = row["due_at"] + 5000
-    await attempt(shop, notifier.job)
+    new = service.db.run(lambda tx: apps.rotate(tx, service.vault, app_id, service.clock(), 5000))
+    service.seller.headers["App-Secret"] = new.app_secret
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    service.clock.at = row["due_at"] + 5000
+    await attempt(service, notifier.job)
     during, after = receiver.received
     signatures = during.headers["webhook-signature"].split(" ")
     assert [one.partition(",")[0] for one in signatures] == ["v1", "v1"]
@@ -226,52 +226,52 @@ def proves(secret: str, received: Received, signature: str | None = None) -> boo
 
 
 async def test_the_bots_receiver_is_found_where_it_listens_now(
-    shop: ServiceHarness, receiver: Receiver
+    service: ServiceHarness, receiver: Receiver
 ) -> None:
     """`bot.internal` is resolved when sending, so a changed port loses nothing."""
-    await shop.pay(await request_with_own_webhook(shop))
-    async with listening_inside(shop, receiver, shop.credentials.app_id) as bots:
-        assert (await attempt(shop, bots.own_job))["state"] == "done"
+    await service.pay(await request_with_own_webhook(service))
+    async with listening_inside(service, receiver, service.credentials.app_id) as bots:
+        assert (await attempt(service, bots.own_job))["state"] == "done"
     assert receiver.received[0].headers["host"] == "bot.internal"
 
 
-def listening_inside(shop: ServiceHarness, receiver: Receiver, embedded: str | None) -> Webhooks:
+def listening_inside(service: ServiceHarness, receiver: Receiver, embedded: str | None) -> Webhooks:
     """Make a notifier that finds the bot's own receiver there."""
     internal = {"bot.internal": lambda: ("127.0.0.1", receiver.port)}
     return Webhooks(
-        shop.db, shop.vault, shop.clock, AllowList(), internal, embedded_app_id=embedded
+        service.db, service.vault, service.clock, AllowList(), internal, embedded_app_id=embedded
     )
 
 
 @pytest.mark.parametrize("embedded", [None, "another"])
 async def test_no_other_application_gets_to_the_bots_receiver(
-    shop: ServiceHarness, receiver: Receiver, embedded: str | None
+    service: ServiceHarness, receiver: Receiver, embedded: str | None
 ) -> None:
     """Not even by an address that an earlier version took."""
-    await shop.pay(await request_with_own_webhook(shop, "bot。internal"))
-    async with listening_inside(shop, receiver, embedded) as bots:
-        assert (await attempt(shop, bots.own_job))["state"] == "waiting"
+    await service.pay(await request_with_own_webhook(service, "bot。internal"))
+    async with listening_inside(service, receiver, embedded) as bots:
+        assert (await attempt(service, bots.own_job))["state"] == "waiting"
     assert receiver.received == []
 
 
 async def test_each_outcome_is_one_line_in_the_log_without_secrets(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(500), answer(200)]
-    await pay_with_webhook(shop, receiver.url)
+    await pay_with_webhook(service, receiver.url)
     with capture_logs() as lines:
-        shop.clock.at = (await attempt(shop, notifier.job))["due_at"]
-        await attempt(shop, notifier.job)
+        service.clock.at = (await attempt(service, notifier.job))["due_at"]
+        await attempt(service, notifier.job)
     assert [(one["event"], one["log_level"]) for one in lines] == [
         ("webhook failed", "warning"),
         ("webhook delivered", "info"),
     ]
-    assert shop.credentials.webhook_secret not in str(lines)
+    assert service.credentials.webhook_secret not in str(lines)
     assert lines[0]["host"] == "127.0.0.1"
     assert lines[0]["why"] == "answered 500"
 
 
-async def test_a_payment_is_of_the_time_of_its_commit(shop: ServiceHarness) -> None:
+async def test_a_payment_is_of_the_time_of_its_commit(service: ServiceHarness) -> None:
     """Forms overtake each other on their way to the one writer; what they cause sorts as they came.
 
     Its time is asked for there, not when the form came in.
@@ -280,10 +280,10 @@ async def test_a_payment_is_of_the_time_of_its_commit(shop: ServiceHarness) -> N
     def now() -> int:
         return NOON + 1000 * threading.current_thread().name.startswith("db-writer")
 
-    request_id = await request_with_own_webhook(shop, **DROP)
-    app = create_app(Service(db=shop.db, now=now, public_url=URL))
+    request_id = await request_with_own_webhook(service, **DROP)
+    app = create_app(Service(db=service.db, now=now, public_url=URL))
     async with client(app) as payer:
         paid = await payer.post(f"/pay/{request_id}", data={"token": "t" * 32})
     assert paid.status_code == 303
-    (row,) = await shop.rows("outbox")
+    (row,) = await service.rows("outbox")
     assert row["due_at"] == NOON + 1000

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-async def told(shop: ServiceHarness, request_id: str, **headers: str) -> dict[str, str]:
+async def told(service: ServiceHarness, request_id: str, **headers: str) -> dict[str, str]:
     """The page's Open Graph, by property."""
-    page = await shop.anyone.get(f"/pay/{request_id}", headers=headers)
+    page = await service.anyone.get(f"/pay/{request_id}", headers=headers)
     found = re.findall(r'<meta (?:property|name)="([\w:]+)" content="([^"]*)">', page.text)
     return {name: unescape(content) for name, content in found if ":" in name}
 
 
-async def picture(shop: ServiceHarness, request_id: str) -> Image.Image:
-    answer = await shop.anyone.get(f"/pay/{request_id}/card.png")
+async def picture(service: ServiceHarness, request_id: str) -> Image.Image:
+    answer = await service.anyone.get(f"/pay/{request_id}/card.png")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
     return Image.open(io.BytesIO(answer.content))
 
@@ -44,10 +44,10 @@ def drawn(**shown: Any) -> Image.Image:
     return Image.open(io.BytesIO(card.draw(content))).convert("L")
 
 
-async def test_a_shared_link_says_what_it_is_for(shop: ServiceHarness) -> None:
-    made = await shop.create(product={"name": 'Tea & "cake"', "description": "For\ntwo"})
+async def test_a_shared_link_says_what_it_is_for(service: ServiceHarness) -> None:
+    made = await service.create(product={"name": 'Tea & "cake"', "description": "For\ntwo"})
     url = f"{URL}/pay/{made['id']}"
-    assert await told(shop, made["id"]) == {
+    assert await told(service, made["id"]) == {
         "og:type": "website",
         "og:site_name": "Payment request",
         "og:locale": "en_US",
@@ -63,29 +63,31 @@ async def test_a_shared_link_says_what_it_is_for(shop: ServiceHarness) -> None:
     }
 
 
-async def test_the_products_own_picture_is_shown_where_there_is_one(shop: ServiceHarness) -> None:
+async def test_the_products_own_picture_is_shown_where_there_is_one(
+    service: ServiceHarness,
+) -> None:
     product = {"name": "Tea", "imageUrl": "https://münchen.example/ö.png"}
-    made = await shop.create(product=product)
-    shown = await told(shop, made["id"])
+    made = await service.create(product=product)
+    shown = await told(service, made["id"])
     assert shown["og:image"] == "https://xn--mnchen-3ya.example/%C3%B6.png"
     assert shown["og:image:alt"] == "Tea"
     assert "og:image:width" not in shown
 
 
-async def test_what_is_shared_is_the_same_in_every_state(shop: ServiceHarness) -> None:
+async def test_what_is_shared_is_the_same_in_every_state(service: ServiceHarness) -> None:
     """Chats keep it for long, so it says nothing that changes."""
-    made = await shop.create(**DROP)
-    before, seen = await told(shop, made["id"]), await picture(shop, made["id"])
+    made = await service.create(**DROP)
+    before, seen = await told(service, made["id"]), await picture(service, made["id"])
     for number in range(3):
-        await shop.pay(made["id"], str(number) * 32)
-    assert await told(shop, made["id"]) == before
-    assert (await picture(shop, made["id"])).tobytes() == seen.tobytes()
+        await service.pay(made["id"], str(number) * 32)
+    assert await told(service, made["id"]) == before
+    assert (await picture(service, made["id"])).tobytes() == seen.tobytes()
 
 
-async def test_the_picture_has_the_code_of_the_page(shop: ServiceHarness) -> None:
+async def test_the_picture_has_the_code_of_the_page(service: ServiceHarness) -> None:
     """Of the size that is told, for two decoders, with its border of white."""
-    made = await shop.create()
-    shown = await picture(shop, made["id"])
+    made = await service.create()
+    shown = await picture(service, made["id"])
     assert shown.size == CARD
     (code,) = zxingcpp.read_barcodes(shown.convert("L"))
     assert code.text == made["paymentRequestUrl"]
@@ -99,19 +101,19 @@ async def test_the_picture_has_the_code_of_the_page(shop: ServiceHarness) -> Non
 
 
 async def test_the_picture_is_kept_by_caches_and_counted(tmp_path: Path) -> None:
-    async with opened(tmp_path, payer_rate=Rate(1, 60)) as shop:
-        made = await shop.create()
-        answer = await shop.anyone.get(f"/pay/{made['id']}/card.png")
+    async with opened(tmp_path, payer_rate=Rate(1, 60)) as service:
+        made = await service.create()
+        answer = await service.anyone.get(f"/pay/{made['id']}/card.png")
         assert "max-age=3600" in answer.headers["cache-control"]
         assert answer.headers["vary"] == "Accept-Language"
-        assert (await shop.anyone.get(f"/pay/{made['id']}/card.png")).status_code == 429
+        assert (await service.anyone.get(f"/pay/{made['id']}/card.png")).status_code == 429
 
 
-async def test_there_is_no_picture_of_what_is_not_there(shop: ServiceHarness) -> None:
-    made = await shop.create()
-    await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
+async def test_there_is_no_picture_of_what_is_not_there(service: ServiceHarness) -> None:
+    made = await service.create()
+    await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
     for one in (made["id"], "0" * 24):
-        assert (await shop.anyone.get(f"/pay/{one}/card.png")).status_code == 404
+        assert (await service.anyone.get(f"/pay/{one}/card.png")).status_code == 404
 
 
 @pytest.mark.parametrize("name", ["Кофе", "Ωμέγα", "Crème brûlée", "x" * 100, "long words " * 9])
@@ -130,22 +132,24 @@ def test_nothing_is_written_outside_its_column(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["קפה", "قهوة", "コーヒー", "Coffee ☕", "कॉफ़ी"])
 async def test_a_name_that_the_font_cannot_write_is_left_out(
-    shop: ServiceHarness, name: str
+    service: ServiceHarness, name: str
 ) -> None:
     """Never boxes; the page's title carries it."""
-    made = await shop.create(product={"name": name})
-    assert (await told(shop, made["id"]))["og:title"] == name
+    made = await service.create(product={"name": name})
+    assert (await told(service, made["id"]))["og:title"] == name
     url = made["paymentRequestUrl"]
-    shown = (await picture(shop, made["id"])).convert("L")
+    shown = (await picture(service, made["id"])).convert("L")
     assert shown.tobytes() == drawn(url=url, name=None).tobytes()
     assert shown.tobytes() != drawn(url=url, name="Coffee").tobytes()
 
 
-async def test_a_price_that_the_font_cannot_write_is_written_plainly(shop: ServiceHarness) -> None:
-    made = await shop.create(instrumentCurrencyCode="USD")
+async def test_a_price_that_the_font_cannot_write_is_written_plainly(
+    service: ServiceHarness,
+) -> None:
+    made = await service.create(instrumentCurrencyCode="USD")
     arabic = {"Accept-Language": "ar-EG"}
     assert not lettering.writable(view.money_text(500, "USD", "ar-eg"))
-    answer = await shop.anyone.get(f"/pay/{made['id']}/card.png", headers=arabic)
+    answer = await service.anyone.get(f"/pay/{made['id']}/card.png", headers=arabic)
     with Image.open(io.BytesIO(answer.content)) as shown:
         plain = drawn(url=made["paymentRequestUrl"], price="5.00 USD")
         assert shown.convert("L").tobytes() == plain.tobytes()

@@ -26,8 +26,8 @@ ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
 GIVEN = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+44 20 7946 0958"}
 
 
-async def page(shop: ServiceHarness, request_id: str, **headers: str) -> httpx.Response:
-    return await shop.anyone.get(f"/pay/{request_id}", headers=headers)
+async def page(service: ServiceHarness, request_id: str, **headers: str) -> httpx.Response:
+    return await service.anyone.get(f"/pay/{request_id}", headers=headers)
 
 
 def policy(answer: httpx.Response) -> dict[str, list[str]]:
@@ -35,8 +35,8 @@ def policy(answer: httpx.Response) -> dict[str, list[str]]:
     return {name: values for name, *values in (one.split() for one in directives)}
 
 
-async def test_the_page_shows_product_price_and_what_is_left(shop: ServiceHarness) -> None:
-    made = await shop.create(
+async def test_the_page_shows_product_price_and_what_is_left(service: ServiceHarness) -> None:
+    made = await service.create(
         product={
             "name": "Stickers",
             "description": "Ten",
@@ -47,7 +47,7 @@ async def test_the_page_shows_product_price_and_what_is_left(shop: ServiceHarnes
         priceBeforeDiscount=4,
         **DROP,
     )
-    answer = await page(shop, made["id"])
+    answer = await page(service, made["id"])
     assert answer.status_code == 200
     for text in ('<h1 dir="auto">Stickers</h1>', "Ten", "By hand", "$3.50", "3 of 3 left"):
         assert text in answer.text
@@ -58,38 +58,43 @@ async def test_the_page_shows_product_price_and_what_is_left(shop: ServiceHarnes
     assert "alice" not in answer.text
 
 
-async def test_the_page_keeps_the_line_breaks_of_descriptions(shop: ServiceHarness) -> None:
+async def test_the_page_keeps_the_line_breaks_of_descriptions(service: ServiceHarness) -> None:
     product = {"name": "x", "description": "one\r\ntwo", "longDescription": "three\n\nfour"}
-    answer = await page(shop, (await shop.create(product=product))["id"])
+    answer = await page(service, (await service.create(product=product))["id"])
     assert '<p class="description" dir="auto">one\r\ntwo</p>' in answer.text
     assert '<p dir="auto">three\n\nfour</p>' in answer.text
     sheet = re.search(r'href="([^"]+\.css[^"]*)"', answer.text)
     assert sheet
-    styles = (await shop.anyone.get(sheet[1])).text
+    styles = (await service.anyone.get(sheet[1])).text
     assert re.search(r"\.description,\s*details p\s*\{\s*white-space:\s*pre-line", styles)
 
 
-async def test_looking_changes_nothing(shop: ServiceHarness) -> None:
-    made = await shop.create(**DROP)
+async def test_looking_changes_nothing(service: ServiceHarness) -> None:
+    made = await service.create(**DROP)
     for _ in range(5):
-        await page(shop, made["id"])
-    assert await shop.rows("checkouts") == []
-    assert await shop.get(made["id"]) == made
+        await page(service, made["id"])
+    assert await service.rows("checkouts") == []
+    assert await service.get(made["id"]) == made
 
 
-async def test_what_a_seller_typed_is_shown_and_never_run(shop: ServiceHarness) -> None:
+async def test_what_a_seller_typed_is_shown_and_never_run(service: ServiceHarness) -> None:
     evil = "<img src=x onerror=alert(1)>\"'&"
-    made = await shop.create(product={"name": evil, "description": evil, "longDescription": evil})
-    paid = await shop.pay(made["id"])
-    for answer in (await page(shop, made["id"]), await shop.anyone.get(paid.headers["location"])):
+    made = await service.create(
+        product={"name": evil, "description": evil, "longDescription": evil}
+    )
+    paid = await service.pay(made["id"])
+    for answer in (
+        await page(service, made["id"]),
+        await service.anyone.get(paid.headers["location"]),
+    ):
         assert answer.status_code == 200
         assert "<img src=x" not in answer.text
         assert "&lt;img src=x onerror=alert(1)&gt;" in answer.text
 
 
-async def test_what_a_payer_typed_is_shown_and_never_run(shop: ServiceHarness) -> None:
-    made = await shop.create(requestedUserData=["email"])
-    answer = await shop.pay(made["id"], email='"><script>alert(1)</script>')
+async def test_what_a_payer_typed_is_shown_and_never_run(service: ServiceHarness) -> None:
+    made = await service.create(requestedUserData=["email"])
+    answer = await service.pay(made["id"], email='"><script>alert(1)</script>')
     assert answer.status_code == 400
     assert "<script>" not in answer.text
     assert 'value="&#34;&gt;&lt;script&gt;' in answer.text
@@ -105,26 +110,26 @@ async def test_what_a_payer_typed_is_shown_and_never_run(shop: ServiceHarness) -
     ],
 )
 async def test_each_state_has_a_page_that_says_why(
-    shop: ServiceHarness, fields: dict[str, Any], pays: int, passes: int, title: str
+    service: ServiceHarness, fields: dict[str, Any], pays: int, passes: int, title: str
 ) -> None:
     """200 to look at it, 409 to pay it; no form, and nothing is taken."""
-    made = await shop.create(**fields)
+    made = await service.create(**fields)
     for number in range(pays):
-        assert (await shop.pay(made["id"], str(number) * 32)).status_code == 303
-    shop.clock.advance(passes)
-    looked, tried = await page(shop, made["id"]), await shop.pay(made["id"], "late" * 8)
+        assert (await service.pay(made["id"], str(number) * 32)).status_code == 303
+    service.clock.advance(passes)
+    looked, tried = await page(service, made["id"]), await service.pay(made["id"], "late" * 8)
     assert (looked.status_code, tried.status_code) == (200, 409)
     for answer in (looked, tried):
         assert title in answer.text
         assert "<form" not in answer.text
-    assert len(await shop.rows("payments")) == pays
+    assert len(await service.rows("payments")) == pays
 
 
-async def test_reserved_is_told_from_sold(shop: ServiceHarness) -> None:
-    made = await shop.create(expirationType="limit", totalUnits=5)
+async def test_reserved_is_told_from_sold(service: ServiceHarness) -> None:
+    made = await service.create(expirationType="limit", totalUnits=5)
 
     def set_units(remaining: int, reserved: int) -> None:
-        shop.db.run(
+        service.db.run(
             lambda tx: tx.execute(
                 "UPDATE payment_requests SET remaining_units = :remaining,"
                 " reserved_units = :reserved",
@@ -134,42 +139,42 @@ async def test_reserved_is_told_from_sold(shop: ServiceHarness) -> None:
         )
 
     set_units(3, 1)
-    some = await page(shop, made["id"])
+    some = await page(service, made["id"])
     assert "3 of 5 left" in some.text
     assert "One more is being paid for right now." in some.text
     assert "<form" in some.text
     set_units(0, 2)
-    none = await page(shop, made["id"])
+    none = await page(service, made["id"])
     assert "The last ones are being paid for" in none.text
     assert "Sold out" not in none.text
     assert "<form" not in none.text
 
 
-async def test_units_taken_out_do_not_look_like_sold(shop: ServiceHarness) -> None:
-    made = await shop.create(expirationType="limit", totalUnits=50)
-    await shop.edit(made["id"], {"decreaseRemainingUnits": 5})
-    assert "45 of 45 left" in (await page(shop, made["id"])).text
+async def test_units_taken_out_do_not_look_like_sold(service: ServiceHarness) -> None:
+    made = await service.create(expirationType="limit", totalUnits=50)
+    await service.edit(made["id"], {"decreaseRemainingUnits": 5})
+    assert "45 of 45 left" in (await page(service, made["id"])).text
 
 
-async def test_unknown_and_deleted_requests_have_a_404_page(shop: ServiceHarness) -> None:
-    made = await shop.create()
-    await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
+async def test_unknown_and_deleted_requests_have_a_404_page(service: ServiceHarness) -> None:
+    made = await service.create()
+    await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
     for path in (made["id"], "0" * 24, "x", f"{made['id']}/receipt/{'0' * 24}", "a/b/c/d"):
-        answer = await page(shop, path)
+        answer = await page(service, path)
         assert answer.status_code == 404
         assert "Nothing to pay here" in answer.text
-    assert (await shop.pay(made["id"])).status_code == 404
+    assert (await service.pay(made["id"])).status_code == 404
 
 
-async def test_the_payer_is_asked_and_what_they_said_is_kept(shop: ServiceHarness) -> None:
-    made = await shop.create(**ASKED)
-    looked = await page(shop, made["id"])
+async def test_the_payer_is_asked_and_what_they_said_is_kept(service: ServiceHarness) -> None:
+    made = await service.create(**ASKED)
+    looked = await page(service, made["id"])
     assert re.findall(r'<input id="(\w+)" name="(\w+)"', looked.text) == [
         (name, name) for name in ASKED["requestedUserData"]
     ]
-    answer = await shop.pay(made["id"], token_of(looked.text), **GIVEN)
+    answer = await service.pay(made["id"], token_of(looked.text), **GIVEN)
     assert answer.status_code == 303
-    listed = await shop.seller.get(f"/v3/paymentRequests/{made['id']}/payments")
+    listed = await service.seller.get(f"/v3/paymentRequests/{made['id']}/payments")
     assert listed.json()["items"][0]["userData"] == GIVEN | {"phoneNumber": "+442079460958"}
 
 
@@ -189,11 +194,11 @@ async def test_the_payer_is_asked_and_what_they_said_is_kept(shop: ServiceHarnes
     ],
 )
 async def test_malformed_payer_data_is_shown_at_its_field(
-    shop: ServiceHarness, field: str, value: str
+    service: ServiceHarness, field: str, value: str
 ) -> None:
     """400 with the page, the other values kept, nothing paid."""
-    made = await shop.create(**ASKED)
-    answer = await shop.pay(made["id"], **(GIVEN | {field: value}))
+    made = await service.create(**ASKED)
+    answer = await service.pay(made["id"], **(GIVEN | {field: value}))
     assert answer.status_code == 400
     wrong = re.findall(r'<input id="(\w+)"[^>]*aria-invalid="true"', answer.text)
     assert wrong == [field]
@@ -201,41 +206,43 @@ async def test_malformed_payer_data_is_shown_at_its_field(
         if name != field:
             assert f'value="{given}"' in answer.text
     assert 'role="alert"' in answer.text
-    assert await shop.rows("payments") == []
+    assert await service.rows("payments") == []
 
 
-async def test_fields_that_were_not_asked_for_are_not_kept(shop: ServiceHarness) -> None:
-    made = await shop.create(requestedUserData=["email"])
-    await shop.pay(made["id"], **GIVEN, shoeSize="44")
-    (row,) = await shop.rows("payments")
+async def test_fields_that_were_not_asked_for_are_not_kept(service: ServiceHarness) -> None:
+    made = await service.create(requestedUserData=["email"])
+    await service.pay(made["id"], **GIVEN, shoeSize="44")
+    (row,) = await service.rows("payments")
     assert row["user_data"] == '{"email": "me@b.example"}'
 
 
 @pytest.mark.parametrize("token", ["", "short", "x" * 65, "not a token at all, really"])
-async def test_a_form_without_a_sound_token_pays_nothing(shop: ServiceHarness, token: str) -> None:
-    made = await shop.create()
-    answer = await shop.pay(made["id"], token)
+async def test_a_form_without_a_sound_token_pays_nothing(
+    service: ServiceHarness, token: str
+) -> None:
+    made = await service.create()
+    answer = await service.pay(made["id"], token)
     assert answer.status_code == 400
     assert "nothing was paid" in answer.text
-    assert (await shop.pay(made["id"], token_of(answer.text))).status_code == 303
+    assert (await service.pay(made["id"], token_of(answer.text))).status_code == 303
 
 
-async def test_a_body_that_is_no_form_is_refused_with_a_page(shop: ServiceHarness) -> None:
-    made = await shop.create()
+async def test_a_body_that_is_no_form_is_refused_with_a_page(service: ServiceHarness) -> None:
+    made = await service.create()
     path = f"/pay/{made['id']}"
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     for answer, status in (
-        (await shop.anyone.post(path, json={"token": "t" * 32}), 415),
-        (await shop.anyone.post(path, files={"token": b"t"}), 415),
-        (await shop.anyone.post(path, content="a" * 70_000, headers=form), 413),
-        (await shop.anyone.post(path, content="a=1&" * 30, headers=form), 400),
-        (await shop.anyone.post(path, content=b"token=\xff", headers=form), 400),
-        (await shop.anyone.put(path), 405),
+        (await service.anyone.post(path, json={"token": "t" * 32}), 415),
+        (await service.anyone.post(path, files={"token": b"t"}), 415),
+        (await service.anyone.post(path, content="a" * 70_000, headers=form), 413),
+        (await service.anyone.post(path, content="a=1&" * 30, headers=form), 400),
+        (await service.anyone.post(path, content=b"token=\xff", headers=form), 400),
+        (await service.anyone.put(path), 405),
     ):
         assert answer.status_code == status
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
         assert "<h1>" in answer.text
-    assert await shop.rows("payments") == []
+    assert await service.rows("payments") == []
 
 
 @pytest.mark.parametrize(
@@ -253,20 +260,20 @@ async def test_a_body_that_is_no_form_is_refused_with_a_page(shop: ServiceHarnes
 async def test_paid_leads_to_the_redirect_with_the_transaction(
     tmp_path: Path, url: str, target: str
 ) -> None:
-    async with opened(tmp_path, schemes=frozenset({"shop", "tg"})) as shop:
-        made = await shop.create(redirectUrl=url)
-        answer = await shop.pay(made["id"])
-        (row,) = await shop.rows("payments")
+    async with opened(tmp_path, schemes=frozenset({"shop", "tg"})) as service:
+        made = await service.create(redirectUrl=url)
+        answer = await service.pay(made["id"])
+        (row,) = await service.rows("payments")
     assert answer.status_code == 303
     assert answer.headers["location"] == target.format(row["id"])
 
 
 async def test_an_app_that_was_taken_off_the_list_is_not_opened_any_more(tmp_path: Path) -> None:
     """What was stored while REDIRECT_SCHEMES named it leads to the receipt."""
-    async with opened(tmp_path, schemes=frozenset({"shop"})) as shop:
-        made = await shop.create(redirectUrl="shop://paid")
-        assert (await shop.pay(made["id"])).headers["location"].startswith("shop://paid?")
-        without = create_app(Service(db=shop.db, now=shop.clock, public_url=URL))
+    async with opened(tmp_path, schemes=frozenset({"shop"})) as service:
+        made = await service.create(redirectUrl="shop://paid")
+        assert (await service.pay(made["id"])).headers["location"].startswith("shop://paid?")
+        without = create_app(Service(db=service.db, now=service.clock, public_url=URL))
         async with client(without) as anyone:
             answer = await anyone.post(f"/pay/{made['id']}", data={"token": "u" * 32})
     assert f"/pay/{made['id']}/receipt/" in answer.headers["location"]
@@ -287,15 +294,15 @@ def test_the_policy_names_where_the_form_leads(url: str, source: str) -> None:
     assert links.source(check_redirect(url)) == source
 
 
-async def test_every_page_is_guarded(shop: ServiceHarness) -> None:
+async def test_every_page_is_guarded(service: ServiceHarness) -> None:
     """Strict policy, never stored, no referrer, never framed."""
-    made = await shop.create(
+    made = await service.create(
         product={"name": "x", "imageUrl": "https://i.example/a.png"},
         redirectUrl="https://t.example/thanks",
     )
-    plain = await shop.create()
-    receipt = (await shop.pay(plain["id"])).headers["location"]
-    open_page = await page(shop, made["id"])
+    plain = await service.create()
+    receipt = (await service.pay(plain["id"])).headers["location"]
+    open_page = await page(service, made["id"])
     assert policy(open_page) == {
         "default-src": ["'none'"],
         "style-src": ["'self'"],
@@ -306,7 +313,7 @@ async def test_every_page_is_guarded(shop: ServiceHarness) -> None:
         "base-uri": ["'none'"],
         "frame-ancestors": ["'none'"],
     }
-    for answer in (open_page, await page(shop, "x"), await shop.anyone.get(receipt)):
+    for answer in (open_page, await page(service, "x"), await service.anyone.get(receipt)):
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -315,18 +322,18 @@ async def test_every_page_is_guarded(shop: ServiceHarness) -> None:
         assert ("script-src" in policy(answer)) is ("<script" in answer.text)
 
 
-async def test_the_qr_code_is_that_of_the_pay_page(shop: ServiceHarness, tmp_path: Path) -> None:
-    made = await shop.create()
-    png = await shop.anyone.get(f"/qr/{made['id']}.png")
+async def test_the_qr_code_is_that_of_the_pay_page(service: ServiceHarness, tmp_path: Path) -> None:
+    made = await service.create()
+    png = await service.anyone.get(f"/qr/{made['id']}.png")
     assert png.headers["content-type"] == "image/png"
     (tmp_path / "qr.png").write_bytes(png.content)
     with Image.open(tmp_path / "qr.png") as picture:
         found = zxingcpp.read_barcodes(picture.convert("L"))
     assert [one.text for one in found] == [f"{URL}/pay/{made['id']}"]
-    svg = await shop.anyone.get(f"/qr/{made['id']}.svg")
+    svg = await service.anyone.get(f"/qr/{made['id']}.svg")
     assert svg.headers["content-type"].startswith("image/svg+xml")
     assert svg.text.startswith("<svg")
-    assert (await shop.anyone.get(f"/qr/{'0' * 24}.png")).status_code == 404
+    assert (await service.anyone.get(f"/qr/{'0' * 24}.png")).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -337,26 +344,26 @@ async def test_the_qr_code_is_that_of_the_pay_page(shop: ServiceHarness, tmp_pat
     ],
 )
 async def test_what_the_page_loads_lies_under_its_own_hash(
-    shop: ServiceHarness, kind: str, link: str
+    service: ServiceHarness, kind: str, link: str
 ) -> None:
-    made = await shop.create()
-    (path,) = re.findall(link, (await page(shop, made["id"])).text)
-    answer = await shop.anyone.get(path)
+    made = await service.create()
+    (path,) = re.findall(link, (await page(service, made["id"])).text)
+    answer = await service.anyone.get(path)
     assert answer.headers["content-type"].startswith(f"text/{kind}")
     assert "immutable" in answer.headers["cache-control"]
     for wrong in ("pay.0.css", "pay.0.js", "other.0.css", "..%2f..%2fpay.0.css", "base.0.html"):
-        assert (await shop.anyone.get(f"/assets/{wrong}")).status_code == 404
+        assert (await service.anyone.get(f"/assets/{wrong}")).status_code == 404
 
 
-async def test_amounts_are_written_for_who_reads(shop: ServiceHarness) -> None:
-    made = await shop.create(receivers=[{"sendAmount": 1234.5, "destination": "a"}])
-    german = await page(shop, made["id"], **{"Accept-Language": "de-DE,de;q=0.9,en;q=0.8"})
+async def test_amounts_are_written_for_who_reads(service: ServiceHarness) -> None:
+    made = await service.create(receivers=[{"sendAmount": 1234.5, "destination": "a"}])
+    german = await page(service, made["id"], **{"Accept-Language": "de-DE,de;q=0.9,en;q=0.8"})
     assert "1.234,50\xa0$" in german.text
     assert '<html lang="de" dir="ltr">' in german.text
-    dutch = await page(shop, made["id"], **{"Accept-Language": "nl-NL,nl;q=0.9,en;q=0.8"})
+    dutch = await page(service, made["id"], **{"Accept-Language": "nl-NL,nl;q=0.9,en;q=0.8"})
     assert "$\xa01.234,50" in dutch.text
     assert '<html lang="en" dir="ltr">' in dutch.text
-    assert "$1,234.50" in (await page(shop, made["id"])).text
+    assert "$1,234.50" in (await page(service, made["id"])).text
 
 
 @pytest.mark.parametrize(
@@ -377,22 +384,22 @@ def test_accept_language_is_read_by_rank(header: str, tag: str) -> None:
 
 async def test_a_payer_who_comes_too_often_is_told_to_wait(tmp_path: Path) -> None:
     """Forms, pictures and public answers count together; the seller's calls don't."""
-    async with opened(tmp_path, payer_rate=Rate(3, 60)) as shop:
-        made = await shop.create()
-        assert (await page(shop, f"{made['id']}/receipt/x")).status_code == 404
-        assert (await shop.anyone.get(f"/qr/{made['id']}.png")).status_code == 200
+    async with opened(tmp_path, payer_rate=Rate(3, 60)) as service:
+        made = await service.create()
+        assert (await page(service, f"{made['id']}/receipt/x")).status_code == 404
+        assert (await service.anyone.get(f"/qr/{made['id']}.png")).status_code == 200
         public = f"/v3/paymentRequests/public/{made['id']}"
-        assert (await shop.anyone.get(public)).status_code == 200
-        answer = await shop.pay(made["id"])
+        assert (await service.anyone.get(public)).status_code == 200
+        answer = await service.pay(made["id"])
         assert answer.status_code == 429
         assert 1 <= int(answer.headers["retry-after"]) <= 60
         assert "Please try again in" in answer.text
-        assert (await shop.anyone.get(public)).json()["code"] == "rateLimited"
-        assert await shop.rows("payments") == []
-        assert (await shop.get(made["id"]))["isEnabled"] is True
+        assert (await service.anyone.get(public)).json()["code"] == "rateLimited"
+        assert await service.rows("payments") == []
+        assert (await service.get(made["id"]))["isEnabled"] is True
 
 
-async def test_a_head_of_the_page_is_answered(shop: ServiceHarness) -> None:
-    made = await shop.create()
-    answer = await shop.anyone.head(f"/pay/{made['id']}")
+async def test_a_head_of_the_page_is_answered(service: ServiceHarness) -> None:
+    made = await service.create()
+    answer = await service.anyone.head(f"/pay/{made['id']}")
     assert (answer.status_code, answer.content) == (200, b"")

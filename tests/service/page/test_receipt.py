@@ -16,31 +16,31 @@ ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
 GIVEN = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+44 20 7946 0958"}
 
 
-async def test_the_receipt_is_for_who_has_its_transaction(shop: ServiceHarness) -> None:
+async def test_the_receipt_is_for_who_has_its_transaction(service: ServiceHarness) -> None:
     """Not that of another request; it outlives the request."""
-    made, other = await shop.create(**ASKED), await shop.create()
-    path = (await shop.pay(made["id"], **GIVEN)).headers["location"]
+    made, other = await service.create(**ASKED), await service.create()
+    path = (await service.pay(made["id"], **GIVEN)).headers["location"]
     payment_id = path.rpartition("/")[2]
     assert path == f"/pay/{made['id']}/receipt/{payment_id}"
-    receipt = await shop.anyone.get(path)
+    receipt = await service.anyone.get(path)
     assert receipt.status_code == 200
     for text in ("Coffee", "$5.00", payment_id, "January 15, 2027", "Test money"):
         assert text in receipt.text
-    wrong = await shop.anyone.get(f"/pay/{other['id']}/receipt/{payment_id}")
+    wrong = await service.anyone.get(f"/pay/{other['id']}/receipt/{payment_id}")
     assert wrong.status_code == 404
-    await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
-    assert (await shop.anyone.get(path)).status_code == 200
+    await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
+    assert (await service.anyone.get(path)).status_code == 200
 
 
-async def test_the_receipt_masks_what_the_payer_said(shop: ServiceHarness) -> None:
+async def test_the_receipt_masks_what_the_payer_said(service: ServiceHarness) -> None:
     """Its address travels to the seller's page and further; the seller asks the interface."""
-    made = await shop.create(**ASKED)
-    path = (await shop.pay(made["id"], **GIVEN)).headers["location"]
-    receipt = (await shop.anyone.get(path)).text
+    made = await service.create(**ASKED)
+    path = (await service.pay(made["id"], **GIVEN)).headers["location"]
+    receipt = (await service.anyone.get(path)).text
     for shown, whole in (("m•••@a.example", "me@a.example"), ("+44 ••• ••58", "7946")):
         assert shown in receipt
         assert whole not in receipt
-    listed = await shop.seller.get(f"{ALL}/{made['id']}/payments")
+    listed = await service.seller.get(f"{ALL}/{made['id']}/payments")
     assert listed.json()["items"][0]["userData"]["paymail"] == "me@a.example"
 
 

@@ -94,10 +94,10 @@ async def test_whatever_the_clock_does_every_request_is_in_one_list(tmp_path: Pa
                 assert [one.id for one in listed] == expected, (now, status)
 
 
-async def lists_of(shop: ServiceHarness, request_id: str) -> list[str]:
+async def lists_of(service: ServiceHarness, request_id: str) -> list[str]:
     """The states whose list the request is in."""
     answers = {
-        status: (await shop.seller.get(ALL, params={"status": status, "limit": 100})).json()
+        status: (await service.seller.get(ALL, params={"status": status, "limit": 100})).json()
         for status in Status
     }
     return [
@@ -108,151 +108,151 @@ async def lists_of(shop: ServiceHarness, request_id: str) -> list[str]:
 
 
 async def test_a_request_is_in_the_list_of_its_state_through_its_whole_life(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
     """What time, an edit and a payment change is listed so at the next call."""
-    made = await shop.create(enabledAt="2027-01-15T08:01:00Z", expirationInSeconds=120, **DROP)
+    made = await service.create(enabledAt="2027-01-15T08:01:00Z", expirationInSeconds=120, **DROP)
     request_id = made["id"]
-    assert await lists_of(shop, request_id) == ["scheduled"]
-    shop.clock.advance(60)
-    assert await lists_of(shop, request_id) == ["active"]
-    shop.clock.advance(60)
-    assert await lists_of(shop, request_id) == ["expired"]
-    await shop.edit(request_id, {"expirationInSeconds": 60})
-    assert await lists_of(shop, request_id) == ["active"]
-    shop.clock.advance(61)
-    assert await lists_of(shop, request_id) == ["expired"]
-    await shop.edit(request_id, {"expirationInSeconds": None})
-    assert await lists_of(shop, request_id) == ["active"]
-    await shop.edit(request_id, {"decreaseRemainingUnits": 2})
-    assert (await shop.pay(request_id)).status_code == 303
-    assert await lists_of(shop, request_id) == ["soldOut"]
-    await shop.seller.delete(f"{ALL}/{request_id}")
-    assert await lists_of(shop, request_id) == []
+    assert await lists_of(service, request_id) == ["scheduled"]
+    service.clock.advance(60)
+    assert await lists_of(service, request_id) == ["active"]
+    service.clock.advance(60)
+    assert await lists_of(service, request_id) == ["expired"]
+    await service.edit(request_id, {"expirationInSeconds": 60})
+    assert await lists_of(service, request_id) == ["active"]
+    service.clock.advance(61)
+    assert await lists_of(service, request_id) == ["expired"]
+    await service.edit(request_id, {"expirationInSeconds": None})
+    assert await lists_of(service, request_id) == ["active"]
+    await service.edit(request_id, {"decreaseRemainingUnits": 2})
+    assert (await service.pay(request_id)).status_code == 303
+    assert await lists_of(service, request_id) == ["soldOut"]
+    await service.seller.delete(f"{ALL}/{request_id}")
+    assert await lists_of(service, request_id) == []
 
 
 async def test_a_one_off_is_completed_by_its_payment_and_held_before_it(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
     """A unit that is only reserved is not gone: the request is active until it is paid."""
-    request_id = (await shop.create(expirationType="onPaymentCompleted"))["id"]
+    request_id = (await service.create(expirationType="onPaymentCompleted"))["id"]
     sql = "UPDATE payment_requests SET remaining_units = 0, reserved_units = 1"
-    await shop.db.transaction(lambda tx: tx.execute(sql))
-    assert await lists_of(shop, request_id) == ["active"]
-    await shop.db.transaction(lambda tx: tx.execute(sql.replace("= 1", "= 0")))
-    assert await lists_of(shop, request_id) == ["completed"]
+    await service.db.transaction(lambda tx: tx.execute(sql))
+    assert await lists_of(service, request_id) == ["active"]
+    await service.db.transaction(lambda tx: tx.execute(sql.replace("= 1", "= 0")))
+    assert await lists_of(service, request_id) == ["completed"]
 
 
 async def test_pages_of_a_state_are_full_however_far_apart_its_requests_are(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
     """A page has its 5 items and a cursor, the last one what is left and none."""
     wanted = []
     for number in range(60):
         end = {"expirationInSeconds": 1} if number % 5 == 0 else {}
-        made = await shop.create(product={"name": f"Nr. {number}"}, **end)
+        made = await service.create(product={"name": f"Nr. {number}"}, **end)
         wanted += [made["id"]] if end else []
-        shop.clock.advance(0.001)
-    shop.clock.advance(1)
+        service.clock.advance(0.001)
+    service.clock.advance(1)
     pages: list[list[str]] = []
     query: dict[str, Any] = {"status": "expired", "limit": 5}
     while "cursor" in query or not pages:
-        answer = (await shop.seller.get(ALL, params=query)).json()
+        answer = (await service.seller.get(ALL, params=query)).json()
         pages.append([item["id"] for item in answer["items"]])
         query = {**query, "cursor": answer["nextCursor"]} if "nextCursor" in answer else {}
     assert [len(page) for page in pages] == [5, 5, 2]
     assert [one for page in pages for one in page] == wanted[::-1]
 
 
-async def test_the_whole_list_of_a_state_is_given_without_limit(shop: ServiceHarness) -> None:
+async def test_the_whole_list_of_a_state_is_given_without_limit(service: ServiceHarness) -> None:
     """Everything is what the interface promises, a state's list included."""
     for _ in range(230):
-        await shop.create(expirationInSeconds=1)
-    shop.clock.advance(1)
-    answer = (await shop.seller.get(ALL, params={"status": "expired"})).json()
+        await service.create(expirationInSeconds=1)
+    service.clock.advance(1)
+    answer = (await service.seller.get(ALL, params={"status": "expired"})).json()
     assert len({item["id"] for item in answer["items"]}) == 230
     assert "nextCursor" not in answer
 
 
-async def test_what_was_not_written_down_yet_is_not_told_wrongly(shop: ServiceHarness) -> None:
+async def test_what_was_not_written_down_yet_is_not_told_wrongly(service: ServiceHarness) -> None:
     """A request that ends between the look and the page is in no list, not in a wrong one."""
-    await shop.create(expirationInSeconds=1)
+    await service.create(expirationInSeconds=1)
     sql = requests.page_sql(None, Status.ACTIVE)
-    app_id = shop.credentials.app_id
+    app_id = service.credentials.app_id
     asked = {"app_id": app_id, "limit": 9, "status": Status.ACTIVE}
-    assert len(await shop.db.query(sql, now=NOON, **asked)) == 1
-    assert await shop.db.query(sql, now=NOON + 1000, **asked) == []
+    assert len(await service.db.query(sql, now=NOON, **asked)) == 1
+    assert await service.db.query(sql, now=NOON + 1000, **asked) == []
 
 
 async def test_changes_are_written_some_at_a_time_and_once(
-    shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+    service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Payers wait for no more than MANY of them; when all are written, nothing is."""
     monkeypatch.setattr(stages, "MANY", 3)
-    app_id = shop.credentials.app_id
+    app_id = service.credentials.app_id
     for _ in range(7):
-        await shop.create(expirationInSeconds=1)
+        await service.create(expirationInSeconds=1)
     some = partial(stages.update_some, app_id=app_id, now=NOON + 1000)
-    assert [await shop.db.transaction(some) for _ in range(4)] == [3, 3, 1, 0]
+    assert [await service.db.transaction(some) for _ in range(4)] == [3, 3, 1, 0]
 
 
 async def test_what_is_undone_meanwhile_is_not_done_again_without_end(
-    shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+    service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by another whose clock is behind: here every second time the clock is asked."""
     monkeypatch.setattr(stages, "MANY", 3)
-    app_id = shop.credentials.app_id
+    app_id = service.credentials.app_id
     for _ in range(7):
-        await shop.create(expirationInSeconds=1)
+        await service.create(expirationInSeconds=1)
     told = itertools.chain([NOON + 1000], itertools.cycle([NOON + 1000, NOON + 999]))
     async with asyncio.timeout(20):
-        await stages.update(shop.db, app_id, lambda: next(told))
-    assert await stages.update(shop.db, app_id, partial(int, NOON + 1000)) == NOON + 1000
-    assert {row["stage"] for row in await shop.rows("payment_requests")} == {"expired"}
+        await stages.update(service.db, app_id, lambda: next(told))
+    assert await stages.update(service.db, app_id, partial(int, NOON + 1000)) == NOON + 1000
+    assert {row["stage"] for row in await service.rows("payment_requests")} == {"expired"}
 
 
 async def test_a_request_that_ends_during_the_call_is_told_as_it_is_listed(tmp_path: Path) -> None:
     """The list is of the moment at which the states were written, and so is each of its items."""
-    async with opened(tmp_path) as shop:
-        await shop.create(expirationInSeconds=1)
+    async with opened(tmp_path) as service:
+        await service.create(expirationInSeconds=1)
         ticks = itertools.count(NOON + 999)
-        app = create_app(Service(db=shop.db, now=lambda: next(ticks), public_url=URL))
-        async with client(app, headers_of(shop.credentials)) as seller:
+        app = create_app(Service(db=service.db, now=lambda: next(ticks), public_url=URL))
+        async with client(app, headers_of(service.credentials)) as seller:
             answer = await seller.get(ALL, params={"status": "expired", "limit": 9})
     assert [item["status"] for item in answer.json()["items"]] == ["expired"]
 
 
-async def test_lists_of_others_change_nothing_here(shop: ServiceHarness) -> None:
+async def test_lists_of_others_change_nothing_here(service: ServiceHarness) -> None:
     """Each application's states are written down for itself."""
-    await shop.create(expirationInSeconds=1)
-    shop.clock.advance(1)
-    await stages.update(shop.db, "another", shop.clock)
-    assert [row["stage"] for row in await shop.rows("payment_requests")] == ["active"]
-    await stages.update(shop.db, shop.credentials.app_id, shop.clock)
-    assert [row["stage"] for row in await shop.rows("payment_requests")] == ["expired"]
+    await service.create(expirationInSeconds=1)
+    service.clock.advance(1)
+    await stages.update(service.db, "another", service.clock)
+    assert [row["stage"] for row in await service.rows("payment_requests")] == ["active"]
+    await stages.update(service.db, service.credentials.app_id, service.clock)
+    assert [row["stage"] for row in await service.rows("payment_requests")] == ["expired"]
 
 
-async def payers(shop: ServiceHarness, request_id: str) -> int:
-    answer = (await shop.anyone.get(f"{ALL}/public/stats/{request_id}")).json()
+async def payers(service: ServiceHarness, request_id: str) -> int:
+    answer = (await service.anyone.get(f"{ALL}/public/stats/{request_id}")).json()
     return int(answer["uniqueUsers"])
 
 
 async def test_payers_are_counted_once_each_and_also_without_their_names(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
     """Who pays again, says nothing or pays for something else is no new payer; erased ones stay."""
-    both = [(await shop.create(requestedUserData=["email"]))["id"] for _ in range(2)]
-    silent = (await shop.create())["id"]
+    both = [(await service.create(requestedUserData=["email"]))["id"] for _ in range(2)]
+    silent = (await service.create())["id"]
     for number, email in enumerate(("a@b.example", "c@d.example", "A@B.example")):
-        await shop.pay(both[0], f"{number:032}", email=email)
-    await shop.pay(both[1], "9" * 32, email="a@b.example")
-    await shop.pay(silent, "8" * 32)
-    assert [await payers(shop, one) for one in (*both, silent)] == [2, 1, 0]
+        await service.pay(both[0], f"{number:032}", email=email)
+    await service.pay(both[1], "9" * 32, email="a@b.example")
+    await service.pay(silent, "8" * 32)
+    assert [await payers(service, one) for one in (*both, silent)] == [2, 1, 0]
     erase = "UPDATE payments SET payer = 'token' || id WHERE payer = 'a@b.example'"
-    await shop.db.transaction(lambda tx: tx.execute(erase))
-    assert await payers(shop, both[0]) == 2
-    await shop.pay(both[0], "7" * 32, email="e@f.example")
-    assert await payers(shop, both[0]) == 3
+    await service.db.transaction(lambda tx: tx.execute(erase))
+    assert await payers(service, both[0]) == 2
+    await service.pay(both[0], "7" * 32, email="e@f.example")
+    assert await payers(service, both[0]) == 3
 
 
 async def test_what_an_earlier_version_kept_is_counted_and_found(
@@ -320,12 +320,12 @@ async def test_the_script_makes_what_it_says(tmp_path: Path) -> None:
         assert len(await db.query("SELECT id FROM payments")) == 10
 
 
-async def test_pending_is_another_word_for_scheduled(shop: ServiceHarness) -> None:
+async def test_pending_is_another_word_for_scheduled(service: ServiceHarness) -> None:
     """HandCash Cloud calls so what has not begun."""
-    made = await shop.create(enabledAt="2027-01-15T10:00:00Z")
-    await shop.create()
+    made = await service.create(enabledAt="2027-01-15T10:00:00Z")
+    await service.create()
     for word in ("pending", "scheduled"):
-        listed = (await shop.seller.get(ALL, params={"status": word})).json()["items"]
+        listed = (await service.seller.get(ALL, params={"status": word})).json()["items"]
         assert [(one["id"], one["status"]) for one in listed] == [(made["id"], "scheduled")]
-    refused = await shop.seller.get(ALL, params={"status": "Pending"})
+    refused = await service.seller.get(ALL, params={"status": "Pending"})
     assert (refused.status_code, refused.json()["info"][0]["field"]) == (400, "status")

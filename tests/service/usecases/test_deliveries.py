@@ -32,7 +32,7 @@ BOTH = {"notifications": {"webhook": HOOK, "email": "Ann.Lee@Shop.example"}}
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with opened(tmp_path, allow=LOOPBACK, mails=True) as it:
         yield it
 
@@ -51,35 +51,37 @@ def a_payment(request_id: str, number: int, **fields: Any) -> Payment:
     return replace(plain, **fields)
 
 
-async def owed(shop: ServiceHarness, number: int = 1, /, *, made: str = "", **fields: Any) -> str:
+async def owed(
+    service: ServiceHarness, number: int = 1, /, *, made: str = "", **fields: Any
+) -> str:
     """Owe what is to be told of a payment; the request's id."""
-    request_id = made or (await shop.create(**(DROP | BOTH)))["id"]
+    request_id = made or (await service.create(**(DROP | BOTH)))["id"]
 
     def work(tx: Transaction) -> None:
-        request = requests.find(tx, request_id, shop.clock())
+        request = requests.find(tx, request_id, service.clock())
         assert request
         deliveries.put(tx, request, a_payment(request_id, number, **fields))
 
-    shop.db.run(work)
+    service.db.run(work)
     return str(request_id)
 
 
-async def messages(shop: ServiceHarness, queue: str) -> list[Row]:
-    return [row for row in await shop.rows("outbox") if row["queue"] == queue]
+async def messages(service: ServiceHarness, queue: str) -> list[Row]:
+    return [row for row in await service.rows("outbox") if row["queue"] == queue]
 
 
 async def test_a_payment_owes_one_delivery_a_channel_under_the_id_of_its_message(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
-    request_id = await owed(shop)
-    rows = {row["channel"]: row for row in await shop.rows("deliveries")}
+    request_id = await owed(service)
+    rows = {row["channel"]: row for row in await service.rows("deliveries")}
     assert set(rows) == {"webhook", "email"}
     for channel, row in rows.items():
         queue = {"webhook": "webhooks", "email": "mails"}[channel]
-        (message,) = await messages(shop, queue)
+        (message,) = await messages(service, queue)
         assert message["id"] == row["id"]
         assert row["id"].startswith(f"{channel}-")
-        assert (row["app_id"], row["request_id"]) == (shop.credentials.app_id, request_id)
+        assert (row["app_id"], row["request_id"]) == (service.credentials.app_id, request_id)
         assert (row["payment_id"], row["created_at"]) == (f"{1:024x}", NOON + 1)
         assert (message["due_at"], message["created_at"]) == (NOON + 1, NOON + 1)
     assert rows["webhook"]["address"] == HOOK["webhookUrl"]
@@ -95,21 +97,21 @@ async def test_a_payment_owes_one_delivery_a_channel_under_the_id_of_its_message
     ],
 )
 async def test_only_what_the_request_asks_for_is_owed(
-    shop: ServiceHarness, notifications: dict[str, Any], channels: set[str]
+    service: ServiceHarness, notifications: dict[str, Any], channels: set[str]
 ) -> None:
-    made = await shop.create(notifications=notifications)
-    assert (await shop.pay(made["id"])).status_code == 303
-    assert {row["channel"] for row in await shop.rows("deliveries")} == channels
-    assert len(await shop.rows("outbox")) == len(channels)
+    made = await service.create(notifications=notifications)
+    assert (await service.pay(made["id"])).status_code == 303
+    assert {row["channel"] for row in await service.rows("deliveries")} == channels
+    assert len(await service.rows("outbox")) == len(channels)
 
 
-async def test_a_letter_carries_what_there_is_to_write(shop: ServiceHarness) -> None:
+async def test_a_letter_carries_what_there_is_to_write(service: ServiceHarness) -> None:
     """Its lane is the mailbox, however its address is written."""
-    request_id = await owed(shop)
-    (row,) = await messages(shop, MAILS.name)
+    request_id = await owed(service)
+    (row,) = await messages(service, MAILS.name)
     assert row["lane"] == "ann.lee@shop.example"
     assert exact_json.loads(row["body"]) == {
-        "appId": shop.credentials.app_id,
+        "appId": service.credentials.app_id,
         "requestId": request_id,
         "transactionId": f"{1:024x}",
         "address": "Ann.Lee@Shop.example",
@@ -121,55 +123,57 @@ async def test_a_letter_carries_what_there_is_to_write(shop: ServiceHarness) -> 
         "userData": {"email": "payer@b.example"},
         "completedAt": NOON + 1,
         "oversold": False,
-        "recipientId": (await shop.rows("recipients"))[0]["id"],
+        "recipientId": (await service.rows("recipients"))[0]["id"],
     }
 
 
-async def test_what_was_paid_is_told_where_it_is_in_another_currency(shop: ServiceHarness) -> None:
-    await owed(shop, paid=Quote(12_345, "BSV", (12_345,)))
-    body = exact_json.loads((await messages(shop, MAILS.name))[0]["body"])
+async def test_what_was_paid_is_told_where_it_is_in_another_currency(
+    service: ServiceHarness,
+) -> None:
+    await owed(service, paid=Quote(12_345, "BSV", (12_345,)))
+    body = exact_json.loads((await messages(service, MAILS.name))[0]["body"])
     assert (body["paidAmount"], body["paidCurrency"]) == (12_345, "BSV")
     assert (body["amount"], body["currency"]) == (500, "USD")
 
 
-async def test_money_for_which_no_unit_was_left_is_told_as_such(shop: ServiceHarness) -> None:
-    await owed(shop, state=Settlement.OVERSOLD)
+async def test_money_for_which_no_unit_was_left_is_told_as_such(service: ServiceHarness) -> None:
+    await owed(service, state=Settlement.OVERSOLD)
     for queue in (WEBHOOKS, MAILS):
-        (row,) = await messages(shop, queue.name)
+        (row,) = await messages(service, queue.name)
         assert exact_json.loads(row["body"])["oversold"] is True
 
 
-async def test_one_payment_is_never_owed_twice_by_one_channel(shop: ServiceHarness) -> None:
+async def test_one_payment_is_never_owed_twice_by_one_channel(service: ServiceHarness) -> None:
     """A bug that tried is stopped, with all that its transaction did."""
-    request_id = await owed(shop)
+    request_id = await owed(service)
     with pytest.raises(Exception, match="UNIQUE"):
-        await owed(shop, made=request_id)
-    assert len(await shop.rows("deliveries")) == len(await shop.rows("outbox")) == 2
+        await owed(service, made=request_id)
+    assert len(await service.rows("deliveries")) == len(await service.rows("outbox")) == 2
 
 
-def log(shop: ServiceHarness, delivery_id: str) -> list[Attempt]:
-    return shop.db.run(lambda tx: deliveries.attempts(tx, delivery_id))
+def log(service: ServiceHarness, delivery_id: str) -> list[Attempt]:
+    return service.db.run(lambda tx: deliveries.attempts(tx, delivery_id))
 
 
 async def test_every_attempt_is_kept_with_what_came_of_it(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """Also one that got no answer; numbers go on after a retry."""
     body = "grüße\x00\x1b[2J".encode() + b"x" * 2000
     head = b"HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n" % len(body)
     receiver.answers = [head + body, b"nonsense\r\n\r\n", answer(410)]
-    await pay_with_webhook(shop, receiver.url)
+    await pay_with_webhook(service, receiver.url)
     began = []
     for _ in range(3):
-        began.append(shop.clock.at)
-        row = await attempt(shop, notifier.job)
-        shop.clock.at = row["due_at"]
+        began.append(service.clock.at)
+        row = await attempt(service, notifier.job)
+        service.clock.at = row["due_at"]
     assert row["state"] == "dead"
-    shop.clock.advance(60)
-    began.append(shop.clock.at)
-    shop.db.run(lambda tx: deliveries.retry(tx, row["id"], shop.clock()))
-    assert (await attempt(shop, notifier.job))["state"] == "done"
-    first, second, third, fourth = log(shop, row["id"])
+    service.clock.advance(60)
+    began.append(service.clock.at)
+    service.db.run(lambda tx: deliveries.retry(tx, row["id"], service.clock()))
+    assert (await attempt(service, notifier.job))["state"] == "done"
+    first, second, third, fourth = log(service, row["id"])
     assert [one.at for one in (first, second, third, fourth)] == began
     assert first.status == 500
     assert first.answer == ("grüße\x00\x1b[2J" + "x" * 1012).replace("\x00", "\ufffd").replace(
@@ -179,50 +183,50 @@ async def test_every_attempt_is_kept_with_what_came_of_it(
     assert (second.trouble or "").startswith("RemoteProtocolError: ")
     assert third == Attempt(began[2], 0, 410, "")
     assert fourth == Attempt(began[3], 0, 200, "ok")
-    numbers = [one["number"] for one in await shop.rows("delivery_attempts")]
+    numbers = [one["number"] for one in await service.rows("delivery_attempts")]
     assert numbers == [1, 2, 3, 4]
 
 
 async def test_an_attempt_that_outlived_its_lease_is_kept_and_decides_nothing(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """The receiver has seen both; what the second made of it stands."""
-    await pay_with_webhook(shop, receiver.url)
+    await pay_with_webhook(service, receiver.url)
 
     def claim(tx: Transaction) -> list[outbox.Message]:
-        return outbox.claim(tx, WEBHOOKS, shop.clock(), 1)
+        return outbox.claim(tx, WEBHOOKS, service.clock(), 1)
 
-    (slow,) = shop.db.run(claim)
-    shop.clock.advance(WEBHOOKS.lease / 1000)
-    (quick,) = shop.db.run(claim)
+    (slow,) = service.db.run(claim)
+    service.clock.advance(WEBHOOKS.lease / 1000)
+    (quick,) = service.db.run(claim)
     await notifier.handle(quick)
     receiver.answers = [answer(410)]
     await notifier.handle(slow)
-    (row,) = await shop.rows("outbox")
+    (row,) = await service.rows("outbox")
     assert (row["state"], row["attempts"], row["note"]) == ("done", 2, None)
-    assert [one.status for one in log(shop, row["id"])] == [200, 410]
+    assert [one.status for one in log(service, row["id"])] == [200, 410]
 
 
 async def test_an_attempt_whose_delivery_is_forgotten_meanwhile_does_no_harm(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
-    await pay_with_webhook(shop, receiver.url)
-    claimed = shop.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, shop.clock(), 1))
+    await pay_with_webhook(service, receiver.url)
+    claimed = service.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, service.clock(), 1))
     for table in ("deliveries", "outbox"):
-        shop.db.run(lambda tx, table=table: tx.execute(f"DELETE FROM {table}"))  # type: ignore[misc]
+        service.db.run(lambda tx, table=table: tx.execute(f"DELETE FROM {table}"))  # type: ignore[misc]
     await notifier.handle(claimed[0])
     assert len(receiver.received) == 1
-    assert await shop.rows("delivery_attempts") == []
+    assert await service.rows("delivery_attempts") == []
 
 
 async def test_the_operator_sees_what_every_application_is_owed(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(500)]
-    request_id = await pay_with_webhook(shop, receiver.url)
-    row = await attempt(shop, notifier.job)
-    (seen,) = shop.db.run(deliveries.every)
-    assert seen == shop.db.run(lambda tx: deliveries.show(tx, seen.id))
+    request_id = await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    (seen,) = service.db.run(deliveries.every)
+    assert seen == service.db.run(lambda tx: deliveries.show(tx, seen.id))
     assert (seen.request_id, seen.address, seen.state, seen.attempts, seen.next_at) == (
         request_id,
         receiver.url,
@@ -233,96 +237,96 @@ async def test_the_operator_sees_what_every_application_is_owed(
     assert (seen.note, seen.channel) == ("answered 500", "webhook")
 
 
-def bury(shop: ServiceHarness, *ids: str) -> None:
+def bury(service: ServiceHarness, *ids: str) -> None:
     """Claim and end these deliveries as dead, with an attempt each; the others wait on."""
 
     def work(tx: Transaction) -> None:
         for queue in (WEBHOOKS, MAILS):
-            while claimed := outbox.claim(tx, queue, shop.clock(), 100):
+            while claimed := outbox.claim(tx, queue, service.clock(), 100):
                 for message in claimed:
                     if message.id in ids:
-                        outbox.bury(tx, queue, message, shop.clock(), "no use")
+                        outbox.bury(tx, queue, message, service.clock(), "no use")
                         store.add_attempt(tx, message.id, Attempt(NOON, 1, 500))
                     else:
-                        outbox.retry(tx, queue, message, shop.clock() + 1, "later")
+                        outbox.retry(tx, queue, message, service.clock() + 1, "later")
 
-    shop.db.run(work)
+    service.db.run(work)
 
 
-async def test_the_operator_narrows_the_list_to_a_state(shop: ServiceHarness) -> None:
+async def test_the_operator_narrows_the_list_to_a_state(service: ServiceHarness) -> None:
     """Newest first, over both channels."""
-    made = await owed(shop, 1)
-    await owed(shop, 2, made=made)
-    shop.clock.advance(1)
-    every = shop.db.run(deliveries.every)
+    made = await owed(service, 1)
+    await owed(service, 2, made=made)
+    service.clock.advance(1)
+    every = service.db.run(deliveries.every)
     assert [one.created_at for one in every] == [NOON + 2] * 2 + [NOON + 1] * 2
     dead = every[1].id
-    bury(shop, dead)
+    bury(service, dead)
     for state, ids in {
         DeliveryState.DEAD: [dead],
         DeliveryState.WAITING: [one.id for one in every if one.id != dead],
         DeliveryState.DELIVERED: [],
         DeliveryState.SENDING: [],
     }.items():
-        found = shop.db.run(lambda tx, state=state: deliveries.every(tx, 9, state))  # type: ignore[misc]
+        found = service.db.run(lambda tx, state=state: deliveries.every(tx, 9, state))  # type: ignore[misc]
         assert [one.id for one in found] == ids
-    assert [one.id for one in shop.db.run(lambda tx: deliveries.every(tx, 1))] == [every[0].id]
+    assert [one.id for one in service.db.run(lambda tx: deliveries.every(tx, 1))] == [every[0].id]
 
 
 @pytest.mark.parametrize("channel", ["webhook", "email"])
 async def test_a_delivery_of_either_channel_is_sent_again(
-    shop: ServiceHarness, channel: str
+    service: ServiceHarness, channel: str
 ) -> None:
-    await owed(shop)
-    shop.clock.advance(1)
-    dead = next(one.id for one in shop.db.run(deliveries.every) if one.channel == channel)
-    bury(shop, dead)
-    again = shop.db.run(lambda tx: deliveries.retry(tx, dead, shop.clock()))
-    assert (again.state, again.attempts, again.next_at) == ("waiting", 0, shop.clock.at)
+    await owed(service)
+    service.clock.advance(1)
+    dead = next(one.id for one in service.db.run(deliveries.every) if one.channel == channel)
+    bury(service, dead)
+    again = service.db.run(lambda tx: deliveries.retry(tx, dead, service.clock()))
+    assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
     assert (again.settled_at, again.note) == (None, None)
 
 
-def test_an_unknown_delivery_is_not_there(shop: ServiceHarness) -> None:
+def test_an_unknown_delivery_is_not_there(service: ServiceHarness) -> None:
     for look in (
         lambda tx: deliveries.show(tx, "webhook-x"),
         lambda tx: deliveries.retry(tx, "webhook-x", 0),
-        lambda tx: deliveries.retry_own(tx, shop.credentials.app_id, "webhook-x", 0),
+        lambda tx: deliveries.retry_own(tx, service.credentials.app_id, "webhook-x", 0),
     ):
         with pytest.raises(NotFound, match="no delivery webhook-x"):
-            shop.db.run(look)
-    assert shop.db.run(deliveries.every) == []
+            service.db.run(look)
+    assert service.db.run(deliveries.every) == []
 
 
 async def test_what_was_settled_long_ago_is_forgotten_with_its_attempts(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
     """Of both channels; what waits, however old, and what was settled since stays."""
-    made = await owed(shop, 1)
-    await owed(shop, 2, made=made)
-    shop.clock.advance(1)
-    first, second, third, fourth = (one.id for one in shop.db.run(deliveries.every))
-    bury(shop, first, second)
-    shop.clock.advance(10)
-    bury(shop, third)
-    before = shop.clock.at
-    assert shop.db.run(lambda tx: deliveries.forget(tx, before)) == 2
-    assert shop.db.run(lambda tx: deliveries.forget(tx, before)) == 0
+    made = await owed(service, 1)
+    await owed(service, 2, made=made)
+    service.clock.advance(1)
+    first, second, third, fourth = (one.id for one in service.db.run(deliveries.every))
+    bury(service, first, second)
+    service.clock.advance(10)
+    bury(service, third)
+    before = service.clock.at
+    assert service.db.run(lambda tx: deliveries.forget(tx, before)) == 2
+    assert service.db.run(lambda tx: deliveries.forget(tx, before)) == 0
     for table in ("deliveries", "outbox"):
-        assert {row["id"] for row in await shop.rows(table)} == {third, fourth}
-    assert [row["delivery_id"] for row in await shop.rows("delivery_attempts")] == [third]
-    assert await shop.db.query("PRAGMA foreign_key_check") == []
+        assert {row["id"] for row in await service.rows(table)} == {third, fourth}
+    assert [row["delivery_id"] for row in await service.rows("delivery_attempts")] == [third]
+    assert await service.db.query("PRAGMA foreign_key_check") == []
 
 
 async def test_many_are_forgotten_a_part_at_a_time(
-    shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+    service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No transaction that payments wait for is longer than that."""
     monkeypatch.setattr(deliveries, "FORGOTTEN", 2)
-    made = await owed(shop, 1)
+    made = await owed(service, 1)
     for number in range(2, 6):
-        await owed(shop, number, made=made)
-    shop.clock.advance(1)
-    bury(shop, *(one.id for one in shop.db.run(deliveries.every)))
-    gone = [shop.db.run(lambda tx: deliveries.forget(tx, shop.clock() + 1)) for _ in range(4)]
+        await owed(service, number, made=made)
+    service.clock.advance(1)
+    bury(service, *(one.id for one in service.db.run(deliveries.every)))
+    gone = [service.db.run(lambda tx: deliveries.forget(tx, service.clock() + 1)) for _ in range(4)]
     assert gone == [4, 4, 2, 0]
-    assert await shop.rows("deliveries") == await shop.rows("outbox") == []
+    assert await service.rows("deliveries") == await service.rows("outbox") == []

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 
-async def test_a_price_in_another_currency_is_quoted_paid_and_kept(shop: ServiceHarness) -> None:
+async def test_a_price_in_another_currency_is_quoted_paid_and_kept(service: ServiceHarness) -> None:
     """The rate, its time and its source; each receiver's share, which sum exactly."""
-    made = await shop.create(
+    made = await service.create(
         instrumentCurrencyCode="JPY",
         denominationCurrencyCode="USD",
         receivers=[
@@ -29,22 +29,22 @@ async def test_a_price_in_another_currency_is_quoted_paid_and_kept(shop: Service
         ],
         **HOOK,
     )
-    page = (await shop.anyone.get(f"/pay/{made['id']}")).text
+    page = (await service.anyone.get(f"/pay/{made['id']}")).text
     assert "sandbox" in page
-    receipt = await shop.anyone.post(
+    receipt = await service.anyone.post(
         f"/pay/{made['id']}", data={"token": "t" * 32}, follow_redirects=True
     )
     assert "1 USD = " in receipt.text
-    (row,) = await shop.rows("payments")
+    (row,) = await service.rows("payments")
     shares = json.loads(row["instrument_shares"])
     assert (row["amount"], row["currency"]) == (303, "USD")
     assert (sum(shares), row["instrument_currency"]) == (row["instrument_amount"], "JPY")
     assert max(shares) - min(shares) <= 1
-    (owed,) = await shop.rows("outbox")
+    (owed,) = await service.rows("outbox")
     event = json.loads(owed["body"])
     assert (event["amount"], event["currency"]) == (303, "USD")
     url = f"/v3/paymentRequests/{made['id']}/payments/{row['id']}"
-    paid = (await shop.seller.get(url)).json()["paid"]
+    paid = (await service.seller.get(url)).json()["paid"]
     assert (paid["currencyCode"], sum(paid["shares"])) == ("JPY", paid["amount"])
     assert "sandbox" in paid["rateSource"]
     assert paid["ratedAt"].endswith("Z")
@@ -52,7 +52,7 @@ async def test_a_price_in_another_currency_is_quoted_paid_and_kept(shop: Service
 
 
 async def test_a_price_too_small_for_the_instrument_is_refused_at_create(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
     body = {
         "product": {"name": "Dust"},
@@ -61,16 +61,16 @@ async def test_a_price_too_small_for_the_instrument_is_refused_at_create(
         "receivers": [{"sendAmount": 1, "destination": "alice"}],
         "expirationType": "never",
     }
-    answer = await shop.seller.post("/v3/paymentRequests", json=body)
+    answer = await service.seller.post("/v3/paymentRequests", json=body)
     assert (answer.status_code, answer.json()["code"]) == (400, "invalidBody")
     assert answer.json()["info"][0]["field"] == "denominationCurrencyCode"
 
 
 async def test_a_share_too_small_for_the_instrument_is_refused_at_create(
-    shop: ServiceHarness,
+    service: ServiceHarness,
 ) -> None:
     receivers = [{"sendAmount": 100, "destination": "a"}, {"sendAmount": 1, "destination": "b"}]
-    answer = await shop.seller.post(
+    answer = await service.seller.post(
         "/v3/paymentRequests",
         json={
             "product": {"name": "Crumbs"},
@@ -86,13 +86,13 @@ async def test_a_share_too_small_for_the_instrument_is_refused_at_create(
     )
 
 
-async def test_the_same_currency_is_paid_as_it_is_priced(shop: ServiceHarness) -> None:
-    made = await shop.create()
-    await shop.pay(made["id"])
-    (row,) = await shop.rows("payments")
+async def test_the_same_currency_is_paid_as_it_is_priced(service: ServiceHarness) -> None:
+    made = await service.create()
+    await service.pay(made["id"])
+    (row,) = await service.rows("payments")
     assert (row["instrument_amount"], row["instrument_currency"], row["rate"]) == (500, "USD", None)
     url = f"/v3/paymentRequests/{made['id']}/payments/{row['id']}"
-    assert "paid" not in (await shop.seller.get(url)).json()
+    assert "paid" not in (await service.seller.get(url)).json()
 
 
 class Closed:
@@ -102,16 +102,18 @@ class Closed:
         raise MoneyError("unknownCurrency", f"{denomination} to {instrument}")
 
 
-async def test_a_rate_that_is_gone_takes_nothing_and_says_so(shop: ServiceHarness) -> None:
+async def test_a_rate_that_is_gone_takes_nothing_and_says_so(service: ServiceHarness) -> None:
     """The request was made while there was one; nobody pays a price that nobody knows."""
-    made = await shop.create(**DROP, instrumentCurrencyCode="BSV", denominationCurrencyCode="USD")
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL, exchange=Closed()))
+    made = await service.create(
+        **DROP, instrumentCurrencyCode="BSV", denominationCurrencyCode="USD"
+    )
+    app = create_app(Service(db=service.db, now=service.clock, public_url=URL, exchange=Closed()))
     async with client(app) as payer:
         page = await payer.get(f"/pay/{made['id']}")
         assert (page.status_code, "Not just now" in page.text) == (200, True)
         assert "<form" not in page.text
         answer = await payer.post(f"/pay/{made['id']}", data={"token": "t" * 32})
         assert (answer.status_code, "Not just now" in answer.text) == (409, True)
-    (row,) = await shop.rows("payment_requests")
+    (row,) = await service.rows("payment_requests")
     assert (row["remaining_units"], row["reserved_units"], row["paid_count"]) == (3, 0, 0)
-    assert await shop.rows("checkouts") == []
+    assert await service.rows("checkouts") == []

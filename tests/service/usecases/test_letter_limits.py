@@ -89,8 +89,8 @@ async def test_a_restart_allows_no_new_burst_and_loses_nothing(
     again = open_database(f"sqlite:///{tmp_path}/bot.db")
     try:
         await post.pay(made, 5)
-        post.shop.db, post.mails = again, Mails(
-            again, post.mails._mailer, post.shop.clock, sender="a@b.example", public_url=URL
+        post.service.db, post.mails = again, Mails(
+            again, post.mails._mailer, post.service.clock, sender="a@b.example", public_url=URL
         )  # fmt: skip
         assert await post.work() == 0
         assert await post.work(HALF_HOUR) == 1
@@ -121,9 +121,9 @@ async def test_sending_a_delivery_again_is_bounded_too(post: LetterHarness) -> N
     """An application may ask for it as often as it likes."""
     await post.pay(await post.sells(VICTIM))
     await post.work()
-    (one,) = (await post.shop.seller.get("/v3/deliveries")).json()["items"]
+    (one,) = (await post.service.seller.get("/v3/deliveries")).json()["items"]
     for _ in range(30):
-        answer = await post.shop.seller.post(f"/v3/deliveries/{one['id']}/retry")
+        answer = await post.service.seller.post(f"/v3/deliveries/{one['id']}/retry")
         assert answer.status_code == 200
         await post.work()
     assert len(post.letters) == TO_MAILBOX.burst
@@ -136,9 +136,9 @@ async def test_sending_the_first_of_a_summary_again_strands_no_other(post: Lette
     await post.pay(made, 3)
     post.office.answers["DATA"] = "451 4.3.0 later"
     await post.work(HALF_HOUR)
-    rows = await post.shop.db.query("SELECT id FROM outbox WHERE state = 'waiting'")
+    rows = await post.service.db.query("SELECT id FROM outbox WHERE state = 'waiting'")
     post.office.answers.clear()
-    post.shop.db.run(lambda tx: deliveries.retry(tx, rows[0]["id"], post.shop.clock()))
+    post.service.db.run(lambda tx: deliveries.retry(tx, rows[0]["id"], post.service.clock()))
     assert await post.work() == 1
     assert {state for state, _ in await post.states()} == {"done"}
 
@@ -150,15 +150,15 @@ async def test_what_waits_in_a_letter_that_a_worker_sets_aside_is_settled_with_i
     await post.pay(made, 20)
     post.office.answers["DATA"] = "451 4.3.0 later"
     await post.work()
-    post.shop.clock.advance(60)
-    job, now = post.mails.job, post.shop.clock()
+    post.service.clock.advance(60)
+    job, now = post.mails.job, post.service.clock()
 
     def set_aside(tx: Transaction) -> None:
         while claimed := outbox.claim(tx, job.queue, now, 1):
             outbox.bury(tx, job.queue, claimed[0], now, CRASHED)
             job.buried(tx, claimed[0])
 
-    post.shop.db.run(set_aside)
+    post.service.db.run(set_aside)
     assert await post.states() == [("dead", CRASHED)] * 20
 
 
@@ -170,17 +170,17 @@ async def test_what_waits_in_a_letter_that_was_given_up_is_settled_by_a_sweep(
     await post.pay(made, 20)
     post.office.answers["DATA"] = "451 4.3.0 later"
     await post.work()
-    leader = await post.shop.db.query(
+    leader = await post.service.db.query(
         "SELECT letter FROM deliveries d JOIN outbox o ON o.id = d.id WHERE o.state = 'joined'"
     )
     assert len(leader) == 20 - TO_MAILBOX.burst
-    post.shop.db.run(
+    post.service.db.run(
         lambda tx: tx.execute(
             "UPDATE outbox SET state = 'dead', settled_at = 1, note = 'set aside' WHERE id = :id",
             id=leader[0]["letter"],
         )
     )
-    post.shop.db.run(lambda tx: letters.sweep(tx, post.shop.clock()))
+    post.service.db.run(lambda tx: letters.sweep(tx, post.service.clock()))
     states = await post.states()
     assert states.count(("dead", "set aside")) == 21 - TO_MAILBOX.burst
     assert "joined" not in {state for state, _ in states}
@@ -202,12 +202,12 @@ async def test_every_letter_can_be_ended_by_one_click(post: LetterHarness) -> No
     assert letter["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     path = link(letter, "stop")
     assert letter["List-Unsubscribe"] == f"<{URL}{path}>"
-    looked = await post.shop.anyone.get(path)
+    looked = await post.service.anyone.get(path)
     assert (looked.status_code, looked.headers["cache-control"]) == (200, "no-store")
     await post.pay(made)
     assert await post.work() == 1
     files = {"List-Unsubscribe": (None, "One-Click")}
-    assert (await post.shop.anyone.post(path, files=files)).status_code == 200
+    assert (await post.service.anyone.post(path, files=files)).status_code == 200
     await post.pay(made, 2)
     assert await post.work() == 0
     assert [one for one in await post.states() if one[0] != "done"] == [("ended", ENDED)] * 2
@@ -217,9 +217,9 @@ async def test_a_form_of_too_many_fields_is_refused(post: LetterHarness) -> None
     await post.pay(await post.sells(VICTIM))
     await post.work()
     fields = {f"field{number}": "x" for number in range(100)}
-    answer = await post.shop.anyone.post(link(post.letters[0], "stop"), data=fields)
+    answer = await post.service.anyone.post(link(post.letters[0], "stop"), data=fields)
     assert answer.status_code == 400
-    (row,) = await post.shop.rows("recipients")
+    (row,) = await post.service.rows("recipients")
     assert row["state"] == "trusted"
 
 
@@ -229,25 +229,25 @@ async def test_letters_are_ended_for_a_seller_or_for_everybody(post: LetterHarne
     await post.pay(anna)
     await post.work()
     path = link(post.letters[0], "stop")
-    assert (await post.shop.anyone.post(path, data={"scope": "seller"})).status_code == 200
+    assert (await post.service.anyone.post(path, data={"scope": "seller"})).status_code == 200
     await post.pay(anna)
     await post.pay(await post.sells("Victim+new@mail.example", "anna"))
     assert await post.work() == 0
     await post.pay(bob)
     assert await post.work() == 1
-    ended = await post.shop.anyone.post(path, data={"scope": "everybody"})
+    ended = await post.service.anyone.post(path, data={"scope": "everybody"})
     assert "from pay.test" in ended.text
     await post.pay(bob)
     await post.pay(await post.sells(VICTIM, "carol"))
     assert await post.work() == 0
-    assert (await post.shop.anyone.post("/email/stop/guessed")).status_code == 404
+    assert (await post.service.anyone.post("/email/stop/guessed")).status_code == 404
 
 
 async def test_whoever_is_asked_may_end_the_asking(tmp_path: Path) -> None:
     async with posted(tmp_path) as post:
         await post.sells(VICTIM, "mallory")
         await post.work()
-        await post.shop.anyone.post(link(post.letters[0], "stop"), data={"scope": "everybody"})
+        await post.service.anyone.post(link(post.letters[0], "stop"), data={"scope": "everybody"})
         for number in range(5):
             await post.pay(await post.sells(VICTIM, f"mallory{number}"))
         assert await post.work() == 0

@@ -50,7 +50,7 @@ async def test_what_was_paid_meanwhile_comes_in_one_summary(post: LetterHarness)
     made = await post.sells(VICTIM, "anna")
     await post.pay(made, 180)
     await post.work()
-    answer = await post.shop.anyone.post(link(post.letters[0], "confirm"))
+    answer = await post.service.anyone.post(link(post.letters[0], "confirm"))
     assert (answer.status_code, "Address confirmed" in answer.text) == (200, True)
     assert await post.work() == 1
     summary = post.letters[1]
@@ -73,7 +73,7 @@ async def test_opening_the_link_confirms_nothing(post: LetterHarness) -> None:
     await post.work()
     path = link(post.letters[0], "confirm")
     for method in ("GET", "HEAD", "GET"):
-        page = await post.shop.anyone.request(method, path)
+        page = await post.service.anyone.request(method, path)
         assert page.status_code == 200
     assert "v•••@mail.example" in page.text
     assert VICTIM not in page.text
@@ -81,14 +81,14 @@ async def test_opening_the_link_confirms_nothing(post: LetterHarness) -> None:
     assert page.headers["cache-control"] == "no-store"
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert await post.work() == 0
-    assert (await post.shop.get(made))["notifications"]["emailState"] == "unconfirmed"
+    assert (await post.service.get(made))["notifications"]["emailState"] == "unconfirmed"
 
 
 async def test_the_pages_speak_the_readers_language(post: LetterHarness) -> None:
     await post.sells(VICTIM, "anna")
     await post.work()
     for kind, word in (("confirm", "Adresse bestätigen?"), ("stop", "abbestellen")):
-        page = await post.shop.anyone.get(
+        page = await post.service.anyone.get(
             link(post.letters[0], kind), headers={"Accept-Language": "de"}
         )
         assert word in page.text
@@ -98,22 +98,22 @@ async def test_a_link_works_once_and_for_a_week(post: LetterHarness) -> None:
     await post.sells(VICTIM, "anna")
     await post.work()
     path = link(post.letters[0], "confirm")
-    first = await post.shop.anyone.post(path)
-    again = await post.shop.anyone.post(path)
+    first = await post.service.anyone.post(path)
+    again = await post.service.anyone.post(path)
     assert [answer.status_code for answer in (first, again)] == [200, 200]
     assert "<button" not in again.text
-    assert (await post.shop.anyone.post("/email/confirm/guessed")).status_code == 404
+    assert (await post.service.anyone.post("/email/confirm/guessed")).status_code == 404
 
-    await post.shop.anyone.post(link(post.letters[0], "stop"))
-    late = await post.shop.anyone.post(path)
+    await post.service.anyone.post(link(post.letters[0], "stop"))
+    late = await post.service.anyone.post(path)
     assert "No more e-mails" in late.text
-    (row,) = await post.shop.rows("recipients")
+    (row,) = await post.service.rows("recipients")
     assert row["state"] == "ended"
 
     await post.sells("bob@mail.example", "bob")
     await post.work()
-    post.shop.clock.advance(WEEK)
-    expired = await post.shop.anyone.post(link(post.letters[1], "confirm"))
+    post.service.clock.advance(WEEK)
+    expired = await post.service.anyone.post(link(post.letters[1], "confirm"))
     assert (expired.status_code, "expired" in expired.text) == (410, True)
 
 
@@ -123,21 +123,21 @@ async def test_what_nobody_confirms_is_shown_as_ended(post: LetterHarness) -> No
     await post.work()
     assert await post.work(WEEK) == 0
     assert await post.states() == [("ended", LAPSED)] * 3
-    listed = (await post.shop.seller.get("/v3/deliveries?state=ended")).json()["items"]
+    listed = (await post.service.seller.get("/v3/deliveries?state=ended")).json()["items"]
     assert [one["note"] for one in listed] == [LAPSED] * 3
 
 
 async def test_the_seller_is_told_how_the_address_stands(post: LetterHarness) -> None:
     made = await post.sells(VICTIM, "anna")
-    told = (await post.shop.get(made))["notifications"]
+    told = (await post.service.get(made))["notifications"]
     assert told == {"email": VICTIM, "emailState": "unconfirmed"}
     await post.work()
-    await post.shop.anyone.post(link(post.letters[0], "confirm"))
-    told = (await post.shop.get(made))["notifications"]
+    await post.service.anyone.post(link(post.letters[0], "confirm"))
+    told = (await post.service.get(made))["notifications"]
     assert told["emailState"] == "confirmed"
     assert told["emailConfirmedAt"] == NOON_ISO
-    await post.shop.anyone.post(link(post.letters[0], "stop"))
-    assert (await post.shop.get(made))["notifications"]["emailState"] == "ended"
+    await post.service.anyone.post(link(post.letters[0], "stop"))
+    assert (await post.service.get(made))["notifications"]["emailState"] == "ended"
 
 
 async def test_naming_an_address_again_and_again_asks_it_once(post: LetterHarness) -> None:
@@ -147,7 +147,7 @@ async def test_naming_an_address_again_and_again_asks_it_once(post: LetterHarnes
         await post.sells([VICTIM, VICTIM.upper(), "Victim@MAIL.example"][number % 3], "mallory")
         for address in ("other@mail.example", VICTIM):
             body = {"notifications": {"email": address}}
-            assert (await post.shop.edit(made, body)).status_code == 200
+            assert (await post.service.edit(made, body)).status_code == 200
     await post.work()
     assert sorted(letter["To"] for letter in post.letters) == ["other@mail.example", VICTIM]
     for number in range(6):
@@ -163,9 +163,9 @@ async def test_a_link_that_is_over_is_sent_again_where_the_seller_asks(post: Let
     for number in range(MOST_ASKS + 2):
         await post.sells(VICTIM, "anna")
         assert await post.work() == (number < MOST_ASKS)
-        post.shop.clock.advance(WEEK)
+        post.service.clock.advance(WEEK)
     await post.sells(VICTIM, "anna")
-    assert (await post.shop.anyone.get(link(post.letters[0], "confirm"))).status_code == 404
+    assert (await post.service.anyone.get(link(post.letters[0], "confirm"))).status_code == 404
 
 
 async def test_many_sellers_together_ask_a_mailbox_a_few_times(post: LetterHarness) -> None:
@@ -186,9 +186,9 @@ async def test_a_question_that_waits_behind_strangers_is_sent_all_the_same(
     asked = [await post.work(DAY / 1000) for _ in range(10)]
     assert asked == [1] * 10
     assert [state for state, _ in await post.states()] == ["waiting"]
-    row = next(row for row in await post.shop.rows("recipients") if row["owner"] == "anna")
+    row = next(row for row in await post.service.rows("recipients") if row["owner"] == "anna")
     assert row["state"] == "unconfirmed"
-    answer = await post.shop.anyone.post(f"/email/confirm/{row['token']}")
+    answer = await post.service.anyone.post(f"/email/confirm/{row['token']}")
     assert answer.status_code == 200
     assert await post.work() == 1
 
@@ -207,8 +207,8 @@ async def test_a_confirmation_is_that_sellers_alone(post: LetterHarness) -> None
     anna = await post.sells(VICTIM, "anna")
     mallory = await post.sells(VICTIM, "mallory")
     await post.work()
-    asked = {row["owner"]: row["token"] for row in await post.shop.rows("recipients")}
-    await post.shop.anyone.post(f"/email/confirm/{asked['anna']}")
+    asked = {row["owner"]: row["token"] for row in await post.service.rows("recipients")}
+    await post.service.anyone.post(f"/email/confirm/{asked['anna']}")
     await post.pay(anna)
     await post.pay(mallory, 9)
     assert await post.work() == 1
@@ -218,7 +218,7 @@ async def test_a_trusted_application_names_whom_it_likes(tmp_path: Path) -> None
     """As before, and what it is answered is as before too."""
     async with posted(tmp_path, strangers=False) as post:
         made = await post.sells(VICTIM)
-        assert (await post.shop.get(made))["notifications"] == {"email": VICTIM}
+        assert (await post.service.get(made))["notifications"] == {"email": VICTIM}
         await post.pay(made)
         assert await post.work() == 1
         assert post.letters[0]["Subject"] == "$5.00 for Coffee"
@@ -228,8 +228,8 @@ async def test_an_owner_is_a_short_reference(post: LetterHarness) -> None:
     for owner in ("", "x" * 65, "a b", "a.b"):
         answer = await post.name(VICTIM, owner)
         assert (answer.status_code, fields(answer)) == (400, ["Owner-Ref"])
-    assert await post.shop.rows("payment_requests") == []
-    answer = await post.shop.seller.get(ALL)
+    assert await post.service.rows("payment_requests") == []
+    answer = await post.service.seller.get(ALL)
     assert answer.status_code == 200
 
 
@@ -255,18 +255,18 @@ async def test_an_address_that_is_erased_is_nowhere_and_gets_nothing(post: Lette
     await post.pay(made, 3)
     await post.work()
     stop = link(post.letters[0], "stop")
-    await post.shop.anyone.post(stop, data={"scope": "everybody"})
-    db = post.shop.db
+    await post.service.anyone.post(stop, data={"scope": "everybody"})
+    db = post.service.db
     scope = db.run(lambda tx: payer_erasure.scope_of(tx, [VICTIM.upper()], None, None))
     found = await payer_erasure.survey(db, scope)
     assert found.recipients == 1
-    await payer_erasure.erase(db, scope, found, post.shop.clock())
+    await payer_erasure.erase(db, scope, found, post.service.clock())
     with closing(sqlite3.connect(db.path)) as connection:
         assert VICTIM not in "\n".join(connection.iterdump()).lower()
     await post.pay(made)
     await post.pay(await post.sells(VICTIM, "bob"))
-    rows = await post.shop.rows("deliveries")
-    db.run(lambda tx: deliveries.retry(tx, rows[0]["id"], post.shop.clock()))
+    rows = await post.service.rows("deliveries")
+    db.run(lambda tx: deliveries.retry(tx, rows[0]["id"], post.service.clock()))
     assert await post.work(WEEK) == 0
 
 
@@ -275,9 +275,11 @@ async def test_an_address_is_erased_in_whichever_spelling_of_its_domain(
     post: LetterHarness, word: str
 ) -> None:
     await post.sells("anna@bücher.example", "anna")
-    db = post.shop.db
+    db = post.service.db
     scope = db.run(lambda tx: payer_erasure.scope_of(tx, [word], None, None))
-    await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), post.shop.clock())
-    assert await post.shop.rows("recipients") == []
-    (row,) = await post.shop.rows("payment_requests")
+    await payer_erasure.erase(
+        db, scope, await payer_erasure.survey(db, scope), post.service.clock()
+    )
+    assert await post.service.rows("recipients") == []
+    (row,) = await post.service.rows("payment_requests")
     assert row["email"] is None

@@ -32,52 +32,54 @@ def till(rail: Rail) -> Till:
 TILL = till(SandboxRail())
 
 
-async def test_two_hundred_payers_of_a_drop_of_twenty(shop: ServiceHarness) -> None:
+async def test_two_hundred_payers_of_a_drop_of_twenty(service: ServiceHarness) -> None:
     """Exactly twenty are paid, each owes one webhook, the others are told and owe nothing."""
-    made = await shop.create(expirationType="limit", totalUnits=20, **HOOK)
+    made = await service.create(expirationType="limit", totalUnits=20, **HOOK)
     answers = await asyncio.gather(
-        *(shop.pay(made["id"], f"{number:032d}") for number in range(200))
+        *(service.pay(made["id"], f"{number:032d}") for number in range(200))
     )
     codes = [answer.status_code for answer in answers]
     assert (codes.count(303), codes.count(409)) == (20, 180)
     paid = {
         answer.headers["location"].rpartition("/")[2] for answer in answers if answer.is_redirect
     }
-    assert {row["id"] for row in await shop.rows("payments")} == paid
-    owed = [json.loads(row["body"]) for row in await shop.rows("outbox")]
+    assert {row["id"] for row in await service.rows("payments")} == paid
+    owed = [json.loads(row["body"]) for row in await service.rows("outbox")]
     assert {one["transactionId"] for one in owed} == paid
     assert sorted(one["remainingUnits"] for one in owed) == list(range(20))
-    after = await shop.get(made["id"])
+    after = await service.get(made["id"])
     assert (after["remainingUnits"], after["status"]) == (0, "soldOut")
-    assert len(await shop.rows("checkouts")) == 20
+    assert len(await service.rows("checkouts")) == 20
 
 
-async def test_two_posts_of_one_form_are_one_payment_with_one_answer(shop: ServiceHarness) -> None:
+async def test_two_posts_of_one_form_are_one_payment_with_one_answer(
+    service: ServiceHarness,
+) -> None:
     """At once, one after the other, when it is sold out since, and when it is deleted since."""
-    made = await shop.create(expirationType="limit", totalUnits=2, **HOOK)
-    token = await shop.token(made["id"])
-    answers = await asyncio.gather(*(shop.pay(made["id"], token) for _ in range(10)))
-    await shop.pay(made["id"], "another-form-of-mine")
-    answers.append(await shop.pay(made["id"], token))
-    await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
-    answers.append(await shop.pay(made["id"], token))
+    made = await service.create(expirationType="limit", totalUnits=2, **HOOK)
+    token = await service.token(made["id"])
+    answers = await asyncio.gather(*(service.pay(made["id"], token) for _ in range(10)))
+    await service.pay(made["id"], "another-form-of-mine")
+    answers.append(await service.pay(made["id"], token))
+    await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
+    answers.append(await service.pay(made["id"], token))
     assert {answer.status_code for answer in answers} == {303}
     assert len({answer.headers["location"] for answer in answers}) == 1
-    assert len(await shop.rows("payments")) == 2
-    assert len(await shop.rows("outbox")) == 2
+    assert len(await service.rows("payments")) == 2
+    assert len(await service.rows("outbox")) == 2
 
 
-async def test_the_same_token_pays_each_request_once(shop: ServiceHarness) -> None:
+async def test_the_same_token_pays_each_request_once(service: ServiceHarness) -> None:
     """A token belongs to the request whose form it was in."""
-    one, two = await shop.create(), await shop.create()
-    first, second = await shop.pay(one["id"]), await shop.pay(two["id"])
+    one, two = await service.create(), await service.create()
+    first, second = await service.pay(one["id"]), await service.pay(two["id"])
     assert first.headers["location"] != second.headers["location"]
 
 
-async def test_a_payment_without_a_webhook_owes_nothing(shop: ServiceHarness) -> None:
-    made = await shop.create()
-    assert (await shop.pay(made["id"])).status_code == 303
-    assert await shop.rows("outbox") == []
+async def test_a_payment_without_a_webhook_owes_nothing(service: ServiceHarness) -> None:
+    made = await service.create()
+    assert (await service.pay(made["id"])).status_code == 303
+    assert await service.rows("outbox") == []
 
 
 @pytest.mark.parametrize(
@@ -89,33 +91,33 @@ async def test_a_payment_without_a_webhook_owes_nothing(shop: ServiceHarness) ->
     ],
 )
 async def test_what_remains_is_told_of_drops_only(
-    shop: ServiceHarness, fields: dict[str, Any], remaining: int | None
+    service: ServiceHarness, fields: dict[str, Any], remaining: int | None
 ) -> None:
-    made = await shop.create(**fields, **HOOK)
-    await shop.pay(made["id"])
-    (row,) = await shop.rows("outbox")
+    made = await service.create(**fields, **HOOK)
+    await service.pay(made["id"])
+    (row,) = await service.rows("outbox")
     assert json.loads(row["body"])["remainingUnits"] == remaining
     lane = "https://h.example:443/w"
     assert (row["queue"], row["lane"], row["due_at"]) == ("webhooks", lane, NOON)
 
 
-async def test_a_donation_is_paid_again_and_again(shop: ServiceHarness) -> None:
-    made = await shop.create()
+async def test_a_donation_is_paid_again_and_again(service: ServiceHarness) -> None:
+    made = await service.create()
     for number in range(5):
-        assert (await shop.pay(made["id"], str(number) * 32)).status_code == 303
-    assert (await shop.get(made["id"]))["isEnabled"] is True
-    assert len(await shop.rows("payments")) == 5
+        assert (await service.pay(made["id"], str(number) * 32)).status_code == 303
+    assert (await service.get(made["id"]))["isEnabled"] is True
+    assert len(await service.rows("payments")) == 5
 
 
-async def test_a_one_off_is_paid_once(shop: ServiceHarness) -> None:
-    made = await shop.create(expirationType="onPaymentCompleted")
-    assert (await shop.pay(made["id"], "a" * 32)).status_code == 303
-    assert (await shop.pay(made["id"], "b" * 32)).status_code == 409
-    after = await shop.get(made["id"])
+async def test_a_one_off_is_paid_once(service: ServiceHarness) -> None:
+    made = await service.create(expirationType="onPaymentCompleted")
+    assert (await service.pay(made["id"], "a" * 32)).status_code == 303
+    assert (await service.pay(made["id"], "b" * 32)).status_code == 409
+    after = await service.get(made["id"])
     assert (after["isEnabled"], after["status"]) == (False, "completed")
 
 
-async def test_a_payment_that_fails_half_way_leaves_nothing(shop: ServiceHarness) -> None:
+async def test_a_payment_that_fails_half_way_leaves_nothing(service: ServiceHarness) -> None:
     """Unit, checkout, payment and webhook commit together or not at all."""
 
     class Broken(SandboxRail):
@@ -123,16 +125,16 @@ async def test_a_payment_that_fails_half_way_leaves_nothing(shop: ServiceHarness
             del tx
             raise OSError(attempt.checkout_id)
 
-    made = await shop.create(**DROP, **HOOK)
+    made = await service.create(**DROP, **HOOK)
     order = Order(made["id"], "t" * 32, {})
     with pytest.raises(OSError, match=r"[0-9a-f]{24}"):
-        await shop.db.transaction(lambda tx: paying.pay(tx, till(Broken()), order, NOON))
-    assert await shop.get(made["id"]) == made
+        await service.db.transaction(lambda tx: paying.pay(tx, till(Broken()), order, NOON))
+    assert await service.get(made["id"]) == made
     for table in ("checkouts", "payments", "outbox"):
-        assert await shop.rows(table) == []
+        assert await service.rows(table) == []
 
 
-async def test_a_rails_payment_counts_once(shop: ServiceHarness) -> None:
+async def test_a_rails_payment_counts_once(service: ServiceHarness) -> None:
     """`(rail, external id)` is unique: a second payment of the same money is undone whole."""
 
     class Repeating(SandboxRail):
@@ -140,11 +142,13 @@ async def test_a_rails_payment_counts_once(shop: ServiceHarness) -> None:
             del tx
             return Notice(attempt.checkout_id, "the-same")
 
-    made, same = await shop.create(**DROP), till(Repeating())
-    await shop.db.transaction(lambda tx: paying.pay(tx, same, Order(made["id"], "a", {}), NOON))
+    made, same = await service.create(**DROP), till(Repeating())
+    await service.db.transaction(lambda tx: paying.pay(tx, same, Order(made["id"], "a", {}), NOON))
     with pytest.raises(sqlite3.IntegrityError):
-        await shop.db.transaction(lambda tx: paying.pay(tx, same, Order(made["id"], "b", {}), NOON))
-    assert (await shop.get(made["id"]))["remainingUnits"] == 2
+        await service.db.transaction(
+            lambda tx: paying.pay(tx, same, Order(made["id"], "b", {}), NOON)
+        )
+    assert (await service.get(made["id"]))["remainingUnits"] == 2
 
 
 def reserve(tx: Transaction, request_id: str, number: int, at: int, reservation: int) -> Standing:
@@ -153,33 +157,33 @@ def reserve(tx: Transaction, request_id: str, number: int, at: int, reservation:
     return paying.pay(tx, never, Order(request_id, f"r{number}", {}, Manner.NEVER), at)
 
 
-async def test_a_reservation_holds_its_unit_until_it_lapses(shop: ServiceHarness) -> None:
+async def test_a_reservation_holds_its_unit_until_it_lapses(service: ServiceHarness) -> None:
     """Then it returns: to the eye at once, in the row with the next guarded statement."""
-    made = await shop.create(expirationType="limit", totalUnits=1)
-    assert shop.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, 900_000))
-    during = await shop.get(made["id"])
+    made = await service.create(expirationType="limit", totalUnits=1)
+    assert service.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, 900_000))
+    during = await service.get(made["id"])
     assert (during["remainingUnits"], during["isEnabled"], during["status"]) == (0, False, "active")
-    assert (await shop.pay(made["id"])).status_code == 409
-    shop.clock.advance(900)
-    after = await shop.get(made["id"])
+    assert (await service.pay(made["id"])).status_code == 409
+    service.clock.advance(900)
+    after = await service.get(made["id"])
     assert (after["remainingUnits"], after["isEnabled"]) == (1, True)
-    assert (await shop.pay(made["id"])).status_code == 303
-    (row,) = await shop.rows("payment_requests")
+    assert (await service.pay(made["id"])).status_code == 303
+    (row,) = await service.rows("payment_requests")
     assert (row["remaining_units"], row["reserved_units"], row["paid_count"]) == (0, 0, 1)
-    states = [row["state"] for row in await shop.rows("checkouts")]
+    states = [row["state"] for row in await service.rows("checkouts")]
     assert sorted(states) == ["lapsed", "paid"]
 
 
-async def test_a_lapsed_unit_can_be_taken_out_by_an_edit(shop: ServiceHarness) -> None:
-    made = await shop.create(expirationType="limit", totalUnits=1)
-    shop.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, 1000))
-    assert (await shop.edit(made["id"], {"decreaseRemainingUnits": 1})).status_code == 409
-    shop.clock.advance(1)
-    answer = await shop.edit(made["id"], {"decreaseRemainingUnits": 1})
+async def test_a_lapsed_unit_can_be_taken_out_by_an_edit(service: ServiceHarness) -> None:
+    made = await service.create(expirationType="limit", totalUnits=1)
+    service.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, 1000))
+    assert (await service.edit(made["id"], {"decreaseRemainingUnits": 1})).status_code == 409
+    service.clock.advance(1)
+    answer = await service.edit(made["id"], {"decreaseRemainingUnits": 1})
     assert (answer.json()["remainingUnits"], answer.json()["status"]) == (0, "soldOut")
 
 
-async def test_a_request_that_is_not_there_can_not_be_paid(shop: ServiceHarness) -> None:
+async def test_a_request_that_is_not_there_can_not_be_paid(service: ServiceHarness) -> None:
     for order in (Order("0" * 24, "t", {}), Order("x", "t", {})):
         with pytest.raises(NotFound):
-            await shop.db.transaction(partial(paying.pay, till=TILL, order=order, now=NOON))
+            await service.db.transaction(partial(paying.pay, till=TILL, order=order, now=NOON))

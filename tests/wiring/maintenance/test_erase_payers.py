@@ -46,7 +46,7 @@ UNITS = "SELECT id, remaining_units, reserved_units, paid_count FROM payment_req
 
 
 @pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     """The service, whose webhooks may go to this machine."""
     async with opened(tmp_path, allow=LOOPBACK) as it:
         yield it
@@ -76,58 +76,58 @@ def digits(data: dict[str, str]) -> dict[str, str]:
      "(0044) 20-7946 0958", "442079460958"],
 )  # fmt: skip
 async def test_a_payer_is_found_however_typed_and_nobody_else_is(
-    shop: ServiceHarness, who: str
+    service: ServiceHarness, who: str
 ) -> None:
     """All that was given with these payments goes, not only what was named."""
-    made = await shop.create(**ASKED)
+    made = await service.create(**ASKED)
     for number, data in enumerate((ANNA, BOB)):
-        assert (await shop.pay(made["id"], token=f"{number}" * 32, **data)).status_code == 303
-    await erase(shop.db, who)
+        assert (await service.pay(made["id"], token=f"{number}" * 32, **data)).status_code == 303
+    await erase(service.db, who)
     kept = [
         json.loads(row["user_data"])
-        for row in await shop.rows("payments ORDER BY completed_at, id")
+        for row in await service.rows("payments ORDER BY completed_at, id")
     ]
     assert sorted(kept, key=str) == sorted([{}, digits(BOB)], key=str)
-    whole = text_of(shop.db).lower()
+    whole = text_of(service.db).lower()
     assert not [value for value in digits(ANNA).values() if value.lower() in whole]
     assert all(value in whole for value in digits(BOB).values())
 
 
-def figures(shop: ServiceHarness) -> list[list[Row]]:
-    return shop.db.run(lambda tx: [tx.query(MONEY), tx.query(UNITS)])
+def figures(service: ServiceHarness) -> list[list[Row]]:
+    return service.db.run(lambda tx: [tx.query(MONEY), tx.query(UNITS)])
 
 
-async def test_the_money_and_the_counts_stay(shop: ServiceHarness) -> None:
+async def test_the_money_and_the_counts_stay(service: ServiceHarness) -> None:
     """Three payers of four payments are three payers still, also after the next one pays."""
-    made = await shop.create(**ASKED, expirationType="limit", totalUnits=9)
+    made = await service.create(**ASKED, expirationType="limit", totalUnits=9)
     for number, data in enumerate((ANNA, BOB, ANNA, BOB | {"paymail": "carl@hand.example"})):
-        await shop.pay(made["id"], token=f"{number}" * 32, **data)
+        await service.pay(made["id"], token=f"{number}" * 32, **data)
     stats = f"/v3/paymentRequests/public/stats/{made['id']}"
-    before, told = figures(shop), (await shop.anyone.get(stats)).json()
+    before, told = figures(service), (await service.anyone.get(stats)).json()
     assert told["uniqueUsers"] == 3
-    await erase(shop.db, "anna@hand.example")
-    assert (figures(shop), (await shop.anyone.get(stats)).json()) == (before, told)
-    await shop.pay(made["id"], token="z" * 32, **BOB)
-    assert (await shop.anyone.get(stats)).json()["uniqueUsers"] == 3
+    await erase(service.db, "anna@hand.example")
+    assert (figures(service), (await service.anyone.get(stats)).json()) == (before, told)
+    await service.pay(made["id"], token="z" * 32, **BOB)
+    assert (await service.anyone.get(stats)).json()["uniqueUsers"] == 3
 
 
-async def test_a_checkout_that_was_never_paid_is_erased_too(shop: ServiceHarness) -> None:
-    made = await shop.create(**ASKED)
-    await shop.pay(made["id"], manner="later", **ANNA)
-    assert [row["state"] for row in await shop.rows("checkouts")] == ["open"]
-    await erase(shop.db, ANNA["email"])
-    assert [row["user_data"] for row in await shop.rows("checkouts")] == ["{}"]
+async def test_a_checkout_that_was_never_paid_is_erased_too(service: ServiceHarness) -> None:
+    made = await service.create(**ASKED)
+    await service.pay(made["id"], manner="later", **ANNA)
+    assert [row["state"] for row in await service.rows("checkouts")] == ["open"]
+    await erase(service.db, ANNA["email"])
+    assert [row["user_data"] for row in await service.rows("checkouts")] == ["{}"]
 
 
 async def test_a_webhook_that_waits_goes_without_its_payer(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """It is signed when it is sent, so it is as good as any; its address stays."""
-    made = await shop.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
-    await shop.pay(made["id"], **ANNA)
-    await erase(shop.db, ANNA["email"])
+    made = await service.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
+    await service.pay(made["id"], **ANNA)
+    await erase(service.db, ANNA["email"])
     queue = notifier.job.queue
-    (message,) = shop.db.run(lambda tx: outbox.claim(tx, queue, shop.clock(), 8))
+    (message,) = service.db.run(lambda tx: outbox.claim(tx, queue, service.clock(), 8))
     await notifier.handle(message)
     (got,) = receiver.received
     assert json.loads(got.body)["userData"] == {}
@@ -135,134 +135,136 @@ async def test_a_webhook_that_waits_goes_without_its_payer(
 
 
 async def test_what_an_endpoint_answered_goes_with_its_payer(
-    shop: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """Some echo what they are sent, in whatever form; that it answered, and when, stays."""
     receiver.answers.append(b"HTTP/1.1 500 X\r\nContent-Length: 24\r\n\r\nno anna.b%40mail.example")
-    made = await shop.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
-    await shop.pay(made["id"], **ANNA)
+    made = await service.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
+    await service.pay(made["id"], **ANNA)
     queue = notifier.job.queue
-    (message,) = shop.db.run(lambda tx: outbox.claim(tx, queue, shop.clock(), 8))
+    (message,) = service.db.run(lambda tx: outbox.claim(tx, queue, service.clock(), 8))
     await notifier.handle(message)
-    assert "anna" in (await shop.rows("delivery_attempts"))[0]["answer"]
-    await erase(shop.db, ANNA["email"])
-    ((attempt),) = await shop.rows("delivery_attempts")
+    assert "anna" in (await service.rows("delivery_attempts"))[0]["answer"]
+    await erase(service.db, ANNA["email"])
+    ((attempt),) = await service.rows("delivery_attempts")
     assert (attempt["status"], attempt["answer"]) == (500, None)
 
 
-def tell(relay: ChatHarness, listing: Listing, transaction: str, payer: dict[str, Any]) -> None:
+def tell(chat: ChatHarness, listing: Listing, transaction: str, payer: dict[str, Any]) -> None:
     """Record a payment as a webhook tells it, its alert put."""
     payment = Payment(listing.request_id or "", transaction, 500, "USD", payer)
-    relay.db.run(lambda tx: relay.recorder._ledger(tx).record(listing.id, payment, None))
+    chat.db.run(lambda tx: chat.recorder._ledger(tx).record(listing.id, payment, None))
 
 
 async def test_in_the_chat_records_and_alerts_that_wait_lose_their_payer(
-    relay: ChatHarness,
+    chat: ChatHarness,
 ) -> None:
     """The alert itself is still sent; that of somebody else stays as it is."""
-    listing = relay.add_listing(relay.add_person(), COFFEE, answer())
-    tell(relay, listing, "t1", {"email": "anna@é.example", "extra": {"nick": "Ann Bee"}})
-    tell(relay, listing, "t2", {"email": "bob@mail.example"})
-    await erase(relay.db, "ANNA@é.example")
-    assert sorted(row["body"] for row in relay.rows("received_payments")) == [
+    listing = chat.add_listing(chat.add_person(), COFFEE, answer())
+    tell(chat, listing, "t1", {"email": "anna@é.example", "extra": {"nick": "Ann Bee"}})
+    tell(chat, listing, "t2", {"email": "bob@mail.example"})
+    await erase(chat.db, "ANNA@é.example")
+    assert sorted(row["body"] for row in chat.rows("received_payments")) == [
         '{"email":"bob@mail.example"}', "{}",
     ]  # fmt: skip
-    told = [text for text in relay.texts if "received for" in text]
+    told = [text for text in chat.texts if "received for" in text]
     assert len(told) == 2
-    assert "é.example" not in text_of(relay.db)
-    assert "Ann Bee" not in text_of(relay.db)
+    assert "é.example" not in text_of(chat.db)
+    assert "Ann Bee" not in text_of(chat.db)
     assert "bob@mail.example" in "\n".join(told)
 
 
-async def test_a_button_pressed_under_an_alert_brought_its_text_along(relay: ChatHarness) -> None:
+async def test_a_button_pressed_under_an_alert_brought_its_text_along(chat: ChatHarness) -> None:
     """Telegram sends the message with the press, and updates are kept for two days."""
     update = {
         "update_id": 1,
         "callback_query": {"message": {"text": "$5 received\nE-mail: anna.b@mail.example."}},
     }
-    queue = relay.queues.updates
-    relay.db.run(lambda tx: outbox.put(tx, queue, "7", update, NOON, key="u"))
-    relay.db.run(
+    queue = chat.queues.updates
+    chat.db.run(lambda tx: outbox.put(tx, queue, "7", update, NOON, key="u"))
+    chat.db.run(
         lambda tx: tx.execute("UPDATE outbox SET state = 'done', settled_at = 1 WHERE id = 'u'")
     )
-    await erase(relay.db, "anna.b@mail.example")
-    (row,) = relay.rows("outbox")
+    await erase(chat.db, "anna.b@mail.example")
+    (row,) = chat.rows("outbox")
     assert "anna" not in row["body"]
     assert "$5 received" in row["body"]
 
 
 async def test_values_of_several_words_go_from_what_a_button_brought_along(
-    relay: ChatHarness,
+    chat: ChatHarness,
 ) -> None:
     """Another server sends numbers as they were typed, and names."""
     anna = {"email": "anna@mail.example", "phoneNumber": "+44 20 7946 0958", "name": "Anna O'Bee"}
-    listing = relay.add_listing(relay.add_person(), COFFEE, answer())
-    tell(relay, listing, "t1", anna)
-    update = {"callback_query": {"message": {"text": f"{relay.texts[-1]}\nAnna O'Bee paid."}}}
-    queue = relay.queues.updates
-    relay.db.run(lambda tx: outbox.put(tx, queue, "7", update, NOON, key="u"))
-    relay.db.run(
+    listing = chat.add_listing(chat.add_person(), COFFEE, answer())
+    tell(chat, listing, "t1", anna)
+    update = {"callback_query": {"message": {"text": f"{chat.texts[-1]}\nAnna O'Bee paid."}}}
+    queue = chat.queues.updates
+    chat.db.run(lambda tx: outbox.put(tx, queue, "7", update, NOON, key="u"))
+    chat.db.run(
         lambda tx: tx.execute("UPDATE outbox SET state = 'done', settled_at = 1 WHERE id = 'u'")
     )
-    done = await erase(relay.db, "anna@mail.example")
+    done = await erase(chat.db, "anna@mail.example")
     assert set(done.gone) == {*anna.values()}
-    (body,) = [row["body"] for row in relay.rows("outbox") if row["id"] == "u"]
+    (body,) = [row["body"] for row in chat.rows("outbox") if row["id"] == "u"]
     assert "received for" in body
     assert "… paid." in body
     assert [one for one in ("anna", "Anna", "Bee", "7946", "0958") if one in body] == []
 
 
-async def test_what_sellers_wait_for_is_left_alone(relay: ChatHarness) -> None:
+async def test_what_sellers_wait_for_is_left_alone(chat: ChatHarness) -> None:
     """A payer's paymail may be a seller's destination, and a call without it creates nothing."""
     call = {"destination": "anna@hand.example"}
-    relay.db.run(lambda tx: outbox.put(tx, relay.queues.calls, "7", call, NOON))
-    relay.db.run(lambda tx: outbox.put(tx, relay.queues.updates, "7", call, NOON))
-    await erase(relay.db, "anna@hand.example")
-    assert [json.loads(row["body"]) for row in relay.rows("outbox")] == [call, call]
+    chat.db.run(lambda tx: outbox.put(tx, chat.queues.calls, "7", call, NOON))
+    chat.db.run(lambda tx: outbox.put(tx, chat.queues.updates, "7", call, NOON))
+    await erase(chat.db, "anna@hand.example")
+    assert [json.loads(row["body"]) for row in chat.rows("outbox")] == [call, call]
 
 
-async def test_a_payment_stands_for_its_payer_in_service_and_chat(shop: ServiceHarness) -> None:
+async def test_a_payment_stands_for_its_payer_in_service_and_chat(service: ServiceHarness) -> None:
     """Whoever asks by their receipt need not say who they are."""
-    made = await shop.create(**ASKED)
-    await shop.pay(made["id"], **ANNA)
-    await shop.pay(made["id"], token="z" * 32, **ANNA)
-    first = (await shop.rows("payments"))[0]["id"]
-    await erase(shop.db, first)
-    assert [row["user_data"] for row in await shop.rows("payments")] == ["{}", "{}"]
+    made = await service.create(**ASKED)
+    await service.pay(made["id"], **ANNA)
+    await service.pay(made["id"], token="z" * 32, **ANNA)
+    first = (await service.rows("payments"))[0]["id"]
+    await erase(service.db, first)
+    assert [row["user_data"] for row in await service.rows("payments")] == ["{}", "{}"]
 
 
-async def test_before_a_time_everybodys_goes_and_later_ones_stay(shop: ServiceHarness) -> None:
+async def test_before_a_time_everybodys_goes_and_later_ones_stay(service: ServiceHarness) -> None:
     """Who paid again since keeps their later payment, and what is still theirs elsewhere."""
-    made = await shop.create(**ASKED)
-    await shop.pay(made["id"], **ANNA)
-    shop.clock.advance(10)
-    await shop.pay(made["id"], token="z" * 32, **ANNA)
-    done = await erase(shop.db, before=NOON + 10_000)
-    found = await shop.rows("payments ORDER BY completed_at")
+    made = await service.create(**ASKED)
+    await service.pay(made["id"], **ANNA)
+    service.clock.advance(10)
+    await service.pay(made["id"], token="z" * 32, **ANNA)
+    done = await erase(service.db, before=NOON + 10_000)
+    found = await service.rows("payments ORDER BY completed_at")
     assert [json.loads(row["user_data"]) for row in found] == [{}, digits(ANNA)]
     assert done.gone == ()
 
 
-async def test_of_one_request_only_what_was_given_for_it_goes(shop: ServiceHarness) -> None:
-    one, other = await shop.create(**ASKED), await shop.create(**ASKED)
-    await shop.pay(one["id"], **ANNA)
-    await shop.pay(other["id"], **BOB)
-    await erase(shop.db, request=one["id"])
-    kept = {row["request_id"]: json.loads(row["user_data"]) for row in await shop.rows("payments")}
+async def test_of_one_request_only_what_was_given_for_it_goes(service: ServiceHarness) -> None:
+    one, other = await service.create(**ASKED), await service.create(**ASKED)
+    await service.pay(one["id"], **ANNA)
+    await service.pay(other["id"], **BOB)
+    await erase(service.db, request=one["id"])
+    kept = {
+        row["request_id"]: json.loads(row["user_data"]) for row in await service.rows("payments")
+    }
     assert kept == {one["id"]: {}, other["id"]: digits(BOB)}
 
 
-async def test_an_alert_of_that_request_goes_without_its_payer(relay: ChatHarness) -> None:
+async def test_an_alert_of_that_request_goes_without_its_payer(chat: ChatHarness) -> None:
     """Also where the same person is still known elsewhere."""
     anna = {"email": "anna@mail.example"}
-    listing = relay.add_listing(relay.add_person(), COFFEE, answer())
-    other = relay.add_listing(relay.add_person("Eve"), COFFEE, answer(id="f" * 24))
-    tell(relay, listing, "t1", anna)
-    tell(relay, other, "t2", anna)
-    await erase(relay.db, request=listing.request_id)
-    payers = {it["payments"][0]["listing_id"]: it["payments"][0]["payer"] for it in relay.said}
+    listing = chat.add_listing(chat.add_person(), COFFEE, answer())
+    other = chat.add_listing(chat.add_person("Eve"), COFFEE, answer(id="f" * 24))
+    tell(chat, listing, "t1", anna)
+    tell(chat, other, "t2", anna)
+    await erase(chat.db, request=listing.request_id)
+    payers = {it["payments"][0]["listing_id"]: it["payments"][0]["payer"] for it in chat.said}
     assert payers == {listing.id: {}, other.id: anna}
-    assert all(alert_text.worded(it)["args"]["text"] for it in relay.said)
+    assert all(alert_text.worded(it)["args"]["text"] for it in chat.said)
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,9 @@ HELD = 200
 
 
 @pytest.fixture
-async def site(shop: ServiceHarness) -> AsyncIterator[RunningServer]:
+async def site(service: ServiceHarness) -> AsyncIterator[RunningServer]:
     """The service behind the web server of the product."""
-    app = create_app(Service(db=shop.db, now=shop.clock, public_url=URL))
+    app = create_app(Service(db=service.db, now=service.clock, public_url=URL))
     async with open_site(app) as it:
         yield it
 
@@ -96,9 +96,9 @@ async def test_the_time_for_a_head_is_not_for_body_and_answer(site: RunningServe
 
 
 async def test_a_payer_is_served_while_many_trickle(
-    site: RunningServer, shop: ServiceHarness
+    site: RunningServer, service: ServiceHarness
 ) -> None:
-    made = await shop.create()
+    made = await service.create()
     slow = [await site.knock() for _ in range(HELD)]
     for number, caller in enumerate(slow):
         begun = b"GET /docs HTTP/1.1\r\nHost: x\r\nX: " if number % 2 else b""
@@ -237,16 +237,16 @@ async def test_what_comes_in_one_read_is_counted_as_well(said: bytes) -> None:
 CHUNKS = ("Host: x", "Transfer-Encoding: chunked")
 
 
-def proved(shop: ServiceHarness) -> list[str]:
-    return [JSON, *(f"{name}: {value}" for name, value in headers_of(shop.credentials).items())]
+def proved(service: ServiceHarness) -> list[str]:
+    return [JSON, *(f"{name}: {value}" for name, value in headers_of(service.credentials).items())]
 
 
 @pytest.mark.parametrize("sent", [0, 10, 70_000])
 async def test_after_a_body_that_says_it_is_too_large_the_connection_ends(
-    site: RunningServer, shop: ServiceHarness, sent: int
+    site: RunningServer, service: ServiceHarness, sent: int
 ) -> None:
     caller = await site.knock()
-    await caller.say(post(ALL, b" " * sent, *proved(shop), length=100_000))
+    await caller.say(post(ALL, b" " * sent, *proved(service), length=100_000))
     answer = await caller.answer()
     assert answer.code == (413, "bodyTooLarge")
     assert answer.headers["connection"] == "close"
@@ -254,9 +254,9 @@ async def test_after_a_body_that_says_it_is_too_large_the_connection_ends(
 
 
 async def test_after_chunks_that_are_too_large_the_connection_ends(
-    site: RunningServer, shop: ServiceHarness
+    site: RunningServer, service: ServiceHarness
 ) -> None:
-    lines = [f"POST {ALL} HTTP/1.1", *CHUNKS, *proved(shop), "", ""]
+    lines = [f"POST {ALL} HTTP/1.1", *CHUNKS, *proved(service), "", ""]
     caller = await site.knock()
     await caller.say("\r\n".join(lines).encode() + b"11000\r\n" + b" " * 0x11000 + b"\r\n")
     answer = await caller.answer()
@@ -266,10 +266,10 @@ async def test_after_chunks_that_are_too_large_the_connection_ends(
 
 
 async def test_who_sends_it_all_before_reading_still_reads_the_refusal(
-    site: RunningServer, shop: ServiceHarness
+    site: RunningServer, service: ServiceHarness
 ) -> None:
     """As most libraries do. Closed at once, the connection would be reset, the answer lost."""
-    call = post(ALL, b" " * 20_000_000, *proved(shop))
+    call = post(ALL, b" " * 20_000_000, *proved(service))
 
     def ask() -> bytes:
         with socket.create_connection(("127.0.0.1", site.port)) as caller:
@@ -280,22 +280,22 @@ async def test_who_sends_it_all_before_reading_still_reads_the_refusal(
 
 
 async def test_who_goes_on_sending_is_cut_off(
-    site: RunningServer, shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+    site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 0.2)
     caller = await site.knock()
-    await caller.say(post(ALL, b"", *proved(shop), length=10**9))
+    await caller.say(post(ALL, b"", *proved(service), length=10**9))
     assert (await caller.answer()).status == 413
     await caller.trickle(b" ")
     assert site.connections == 0
 
 
 async def test_after_a_body_that_stalls_the_connection_ends(
-    site: RunningServer, shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+    site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.1)
     caller = await site.knock()
-    await caller.say(post(ALL, b"{", *proved(shop), length=100))
+    await caller.say(post(ALL, b"{", *proved(service), length=100))
     answer = await caller.answer()
     assert answer.code == (400, "invalidBody")
     assert json.loads(answer.body)["message"] == "The body did not arrive in time."
@@ -304,26 +304,26 @@ async def test_after_a_body_that_stalls_the_connection_ends(
 
 
 async def test_a_body_that_trickles_is_bounded_as_a_whole(
-    site: RunningServer, shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+    site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 0.1)
     caller = await site.knock()
-    await caller.say(post(ALL, b"", *proved(shop), length=60_000))
+    await caller.say(post(ALL, b"", *proved(service), length=60_000))
     await caller.trickle(b" ")
-    assert (await shop.rows("payment_requests"), site.connections) == ([], 0)
+    assert (await service.rows("payment_requests"), site.connections) == ([], 0)
 
 
 async def test_a_refusal_of_a_whole_request_keeps_the_connection(
-    site: RunningServer, shop: ServiceHarness
+    site: RunningServer, service: ServiceHarness
 ) -> None:
     """Who sends all of it may go on, whatever the answer was."""
     caller = await site.knock()
     for body, headers, status in (
         (b"{}", [JSON], 401),
-        (b"{", proved(shop), 400),
+        (b"{", proved(service), 400),
         (b"x" * 100, ["Content-Type: text/plain"], 401),
-        (json.dumps(NEW).encode(), proved(shop), 200),
+        (json.dumps(NEW).encode(), proved(service), 200),
     ):
         await caller.say(post(ALL, body, *headers))
         answer = await caller.answer()
@@ -331,10 +331,10 @@ async def test_a_refusal_of_a_whole_request_keeps_the_connection(
 
 
 async def test_calls_in_one_breath_are_answered_in_order(
-    site: RunningServer, shop: ServiceHarness
+    site: RunningServer, service: ServiceHarness
 ) -> None:
     caller = await site.knock()
-    wrong = post(ALL, b"{" * 2000, *proved(shop))
+    wrong = post(ALL, b"{" * 2000, *proved(service))
     await caller.say((get("/docs") + wrong + get("/nowhere")) * 30)
     statuses = [(await caller.answer()).status for _ in range(90)]
     assert statuses == [200, 400, 404] * 30
@@ -353,9 +353,9 @@ async def test_a_call_gets_its_answer_though_the_next_can_not_be_read(
 
 
 async def test_a_body_that_can_not_be_read_is_400_and_no_bug(
-    site: RunningServer, shop: ServiceHarness, caplog: pytest.LogCaptureFixture
+    site: RunningServer, service: ServiceHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lines = [f"POST {ALL} HTTP/1.1", *CHUNKS, *proved(shop), "", ""]
+    lines = [f"POST {ALL} HTTP/1.1", *CHUNKS, *proved(service), "", ""]
     caller = await site.knock()
     await caller.say("\r\n".join(lines).encode() + b"2\r\n{}\r\nzz\r\n")
     assert (await caller.answer()).code == (400, "invalidRequest")
@@ -384,7 +384,7 @@ async def test_an_upgrade_that_nobody_offers_is_ignored(site: RunningServer) -> 
 
 
 async def test_nobody_slow_holds_up_a_stop(
-    site: RunningServer, shop: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+    site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What else would end such a connection comes later than `site.stop` waits."""
     site.server.config.timeout_graceful_shutdown = 60
@@ -392,7 +392,7 @@ async def test_nobody_slow_holds_up_a_stop(
         monkeypatch.setattr(BoundedProtocol, bound, 60.0)
     silent, slow, refused = [await site.knock() for _ in range(3)]
     await slow.say(b"GET /docs HTTP/1.1\r\nX: ")
-    await refused.say(post(ALL, b"", *proved(shop), length=10**9))
+    await refused.say(post(ALL, b"", *proved(service), length=10**9))
     assert (await refused.answer()).status == 413
     await site.stop()
     for caller in (silent, slow, refused):
@@ -400,12 +400,12 @@ async def test_nobody_slow_holds_up_a_stop(
 
 
 async def test_who_asks_and_leaves_is_no_bug(
-    site: RunningServer, shop: ServiceHarness, caplog: pytest.LogCaptureFixture
+    site: RunningServer, service: ServiceHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     for call in (
         get("/docs"),
-        post(ALL, b"{", *proved(shop), length=100),
-        post(ALL, b"", *proved(shop), length=10**9),
+        post(ALL, b"{", *proved(service), length=100),
+        post(ALL, b"", *proved(service), length=10**9),
         b"GET",
         b"\0",
     ):
