@@ -31,7 +31,7 @@ COUNT = "SELECT COUNT(*) AS n FROM kept_secrets"
 ROUNDS = 50
 COUNTER = f"""
 import sys
-from bot.core.db import Database
+from bot.core.database.database import Database
 from tests.test_db import ROUNDS, count_up
 database = Database(sys.argv[1])
 for _ in range({ROUNDS}):

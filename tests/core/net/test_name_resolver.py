@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ADDRESS = "192.0.2.1"
 HANGING = """
 import asyncio, time
-from bot.core.dialling import SystemResolver
+from bot.core.net.dialling import SystemResolver
 resolve = SystemResolver(lambda host: time.sleep(600))
 async def main():
     try:
