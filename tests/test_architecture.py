@@ -56,7 +56,7 @@ ROOMS = {
     "core.exact_json": Room("", "simplejson"),
     "core.health": Room("", "structlog"),
     "core.bounded_process": Room("core.errors"),
-    "core.money": Room("core.errors", "babel", pure=True),
+    "core.money": Room("core.errors core.text", "babel", pure=True),
     "core.text": Room("", "fluent idna", pure=True),
     "core.images": Room("", "PIL qrcode", pure=True),
     "core.mail": Room("core.errors core.text"),

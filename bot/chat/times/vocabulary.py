@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from bot.core.text.sanitize import DIRECTION_MARKS
+
 MAX_TEXT = 64  # characters; a longer one tells no time
 
 SHORTEST = 3  # letters that a name of a month or a day may be cut to
@@ -118,7 +120,6 @@ HALF_HOUR = [
 ]
 ONE = ["an", "a", "one", "ein", "eine", "einer", "einem", "einen", "una", "un", "une", "uma", "um"]
 
-_BIDI = dict.fromkeys([0x200E, 0x200F, 0x061C, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 _SAME = {
     **dict.fromkeys([0x2018, 0x2019, 0x02BC], "'"),
     **dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212], "-"),
@@ -133,7 +134,9 @@ def folded(text: str) -> str | None:
     """
     if len(text) > MAX_TEXT or any(unicodedata.category(char) == "No" for char in text):
         return None
-    plain = unicodedata.normalize("NFKC", text.translate(_BIDI)).translate(_SAME).casefold()
+    plain = (
+        unicodedata.normalize("NFKC", text.translate(DIRECTION_MARKS)).translate(_SAME).casefold()
+    )
     apart = unicodedata.normalize("NFKD", plain)
     kept = (char for char in apart if unicodedata.category(char) != "Mn")
     digits = (str(unicodedata.decimal(char)) if char.isdecimal() else char for char in kept)

@@ -20,6 +20,7 @@ from babel.numbers import format_currency, format_decimal, get_currency_precisio
 
 from bot.core.errors import MoneyError
 from bot.core.money import spellings
+from bot.core.text.sanitize import INVISIBLE_MARKS
 
 MAX_AMOUNT = 1_000_000_000  # in major units; our bound
 MAX_MINOR = 2**63 - 1  # BIGINT
@@ -40,7 +41,10 @@ _SAME_MARK = {
     0x060C: ",",  # Arabic comma
 }
 # Accents typed as apostrophes: NFKC would take one of them apart.
-_BARE = spellings.INVISIBLE | dict.fromkeys([0x0060, 0x00B4, 0x02BC], "'")
+_BARE: dict[int, str | None] = {
+    **INVISIBLE_MARKS,
+    **dict.fromkeys([0x0060, 0x00B4, 0x02BC], "'"),
+}
 # A dash in place of cents, with the marks before it: 5,- and 12.-- and 50:- and 500/- and 500/=
 _NO_CENTS = r"(?:[.,:] ?--?|/[-=])"
 _NUMBER = re.compile(rf"[.,\u066b]?[0-9](?:.*[0-9])?{_NO_CENTS}?")

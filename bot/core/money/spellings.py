@@ -12,13 +12,7 @@ from functools import cache
 from babel import Locale
 from babel.numbers import get_currency_name
 
-# Marks that keyboards and copied texts are full of and that nobody sees; None deletes.
-INVISIBLE: dict[int, str | None] = dict.fromkeys(
-    [
-        *(0x00AD, 0x061C, 0x2060, 0xFEFF),  # soft hyphen, Arabic letter mark, joiner, byte order
-        *(*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # and bidi
-    ]
-)
+from bot.core.text.sanitize import INVISIBLE_MARKS
 
 # Beside CLDR's English symbols: one currency each, wherever in the world it is written.
 OWN = {
@@ -143,7 +137,7 @@ _NOTHING = Spelling(frozenset(), None)
 
 def fold(name: str) -> str:
     """Write a name as the tables have it: upper case, single spaces, no full stop after a word."""
-    plain = unicodedata.normalize("NFKC", name.translate(INVISIBLE)).upper()
+    plain = unicodedata.normalize("NFKC", name.translate(INVISIBLE_MARKS)).upper()
     return " ".join(filter(None, (word.rstrip(".") for word in plain.split())))
 
 

@@ -9,6 +9,16 @@ SPOILT = "\N{REPLACEMENT CHARACTER}"
 SPOILING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories that a terminal, a database or the words around them may suffer from."""
 
+DIRECTION_MARKS: dict[int, None] = dict.fromkeys(
+    [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+)
+"""Marks that turn the words around them (Unicode TR 9); `str.translate` removes them."""
+
+INVISIBLE_MARKS: dict[int, None] = DIRECTION_MARKS | dict.fromkeys(
+    [0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF]
+)
+"""The same, and marks without a width: soft hyphen, joiners, byte order mark."""
+
 
 def text(raw: str, most: int | None = None) -> str:
     """Give the text without control and format characters, cut to `most` characters.

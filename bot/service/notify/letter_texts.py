@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from bot.core.errors import MailRefused
 from bot.core.mail import headers, smtp
 from bot.core.money import amounts
+from bot.core.text.sanitize import DIRECTION_MARKS
 from bot.core.text.translations import DEFAULT, t
 from bot.service.model import links
 from bot.service.model.recipient import CONFIRM, DAY, STOP, VALID
@@ -32,9 +32,6 @@ TEMPLATES = Path(__file__).with_name("templates")
 PAYER = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
 LISTED = 50
 """Payments that a summary lists, the newest; it adds up all of them."""
-
-_REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Marks with which a name could turn the words around it (Unicode TR 9)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +196,7 @@ def _left(body: Mapping[str, Any]) -> str | None:
 
 def _line(text: str) -> str:
     """Return what a person typed as one line that turns nothing around it."""
-    kinds = ((char, unicodedata.category(char)) for char in _REORDERING.sub("", text))
+    kinds = ((char, unicodedata.category(char)) for char in text.translate(DIRECTION_MARKS))
     shown = "".join(" " if kind in ("Cc", "Cs", "Zl", "Zp") else char for char, kind in kinds)
     return " ".join(shown.split())
 

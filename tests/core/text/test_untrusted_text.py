@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from bot.core.text import sanitize
@@ -30,3 +32,11 @@ def test_nothing_is_left_that_could_steer_a_terminal(raw: str, text: str, line: 
 
 def test_it_is_cut_where_it_gets_too_long() -> None:
     assert (sanitize.text("a\r\n" * 9, 3), sanitize.line("a  b  c", 4)) == ("a\na", "a b ")
+
+
+def test_direction_marks_are_the_characters_that_unicode_gives_bidi_control() -> None:
+    """Unicode TR 9: the embeddings, overrides and isolates, and three marks of their own."""
+    turns = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    found = {code for code in range(0x110000) if unicodedata.bidirectional(chr(code)) in turns}
+    marks = {ord("\N{LEFT-TO-RIGHT MARK}"), ord("\N{RIGHT-TO-LEFT MARK}")}
+    assert found | marks | {ord("\N{ARABIC LETTER MARK}")} == sanitize.DIRECTION_MARKS.keys()
