@@ -32,7 +32,7 @@ ROUNDS = 50
 COUNTER = f"""
 import sys
 from bot.core.database.database import Database
-from tests.test_db import ROUNDS, count_up
+from tests.core.database.test_database import ROUNDS, count_up
 database = Database(sys.argv[1])
 for _ in range({ROUNDS}):
     database.run(count_up)
