@@ -26,11 +26,6 @@ HOUR = 3600
 
 
 @pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
-@pytest.fixture
 def listing(chat: ChatHarness, sam: Person) -> Listing:
     return chat.add_listing(sam, COFFEE, answer(id="c"))
 

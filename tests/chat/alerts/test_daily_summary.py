@@ -28,11 +28,6 @@ EVENING = 20 * 60
 DAY = 24 * 3600
 
 
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
 def wish(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "UTC") -> None:
     """Let somebody wish for a summary, as the form does."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from bot.chat.alerts import delivery
 from bot.chat.payments.recording import Ledger
 from bot.chat.store import listings, payments
@@ -21,11 +19,6 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
-
-
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
 
 
 def pay(chat: ChatHarness, listing: Listing, *numbers: int, **given: object) -> None:

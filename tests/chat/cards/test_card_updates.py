@@ -36,11 +36,6 @@ FIVE = answer(total_units=5, remaining_units=5)
 
 
 @pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
-@pytest.fixture
 def drop(chat: ChatHarness, sam: Person) -> Listing:
     return chat.add_listing(sam, DROP, FIVE)
 

@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from tests.support.service_harness import Clock
 
 
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
-@pytest.fixture
-def pat(chat: ChatHarness) -> Person:
-    return chat.add_person("Pat")
-
-
 async def with_destination(chat: ChatHarness, person: Person) -> None:
     await chat.says(person, "/start")
     chat.db.run(lambda tx: sellers.save_destination(tx, person.id, "$anna"))

@@ -6,8 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import pytest
-
 from bot.chat.dialogue.events import Person as Who
 from bot.chat.dialogue.form_effects import follow
 from bot.chat.dialogue.turn import Turn
@@ -23,11 +21,6 @@ if TYPE_CHECKING:
     from tests.support.chat_harness import ChatHarness
 
 WISH = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
-
-
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
 
 
 def act(chat: ChatHarness, sam: Person, *outcomes: Outcome) -> None:

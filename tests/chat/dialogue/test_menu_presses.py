@@ -23,16 +23,6 @@ WORDS = (
 )
 
 
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
-@pytest.fixture
-def pat(chat: ChatHarness) -> Person:
-    return chat.add_person("Pat")
-
-
 def data(word: str, listing_id: str) -> str:
     return word.format(listing_id) if "{}" in word else f"{word}:{listing_id}"
 

@@ -24,16 +24,6 @@ GONE = "There is nothing to pay under this link."
 
 
 @pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
-@pytest.fixture
-def pat(chat: ChatHarness) -> Person:
-    return chat.add_person("Pat")
-
-
-@pytest.fixture
 def drop(chat: ChatHarness, sam: Person) -> Listing:
     wish = replace(DROP, destination="$samssecret")
     return chat.add_listing(sam, wish, answer(total_units=5, remaining_units=5))

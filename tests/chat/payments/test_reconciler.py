@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person()
-
-
-@pytest.fixture
 async def market(
     tmp_path: Path, chat: ChatHarness, sam: Person
 ) -> AsyncIterator[ReconciledService]:

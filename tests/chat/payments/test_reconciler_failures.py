@@ -28,11 +28,6 @@ STRANGE = "\ud83d"
 
 
 @pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person()
-
-
-@pytest.fixture
 def looking(chat: ChatHarness, client: Client) -> Reconciler:
     return Reconciler(chat.db, client, chat.recorder, chat.clock, RecordedSleep())
 

@@ -34,11 +34,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person()
-
-
-@pytest.fixture
 def looking(chat: ChatHarness, client: Client, recorded_sleep: RecordedSleep) -> Reconciler:
     return Reconciler(chat.db, client, chat.recorder, chat.clock, recorded_sleep)
 

@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from tests.support.chat_harness import ChatHarness
 
 
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
 def test_how_a_listing_stands_is_one_word(chat: ChatHarness, sam: Person) -> None:
     now = chat.clock()
     stands = {

@@ -80,11 +80,6 @@ class Service:
 
 
 @pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
-@pytest.fixture
 def listing(chat: ChatHarness, sam: Person) -> Listing:
     return chat.add_listing(sam, STICKERS, answer(total_units=3, remaining_units=3))
 

@@ -30,11 +30,6 @@ OTHER = t(
 
 
 @pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
-@pytest.fixture
 def listing(chat: ChatHarness, sam: Person) -> Listing:
     return chat.add_listing(sam)
 

@@ -28,11 +28,6 @@ DAY = 24 * 3600 * 1000
 
 
 @pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
-@pytest.fixture
 async def listing(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> Listing:
     """A drop of five that is there, with nothing more to be said of it."""
     return await made(cloud, chat, sam, replace(DROP, name="Coffee"))

@@ -38,11 +38,6 @@ async def asking(chat: ChatHarness) -> AsyncIterator[ScriptedJobs]:
         await client.close()
 
 
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
 async def test_create_sends_the_wish_as_the_interface_has_it(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:

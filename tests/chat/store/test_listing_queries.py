@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
 
 
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
 def listed(chat: ChatHarness, person: Person, name: str, state: str = LIVE) -> str:
     chat.clock.advance(0.001)
     told = answer(id=f"{chat.clock():024x}")

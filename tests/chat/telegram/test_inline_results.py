@@ -44,11 +44,6 @@ async def search(chat: ChatHarness) -> AsyncIterator[Searching]:
         yield Searching(chat, Inline(bot, chat.dialogue, PUBLIC))
 
 
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
 def listings(query: InlineQuery) -> list[str]:
     return [result["id"].partition("-")[0] for result in query.results]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import pytest
-
 from bot.chat.alerts import alert_text
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import changed, said
@@ -28,11 +26,6 @@ if TYPE_CHECKING:
 
 KEY = Button("Help", action=("help",))
 ONE, TWO = (Reply(text, ((KEY,),)) for text in ("one", "two"))
-
-
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
 
 
 async def cards(sending: Sending, sam: Person, *replies: Reply, message_id: int) -> None:

@@ -43,16 +43,6 @@ PNG = b"\x89PNG"
 MARK = "Possibly repeated: I may have told you this already.\n"
 
 
-@pytest.fixture
-def sam(chat: ChatHarness) -> Person:
-    return chat.add_person("Sam")
-
-
-@pytest.fixture
-def pat(chat: ChatHarness) -> Person:
-    return chat.add_person("Pat")
-
-
 def seen(chat: Chat) -> list[str]:
     return [message.text for message in chat.from_bot()]
 

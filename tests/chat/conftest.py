@@ -1,0 +1,57 @@
+"""Fixtures that several rooms of the chat share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.provider.client import Client
+from tests.support.reconciler_service import RecordedSleep
+from tests.support.service_calls import HandCashJobs, handcash_jobs
+from tests.support.shared_cards import SharedCards, sharing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+    from tests.support.scripted_server import Peer
+
+
+@pytest.fixture
+def sam(chat: ChatHarness) -> Person:
+    return chat.add_person("Sam")
+
+
+@pytest.fixture
+def pat(chat: ChatHarness) -> Person:
+    return chat.add_person("Pat")
+
+
+@pytest.fixture
+async def cards(chat: ChatHarness) -> AsyncIterator[SharedCards]:
+    """The same, with who shares requests inline."""
+    async with sharing(chat) as it:
+        yield it
+
+
+@pytest.fixture
+def recorded_sleep() -> RecordedSleep:
+    """Sleep that is only noted."""
+    return RecordedSleep()
+
+
+@pytest.fixture
+async def client(peer: Peer) -> AsyncIterator[Client]:
+    """The chat's client of that server."""
+    made = Client(peer.url, "app-1", "s3cret")
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def cloud(chat: ChatHarness) -> AsyncIterator[HandCashJobs]:
+    """A server that speaks HandCash Cloud's dialect, with the chat's jobs for it."""
+    async with handcash_jobs(chat) as it:
+        yield it
