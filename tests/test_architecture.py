@@ -70,11 +70,11 @@ ROOMS = {
     "core.outbox": Room("core.database core.errors core.exact_json", "structlog"),
     "core.privacy": Room("core.database core.errors core.text"),
     "core.ops": Room(
-        "core.database core.outbox core.text core.version",
+        "core.database core.exact_json core.outbox core.text core.version",
         "fastapi prometheus_client starlette structlog",
     ),
     # The payment request service.
-    "service.model": Room(MODEL, pure=True),
+    "service.model": Room(f"core.exact_json {MODEL}", pure=True),
     "service.wire": Room("service.model core", "pydantic pydantic_core"),
     "service.rails": Room("service.model core"),
     "service.store": Room("service.model core"),
@@ -102,7 +102,7 @@ ROOMS = {
     ),
     # The chat.
     "chat.messages": Room("core.net core.outbox core.text", pure=True),
-    "chat.model": Room("core.errors core.money", pure=True),
+    "chat.model": Room("core.errors core.exact_json core.money", pure=True),
     "chat.times": Room("chat.messages core.text", "babel", pure=True),
     "chat.forms": Room(f"chat.messages chat.model chat.times core.mail {MODEL}", pure=True),
     "chat.provider": Room("chat.model core", "httpx structlog"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core.exact_json import dumps, loads
+from bot.core import exact_json
+from bot.core.exact_json import JsonError, dumps, loads
 
 DECIMALS = st.decimals(allow_nan=False, allow_infinity=False)
 LEAVES = st.none() | st.booleans() | st.integers() | DECIMALS | st.text()
@@ -69,7 +71,42 @@ def test_a_value_that_is_no_json_is_refused() -> None:
         dumps({"a": object()})
 
 
-@pytest.mark.parametrize("text", ['{"a":1e99999999999999999999}', "[" * 100_000])
-def test_what_no_machine_holds_is_a_value_error(text: str) -> None:
-    with pytest.raises(ValueError, match="beyond all machines"):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a":1e99999999999999999999}', "The JSON holds a number that is out of range."),
+        ("1" * 5000, "The JSON holds a number that is out of range."),
+        ("[" * 100_000, "The JSON is nested deeper than 100 levels."),
+        ("[" * 101 + "]" * 101, "The JSON is nested deeper than 100 levels."),
+        ("[-Infinity]", "-Infinity is not a JSON number."),
+        (b"\xff", "The JSON is not valid UTF-8."),
+        ("{'a': 1}", "The JSON is not valid: Expecting property name enclosed in double quotes at"),
+    ],
+)
+def test_an_error_says_what_is_wrong_in_a_sentence(text: str | bytes, message: str) -> None:
+    with pytest.raises(JsonError, match=f"^{re.escape(message)}"):
         loads(text)
+
+
+def test_a_hundred_levels_are_read_and_brackets_within_texts_are_no_levels() -> None:
+    assert loads("[" * 99 + '{"a": 1}' + "]" * 99)
+    assert loads(dumps("[{" * 1000)) == "[{" * 1000
+    assert len(loads("[" + "[]," * 9999 + "[]]")) == 10_000
+
+
+def test_a_text_beyond_the_size_limit_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact_json, "MAX_SIZE", 5)
+    assert loads("12345") == 12345
+    with pytest.raises(JsonError, match="The JSON is longer than 5 characters"):
+        loads("[3, 4]")
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', '["\\ud800"]', '{"\\uD800": 1}'])
+def test_strict_reading_refuses_names_given_twice_and_lone_surrogates(text: str) -> None:
+    loads(text)
+    with pytest.raises(JsonError):
+        loads(text, strict=True)
+
+
+def test_strict_reading_takes_whole_surrogate_pairs_and_escaped_backslashes() -> None:
+    assert loads(r'["\ud83d\ude00", "\\ud800"]', strict=True) == ["\U0001f600", "\\ud800"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import MISSING, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from bot.core import exact_json
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_MINOR, to_minor
 
@@ -24,8 +24,8 @@ _MAX_STORED = 4_194_304  # characters; no form of ours comes near it
 def parsed(text: str) -> object:
     """Read JSON; None for what is none."""
     try:
-        return json.loads(text) if len(text) <= _MAX_STORED else None
-    except (ValueError, RecursionError):
+        return exact_json.loads(text) if len(text) <= _MAX_STORED else None
+    except ValueError:
         return None
 
 

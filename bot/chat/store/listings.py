@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.model.answers import Answer
 from bot.chat.model.wish import Wish
+from bot.core import exact_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,7 +179,7 @@ def read_listing(row: Row) -> Listing:
         state=row["state"],
         wish=wish,
         request_id=row["request_id"],
-        answer=Answer.from_json(json.loads(row["answer"])) if row["answer"] else None,
+        answer=Answer.from_json(exact_json.loads(row["answer"])) if row["answer"] else None,
         paid_count=int(row["paid_count"]),
         created_at=row["created_at"],
         alerts=row["alerts"],

@@ -7,12 +7,12 @@ message a post waits to do it, and what it shows is made when it is sent
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bot.chat.model.answers import Answer
 from bot.chat.store.listings import DELETED, short_id
+from bot.core import exact_json
 from bot.core.outbox import lanes, outbox
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def _set_due(tx: Transaction, listing_id: str, now: int) -> None:
     row = tx.one("SELECT answer, state, due_at FROM listings WHERE id = :id", id=listing_id)
     if row is None or row["answer"] is None:
         return
-    due_at = _due(Answer.from_json(json.loads(row["answer"])), row["due_at"], now)
+    due_at = _due(Answer.from_json(exact_json.loads(row["answer"])), row["due_at"], now)
     if row["state"] == DELETED:
         due_at = None
     if due_at != row["due_at"]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.forms.draft import Draft
 from bot.chat.model.seller import Seller
+from bot.core import exact_json
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
@@ -54,7 +55,7 @@ def read_seller(row: Row) -> Seller:
         language=row["language"],
         destination=row["destination"],
         currency=row["currency"],
-        prices=tuple((int(amount), str(code)) for amount, code in json.loads(row["prices"])),
+        prices=tuple((int(amount), str(code)) for amount, code in exact_json.loads(row["prices"])),
         zone=row["zone"],
         quiet=(int(start), int(end)) if end else None,
         summary=row["summary"],

@@ -1,4 +1,4 @@
-"""Request bodies as they come in: bounded in size, in time and in depth.
+"""Bodies of incoming HTTP requests, with limits on size, time and depth.
 
 The web server ends the connection of a body that was refused before its end, see `wiring.protocol`.
 """
@@ -12,15 +12,13 @@ from starlette.requests import ClientDisconnect
 
 from bot.core import exact_json
 from bot.core.errors import BodyTooLarge, InvalidBody
+from bot.core.exact_json import JsonError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
 MAX_BODY = 64 * 1024  # bytes; ours, the interface shows none (section 8)
 BODY_SECONDS = 20.0  # for all of it: a form on a bad line has a chance, a sender that stalls ends
-MAX_DEPTH = 100
-"""Levels of what other servers send: far beyond any update of Telegram's, and far below the
-thousand at which writing it again, or reading it from the database, would fail."""
 
 
 async def read(request: Request, most: int = MAX_BODY) -> bytes:
@@ -55,20 +53,11 @@ def _too_large(most: int) -> BodyTooLarge:
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """Read the JSON object of another server's call; InvalidBody where it is none."""
+    """Read the JSON object that another server sent. Raises InvalidBody."""
     try:
         data = exact_json.loads(body)
-    except ValueError:
-        raise InvalidBody("The body is no JSON.") from None
+    except JsonError as error:
+        raise InvalidBody(str(error)) from None
     if not isinstance(data, dict):
-        raise InvalidBody("The body is no JSON object.")
-    if _is_deeper(data, MAX_DEPTH):
-        raise InvalidBody(f"The body is nested deeper than {MAX_DEPTH} levels.")
+        raise InvalidBody("The body is not a JSON object.")
     return data
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    if not isinstance(value, dict | list):
-        return False
-    inner = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)

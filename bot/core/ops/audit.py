@@ -12,6 +12,7 @@ import pwd
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.core import exact_json
 from bot.core.outbox.outbox import new_id
 from bot.core.text import sanitize
 
@@ -120,7 +121,7 @@ def forget(tx: Transaction, before: int) -> int:
 
 
 def _line(row: Row) -> Line:
-    return Line(**{**row, "details": json.loads(row["details"])})
+    return Line(**{**row, "details": exact_json.loads(row["details"])})
 
 
 def _bounded(details: Mapping[str, Any]) -> dict[str, Any]:

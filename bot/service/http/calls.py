@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 from fastapi import Depends, Request
 from starlette.responses import Response
 
+from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
 from bot.core.net.rates import Rate
 from bot.service.http import bodies
@@ -17,7 +18,7 @@ from bot.service.model.holds import Holder
 from bot.service.store.apps import App
 from bot.service.usecases import apps
 from bot.service.usecases.requests import Caller, Key
-from bot.service.wire import json_body
+from bot.service.wire import reading
 
 CROWD = 20
 """Times `PAYER_RATE` that one address may call for many: the scripts of open pages, looks at pay
@@ -166,5 +167,5 @@ def key(request: Request, text: str) -> Key | None:
     if not 1 <= len(header) <= MAX_KEY:
         problem = FieldProblem(IDEMPOTENCY_KEY, f"must have 1 to {MAX_KEY} characters")
         raise InvalidBody(f"{problem.field}: {problem.message}", [problem])
-    body = json_body.canonical(json_body.loads(text))
+    body = exact_json.canonical(reading.read_json(text))
     return Key(header, hashlib.sha256(body.encode()).hexdigest())

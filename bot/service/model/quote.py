@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 
+from bot.core import exact_json
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_MINOR, exponent
 from bot.service.model.request import ExchangeRate, Quote, Terms
@@ -79,7 +80,7 @@ def write(kept: Quote) -> str:
 
 def read(text: str) -> Quote:
     """Read what `write` wrote."""
-    kept = json.loads(text)
+    kept = exact_json.loads(text)
     rate = kept["rate"]
     return Quote(
         amount=kept["amount"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from bot.core import exact_json
 from bot.service.model import quote
 from bot.service.model.checkout import Checkout, CheckoutState
 from bot.service.model.holds import Held
@@ -200,7 +201,7 @@ def _checkout(row: Row) -> Checkout:
         id=row["id"],
         request_id=row["request_id"],
         token=row["token"],
-        user_data=json.loads(row["user_data"]),
+        user_data=exact_json.loads(row["user_data"]),
         quote=quote.read(row["quote"]),
         created_at=row["created_at"],
         lapses_at=row["lapses_at"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from bot.core import exact_json
@@ -52,7 +51,7 @@ def payments(scope: Scope) -> Place:
     """
 
     def change(row: Row) -> dict[str, object] | None:
-        data = json.loads(row["user_data"])
+        data = exact_json.loads(row["user_data"])
         covered = scope.covers(row["request_id"], row["completed_at"], data)
         return {"user_data": NOTHING, "payer": None} if covered else None
 
@@ -66,7 +65,7 @@ def checkouts(scope: Scope) -> Place:
     """Give the checkouts, paid or not."""
 
     def change(row: Row) -> dict[str, object] | None:
-        data = json.loads(row["user_data"])
+        data = exact_json.loads(row["user_data"])
         covered = scope.covers(row["request_id"], row["created_at"], data)
         return {"user_data": NOTHING} if covered else None
 
@@ -107,12 +106,12 @@ def is_request(tx: Transaction, request_id: str) -> bool:
 def data_of(tx: Transaction, payment_id: str) -> dict[str, str] | None:
     """Give what the payer of a payment said; None where there is no such payment."""
     row = tx.one("SELECT user_data FROM payments WHERE id = :id", id=payment_id)
-    return dict(json.loads(row["user_data"])) if row else None
+    return dict(exact_json.loads(row["user_data"])) if row else None
 
 
 def _deliveries(tx: Transaction, row: Row) -> None:
     """Let what is owed of a payment go without its payer; what endpoints answered goes whole."""
-    gone = Gone.of(texts(json.loads(row["user_data"])))
+    gone = Gone.of(texts(exact_json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
         body = {**exact_json.loads(owed["body"]), "userData": {}}
         tx.execute(

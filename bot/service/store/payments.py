@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from bot.core import exact_json
 from bot.service.model import payer
 from bot.service.model.request import ExchangeRate, Payment, Quote, Settlement, Stats
 from bot.service.store.requests import Place, read_receivers, write_receivers
@@ -161,7 +162,7 @@ def _payment(row: Row) -> Payment:
         amount=row["amount"],
         currency=row["currency"],
         receivers=read_receivers(row["receivers"]),
-        user_data=json.loads(row["user_data"]),
+        user_data=exact_json.loads(row["user_data"]),
         completed_at=row["completed_at"],
         paid=_paid(row),
         state=Settlement(row["state"]),
@@ -175,6 +176,6 @@ def _paid(row: Row) -> Quote:
     return Quote(
         amount=row["instrument_amount"],
         currency=row["instrument_currency"],
-        shares=tuple(json.loads(row["instrument_shares"])),
+        shares=tuple(exact_json.loads(row["instrument_shares"])),
         rate=rate,
     )

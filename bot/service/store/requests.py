@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.core import exact_json
 from bot.service.model.recipient import Notice, RecipientState
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Units, Webhook
 from bot.service.store import stages
@@ -226,7 +227,7 @@ def _terms(row: Row) -> Terms:
         instrument=row["instrument_currency"],
         denomination=row["denomination_currency"],
         price_before_discount=row["price_before_discount"],
-        requested_user_data=tuple(json.loads(row["requested_user_data"])),
+        requested_user_data=tuple(exact_json.loads(row["requested_user_data"])),
         redirect_url=row["redirect_url"],
         webhook=Webhook(url, row["custom_parameters"]) if url else None,
         email=row["email"],
@@ -281,4 +282,6 @@ def write_receivers(receivers: Iterable[Receiver]) -> str:
 
 def read_receivers(text: str) -> tuple[Receiver, ...]:
     """Receivers from their JSON."""
-    return tuple(Receiver(name, amount, tuple(tags)) for name, amount, *tags in json.loads(text))
+    return tuple(
+        Receiver(name, amount, tuple(tags)) for name, amount, *tags in exact_json.loads(text)
+    )

@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core import signing
+from bot.core import exact_json, signing
 from bot.core.database import vault
 from bot.core.errors import NotFound, Refused, Unauthorized
 from bot.core.ops import audit
@@ -100,7 +100,7 @@ def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
         audit.record(tx, audit.SYSTEM, "app.created", made.app_id, now, {"name": "bot"})
         return json.dumps([made.app_id, made.app_secret, made.webhook_secret])
 
-    own = Credentials(*json.loads(vault.keep(tx, keys, EMBEDDED, make)))
+    own = Credentials(*exact_json.loads(vault.keep(tx, keys, EMBEDDED, make)))
     if store.distrust(tx, own.app_id):  # anybody may be a seller there, and name any address
         recipients.doubt(tx, own.app_id)
     return own
@@ -145,5 +145,5 @@ def _not_live(tx: Transaction, app_id: str) -> Refused:
 
 def _not_embedded(tx: Transaction, keys: Vault, app_id: str) -> None:
     row = tx.one("SELECT sealed FROM kept_secrets WHERE name = :name", name=EMBEDDED)
-    if row and json.loads(keys.open(row["sealed"]))[0] == app_id:
+    if row and exact_json.loads(keys.open(row["sealed"]))[0] == app_id:
         raise Refused("This is the bot's own application: its credentials are not to be changed.")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from bot.core import exact_json
 from bot.core.money import amounts
 from bot.service.wire import writing
 from bot.service.wire.fields import iso
@@ -34,11 +34,11 @@ def payment(row: Row, *, payers: bool) -> dict[str, Any]:
         "settlement": row["state"],
         "receivers": [
             {"destination": to, "amount": amounts.from_minor(share, currency)}
-            for to, share, *_ in json.loads(row["receivers"])
+            for to, share, *_ in exact_json.loads(row["receivers"])
         ],
     }
     if payers:
-        data = json.loads(row["user_data"])
+        data = exact_json.loads(row["user_data"])
         record |= {name: data.get(name) for name in PAYER}
     return record
 

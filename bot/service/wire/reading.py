@@ -9,9 +9,9 @@ from pydantic import BaseModel, ValidationError
 
 from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody
+from bot.core.exact_json import JsonError
 from bot.service.model.changes import KEEP, Creation, Edit, Keep, minor
 from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
-from bot.service.wire import json_body
 from bot.service.wire.bodies import CreateBody, EditBody, NotificationsBody, NotificationsEdit
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 B = TypeVar("B", bound=BaseModel)
+
+MAX_DEPTH = 32
+"""Levels of nesting of a body: a webhook repeats customParameters deeper within its own."""
 
 MAX_PROBLEMS = 20
 MAX_NAME = 100  # characters of a field's name that an answer repeats
@@ -70,8 +73,16 @@ def read_edit(text: str, now: int) -> Edit:
     )
 
 
+def read_json(text: str) -> Any:
+    """Read the JSON of a body. Raises InvalidBody."""
+    try:
+        return exact_json.loads(text, depth=MAX_DEPTH, strict=True)
+    except JsonError as error:
+        raise InvalidBody(str(error)) from None
+
+
 def _validated(kind: type[B], text: str) -> B:
-    value = json_body.loads(text)
+    value = read_json(text)
     if not isinstance(value, dict):
         raise InvalidBody("The body must be a JSON object.")
     try:

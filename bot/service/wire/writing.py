@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from bot.core import exact_json
 from bot.core.money import amounts
 from bot.service.model.request import Kind, Settlement
-from bot.service.wire import json_body
 from bot.service.wire.fields import iso
 
 if TYPE_CHECKING:
@@ -211,12 +210,12 @@ def _webhook(webhook: Webhook | None) -> Json | None:
     if webhook is None:
         return None
     text = webhook.custom_parameters
-    parameters = None if text is None else json_body.loads(text)
+    parameters = None if text is None else exact_json.loads(text)
     return given(webhookUrl=webhook.url, customParameters=parameters)
 
 
 def _parameters(text: str | None) -> Json:
-    return json_body.loads(text) if text else {}
+    return exact_json.loads(text) if text else {}
 
 
 def units(it: PaymentRequest) -> Json:

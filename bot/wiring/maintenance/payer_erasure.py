@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.chat.store import erase as chat
+from bot.core import exact_json
 from bot.core.errors import BotError
 from bot.core.ops import audit
 from bot.core.privacy import erasure, scrubbing
@@ -175,4 +175,4 @@ async def _living(db: Database, keys: set[str]) -> set[str]:
 
 
 def _data(row: Row) -> object:
-    return json.loads(row["user_data"] if "user_data" in row else row["body"])
+    return exact_json.loads(row["user_data"] if "user_data" in row else row["body"])
