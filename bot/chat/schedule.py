@@ -39,7 +39,7 @@ BATCH = 50
 """Listings in one transaction, for others wait for it."""
 
 
-class Clockwork:
+class Schedule:
     """Does what is due; `now` in epoch ms, `steady` in ms of a clock that nobody sets."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Clockwork:
         self._queues = queues
         self._now = now
         self._jumps = Jumps(steady) if steady else None
-        self._works: tuple[Due, ...] = (put_cards, daily_summary.put_due)
+        self._works: tuple[Due, ...] = (refresh_due_cards, daily_summary.put_due)
 
     async def run(self) -> None:
         """Do what is due until cancelled; trouble is a line in the log, and what is due waits."""
@@ -92,15 +92,15 @@ def _do(work: Due, queues: Queues, now: int, tx: Transaction) -> int:
     return work(tx, queues, now)
 
 
-def put_cards(tx: Transaction, queues: Queues, now: int) -> int:
+def refresh_due_cards(tx: Transaction, queues: Queues, now: int) -> int:
     """Let the cards show what time has changed by `now` (epoch ms), at most BATCH; how many.
 
     Only the service knows whether a unit that was being paid for is sold or free again: it is
     asked.
     """
-    due = posts.take_due(tx, now, BATCH)
+    due = posts.claim_due(tx, now, BATCH)
     for listing_id in due:
-        listing = listings.known_listing(tx, listing_id)
+        listing = listings.get_listing(tx, listing_id)
         posts.refresh(tx, queues, listing_id, now)
         if listing.state == LIVE and listing.answer and listing.answer.reserved_units:
             _look(tx, queues, listing, now)

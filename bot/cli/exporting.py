@@ -95,8 +95,8 @@ async def _records(
 
 
 async def _told(db: Database, wanted: Wanted, *, payers: bool) -> AsyncIterator[dict[str, Any]]:
-    async for row in chat.payments(db, wanted.since, wanted.until, wanted.request_id):
-        yield chat.record(row, iso(row["received_at"]), payers=payers)
+    async for row in chat.recorded_payments(db, wanted.since, wanted.until, wanted.request_id):
+        yield chat.export_record(row, iso(row["received_at"]), payers=payers)
 
 
 async def _write(found: AsyncIterator[dict[str, Any]], table: Table, file: BinaryIO) -> None:

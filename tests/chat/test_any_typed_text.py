@@ -45,8 +45,8 @@ from bot.chat.model.stored_json import ASKS
 from bot.chat.pictures import card as picture
 from bot.chat.pictures import poster
 from bot.chat.store.listings import Listing
-from bot.chat.store.payments import Day
-from bot.chat.store.queries import Receipt
+from bot.chat.store.queries import ListedPayment
+from bot.chat.store.received_payments import ListingTakings
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import ALERT
 from bot.core.text.translations import LOCALES, languages, t
@@ -263,7 +263,7 @@ def test_what_is_done_with_a_request_says_its_name(language: str, words: str) ->
     held(replace(menus.poster_menu(card, words, "x_bot", language), picture=LISTING), card.name)
     for field in ("name", "description", "redirect", "email", "postertext"):
         held(menus.saved(card, Change(LISTING, field, words), seller, NOW), card.name)
-    receipt = Receipt(
+    receipt = ListedPayment(
         250, "USD", {"email": words, words: words}, oversold=True, found=True, in_doubt=True,
         received_at=NOW,
     )  # fmt: skip
@@ -308,7 +308,7 @@ def test_what_was_not_delivered_is_listed(chat: ChatHarness, language: str, word
 def test_the_daily_summary_names_what_was_paid(language: str, words: str) -> None:
     wish = replace(COFFEE, name=name_of(words))
     listing = Listing(LISTING, 7, 7, "", "live", wish, None, None, 3, NOW)
-    days = [Day(listing, ((250, "USD"),), 3)] * 21
+    days = [ListingTakings(listing, ((250, "USD"),), 3)] * 21
     held(daily_summary.summary(days, language, NOW), name_of(words))
 
 

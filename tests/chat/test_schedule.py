@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat import schedule
-from bot.chat.schedule import LONGEST_WAIT, Clockwork
+from bot.chat.schedule import LONGEST_WAIT, Schedule
 from bot.chat.store import posts
 from bot.chat.store.listings import STOPPED
-from bot.chat.store.posts import LAPSE
+from bot.chat.store.posts import RESERVATION_LAPSE
 from tests.support.chat_harness import DROP, answer
 from tests.support.product_process import until
 
@@ -26,8 +26,8 @@ HOUR = 3600
 
 
 @pytest.fixture
-def work(chat: ChatHarness) -> Clockwork:
-    return Clockwork(chat.db, chat.queues, chat.clock)
+def work(chat: ChatHarness) -> Schedule:
+    return Schedule(chat.db, chat.queues, chat.clock)
 
 
 def listed(cards: SharedCards, told: Answer) -> Listing:
@@ -36,7 +36,7 @@ def listed(cards: SharedCards, told: Answer) -> Listing:
     return listing
 
 
-async def test_a_card_opens_and_expires_by_itself(cards: SharedCards, work: Clockwork) -> None:
+async def test_a_card_opens_and_expires_by_itself(cards: SharedCards, work: Schedule) -> None:
     now = cards.chat.clock()
     told = answer(enabled_at=now + HOUR * 1000, expires_at=now + 2 * HOUR * 1000)
     listing = listed(cards, told)
@@ -53,7 +53,7 @@ async def test_a_card_opens_and_expires_by_itself(cards: SharedCards, work: Cloc
     assert "Expired: it can't be paid any more" in card.text
 
 
-async def test_the_next_look_is_when_something_is_due(cards: SharedCards, work: Clockwork) -> None:
+async def test_the_next_look_is_when_something_is_due(cards: SharedCards, work: Schedule) -> None:
     listed(cards, answer(expires_at=cards.chat.clock() + 12_000))
     assert await work.tick() == 12
     cards.chat.clock.advance(12)
@@ -66,19 +66,19 @@ async def test_what_came_due_while_nobody_ran_is_done_once_at_the_start(
     card = await cards.card(listed(cards, answer(expires_at=chat.clock() + HOUR * 1000)))
     chat.clock.advance(24 * HOUR)
     for _ in range(2):
-        await Clockwork(chat.db, chat.queues, chat.clock).tick()
+        await Schedule(chat.db, chat.queues, chat.clock).tick()
         await cards.work_later(1)
     assert "Expired" in card.text
     assert cards.edits() == 1
 
 
 async def test_the_service_is_asked_when_a_reservation_may_have_lapsed(
-    cards: SharedCards, work: Clockwork
+    cards: SharedCards, work: Schedule
 ) -> None:
     """Only it knows whether the unit was sold."""
     told = answer(total_units=5, remaining_units=4, reserved_units=1)
     listing = listed(cards, told)
-    cards.chat.clock.advance(LAPSE / 1000 - 1)
+    cards.chat.clock.advance(RESERVATION_LAPSE / 1000 - 1)
     await work.tick()
     assert cards.chat.calls == []
     cards.chat.clock.advance(1)
@@ -87,16 +87,16 @@ async def test_the_service_is_asked_when_a_reservation_may_have_lapsed(
     assert [(call["call"], call["listing"]) for call in cards.chat.calls] == [("look", listing.id)]
 
 
-async def test_a_stopped_request_is_not_asked_about(cards: SharedCards, work: Clockwork) -> None:
+async def test_a_stopped_request_is_not_asked_about(cards: SharedCards, work: Schedule) -> None:
     listing = listed(cards, answer(total_units=5, remaining_units=4, reserved_units=1))
     cards.state(listing, STOPPED)
-    cards.chat.clock.advance(LAPSE / 1000)
+    cards.chat.clock.advance(RESERVATION_LAPSE / 1000)
     await work.tick()
     assert cards.chat.calls == []
 
 
 async def test_more_than_one_batch_is_done_at_once(
-    cards: SharedCards, work: Clockwork, monkeypatch: pytest.MonkeyPatch
+    cards: SharedCards, work: Schedule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schedule, "BATCH", 2)
     for number in range(5):
@@ -111,16 +111,16 @@ async def test_a_clock_that_is_set_back_leaves_nothing_waiting_for_the_time_that
 ) -> None:
     """A reservation is looked at in time, though it was counted on a clock that ran ahead."""
     steady = chat.clock()
-    work = Clockwork(chat.db, chat.queues, chat.clock, lambda: steady)
+    work = Schedule(chat.db, chat.queues, chat.clock, lambda: steady)
     listing = listed(cards, answer(total_units=5, remaining_units=4, reserved_units=1))
     await work.tick()
     chat.clock.advance(-24 * HOUR)
     await work.tick()
     row = next(row for row in chat.rows("listings") if row["id"] == listing.id)
-    assert 0 <= row["due_at"] - chat.clock() <= LAPSE
+    assert 0 <= row["due_at"] - chat.clock() <= RESERVATION_LAPSE
 
 
-async def test_it_wakes_for_what_is_written_meanwhile(chat: ChatHarness, work: Clockwork) -> None:
+async def test_it_wakes_for_what_is_written_meanwhile(chat: ChatHarness, work: Schedule) -> None:
     """A request that ends in seconds does not wait for the next look half a minute on."""
 
     async def is_over(listing_id: str) -> bool:

@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bot.chat.store import payments
-from bot.chat.store.payments import Payment
+from bot.chat.store import received_payments
+from bot.chat.store.received_payments import Payment
 from bot.cli.commands import main
 from bot.cli.tables import Csv, Lines
 from bot.core.database.database import open_database
@@ -280,7 +280,7 @@ def test_where_another_server_is_used_the_payments_told_are_exported() -> None:
             chat.add_person(), STICKERS, answer(total_units=3, remaining_units=3)
         )
         told = Payment(listing.request_id or "", "t1", 250, "USD", {"email": "=a@b.example"})
-        db.run(lambda tx: payments.add_payment(tx, listing.id, told, NOON))
+        db.run(lambda tx: received_payments.add_payment(tx, listing.id, told, NOON))
     env = {"PAYMENTS_URL": "https://pay.example", "APP_ID": "a", "APP_SECRET": "s"}
     (found,) = csv.DictReader(io.StringIO(order(**env).stdout))
     assert found == {

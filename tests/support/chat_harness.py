@@ -146,7 +146,7 @@ class ChatHarness:
         """Give the person a request; as `told`, live, unless `given` says another `state`."""
 
         def make(tx: Transaction) -> Listing:
-            sellers.seller(tx, person.id, "en", self.clock())
+            sellers.ensure_seller(tx, person.id, "en", self.clock())
             made = listings.add_listing(
                 tx, given.get("chat_id", person.id), person.id, wish, self.clock()
             )
@@ -162,7 +162,7 @@ class ChatHarness:
 
 
 def found(tx: Transaction, listing_id: str) -> Listing:
-    listing = listings.listing(tx, listing_id)
+    listing = listings.find_listing(tx, listing_id)
     assert listing is not None
     return listing
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.provider.client import Client
 from bot.chat.store import listings
 from bot.chat.store.listings import LIVE
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.money import amounts

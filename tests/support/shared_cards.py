@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from bot.chat.cards.views import view_of
 from bot.chat.messages.payloads import said
 from bot.chat.store import listings, posts
-from bot.chat.store.payments import Payment
 from bot.chat.store.posts import OWN
+from bot.chat.store.received_payments import Payment
 from bot.chat.telegram.inline import Inline
 from tests.support.chat_harness import REQUEST_ID, ChatHarness, found, telegram_of
 from tests.support.sender_harness import Sending

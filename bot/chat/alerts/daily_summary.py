@@ -11,7 +11,7 @@ from bot.chat.cards.card_text import total_of
 from bot.chat.cards.status import card_of
 from bot.chat.messages.payloads import said
 from bot.chat.messages.reply import Reply, escaped
-from bot.chat.store import payments, sellers
+from bot.chat.store import received_payments, sellers
 from bot.chat.times import moments, zones
 from bot.core.outbox import lanes, outbox
 from bot.core.text.translations import t
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bot.chat.cards.card_text import Card
     from bot.chat.messages.queues import Queues
     from bot.chat.model.seller import Seller
-    from bot.chat.store.payments import Day
-    from bot.chat.store.sellers import Awaiting
+    from bot.chat.store.received_payments import ListingTakings
+    from bot.chat.store.sellers import DueSummary
     from bot.core.database.database import Transaction
 
 BATCH = 50
@@ -64,16 +64,16 @@ def put_due(tx: Transaction, queues: Queues, now: int) -> int:
     return len(due)
 
 
-def _put(tx: Transaction, queues: Queues, awaiting: Awaiting, now: int) -> None:
+def _put(tx: Transaction, queues: Queues, awaiting: DueSummary, now: int) -> None:
     seller_id, seller = awaiting.seller_id, awaiting.seller
     span = _span(seller, now)
-    is_ours = sellers.take_summary(tx, awaiting, span.next_at if span else now + UNREAD)
+    is_ours = sellers.claim_summary(tx, awaiting, span.next_at if span else now + UNREAD)
     if span is None or not is_ours:
         return
     lane = str(seller_id)
     if lanes.is_paused(tx, queues.messages, lane):
         return
-    days = payments.days(tx, seller_id, span.since, span.until)
+    days = received_payments.takings_between(tx, seller_id, span.since, span.until)
     body = said(summary(days, seller.language, now), seller.language)
     if quiet_hours.is_quiet(seller, now):
         body = quiet_hours.silenced(body)
@@ -102,7 +102,7 @@ def _of_day(minute: int, zone: str, now: int) -> Span:
     return Span(moments.next_at(minute, until - LONGEST_DAY, zone), until, later)
 
 
-def summary(days: Sequence[Day], language: str, now: int) -> Reply:
+def summary(days: Sequence[ListingTakings], language: str, now: int) -> Reply:
     """Say what came in by request, and in all where there are several."""
     if not days:
         return Reply(t(language, "summary-none"))
@@ -116,7 +116,7 @@ def summary(days: Sequence[Day], language: str, now: int) -> Reply:
     return Reply("\n".join(lines))
 
 
-def _line(day: Day, language: str, now: int) -> str:
+def _line(day: ListingTakings, language: str, now: int) -> str:
     name, total = escaped(day.listing.wish.name, _NAME), total_of(day.amounts, language)
     line = t(language, "summary-line", name=name, total=total, count=day.count)
     return " · ".join(filter(None, [line, _left(card_of(day.listing, now), language)]))
@@ -130,7 +130,7 @@ def _left(card: Card, language: str) -> str | None:
     return t(language, "left-of", left=card.remaining_units, total=card.total_units)
 
 
-def _added(days: Iterable[Day]) -> list[tuple[int, str]]:
+def _added(days: Iterable[ListingTakings]) -> list[tuple[int, str]]:
     """Add up what came in, by currency, in the order of the list."""
     sums: dict[str, int] = {}
     for day in days:

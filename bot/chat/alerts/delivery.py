@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.alerts import alert_text, quiet_hours, undelivered
 from bot.chat.messages.payloads import said
 from bot.chat.messages.reply import Button, Reply, escaped
-from bot.chat.store import payments as stored_payments
+from bot.chat.store import received_payments as stored_payments
 from bot.chat.store import sellers
-from bot.chat.store.payments import count_oversold, count_told, sum_up
+from bot.chat.store.received_payments import add_delivered, count_oversold, mark_summed_up
 from bot.core.outbox import lanes, outbox
 from bot.core.text.translations import choose, t
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bot.chat.messages.queues import Queues
     from bot.chat.store.listings import Listing
-    from bot.chat.store.payments import Account
+    from bot.chat.store.received_payments import AlertCounts
     from bot.core.database.database import Transaction
 
 _NAME = 200
@@ -49,7 +49,7 @@ def delivered(tx: Transaction, queues: Queues, body: Mapping[str, Any], now: int
     payments = alert_text.told_by(body) or []
     fresh = Counter(payment.listing_id for payment in payments if not payment.repeated)
     for listing_id, number in fresh.items():
-        count_told(tx, listing_id, number)
+        add_delivered(tx, listing_id, number)
     _settle_all(tx, queues, payments, now)
 
 
@@ -68,14 +68,14 @@ def _settle_all(
 
 def settle(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
     """Say that a drop is over, once, where all is sold and no alert of it is under way."""
-    account = stored_payments.account(tx, listing_id)
+    account = stored_payments.alert_counts(tx, listing_id)
     if account is None or account.is_summed_up:
         return
     ending = _ending(tx, queues, account)
-    if ending is None or not sum_up(tx, listing_id):
+    if ending is None or not mark_summed_up(tx, listing_id):
         return
     listing = account.listing
-    seller = sellers.known_seller(tx, listing.seller_id)
+    seller = sellers.find_seller(tx, listing.seller_id)
     language = seller.language if seller else choose(None)
     body = said(_line(listing, ending, language), language)
     if listing.alerts != "on" or quiet_hours.is_quiet(seller, now):
@@ -83,7 +83,7 @@ def settle(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
     outbox.put(tx, queues.messages, str(listing.chat_id), body, now, priority=lanes.ALERT)
 
 
-def _ending(tx: Transaction, queues: Queues, account: Account) -> Ending | None:
+def _ending(tx: Transaction, queues: Queues, account: AlertCounts) -> Ending | None:
     """Give how a drop ended; None while units are left or alerts are under way."""
     listing = account.listing
     paid, units = listing.paid_count, _units(listing)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Response
 
-from bot.chat.store import images
+from bot.chat.store import seller_images
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database
@@ -28,7 +28,7 @@ def gallery(db: Database) -> APIRouter:
 
     @router.api_route(PATH + "/{image_id}", methods=["GET", "HEAD"])
     async def show(image_id: str) -> Response:
-        data = await images.image(db, image_id)
+        data = await seller_images.image_data(db, image_id)
         if data is None:
             return Response("No such picture.", 404, media_type="text/plain")
         return Response(data, media_type="image/jpeg", headers=HEADERS)

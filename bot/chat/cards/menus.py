@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bot.chat.cards.card_text import Card
     from bot.chat.forms.outcome import Change
     from bot.chat.model.seller import Seller
-    from bot.chat.store.queries import Receipt
+    from bot.chat.store.queries import ListedPayment
 
 FIELDS = (
     ("name", "description"),
@@ -95,7 +95,7 @@ def poster_menu(card: Card, text: str | None, bot_name: str, language: str) -> R
 
 
 def payments_page(
-    card: Card, receipts: Sequence[Receipt], place: tuple[int, int], seller: Seller
+    card: Card, receipts: Sequence[ListedPayment], place: tuple[int, int], seller: Seller
 ) -> Reply:
     """Show a page of a request's payments, newest first; `place` is which, from 0, and of how many.
 
@@ -157,7 +157,7 @@ def _value(change: Change, seller: Seller, now: int) -> object:
     return change.value if change.field == "units" else escaped(change.value, _SAVED)
 
 
-def _receipt(receipt: Receipt, zone: str, language: str) -> str:
+def _receipt(receipt: ListedPayment, zone: str, language: str) -> str:
     """Write one payment: when, how much, what is odd about it, what the payer was asked for."""
     amount = escaped(format_money(receipt.amount, receipt.currency, language))
     at = escaped(moments.button_label(receipt.received_at, zone, language))

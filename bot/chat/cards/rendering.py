@@ -16,9 +16,9 @@ from bot.chat.cards.views import View, key_of, view_of
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import CARD, PUBLIC
 from bot.chat.messages.queues import INLINE
-from bot.chat.store import images, listings, posts, shown_texts
+from bot.chat.store import listings, posts, seller_images, shown_texts
 from bot.chat.store.listings import DELETED
-from bot.chat.store.posts import OWN, SHARED, VISITED, Place, Seen
+from bot.chat.store.posts import OWN, SHARED, VISITED, MessagePlace, Shown
 from bot.core.database import file_handles
 from bot.core.images import qr
 
@@ -43,7 +43,7 @@ class Showed:
 
     listing_id: str
     own: int
-    seen: Seen
+    seen: Shown
     post_id: str | None = None
     gone: bool = False
 
@@ -58,7 +58,7 @@ class Call:
     method: str
     args: Mapping[str, Any]
     picture: File | str | None = None
-    place: Place | None = None
+    place: MessagePlace | None = None
     showed: Showed | None = None
 
 
@@ -117,7 +117,7 @@ class Showing:
 
     async def _drawn(self, plan: _Plan) -> Call:
         image = plan.view.card.image
-        photo = await images.image(self._db, image) if image else None
+        photo = await seller_images.image_data(self._db, image) if image else None
         with file_handles.needed():
             data = await asyncio.to_thread(draw, plan.what, plan.view, photo)
         name = plan.call.picture.name if isinstance(plan.call.picture, File) else "card.jpg"
@@ -127,29 +127,31 @@ class Showing:
         """Keep what a message shows, in the transaction that settles the call for it."""
         showed, place = call.showed, call.place
         if place is None and sent.message_id is not None:
-            place = Place(lane, sent.message_id)
+            place = MessagePlace(lane, sent.message_id)
         if place is None:
             return
         if place.message_id and "reply_markup" in call.args:
-            shown_texts.keep(tx, place, _words(call), self._now())
+            shown_texts.save_text(tx, place, _words(call), self._now())
         if showed is None:
             if call.place is not None:
-                posts.displace(tx, place)
+                posts.mark_replaced(tx, place)
             return
         if showed.gone:
             self._lend(tx, showed, sent.file_id)
-            posts.drop(tx, place)
+            posts.delete_post(tx, place)
             return
         self._keep(tx, showed, place, sent.file_id)
         if call.place is None:
             self._catch_up(tx, place)
 
-    def _keep(self, tx: Transaction, showed: Showed, place: Place, file_id: str | None) -> None:
+    def _keep(
+        self, tx: Transaction, showed: Showed, place: MessagePlace, file_id: str | None
+    ) -> None:
         """Keep what a message shows."""
         post_id = showed.post_id
         if post_id is None:
-            post_id = posts.keep(tx, showed.listing_id, place, showed.own, self._now()).id
-        posts.see(tx, post_id, showed.seen)
+            post_id = posts.save_post(tx, showed.listing_id, place, showed.own, self._now()).id
+        posts.record_shown(tx, post_id, showed.seen)
         self._lend(tx, showed, file_id)
 
     def _lend(self, tx: Transaction, showed: Showed, file_id: str | None) -> None:
@@ -159,17 +161,17 @@ class Showing:
             showed.own == OWN
             and picture
             and file_id
-            and (file_id, picture) != posts.lent(tx, listing_id)
+            and (file_id, picture) != posts.card_picture(tx, listing_id)
         ):
-            posts.lend(tx, listing_id, file_id, picture)
+            posts.save_card_picture(tx, listing_id, file_id, picture)
             posts.refresh_shared(tx, self._queues, listing_id, picture, self._now())
 
-    def _catch_up(self, tx: Transaction, place: Place) -> None:
+    def _catch_up(self, tx: Transaction, place: MessagePlace) -> None:
         """Let a new card change at once if its request did while it was on its way."""
         post, now = posts.post_at(tx, place), self._now()
         if post is None or post.own != OWN:
             return
-        view = view_of(tx, listings.known_listing(tx, post.listing_id), OWN, now)
+        view = view_of(tx, listings.get_listing(tx, post.listing_id), OWN, now)
         if post.seen != view.seen:
             posts.refresh_one(tx, self._queues, post, now)
 
@@ -177,7 +179,7 @@ class Showing:
 def _plain(body: Mapping[str, Any], lane: str) -> Call:
     """Give the call that stands in a body; a card as an earlier version put it has its code."""
     args = body["args"]
-    place = Place(lane, args["message_id"]) if "message_id" in args else None
+    place = MessagePlace(lane, args["message_id"]) if "message_id" in args else None
     picture = File(qr.png(body["qr"]), "qr.png") if "qr" in body else None
     return Call(body["method"], {**args, **_chat(lane)}, picture, place)
 
@@ -185,7 +187,7 @@ def _plain(body: Mapping[str, Any], lane: str) -> Call:
 def _unsaid(tx: Transaction, body: Mapping[str, Any], lane: str) -> Call | None:
     """Give the call that stands in a body, None where its message says just that already."""
     call = _plain(body, lane)
-    known = shown_texts.words_at(tx, call.place) if call.place else None
+    known = shown_texts.text_key_at(tx, call.place) if call.place else None
     return None if known == _words(call) else call
 
 
@@ -197,7 +199,7 @@ def _words(call: Call) -> str:
 def _shown(tx: Transaction, body: Mapping[str, Any], lane: str, now: int) -> Made:
     """Make the call of a body that says what to draw."""
     what, args = body["draw"], body["args"]
-    listing = listings.known_listing(tx, body["listing"])
+    listing = listings.get_listing(tx, body["listing"])
     if what == CARD:
         view = view_of(tx, listing, OWN, now)
     else:
@@ -207,17 +209,17 @@ def _shown(tx: Transaction, body: Mapping[str, Any], lane: str, now: int) -> Mad
         return _Plan(Call(body["method"], {**args, **_chat(lane)}, file), what, view)
     if "message_id" not in args:
         return _new(tx, view, lane)
-    place = Place(lane, args["message_id"])
+    place = MessagePlace(lane, args["message_id"])
     return _changed(tx, view, place, posts.post_at(tx, place))
 
 
 def _refreshed(tx: Transaction, post_id: str, attempts: int, now: int) -> Made:
     """Make the call that brings a post up to date; None where it is, or shows something else."""
-    post = posts.post(tx, post_id)
+    post = posts.find_post(tx, post_id)
     if post is None or post.seen.words is None:
         return None
-    view = view_of(tx, listings.known_listing(tx, post.listing_id), post.own, now)
-    waits = attempts <= LENDING_TRIES and posts.has_lender(tx, post.listing_id)
+    view = view_of(tx, listings.get_listing(tx, post.listing_id), post.own, now)
+    waits = attempts <= LENDING_TRIES and posts.has_live_card(tx, post.listing_id)
     made = _changed(tx, view, post.place, post, waits=waits)
     if isinstance(made, _Plan):
         return replace(made, call=_of_post(made.call, post))
@@ -237,7 +239,7 @@ def _new(tx: Transaction, view: View, lane: str) -> Call | _Plan:
 
 
 def _changed(
-    tx: Transaction, view: View, place: Place, post: Post | None, *, waits: bool = False
+    tx: Transaction, view: View, place: MessagePlace, post: Post | None, *, waits: bool = False
 ) -> Made:
     """Make the call that changes a message, as little as has to be; None for nothing at all.
 
@@ -249,7 +251,7 @@ def _changed(
     if picture is None or (seen and seen.picture == picture):
         return _reworded(view, place, seen)
     if view.own == SHARED:
-        lent = posts.lent(tx, view.listing.id)
+        lent = posts.card_picture(tx, view.listing.id)
         if lent is None or lent[1] != picture:
             return Later(LENDING) if waits else _reworded(view, place, seen)
     args = {**_said(view, "caption"), **_address(place)}
@@ -257,25 +259,25 @@ def _changed(
     return _pictured(tx, call, view)
 
 
-def _reworded(view: View, place: Place, seen: Seen | None) -> Call | None:
+def _reworded(view: View, place: MessagePlace, seen: Shown | None) -> Call | None:
     """Change the words alone, unless they are said already; a text stays one."""
     if seen and seen.words == view.seen.words:
         return None
     is_text = seen is not None and seen.picture is None
     method, what = ("editMessageText", "text") if is_text else ("editMessageCaption", "caption")
-    shows = Seen(seen.picture if seen else None, view.seen.words)
+    shows = Shown(seen.picture if seen else None, view.seen.words)
     args = {**_said(view, what), **_address(place)}
     return Call(method, args, place=place, showed=_showed(view, shows))
 
 
-def _showed(view: View, seen: Seen) -> Showed:
+def _showed(view: View, seen: Shown) -> Showed:
     gone = view.listing.state == DELETED and seen.picture == view.seen.picture
     return Showed(view.listing.id, view.own, seen, gone=gone)
 
 
 def _pictured(tx: Transaction, call: Call, view: View) -> Call | _Plan:
     """Take the picture that Telegram has, else let it be drawn."""
-    lent = posts.lent(tx, view.listing.id)
+    lent = posts.card_picture(tx, view.listing.id)
     if lent and lent[1] == view.seen.picture:
         return replace(call, picture=lent[0])
     return _Plan(call, CARD, view)
@@ -292,5 +294,5 @@ def _chat(lane: str) -> dict[str, Any]:
     return {"chat_id": int(lane)}
 
 
-def _address(place: Place) -> dict[str, Any]:
+def _address(place: MessagePlace) -> dict[str, Any]:
     return {**_chat(place.lane), **({"message_id": place.message_id} if place.message_id else {})}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from bot.chat.cards import card_text
 from bot.chat.cards.status import card_of
 from bot.chat.messages.buttons import markup
-from bot.chat.store import payments, sellers
-from bot.chat.store.posts import OWN, SHARED, VISITED, Seen
+from bot.chat.store import received_payments, sellers
+from bot.chat.store.posts import OWN, SHARED, VISITED, Shown
 from bot.core.text.translations import choose
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ class View:
     own: int
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> Shown:
         """Keys of what the message shows; no picture where there is no link to draw."""
-        return Seen(self._picture() if self.reply.picture else None, words_of(self.reply))
+        return Shown(self._picture() if self.reply.picture else None, words_of(self.reply))
 
     def _picture(self) -> str:
         card, language = self.card, self.language
@@ -62,9 +62,9 @@ def view_of(
 
     `own` says where: OWN with its seller, SHARED inline, VISITED with who followed the link.
     """
-    seller = sellers.known_seller(tx, listing.seller_id)
+    seller = sellers.find_seller(tx, listing.seller_id)
     spoken = language or (seller.language if seller else choose(None))
-    taken = payments.taken(tx, listing.id) if own == OWN else ()
+    taken = received_payments.takings(tx, listing.id) if own == OWN else ()
     card = card_of(listing, now, taken=taken, zone=seller.zone if seller else None)
     show = {OWN: card_text.card, SHARED: card_text.public, VISITED: card_text.visited}[own]
     return View(listing, card, show(card, spoken), spoken, own)

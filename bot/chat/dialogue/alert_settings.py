@@ -44,7 +44,7 @@ def take_alerts(turn: Turn, listing: Listing, mode: str | None) -> str | None:
         return None
     if mode != listing.alerts:
         listings.set_alerts(turn.tx, listing.id, mode)
-        audit_trail.edited(turn.tx, listing, "alerts", (listing.alerts, mode), turn.now)
+        audit_trail.record_edit(turn.tx, listing, "alerts", (listing.alerts, mode), turn.now)
         posts.refresh(turn.tx, turn.queues, listing.id, turn.now)
         turn.say(_menu(turn, listing, mode))
     return turn.words(TOASTS[mode])

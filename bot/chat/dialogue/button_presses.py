@@ -85,7 +85,7 @@ def _manage(turn: Turn, tapped: Tapped, listing: Listing, action: tuple[str, ...
     match action:
         case (word,) if word in CALLS:
             place = {"message_id": tapped.message_id, "picture": tapped.picture}
-            audit_trail.asked(turn.tx, listing, word, turn.now)
+            audit_trail.record_press(turn.tx, listing, word, turn.now)
             turn.call({"call": word, "listing": listing.id, "place": place})
         case ("edit", field):
             return _edit(turn, listing, field)

@@ -54,7 +54,7 @@ def take_words(turn: Turn, event: Spoke) -> None:
 
 def _greet(turn: Turn, *, again: bool) -> None:
     """Greet whoever is new, and others `again` where they ask for it."""
-    first = sellers.greet(turn.tx, turn.person.id, turn.now)
+    first = sellers.mark_greeted(turn.tx, turn.person.id, turn.now)
     if first or again:
         left = left_over(turn.draft, turn.seller)
         turn.say(start_reply(turn.seller, new=first, left=left))
@@ -89,9 +89,9 @@ def show_page(turn: Turn, command: str) -> None:
 
 def requests_page(turn: Turn, page: int) -> Reply:
     """Give a page of the seller's requests, the last one where there are fewer."""
-    pages = max(1, -(-queries.count(turn.tx, turn.person.id) // PAGE))
+    pages = max(1, -(-queries.count_listings(turn.tx, turn.person.id) // PAGE))
     page = min(page, pages - 1)
-    found = queries.page(turn.tx, turn.person.id, PAGE, page * PAGE)
+    found = queries.listings_page(turn.tx, turn.person.id, PAGE, page * PAGE)
     shown = [card_of(item, turn.now) for item in found]
     pending = listings.pending_names(turn.tx, turn.person.id)
     return list_page(shown, page, pages, turn.seller.language, pending=pending)

@@ -91,9 +91,9 @@ class Chat:
         now = self._now()
 
         def look(tx: Transaction) -> list[Card]:
-            seller = sellers.known_seller(tx, seller_id)
+            seller = sellers.find_seller(tx, seller_id)
             zone = seller.zone if seller else None
-            found = queries.search(tx, seller_id, text, limit, start)
+            found = queries.search_listings(tx, seller_id, text, limit, start)
             return [card_of(listing, now, zone=zone) for listing in found]
 
         return await self._db.read(look)
@@ -118,10 +118,10 @@ class Chat:
         now = self._now()
         language = choose(person.tag or sellers.language_of(tx, person.id))
         lanes.resume(tx, self._queues.messages, str(person.chat_id))
-        seller = sellers.seller(tx, person.id, language, now)
+        seller = sellers.ensure_seller(tx, person.id, language, now)
         return Turn(
             tx, self._queues, person, seller,
-            draft=sellers.draft(tx, person.chat_id, person.id),
+            draft=sellers.find_draft(tx, person.chat_id, person.id),
             now=now,
             bot_name=self._bot_name(),
             may_create=not self._allowed or person.id in self._allowed,

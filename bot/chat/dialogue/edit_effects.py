@@ -51,7 +51,7 @@ def apply(turn: Turn, change: Change) -> None:
 def _set_poster_text(turn: Turn, listing: Listing, change: Change) -> None:
     text = edit_rules.text(change)
     listings.set_poster_text(turn.tx, listing.id, text)
-    audit_trail.edited(turn.tx, listing, "postertext", (listing.poster_text, text), turn.now)
+    audit_trail.record_edit(turn.tx, listing, "postertext", (listing.poster_text, text), turn.now)
     turn.say(menus.saved(own_card(turn, listing), change, turn.seller, turn.now))
 
 
@@ -62,7 +62,7 @@ def _why_not(turn: Turn, listing: Listing, change: Change) -> str | None:
     if why := no_units(turn, listing):
         return why
     name = escaped(listing.wish.name, NAME)
-    if pending.is_doubted(turn.tx, turn.queues, listing.id):
+    if pending.is_removal_uncertain(turn.tx, turn.queues, listing.id):
         return turn.words("units-doubted", name=name)
     problem = edit_rules.problem_of(listing, change)
     left = own_card(turn, listing).remaining_units

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.chat.dialogue import edit_effects
 from bot.chat.messages.reply import Reply
 from bot.chat.requests import audit_trail
-from bot.chat.store import images, listings, sellers
+from bot.chat.store import listings, seller_images, sellers
 from bot.chat.times import moments
 from bot.core.outbox import outbox
 
@@ -27,7 +27,7 @@ def follow(turn: Turn, outcome: Outcome) -> None:
     if outcome.destination is not None:
         sellers.save_destination(turn.tx, person.id, outcome.destination)
         was = turn.seller.destination
-        audit_trail.paid_to(turn.tx, person.id, was, outcome.destination, turn.now)
+        audit_trail.record_destination(turn.tx, person.id, was, outcome.destination, turn.now)
     if outcome.setting is not None:
         _save(turn, outcome.setting)
     if outcome.photo is not None:
@@ -68,7 +68,7 @@ def _wish(turn: Turn, wish: Wish) -> None:
     person = turn.person
     sellers.save_price(turn.tx, person.id, wish.amount, wish.currency)
     if wish.image is not None:
-        images.keep_image(turn.tx, wish.image, person.id)
+        seller_images.keep_image(turn.tx, wish.image, person.id)
     listing = listings.add_listing(turn.tx, person.chat_id, person.id, wish, turn.now)
-    audit_trail.wished(turn.tx, person.id, listing, wish, turn.now)
+    audit_trail.record_wish(turn.tx, person.id, listing, wish, turn.now)
     turn.call({"call": "create", "listing": listing})

@@ -8,7 +8,7 @@ from bot.chat.dialogue.events import Person
 from bot.chat.dialogue.form_effects import follow
 from bot.chat.dialogue.turn import Turn
 from bot.chat.forms.form import pictured
-from bot.chat.store import images, sellers
+from bot.chat.store import seller_images, sellers
 
 if TYPE_CHECKING:
     from bot.chat.messages.queues import Queues
@@ -22,13 +22,13 @@ def arrive(tx: Transaction, queues: Queues, message: Message, photo: bytes | str
     Nothing is kept of one whose form is over by now, nor of the one in whose place it comes.
     """
     seller_id, chat_id = int(message.body["seller"]), int(message.lane)
-    seller, draft = sellers.known_seller(tx, seller_id), sellers.draft(tx, chat_id, seller_id)
+    seller, draft = sellers.find_seller(tx, seller_id), sellers.find_draft(tx, chat_id, seller_id)
     if seller is None:
         return
-    image = images.add_image(tx, seller_id, photo, now) if isinstance(photo, bytes) else None
+    image = seller_images.add_image(tx, seller_id, photo, now) if isinstance(photo, bytes) else None
     problem = f"photo-{photo}" if isinstance(photo, str) else None
     outcome = pictured(draft, message.body["draft"], image, problem, seller)
     person = Person(seller_id, chat_id, private=True, tag=None)
     follow(Turn(tx, queues, person, seller, draft, now), outcome)
     if outcome.change is None:  # else it is on its way into a request
-        images.drop_loose(tx, [image, draft.image if draft else None])
+        seller_images.delete_unused(tx, [image, draft.image if draft else None])

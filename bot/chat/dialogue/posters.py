@@ -42,7 +42,7 @@ def show_poster(turn: Turn, listing: Listing) -> None:
 def send_poster(turn: Turn, listing: Listing, design: str) -> str:
     """Send the files of a poster, unless they are on their way; the words of the answer."""
     chat, files = str(turn.person.chat_id), FILES[design]
-    if pending.is_coming(turn.tx, turn.queues, chat, listing.id, files):
+    if pending.is_file_queued(turn.tx, turn.queues, chat, listing.id, files):
         return turn.words("toast-poster-coming")
     for draw in files:
         turn.put(
@@ -72,7 +72,7 @@ def show_payments(turn: Turn, listing: Listing, page: int) -> None:
     """
     pages = max(1, -(-listing.paid_count // PAGE))
     page = min(page, pages - 1)
-    found = queries.receipts(turn.tx, listing.id, PAGE, page * PAGE)
+    found = queries.payments_page(turn.tx, listing.id, PAGE, page * PAGE)
     shown = own_card(turn, listing)
     reply = menus.payments_page(shown, found, (page, pages), turn.seller)
     on_picture = turn.tapped is not None and turn.tapped.picture

@@ -12,7 +12,7 @@ from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import Reply
 from bot.chat.store import listings, posts
 from bot.chat.store.listings import DELETED, LIVE, STOPPED
-from bot.chat.store.posts import OWN, SHARED, VISITED, Place, Seen
+from bot.chat.store.posts import OWN, SHARED, VISITED, MessagePlace, Shown
 
 if TYPE_CHECKING:
     from bot.chat.dialogue.events import Chosen, Tapped
@@ -39,11 +39,13 @@ def take_chosen(tx: Transaction, queues: Queues, event: Chosen, now: int) -> Non
     Only a seller's own request: results are offered to nobody else.
     """
     listing_id, _, words = event.result_id.partition(BETWEEN)
-    listing = listings.listing(tx, listing_id)
+    listing = listings.find_listing(tx, listing_id)
     if event.message_id is None or listing is None or listing.seller_id != event.person.id:
         return
-    post = posts.keep(tx, listing.id, Place(f"{INLINE}{event.message_id}", 0), SHARED, now)
-    posts.see(tx, post.id, Seen(None, words))
+    post = posts.save_post(
+        tx, listing.id, MessagePlace(f"{INLINE}{event.message_id}", 0), SHARED, now
+    )
+    posts.record_shown(tx, post.id, Shown(None, words))
     posts.refresh_one(tx, queues, post, now)
 
 
@@ -55,7 +57,7 @@ def follow_link(turn: Turn, payload: str) -> bool:
     """
     if not payload.startswith(FOLLOWED):
         return False
-    listing = listings.listing(turn.tx, payload.removeprefix(FOLLOWED))
+    listing = listings.find_listing(turn.tx, payload.removeprefix(FOLLOWED))
     if listing is None or listing.answer is None or listing.state not in SHOWN:
         turn.say(Reply(turn.words("link-gone")))
     elif listing.seller_id == turn.person.id:
@@ -69,7 +71,7 @@ def follow_link(turn: Turn, payload: str) -> bool:
 
 def look(turn: Turn, tapped: Tapped, listing_id: str) -> str | None:
     """Bring a visitor's card up to date in its place; the words of the answer, if any."""
-    listing = listings.listing(turn.tx, listing_id)
+    listing = listings.find_listing(turn.tx, listing_id)
     known = (*SHOWN, DELETED)
     if listing is None or listing.answer is None or listing.state not in known:
         return turn.words("link-gone")

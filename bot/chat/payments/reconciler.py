@@ -16,10 +16,10 @@ import structlog
 
 from bot.chat.model import paid_amount
 from bot.chat.model.answers import is_paid
-from bot.chat.payments.units_sold import sold
-from bot.chat.store import listings, payments
+from bot.chat.payments.units_sold import count_sold
+from bot.chat.store import listings, received_payments
 from bot.chat.store.listings import FAILED
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core.errors import (
     MethodNotAllowed,
     NotFound,
@@ -124,7 +124,7 @@ class Reconciler:
         """
         found, self._troubles, self._still = 0, 0, {}
         try:
-            async with aclosing(self._paced(self._client.pages())) as pages:
+            async with aclosing(self._paced(self._client.request_pages())) as pages:
                 async for page in pages:
                     found += await self._compare(page)
         except (PeerError, Refused, StorageError):
@@ -174,7 +174,7 @@ class Reconciler:
         if answer.id != listing.request_id:
             await self._double(answer, listing)
             return 0
-        count = sold(answer, listing, self._now())
+        count = count_sold(answer, listing, self._now())
         if count <= listing.paid_count:
             return 0
         if answer.paid_count is not None:
@@ -210,7 +210,7 @@ class Reconciler:
 
     async def _known(self, listing: Listing) -> int:
         """How many payments have been told by now: webhooks come while we read."""
-        now = await self._db.read(lambda tx: listings.listing(tx, listing.id))
+        now = await self._db.read(lambda tx: listings.find_listing(tx, listing.id))
         return now.paid_count if now else 0
 
     async def _unknown(self, request_id: str, missing: int) -> list[Paid]:
@@ -219,10 +219,10 @@ class Reconciler:
         Those made from now on are not among the missing.
         """
         unknown, now = [], self._now()
-        async with aclosing(self._paced(self._client.payments(request_id))) as pages:
+        async with aclosing(self._paced(self._client.payment_pages(request_id))) as pages:
             async for page in pages:
                 ids = [paid.transaction_id for paid in page]
-                known = await payments.known_transactions(self._db, request_id, ids)
+                known = await received_payments.known_transactions(self._db, request_id, ids)
                 for paid in page:
                     if paid.transaction_id not in known:
                         unknown.append(paid)
@@ -255,7 +255,7 @@ class Reconciler:
         """
         if listing.request_id is None and listing.state != FAILED:
             return  # it is being created: who creates it chooses
-        paid = await self._db.read(lambda tx: payments.paid_requests(tx, listing.id))
+        paid = await self._db.read(lambda tx: received_payments.paid_request_ids(tx, listing.id))
         if not is_paid(answer, paid):
             await self._client.delete(answer.id)
             log.warning("double request deleted", listing=listing.id, request=answer.id)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from bot.chat.alerts import alert_text, delivery, quiet_hours
 from bot.chat.store import listings, pending, posts, sellers
-from bot.chat.store.payments import (
+from bot.chat.store.received_payments import (
     Payment,
+    add_delivered,
+    add_muted,
     add_payment,
-    count_muted,
-    count_told,
-    explain_payment,
-    taken,
-    undoubt_payments,
-    unnamed,
+    placeholder_id,
+    replace_placeholder,
+    settle_uncertain,
+    takings,
 )
 from bot.core.outbox import lanes, outbox
 from bot.core.text.translations import choose
@@ -51,7 +51,7 @@ class Ledger:
         told as possibly repeated: nobody can say whether it is that one.
         """
         since = self._now - WEBHOOKS_COME
-        explained = explain_payment(self._tx, listing_id, payment, since)
+        explained = replace_placeholder(self._tx, listing_id, payment, since)
         if explained and payment.found:
             self._refresh(listing_id)
             return False
@@ -63,7 +63,7 @@ class Ledger:
     def _announce(
         self, listing_id: str, payment: Payment, left: int | None, *, repeated: bool = False
     ) -> None:
-        listing = listings.known_listing(self._tx, listing_id)
+        listing = listings.get_listing(self._tx, listing_id)
         left = listing.left if left is None else left
         if listing.answer is not None and left is not None:
             answer = _told(listing.answer, left, payment.reserved_units)
@@ -72,7 +72,7 @@ class Ledger:
         if listing.alerts == "off" and not payment.oversold:
             self._mute(listing, 0 if repeated else 1)
             return
-        together = taken(self._tx, listing_id)
+        together = takings(self._tx, listing_id)
         alert = _alert(listing, payment, left)
         self._put_alert(listing, replace(alert, repeated=repeated, together=tuple(together)))
 
@@ -83,12 +83,12 @@ class Ledger:
         not known whether units were taken out, for those may be the ones that are gone. A payment
         that seemed to be one of those found before was a new one then, and both have been told.
         """
-        listing = listings.known_listing(self._tx, listing_id)
+        listing = listings.get_listing(self._tx, listing_id)
         if listing.paid_count != known or listing.request_id is None:
             return 0
-        if pending.is_doubted(self._tx, self._queues, listing_id):
+        if pending.is_removal_uncertain(self._tx, self._queues, listing_id):
             return 0
-        told_before = undoubt_payments(self._tx, listing_id, missing)
+        told_before = settle_uncertain(self._tx, listing_id, missing)
         self._keep_told(listing, told_before)
         for _ in range(missing - len(told_before)):
             payment = _unnamed(listing)
@@ -102,7 +102,7 @@ class Ledger:
             return
         for at in found_at:
             add_payment(self._tx, listing.id, _unnamed(listing), at)
-        count = count_muted if listing.alerts == "off" else count_told
+        count = add_muted if listing.alerts == "off" else add_delivered
         count(self._tx, listing.id, len(found_at))
         self._refresh(listing.id)
 
@@ -112,12 +112,12 @@ class Ledger:
 
     def _mute(self, listing: Listing, payments: int) -> None:
         """Note payments of which the seller wants no message: their card has them."""
-        count_muted(self._tx, listing.id, payments)
+        add_muted(self._tx, listing.id, payments)
         delivery.settle(self._tx, self._queues, listing.id, self._now)
 
     def _put_alert(self, listing: Listing, payment: alert_text.Payment) -> None:
         queue, lane = self._queues.messages, str(listing.chat_id)
-        seller = sellers.known_seller(self._tx, listing.seller_id)
+        seller = sellers.find_seller(self._tx, listing.seller_id)
         silent = listing.alerts == "silent" or quiet_hours.is_quiet(seller, self._now)
         language = seller.language if seller else choose(None)
         body = alert_text.body(payment, language, silent=silent)
@@ -162,7 +162,7 @@ class PaymentRecorder:
 def _unnamed(listing: Listing) -> Payment:
     """Give a payment of which nothing is known but that it was made."""
     wish, request_id = listing.wish, listing.request_id or ""
-    return Payment(request_id, unnamed(), wish.amount, wish.currency, {}, found=True)
+    return Payment(request_id, placeholder_id(), wish.amount, wish.currency, {}, found=True)
 
 
 def _alert(listing: Listing, payment: Payment, left: int | None) -> alert_text.Payment:

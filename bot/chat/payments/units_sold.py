@@ -14,7 +14,7 @@ PAID = ("completed", "soldOut")
 """What `status` says of a one-off that was paid, where a server tells it."""
 
 
-def sold(answer: Answer, listing: Listing, now: int) -> int:
+def count_sold(answer: Answer, listing: Listing, now: int) -> int:
     """How often a request was paid, at least, as far as its server tells at `now` (epoch ms)."""
     if answer.paid_count is not None:
         return answer.paid_count

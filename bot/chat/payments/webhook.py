@@ -19,7 +19,7 @@ from fastapi.responses import JSONResponse
 
 from bot.chat.model import paid_amount
 from bot.chat.store import listings
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core import signing
 from bot.core.errors import BadSignature, BodyTooLarge, InvalidBody, NotFound, Refused, Unauthorized
 from bot.core.net import request_body

@@ -93,10 +93,10 @@ class Client:
 
     async def get(self, request_id: str) -> Answer:
         """Give one request as it is now; NotFound where it is gone."""
-        answer, _ = await self.whole(request_id)
+        answer, _ = await self.get_with_fields(request_id)
         return answer
 
-    async def whole(self, request_id: str) -> tuple[Answer, Mapping[str, Any]]:
+    async def get_with_fields(self, request_id: str) -> tuple[Answer, Mapping[str, Any]]:
         """Give one request as it is now, with all that its server tells; NotFound where it is gone.
 
         The interface has no such call: a server without it is asked for its list.
@@ -112,7 +112,7 @@ class Client:
                             return answers.request(item), item
             raise errors.NotFound from None
 
-    async def pages(self) -> AsyncGenerator[list[Answer], None]:
+    async def request_pages(self) -> AsyncGenerator[list[Answer], None]:
         """Give the requests of the application (4.2), at most `PAGE` at a time.
 
         What can't be read is left out.
@@ -121,15 +121,15 @@ class Client:
             async for page in pages:
                 yield _readable(page, answers.request, "requests")
 
-    async def try_out(self) -> None:
+    async def check_access(self) -> None:
         """Ask for the first of our requests, only to hear whether we are answered.
 
         Raises PeerError and Refused.
         """
-        async with aclosing(self.pages()) as pages:
+        async with aclosing(self.request_pages()) as pages:
             await anext(pages, None)
 
-    async def payments(self, request_id: str) -> AsyncGenerator[list[Paid], None]:
+    async def payment_pages(self, request_id: str) -> AsyncGenerator[list[Paid], None]:
         """Give a request's payments, newest first, at most `PAGE` at a time.
 
         The interface has no such call: NotFound or MethodNotAllowed where the server has none.
@@ -138,7 +138,7 @@ class Client:
             async for page in pages:
                 yield _readable(page, answers.payment, "payments")
 
-    async def find(self, listing_id: str, since: int) -> Sequence[Answer]:
+    async def find_by_listing(self, listing_id: str, since: int) -> Sequence[Answer]:
         """Give the requests that were created for this listing, oldest first as far as told.
 
         None was before `since` (epoch ms), so a list that goes back in time is read no further.

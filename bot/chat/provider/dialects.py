@@ -51,12 +51,12 @@ _FIELDS = frozenset(name for one in DIALECTS for name in (one.instrument, one.de
 _WORDS = re.compile("currency|currencies|denominat", re.IGNORECASE)
 
 
-def paid_in(wish: Wish, instrument: str | None) -> str:
+def instrument_of(wish: Wish, instrument: str | None) -> str:
     """Return the currency that payers give; `instrument` is the operator's."""
     return wish.instrument or instrument or wish.currency
 
 
-def spellings(known: str | None, wish: Wish, instrument: str) -> tuple[Dialect, ...]:
+def dialects_to_try(known: str | None, wish: Wish, instrument: str) -> tuple[Dialect, ...]:
     """Return the dialects to try, the one that is known to work first, none that says the same."""
     ordered = sorted(DIALECTS, key=lambda one: one.name != known)
     different: dict[tuple[tuple[str, str], ...], Dialect] = {}
@@ -72,7 +72,7 @@ def is_about_spelling(problem: FieldProblem) -> bool:
     return _WORDS.search(problem.message) is not None
 
 
-class Check(Enum):
+class PriceCheck(Enum):
     """What an answer says of the price that was wished for."""
 
     RIGHT = "right"
@@ -80,15 +80,15 @@ class Check(Enum):
     UNTOLD = "untold"
 
 
-def check(answer: Answer, wish: Wish, instrument: str) -> Check:
+def check_price(answer: Answer, wish: Wish, instrument: str) -> PriceCheck:
     """Compare the price of a request, as its server tells it, with the seller's."""
     price = answer.price
     if price is None:
-        return Check.UNTOLD
+        return PriceCheck.UNTOLD
     wished = Decimal(amounts.from_minor(wish.amount, wish.currency))
     same = Decimal(price.amount) == wished and price.currency == wish.currency
     paid_as_wished = price.instrument in (None, instrument)
-    return Check.RIGHT if same and paid_as_wished else Check.WRONG
+    return PriceCheck.RIGHT if same and paid_as_wished else PriceCheck.WRONG
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ ASKED = {
 """What a press is called that asks for a change."""
 
 
-def wished(tx: Transaction, seller_id: int, listing_id: str, wish: Wish, now: int) -> None:
+def record_wish(tx: Transaction, seller_id: int, listing_id: str, wish: Wish, now: int) -> None:
     """Note that a seller asked for a request, under the listing's id: it has no other yet."""
     details = {
         "kind": wish.kind,
@@ -39,13 +39,13 @@ def wished(tx: Transaction, seller_id: int, listing_id: str, wish: Wish, now: in
     )
 
 
-def made(tx: Transaction, listing: Listing, request_id: str, now: int) -> None:
+def record_made(tx: Transaction, listing: Listing, request_id: str, now: int) -> None:
     """Note that a seller's request is made, under the id that it has from now on."""
     details = {"listing": listing.id, "name": listing.wish.name}
     audit.record(tx, audit.seller(listing.seller_id), "request.made", request_id, now, details)
 
 
-def asked(tx: Transaction, listing: Listing, press: str, now: int) -> None:
+def record_press(tx: Transaction, listing: Listing, press: str, now: int) -> None:
     """Note that a seller pressed a button that changes their request.
 
     Not where it stands so already: old buttons can be pressed for ever.
@@ -55,7 +55,7 @@ def asked(tx: Transaction, listing: Listing, press: str, now: int) -> None:
         audit.record(tx, audit.seller(listing.seller_id), ASKED[press], subject, now, details)
 
 
-def edited(
+def record_edit(
     tx: Transaction, listing: Listing, field: str, values: tuple[object, object], now: int
 ) -> None:
     """Note that a request was edited as its seller asked: the field's value before and after."""
@@ -64,7 +64,7 @@ def edited(
     audit.record(tx, actor, "request.edited", subject, now, details)
 
 
-def paid_to(
+def record_destination(
     tx: Transaction, seller_id: int, before: str | None, destination: str, now: int
 ) -> None:
     """Note where a seller's money goes from now on; of all changes the one that matters most."""

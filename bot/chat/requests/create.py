@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from bot.chat.model.answers import is_paid
-from bot.chat.provider.dialects import DIALECTS, Check, Failure, check, is_about_spelling
+from bot.chat.provider.dialects import DIALECTS, Failure, PriceCheck, check_price, is_about_spelling
 from bot.core.errors import (
     BotError,
     FieldProblem,
@@ -93,7 +93,7 @@ class Attempt:
         self._sent = self._is_made = False
         self._found = 0
         self._untidy = False
-        self._checks: dict[str, Check] = {}
+        self._checks: dict[str, PriceCheck] = {}
         self.is_left = False
         self.spoken: Dialect | None = None
 
@@ -124,7 +124,7 @@ class Attempt:
 
     def is_unchecked(self, made: Answer) -> bool:
         """Whether the server doesn't tell what this request costs."""
-        return self._checks.get(made.id) is Check.UNTOLD
+        return self._checks.get(made.id) is PriceCheck.UNTOLD
 
     def progress_after(self, error: Exception, now: int) -> Progress:
         """Return what is known after this error: what failed, whether the request may be there."""
@@ -194,7 +194,7 @@ class Attempt:
         Raises OtherPrice where the create that was lost made one of another price.
         """
         listing = self._order.listing
-        listed = await self._client.find(listing.id, listing.created_at)
+        listed = await self._client.find_by_listing(listing.id, listing.created_at)
         found = [one for one in listed if one.id not in self._progress.doomed]
         others = [one for one in found if await self._is_other(one)]
         right = [one for one in found if one not in others]
@@ -210,20 +210,22 @@ class Attempt:
         if answer.id in self._order.paid or answer.paid_count:
             return False
         checked = self._checks[answer.id] = await self._checked(answer)
-        return checked is Check.WRONG or (checked is Check.UNTOLD and bool(self._progress.failed))
+        return checked is PriceCheck.WRONG or (
+            checked is PriceCheck.UNTOLD and bool(self._progress.failed)
+        )
 
-    async def _checked(self, answer: Answer) -> Check:
+    async def _checked(self, answer: Answer) -> PriceCheck:
         """Compare the price, by what is read back where the answer doesn't tell it.
 
         Raises PeerError: what could not be read now is no price that a server doesn't tell.
         """
         wish, instrument = self._order.listing.wish, self._order.instrument
-        if (told := check(answer, wish, instrument)) is not Check.UNTOLD:
+        if (told := check_price(answer, wish, instrument)) is not PriceCheck.UNTOLD:
             return told
         try:
-            return check(await self._client.get(answer.id), wish, instrument)
+            return check_price(await self._client.get(answer.id), wish, instrument)
         except Refused:
-            return Check.UNTOLD
+            return PriceCheck.UNTOLD
 
     async def _keep(self, right: Sequence[Answer], others: Sequence[Answer]) -> Answer:
         order, client = self._order, self._client
@@ -250,7 +252,7 @@ async def tidy(client: Client, listing: Listing, paid: Collection[str]) -> None:
 
     Raises PeerError and Refused.
     """
-    found = await client.find(listing.id, listing.created_at)
+    found = await client.find_by_listing(listing.id, listing.created_at)
     await _remove(client, listing.id, found, {listing.request_id or "", *paid})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.provider.dialects import DIALECTS, paid_in
+from bot.chat.provider.dialects import DIALECTS, instrument_of
 from bot.chat.requests.change import seconds
 from bot.core.money import amounts
 
@@ -43,7 +43,7 @@ def request_body(
     }
     body = {
         "product": _given(product),
-        **dialect.spell(wish, paid_in(wish, instrument)),
+        **dialect.spell(wish, instrument_of(wish, instrument)),
         "receivers": [_receiver(share, wish.currency) for share in wish.shares],
         "notifications": _given({"webhook": webhook, "email": wish.email}),
         "expirationType": EXPIRATION[wish.kind],

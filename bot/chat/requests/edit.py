@@ -20,7 +20,7 @@ from bot.chat.requests.change import end_after, seen
 from bot.chat.requests.create import SETTLING
 from bot.chat.requests.outcomes import listing_of
 from bot.chat.requests.retry import in_time, note, wait
-from bot.chat.store import images, listings, pending, sellers
+from bot.chat.store import listings, pending, seller_images, sellers
 from bot.chat.store.listings import LIVE
 from bot.core.errors import (
     NotFound,
@@ -95,7 +95,7 @@ class Editing:
         change = edit_rules.change_of(message.body)
         body = edit_rules.body_of(change, listing, self._addresses, self._desk.now())
         try:
-            answer, told = await self._client.whole(listing.request_id or "")
+            answer, told = await self._client.get_with_fields(listing.request_id or "")
         except NotFound:
             raise
         except (PeerError, Refused):
@@ -146,7 +146,7 @@ class Editing:
         listings.set_answer(tx, message.body["listing"], answer)
         listing = listing_of(tx, message)
         problem = edit_rules.problem_of(listing, edit_rules.change_of(message.body))
-        if pending.is_doubted(tx, self._desk.queues, listing.id):
+        if pending.is_removal_uncertain(tx, self._desk.queues, listing.id):
             problem = "units-doubted"
         if problem is None:
             before = edit_rules.Stock.of(answer, listing.paid_count)
@@ -169,9 +169,9 @@ class Editing:
         if answer is not None:
             listings.set_answer(tx, listing.id, answer)
         values = edit_rules.known(listing.wish, change.field), edit_rules.known(wish, change.field)
-        audit_trail.edited(tx, listing, change.field, values, now)
+        audit_trail.record_edit(tx, listing, change.field, values, now)
         self._desk.refresh(tx, listing.id)
-        seller = sellers.seller(tx, listing.seller_id, message.body["language"], now)
+        seller = sellers.ensure_seller(tx, listing.seller_id, message.body["language"], now)
         shown = card_of(listing_of(tx, message), now)
         self._desk.say(tx, message, saved(shown, change, seller, now))
         if change.field == "units":  # the last that was left may be among them
@@ -208,8 +208,10 @@ class Editing:
 
     def _reopen(self, tx: Transaction, message: Message, listing: Listing) -> None:
         """Ask anew for the value that was refused."""
-        seller = sellers.seller(tx, listing.seller_id, message.body["language"], self._desk.now())
-        current = sellers.draft(tx, listing.chat_id, listing.seller_id)
+        seller = sellers.ensure_seller(
+            tx, listing.seller_id, message.body["language"], self._desk.now()
+        )
+        current = sellers.find_draft(tx, listing.chat_id, listing.seller_id)
         field = edit_rules.change_of(message.body).field
         outcome = edit_form(
             listings.short_id(6),
@@ -224,6 +226,6 @@ class Editing:
 def _keep_picture(tx: Transaction, listing: Listing, wish: Wish) -> None:
     """Keep the picture that a request has from now on; nobody needs the one it had."""
     if wish.image is not None:
-        images.keep_image(tx, wish.image, listing.seller_id)
+        seller_images.keep_image(tx, wish.image, listing.seller_id)
     if listing.wish.image not in (None, wish.image):
-        images.let_go(tx, listing.wish.image)
+        seller_images.release_image(tx, listing.wish.image)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.forms.existing import reopen
 from bot.chat.messages.reply import escaped
-from bot.chat.provider.dialects import DIALECTS, Dialect, paid_in, spellings
+from bot.chat.provider.dialects import DIALECTS, Dialect, dialects_to_try, instrument_of
 from bot.chat.requests import audit_trail
 from bot.chat.requests.change import STATES, Outcome, change, end_after, look
 from bot.chat.requests.create import (
@@ -31,10 +31,10 @@ from bot.chat.requests.edit import Editing
 from bot.chat.requests.edit_rules import Addresses
 from bot.chat.requests.outcomes import Desk, delete, listing_of, nothing
 from bot.chat.requests.retry import in_time, note, trouble, wait
-from bot.chat.store import dialects as stored_dialects
-from bot.chat.store import listings, payments, sellers
-from bot.chat.store.dialects import remember_dialect, warn_unchecked
+from bot.chat.store import listings, received_payments, sellers
+from bot.chat.store import server_dialects as stored_dialects
 from bot.chat.store.listings import DELETED, FAILED, LIVE
+from bot.chat.store.server_dialects import mark_price_warning, remember_dialect
 from bot.core.errors import (
     EmailUnavailable,
     FieldProblem,
@@ -99,7 +99,7 @@ class Calls:
 
     async def perform(self, message: Message) -> None:
         """Make one call and settle what follows from its outcome; raises StorageError."""
-        listing = await self._db.read(lambda tx: listings.listing(tx, message.body["listing"]))
+        listing = await self._db.read(lambda tx: listings.find_listing(tx, message.body["listing"]))
         if listing is None:
             await self._desk.settle(message, nothing)
             return
@@ -119,7 +119,7 @@ class Calls:
 
     def buried(self, tx: Transaction, message: Message) -> None:
         """Notify whoever waits for a call that was set aside: its outcome is not known."""
-        listing, call = listings.listing(tx, message.body["listing"]), message.body["call"]
+        listing, call = listings.find_listing(tx, message.body["listing"]), message.body["call"]
         if listing is None or call in UNASKED:
             return
         if call != "create":
@@ -161,16 +161,18 @@ class Calls:
 
     def _order(self, tx: Transaction, listing: Listing) -> Order:
         """Return what is to be made, in the dialects that its server may speak."""
-        instrument = paid_in(listing.wish, self._instrument)
+        instrument = instrument_of(listing.wish, self._instrument)
         if self._server is None:
             dialects: tuple[Dialect, ...] = DIALECTS[:1]
         else:
-            known = stored_dialects.dialect(tx, self._server)
-            dialects = spellings(known, listing.wish, instrument)
-        return Order(listing, instrument, dialects, payments.paid_requests(tx, listing.id))
+            known = stored_dialects.known_dialect(tx, self._server)
+            dialects = dialects_to_try(known, listing.wish, instrument)
+        return Order(
+            listing, instrument, dialects, received_payments.paid_request_ids(tx, listing.id)
+        )
 
     async def _tidy(self, message: Message, listing: Listing) -> None:
-        paid = await self._db.read(lambda tx: payments.paid_requests(tx, listing.id))
+        paid = await self._db.read(lambda tx: received_payments.paid_request_ids(tx, listing.id))
         try:
             await in_time(tidy(self._client, listing, paid))
         except (PeerError, Refused) as error:
@@ -209,7 +211,7 @@ class Calls:
         listing_id = message.body["listing"]
         listings.set_answer(tx, listing_id, made)
         listings.set_state(tx, listing_id, LIVE)
-        audit_trail.made(tx, listing_of(tx, message), made.id, self._now())
+        audit_trail.record_made(tx, listing_of(tx, message), made.id, self._now())
         self._desk.refresh(tx, listing_id)
         if attempt.leaves_more and self._settling:
             self._tidy_later(tx, message)
@@ -220,13 +222,13 @@ class Calls:
         """Remember how the server is understood; the seller hears once that it tells no prices."""
         listing = listing_of(tx, message)
         if attempt.is_unchecked(made):
-            if warn_unchecked(tx, self._server or "", listing.seller_id):
+            if mark_price_warning(tx, self._server or "", listing.seller_id):
                 self._desk.tell(tx, message, "service-price-untold")
         elif self._server is not None and attempt.spoken is not None:
             is_first = attempt.spoken is DIALECTS[0]
             name = None if is_first else attempt.spoken.name
-            is_denominated = listing.wish.currency != paid_in(listing.wish, self._instrument)
-            if is_denominated and stored_dialects.dialect(tx, self._server) != name:
+            is_denominated = listing.wish.currency != instrument_of(listing.wish, self._instrument)
+            if is_denominated and stored_dialects.known_dialect(tx, self._server) != name:
                 remember_dialect(tx, self._server, name)
 
     def _respelled(
@@ -278,8 +280,8 @@ class Calls:
         words = problem.message
         if isinstance(error, EmailUnavailable):
             words = t(language, "email-unavailable")
-        seller = sellers.seller(tx, listing.seller_id, language, self._now())
-        current = sellers.draft(tx, listing.chat_id, listing.seller_id)
+        seller = sellers.ensure_seller(tx, listing.seller_id, language, self._now())
+        current = sellers.find_draft(tx, listing.chat_id, listing.seller_id)
         outcome = reopen(
             listing.wish, listings.short_id(6), problem.field, words, seller, current=current
         )

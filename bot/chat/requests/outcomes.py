@@ -13,7 +13,7 @@ from bot.chat.cards.status import card_of
 from bot.chat.messages.payloads import changed, said
 from bot.chat.messages.queues import AGAIN
 from bot.chat.messages.reply import Reply, escaped
-from bot.chat.store import images, listings, posts, sellers
+from bot.chat.store import listings, posts, seller_images, sellers
 from bot.chat.store.listings import DELETED
 from bot.core.errors import NotFound, NotReached, Refused, Throttled, Unauthorized
 from bot.core.outbox import lanes, outbox
@@ -127,14 +127,14 @@ class Desk:
 
 def listing_of(tx: Transaction, message: Message) -> Listing:
     """Give the listing that a call is about."""
-    return listings.known_listing(tx, message.body["listing"])
+    return listings.get_listing(tx, message.body["listing"])
 
 
 def delete(tx: Transaction, listing: Listing) -> None:
     """Note that a request is no more, and that its picture is needed by others at most."""
     listings.set_state(tx, listing.id, DELETED)
     if listing.wish.image is not None:
-        images.let_go(tx, listing.wish.image)
+        seller_images.release_image(tx, listing.wish.image)
 
 
 def nothing(_tx: Transaction, _message: Message) -> None:

@@ -20,7 +20,7 @@ What sellers ask for is left out: their own addresses may be those of a payer.
 """
 
 
-def told(scope: Scope) -> Place:
+def recorded_payments(scope: Scope) -> Place:
     """Give the payments that were told."""
 
     def change(row: Row) -> dict[str, object] | None:
@@ -64,7 +64,7 @@ def messages(scope: Scope, listing_id: str | None, gone: Gone) -> Place:
     return Place("outbox", ("id",), ("body", "note", "created_at"), change, f"({KEPT})")
 
 
-def data_of(tx: Transaction, transaction_id: str) -> dict[str, Any] | None:
+def payer_data(tx: Transaction, transaction_id: str) -> dict[str, Any] | None:
     """Give what the payer of a payment that was told said; None where there is no such one."""
     row = tx.one(
         "SELECT body FROM received_payments WHERE transaction_id = :id LIMIT 1", id=transaction_id
@@ -72,7 +72,7 @@ def data_of(tx: Transaction, transaction_id: str) -> dict[str, Any] | None:
     return dict(exact_json.loads(row["body"])) if row else None
 
 
-def listing_of(tx: Transaction, request_id: str) -> str | None:
+def listing_id_of(tx: Transaction, request_id: str) -> str | None:
     """Give the listing of a request."""
     row = tx.one("SELECT id FROM listings WHERE request_id = :id", id=request_id)
     return str(row["id"]) if row else None

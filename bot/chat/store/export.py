@@ -25,7 +25,7 @@ TOLD = """
 """
 
 
-async def payments(
+async def recorded_payments(
     db: Database, since: int, until: int, request_id: str | None
 ) -> AsyncIterator[Row]:
     """Give the payments told from `since` until before `until` (epoch ms), by request."""
@@ -44,7 +44,7 @@ async def payments(
         request, transaction = rows[-1]["request_id"], rows[-1]["transaction_id"]
 
 
-def record(row: Row, received_at: str, *, payers: bool) -> dict[str, Any]:
+def export_record(row: Row, received_at: str, *, payers: bool) -> dict[str, Any]:
     """Give a payment as it is exported, its payer with `payers` only."""
     wish = Wish.from_json(row["wish"])
     found = {

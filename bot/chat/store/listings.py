@@ -79,15 +79,15 @@ def add_listing(tx: Transaction, chat_id: int, seller_id: int, wish: Wish, now: 
     return listing_id
 
 
-def listing(tx: Transaction, listing_id: str) -> Listing | None:
+def find_listing(tx: Transaction, listing_id: str) -> Listing | None:
     """Give a listing, whosoever's."""
     row = tx.one(f"{SELECT_LISTING} WHERE id = :id", id=listing_id)
     return read_listing(row) if row else None
 
 
-def known_listing(tx: Transaction, listing_id: str) -> Listing:
+def get_listing(tx: Transaction, listing_id: str) -> Listing:
     """Give a listing that is sure to be there: nothing ever drops one."""
-    found = listing(tx, listing_id)
+    found = find_listing(tx, listing_id)
     if found is None:
         raise ValueError(f"listing {listing_id} is gone")
     return found
@@ -115,12 +115,12 @@ async def listings_by_id(db: Database, ids: Sequence[str]) -> dict[str, Listing]
 
     One that can't be read, since a later version wrote it, is left out.
     """
-    wanted, params = among(ids)
+    wanted, params = in_clause(ids)
     rows = await db.query(f"{SELECT_LISTING} WHERE id IN {wanted}", **params)
     return {row["id"]: read_listing(row) for row in rows if Wish.from_json(row["wish"]) is not None}
 
 
-def among(ids: Sequence[str]) -> tuple[str, dict[str, str]]:
+def in_clause(ids: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Give the list of an IN with its parameters; none at all is a list that nothing is in."""
     params = {f"id{number}": each for number, each in enumerate(ids)}
     return f"({', '.join(f':{name}' for name in params) or 'NULL'})", params

@@ -21,7 +21,7 @@ UNDER_WAY = (
 )
 
 
-def is_coming(
+def is_file_queued(
     tx: Transaction, queues: Queues, chat: str, listing_id: str, files: Sequence[str]
 ) -> bool:
     """Whether one of these drawn files of a listing is still to be sent to a chat."""
@@ -29,7 +29,7 @@ def is_coming(
     return any(body.get("listing") == listing_id and body.get("draw") in files for body in found)
 
 
-def is_doubted(tx: Transaction, queues: Queues, listing_id: str) -> bool:
+def is_removal_uncertain(tx: Transaction, queues: Queues, listing_id: str) -> bool:
     """Whether it is still being found out what became of an edit of a listing."""
     lane = f"{AGAIN}{listing_id}"
     return any(body["call"] == "edit" for body in _under_way(tx, queues.calls, lane, "edit"))

@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 SHARED, OWN, VISITED = 0, 1, 2
 """Where a post stands: in a message posted inline, with the seller, with who followed the link."""
 
-LIVE = 3
+LIVE_CARDS = 3
 """Cards of a listing in its seller's chat that are kept up to date: the newest."""
 
-KEPT = 20
+KNOWN_CARDS = 20
 """Of them as many are known, so that a button of an older one changes no more than has to be."""
 
-SOON = {OWN: 1_000, SHARED: 3_000}
+REFRESH_DELAY = {OWN: 1_000, SHARED: 3_000}
 """Milliseconds for which changes are gathered; the own card comes first, it lends its picture."""
 
-LAPSE = 16 * 60 * 1000
+RESERVATION_LAPSE = 16 * 60 * 1000
 """Milliseconds after which a reservation is looked at: a minute more than RESERVATION_SECONDS."""
 
-DUE_TOPIC = "clockwork"
+DUE_TOPIC = "schedule"
 """What is woken when something is to happen by time alone."""
 
 STALE = (
@@ -55,7 +55,7 @@ class Outgoing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessagePlace:
     """Where a message stands: its lane, and its message_id, which is 0 for one posted inline."""
 
     lane: str
@@ -63,7 +63,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Shown:
     """What a message shows: `picture` by its key, None for a text; `words` by theirs.
 
     No `words` where it shows something else by now, such as a menu in the card's place.
@@ -79,9 +79,9 @@ class Post:
 
     id: str
     listing_id: str
-    place: Place
+    place: MessagePlace
     own: int
-    seen: Seen
+    seen: Shown
 
 
 def refresh(tx: Transaction, queues: Outgoing, listing_id: str, now: int) -> None:
@@ -94,8 +94,8 @@ def refresh(tx: Transaction, queues: Outgoing, listing_id: str, now: int) -> Non
     own = 0
     for row in tx.query(STALE, listing=listing_id, shared=SHARED, own=OWN):
         own += row["own"] == OWN
-        if row["underway"] is None and row["shown"] is not None and own <= LIVE:
-            _put(tx, queues, row, now, now + SOON[row["own"]])
+        if row["underway"] is None and row["shown"] is not None and own <= LIVE_CARDS:
+            _put(tx, queues, row, now, now + REFRESH_DELAY[row["own"]])
 
 
 def refresh_shared(
@@ -130,13 +130,13 @@ def _put(tx: Transaction, queues: Outgoing, row: Row, now: int, due_at: int) -> 
     tx.execute("UPDATE posts SET waiting = :key WHERE id = :id", id=row["id"], key=key)
 
 
-def post(tx: Transaction, post_id: str) -> Post | None:
+def find_post(tx: Transaction, post_id: str) -> Post | None:
     """Give a post; None once it is dropped."""
     row = tx.one(f"{POST} WHERE id = :id", id=post_id)
     return _read(row) if row else None
 
 
-def post_at(tx: Transaction, place: Place) -> Post | None:
+def post_at(tx: Transaction, place: MessagePlace) -> Post | None:
     """Give the post that a message is; None where nothing is known of it."""
     row = tx.one(
         f"{POST} WHERE lane = :lane AND message_id = :message",
@@ -147,11 +147,13 @@ def post_at(tx: Transaction, place: Place) -> Post | None:
 
 
 def _read(row: Row) -> Post:
-    place = Place(row["lane"], row["message_id"])
-    return Post(row["id"], row["listing_id"], place, row["own"], Seen(row["picture"], row["shown"]))
+    place = MessagePlace(row["lane"], row["message_id"])
+    return Post(
+        row["id"], row["listing_id"], place, row["own"], Shown(row["picture"], row["shown"])
+    )
 
 
-def keep(tx: Transaction, listing_id: str, place: Place, own: int, now: int) -> Post:
+def save_post(tx: Transaction, listing_id: str, place: MessagePlace, own: int, now: int) -> Post:
     """Note that a message shows a listing; the newest from now on, of its seller's cards."""
     row = tx.one(
         "INSERT INTO posts (id, listing_id, lane, message_id, own, created_at)"
@@ -182,11 +184,11 @@ def _drop_older(tx: Transaction, listing_id: str, lane: str, own: int) -> None:
         listing=listing_id,
         lane=lane,
         own=own,
-        kept=KEPT if own == OWN else LIVE,
+        kept=KNOWN_CARDS if own == OWN else LIVE_CARDS,
     )
 
 
-def see(tx: Transaction, post_id: str, seen: Seen) -> None:
+def record_shown(tx: Transaction, post_id: str, seen: Shown) -> None:
     """Note what a post shows now."""
     tx.execute(
         "UPDATE posts SET picture = :picture, shown = :words WHERE id = :id",
@@ -196,7 +198,7 @@ def see(tx: Transaction, post_id: str, seen: Seen) -> None:
     )
 
 
-def displace(tx: Transaction, place: Place) -> None:
+def mark_replaced(tx: Transaction, place: MessagePlace) -> None:
     """Note that a message shows something else than its listing, so that this is left alone."""
     tx.execute(
         "UPDATE posts SET shown = NULL WHERE lane = :lane AND message_id = :message",
@@ -205,7 +207,7 @@ def displace(tx: Transaction, place: Place) -> None:
     )
 
 
-def drop(tx: Transaction, place: Place) -> None:
+def delete_post(tx: Transaction, place: MessagePlace) -> None:
     """Forget a message that is gone, or shows a request that is."""
     tx.execute(
         "DELETE FROM posts WHERE lane = :lane AND message_id = :message",
@@ -214,7 +216,7 @@ def drop(tx: Transaction, place: Place) -> None:
     )
 
 
-def has_lender(tx: Transaction, listing_id: str) -> bool:
+def has_live_card(tx: Transaction, listing_id: str) -> bool:
     """Whether a card in the seller's chat is going to have the listing's picture of today."""
     row = tx.one(
         "SELECT 1 AS one FROM posts WHERE listing_id = :listing AND own = :own"
@@ -225,13 +227,15 @@ def has_lender(tx: Transaction, listing_id: str) -> bool:
     return row is not None
 
 
-def lent(tx: Transaction, listing_id: str) -> tuple[str, str] | None:
+def card_picture(tx: Transaction, listing_id: str) -> tuple[str, str] | None:
     """Give the listing's picture that Telegram has: its file_id, and the key of what it shows."""
     row = tx.one("SELECT file_id, file_key FROM listings WHERE id = :id", id=listing_id)
     return (row["file_id"], row["file_key"]) if row and row["file_id"] else None
 
 
-def lend(tx: Transaction, listing_id: str, file_id: str | None, key: str | None) -> None:
+def save_card_picture(
+    tx: Transaction, listing_id: str, file_id: str | None, key: str | None
+) -> None:
     """Keep the name that Telegram gave to a listing's picture; None forgets it."""
     tx.execute(
         "UPDATE listings SET file_id = :file, file_key = :key WHERE id = :id",
@@ -241,7 +245,7 @@ def lend(tx: Transaction, listing_id: str, file_id: str | None, key: str | None)
     )
 
 
-def take_due(tx: Transaction, now: int, most: int) -> list[str]:
+def claim_due(tx: Transaction, now: int, most: int) -> list[str]:
     """Give up to `most` listings that time has changed by `now`, each once."""
     rows = tx.query(
         "UPDATE listings SET due_at = NULL WHERE due_at <= :now AND id IN (SELECT id FROM listings"
@@ -279,7 +283,7 @@ def _due(answer: Answer, known: int | None, now: int) -> int | None:
     """When time changes a request next: its start, its end, the lapse of a reservation."""
     moments = [at for at in (answer.enabled_at, answer.expires_at) if at is not None and at > now]
     if answer.reserved_units:
-        lapse = now + LAPSE
+        lapse = now + RESERVATION_LAPSE
         is_near = known is not None and now < known <= lapse
         moments.append(known if known is not None and is_near else lapse)
     return min(moments, default=None)

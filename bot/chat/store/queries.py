@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.store.listings import SELECT_LISTING, read_listing
-from bot.chat.store.payments import FOUND, IN_DOUBT
+from bot.chat.store.received_payments import FOUND_LATER, UNCERTAIN
 from bot.core import exact_json
 
 if TYPE_CHECKING:
@@ -31,19 +31,21 @@ PATTERN_SIGN = re.compile("[!%_]")
 """What a LIKE would not take for itself, unless `!` comes before it."""
 
 
-def count(tx: Transaction, seller_id: int) -> int:
+def count_listings(tx: Transaction, seller_id: int) -> int:
     """Count a seller's listings that stand, live or stopped."""
     row = tx.one(COUNT, seller=seller_id)
     return int(row["number"]) if row else 0
 
 
-def page(tx: Transaction, seller_id: int, limit: int, start: int) -> list[Listing]:
+def listings_page(tx: Transaction, seller_id: int, limit: int, start: int) -> list[Listing]:
     """Give up to `limit` of them, newest first, after the first `start`."""
     rows = tx.query(PAGE, seller=seller_id, limit=limit, start=start)
     return [read_listing(row) for row in rows]
 
 
-def search(tx: Transaction, seller_id: int, text: str, limit: int, start: int) -> list[Listing]:
+def search_listings(
+    tx: Transaction, seller_id: int, text: str, limit: int, start: int
+) -> list[Listing]:
     """Give the same of a seller's live listings whose id `text` is, or a part of whose name."""
     folded = text.strip().casefold()
     part = PATTERN_SIGN.sub(r"!\g<0>", folded)
@@ -52,7 +54,7 @@ def search(tx: Transaction, seller_id: int, text: str, limit: int, start: int) -
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class ListedPayment:
     """A payment as its seller looks it up; `amount` in minor units, `received_at` in epoch ms.
 
     `oversold`: it came when nothing was left. `found`: no webhook told it, it was found by looking;
@@ -68,16 +70,16 @@ class Receipt:
     received_at: int
 
 
-def receipts(tx: Transaction, listing_id: str, limit: int, start: int) -> list[Receipt]:
+def payments_page(tx: Transaction, listing_id: str, limit: int, start: int) -> list[ListedPayment]:
     """Give up to `limit` of a listing's payments, newest first, after the first `start`."""
     return [
-        Receipt(
+        ListedPayment(
             amount=row["amount"],
             currency=row["currency"],
             payer=exact_json.loads(row["body"]),
             oversold=bool(row["oversold"]),
-            found=row["found"] == FOUND,
-            in_doubt=row["found"] == IN_DOUBT,
+            found=row["found"] == FOUND_LATER,
+            in_doubt=row["found"] == UNCERTAIN,
             received_at=row["received_at"],
         )
         for row in tx.query(RECEIPTS, listing=listing_id, limit=limit, start=start)

@@ -31,7 +31,7 @@ LAST_PRICES = 4
 """How many of a seller's last prices are remembered, to be offered again."""
 
 
-def seller(tx: Transaction, seller_id: int, language: str, now: int) -> Seller:
+def ensure_seller(tx: Transaction, seller_id: int, language: str, now: int) -> Seller:
     """Give the seller, made at the first word; the language is that of the last word."""
     row = tx.one(
         SEEN,
@@ -42,7 +42,7 @@ def seller(tx: Transaction, seller_id: int, language: str, now: int) -> Seller:
     return read_seller(row) if row else Seller(language)
 
 
-def known_seller(tx: Transaction, seller_id: int) -> Seller | None:
+def find_seller(tx: Transaction, seller_id: int) -> Seller | None:
     """Give a seller as last seen, None for somebody who never wrote."""
     row = tx.one(KNOWN, id=seller_id)
     return read_seller(row) if row else None
@@ -68,7 +68,7 @@ def language_of(tx: Transaction, seller_id: int) -> str | None:
     return str(row["language"]) if row else None
 
 
-def greet(tx: Transaction, seller_id: int, now: int) -> bool:
+def mark_greeted(tx: Transaction, seller_id: int, now: int) -> bool:
     """Note that the seller was greeted; True at the first time."""
     return bool(
         tx.execute(
@@ -90,7 +90,7 @@ def save_destination(tx: Transaction, seller_id: int, destination: str) -> None:
 
 def save_price(tx: Transaction, seller_id: int, amount: int, currency: str) -> None:
     """Keep the price that this seller named last, in minor units, before those named earlier."""
-    known = known_seller(tx, seller_id)
+    known = find_seller(tx, seller_id)
     earlier = known.prices if known else ()
     prices = list(dict.fromkeys([(amount, currency), *earlier]))[:LAST_PRICES]
     tx.execute(
@@ -123,7 +123,7 @@ def save_summary(tx: Transaction, seller_id: int, minute: int | None, due_at: in
 
 
 @dataclass(frozen=True, slots=True)
-class Awaiting:
+class DueSummary:
     """A seller whose summary is due, at `due_at` (epoch ms) as it was written down."""
 
     seller_id: int
@@ -131,17 +131,17 @@ class Awaiting:
     due_at: int
 
 
-def summaries_due(tx: Transaction, now: int, ahead: int, most: int) -> list[Awaiting]:
+def summaries_due(tx: Transaction, now: int, ahead: int, most: int) -> list[DueSummary]:
     """Give the sellers whose summary is due at `now` (epoch ms), who waits longest first.
 
     One that is due more than `ahead` ms from now was put there by a clock that ran ahead, and is
     due as well.
     """
     rows = tx.query(DUE, now=now, late=now + ahead, most=most)
-    return [Awaiting(int(row["id"]), read_seller(row), int(row["summary_at"])) for row in rows]
+    return [DueSummary(int(row["id"]), read_seller(row), int(row["summary_at"])) for row in rows]
 
 
-def take_summary(tx: Transaction, awaiting: Awaiting, next_at: int) -> bool:
+def claim_summary(tx: Transaction, awaiting: DueSummary, next_at: int) -> bool:
     """Set when the next one comes (epoch ms); False where another process has taken this one."""
     taken = tx.execute(
         "UPDATE sellers SET summary_at = :next WHERE id = :id AND summary_at = :due",
@@ -152,7 +152,7 @@ def take_summary(tx: Transaction, awaiting: Awaiting, next_at: int) -> bool:
     return bool(taken)
 
 
-def draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
+def find_draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
     """Give the form under way, None where there is none that can be read."""
     row = tx.one(
         "SELECT body, updated_at FROM drafts WHERE chat_id = :chat AND seller_id = :seller",

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bot.chat.store.posts import Place
+    from bot.chat.store.posts import MessagePlace
     from bot.core.database.database import Transaction
 
 
-def keep(tx: Transaction, place: Place, words: str, now: int) -> None:
+def save_text(tx: Transaction, place: MessagePlace, words: str, now: int) -> None:
     """Note that a message says `words`, the key of its text and buttons, from `now` (epoch ms)."""
     tx.execute(
         "INSERT INTO said (lane, message_id, words, said_at)"
@@ -26,7 +26,7 @@ def keep(tx: Transaction, place: Place, words: str, now: int) -> None:
     )
 
 
-def words_at(tx: Transaction, place: Place) -> str | None:
+def text_key_at(tx: Transaction, place: MessagePlace) -> str | None:
     """Give the key of what a message says; None where nobody knows."""
     row = tx.one(
         "SELECT words FROM said WHERE lane = :lane AND message_id = :message",
@@ -36,7 +36,7 @@ def words_at(tx: Transaction, place: Place) -> str | None:
     return None if row is None else str(row["words"])
 
 
-def forget(tx: Transaction, place: Place) -> None:
+def forget_text(tx: Transaction, place: MessagePlace) -> None:
     """Know no more what a message says: it may be gone, or an edit of it may have come through."""
     tx.execute(
         "DELETE FROM said WHERE lane = :lane AND message_id = :message",
@@ -45,6 +45,6 @@ def forget(tx: Transaction, place: Place) -> None:
     )
 
 
-def sweep(tx: Transaction, before: int) -> int:
+def sweep_texts(tx: Transaction, before: int) -> int:
     """Drop what was said before that time (epoch ms); how many messages."""
     return tx.execute("DELETE FROM said WHERE said_at < :before", before=before)

@@ -191,7 +191,7 @@ class Sender:
                 outbox.move(tx, queue, message.lane, str(outcome.value))
                 listings.move_chat(tx, int(message.lane), outcome.value)
             case Fate.STRANGE if call.showed and isinstance(call.picture, str):
-                posts.lend(tx, call.showed.listing_id, None, None)
+                posts.save_card_picture(tx, call.showed.listing_id, None, None)
                 outbox.retry(tx, queue, message, now, outcome.note)
             case _:
                 doubt = outcome.fate is Fate.IN_DOUBT
@@ -262,13 +262,13 @@ def _sent(answer: object) -> Sent:
 def _forget(tx: Transaction, call: Call) -> None:
     _unknow(tx, call)
     if call.place is not None:
-        posts.drop(tx, call.place)
+        posts.delete_post(tx, call.place)
 
 
 def _unknow(tx: Transaction, call: Call) -> None:
     """Nobody knows what a message says whose last edit came to no clear end."""
     if call.place is not None:
-        shown_texts.forget(tx, call.place)
+        shown_texts.forget_text(tx, call.place)
 
 
 def _method(message: Message) -> str:

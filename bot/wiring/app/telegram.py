@@ -23,8 +23,8 @@ from bot.chat.payments.webhook import PATH as RECEIVER_PATH
 from bot.chat.payments.webhook import Proof, Receiver
 from bot.chat.requests.create import SETTLING
 from bot.chat.requests.jobs import Calls
-from bot.chat.schedule import Clockwork
-from bot.chat.store import images, shown_texts
+from bot.chat.schedule import Schedule
+from bot.chat.store import seller_images, shown_texts
 from bot.chat.telegram import profile
 from bot.chat.telegram.downloads import Downloads
 from bot.chat.telegram.errors import told
@@ -112,7 +112,7 @@ class TelegramSide:
         recorder = PaymentRecorder(db, self._queues, now)
         self._receiver = Receiver(db, recorder, proof, now)
         self._reconciler = Reconciler(db, client, recorder, now, steady=steady)
-        self._clockwork = Clockwork(db, self._queues, now, steady)
+        self._schedule = Schedule(db, self._queues, now, steady)
         inline = Inline(self._searched, chat, settings.url)
         self._searching = Searching(inline.answer, db.tally, self._queues.messages.pace)
         bot_id = int(token.partition(":")[0])
@@ -163,7 +163,7 @@ class TelegramSide:
         return self._problem
 
     async def _ask_payments(self) -> str | None:
-        await self._client.try_out()
+        await self._client.check_access()
         return None
 
     async def hello(self) -> None:
@@ -201,7 +201,7 @@ class TelegramSide:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._present())
             tasks.create_task(self._reconciler.run())
-            tasks.create_task(self._clockwork.run())
+            tasks.create_task(self._schedule.run())
             if self._settings.telegram_mode == "polling":
                 await self._poller.run()
 
@@ -220,8 +220,10 @@ class TelegramSide:
             kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
             await self._db.transaction(partial(outbox.forget, queue=queue, before=moment - kept))
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
-        await self._db.transaction(partial(images.sweep_images, before=moment - images.LOOSE_FOR))
-        await self._db.transaction(partial(shown_texts.sweep, before=moment - SEEN_FOR))
+        await self._db.transaction(
+            partial(seller_images.sweep_images, before=moment - seller_images.UNUSED_FOR)
+        )
+        await self._db.transaction(partial(shown_texts.sweep_texts, before=moment - SEEN_FOR))
 
     async def close(self) -> None:
         """Close the connections."""

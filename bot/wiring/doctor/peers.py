@@ -43,7 +43,7 @@ async def payments(settings: Settings) -> list[Finding]:
         settings.payments_url, settings.app_id or "", settings.app_secret.get_secret_value()
     )
     try:
-        await client.try_out()
+        await client.check_access()
     except (PeerError, Refused) as error:
         remedies = (words for kind, words in REMEDIES.items() if isinstance(error, kind))
         text = "; ".join([f"{settings.payments_url}: {error}", *list(remedies)[:1]])

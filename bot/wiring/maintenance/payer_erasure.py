@@ -119,7 +119,7 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     gone = keys - await _living(db, keys)
     wanted = sorted(one for one in values if erasure.key(one) in gone)
     request_id = scope.request_id
-    listing = await db.read(lambda tx: chat.listing_of(tx, request_id or ""))
+    listing = await db.read(lambda tx: chat.listing_id_of(tx, request_id or ""))
     messages = await erasure.erase(db, chat.messages(scope, listing, Gone.of(wanted)))
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.told}
     details |= {"recipients": found.recipients} if found.recipients else {}
@@ -144,17 +144,17 @@ def clean(path: Path, gone: Sequence[str]) -> Bytes:
 
 
 def _places(scope: Scope) -> tuple[Place, ...]:
-    return service.payments(scope), service.checkouts(scope), chat.told(scope)
+    return service.payments(scope), service.checkouts(scope), chat.recorded_payments(scope)
 
 
 def _is_known(tx: Transaction, request_id: str) -> bool:
-    return service.is_request(tx, request_id) or chat.listing_of(tx, request_id) is not None
+    return service.is_request(tx, request_id) or chat.listing_id_of(tx, request_id) is not None
 
 
 def _people(tx: Transaction, word: str) -> Iterable[str]:
     data = service.data_of(tx, word)
     if data is None:
-        data = chat.data_of(tx, word)
+        data = chat.payer_data(tx, word)
     if data is not None:
         return map(erasure.key, erasure.texts(data))
     name = erasure.key(word)

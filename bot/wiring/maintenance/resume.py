@@ -11,7 +11,7 @@ from bot.chat.messages.queues import make_queues
 from bot.chat.payments.recording import Ledger
 from bot.chat.payments.webhook import PATH
 from bot.chat.store import listings
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core import exact_json
 from bot.service.usecases.deliveries import OWN_WEBHOOKS
 from bot.service.usecases.requests import INTERNAL_HOST

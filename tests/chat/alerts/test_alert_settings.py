@@ -10,7 +10,7 @@ import pytest
 from bot.chat.alerts import alert_text
 from bot.chat.payments.recording import Ledger
 from bot.chat.store import sellers
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.chat.telegram.sender import TRIES
 from bot.core.outbox import lanes, outbox
 from tests.support.chat_harness import COFFEE, STICKERS, answer

@@ -12,7 +12,7 @@ import pytest
 from bot.chat.alerts import daily_summary
 from bot.chat.payments.recording import Ledger
 from bot.chat.store import sellers
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.chat.times import moments
 from bot.core.outbox import lanes
 from tests.support.chat_harness import COFFEE, STICKERS, answer
@@ -32,7 +32,7 @@ def wish(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "
     """Let somebody wish for a summary, as the form does."""
 
     def save(tx: Transaction) -> None:
-        sellers.seller(tx, person.id, "en", chat.clock())
+        sellers.ensure_seller(tx, person.id, "en", chat.clock())
         sellers.save_zone(tx, person.id, zone)
         due_at = moments.next_at(minute, chat.clock(), zone)
         sellers.save_summary(tx, person.id, minute, due_at)
@@ -107,7 +107,7 @@ def test_of_two_processes_that_see_it_due_one_puts_it(chat: ChatHarness, sam: Pe
 
     def race(tx: Transaction) -> list[bool]:
         (awaiting,) = sellers.summaries_due(tx, now, DAY * 1000, 2)
-        return [sellers.take_summary(tx, awaiting, now + 1) for _ in range(2)]
+        return [sellers.claim_summary(tx, awaiting, now + 1) for _ in range(2)]
 
     assert chat.db.run(race) == [True, False]
 

@@ -17,7 +17,7 @@ import pytest
 from bot.chat.alerts import alert_text
 from bot.chat.messages.queues import make_queues
 from bot.chat.payments.recording import Ledger
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, outbox
 from bot.sandbox.world.faults import Fault

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bot.chat.alerts import delivery
 from bot.chat.payments.recording import Ledger
-from bot.chat.store import listings, payments
-from bot.chat.store.payments import Payment
+from bot.chat.store import listings, received_payments
+from bot.chat.store.received_payments import Payment
 from bot.chat.telegram.sender import TRIES
 from bot.core.outbox import lanes
 from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, answer
@@ -246,7 +246,7 @@ async def test_a_doubt_that_is_settled_counts_both(
     pay(chat, listing, 1)
     await sending.work()
     assert await chat.recorder.record_missing(listing.id, 1, 1) == 0
-    found = chat.db.run(lambda tx: payments.account(tx, listing.id))
+    found = chat.db.run(lambda tx: received_payments.alert_counts(tx, listing.id))
     assert found is not None
     assert (found.told, found.listing.paid_count) == (2, 2)
 
@@ -308,4 +308,4 @@ async def test_the_line_is_put_by_the_last_alert_and_no_earlier(
         deliver(chat, body)
         put.append(len(chat.said) - len(bodies))
     assert put == [0, 0, 1, 1]
-    assert chat.db.run(lambda tx: payments.sum_up(tx, listing.id)) is False
+    assert chat.db.run(lambda tx: received_payments.mark_summed_up(tx, listing.id)) is False

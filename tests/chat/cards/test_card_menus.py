@@ -14,7 +14,7 @@ from bot.chat.cards.card_text import Card
 from bot.chat.dialogue.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
 from bot.chat.forms.outcome import Change
 from bot.chat.model.seller import Seller
-from bot.chat.store.queries import Receipt
+from bot.chat.store.queries import ListedPayment
 from bot.core.text.translations import languages
 from tests.support.chat_harness import BOT_NAME
 from tests.support.service_harness import NOON
@@ -112,15 +112,15 @@ def test_every_name_makes_a_file_name(name: str) -> None:
     assert all(char.isalnum() or char == "-" for char in made)
 
 
-def receipt(**given: Any) -> Receipt:
+def receipt(**given: Any) -> ListedPayment:
     fields: dict[str, Any] = {
         "amount": 250, "currency": "USD", "payer": {}, "oversold": False, "found": False,
         "in_doubt": False, "received_at": NOON,
     }  # fmt: skip
-    return Receipt(**(fields | given))
+    return ListedPayment(**(fields | given))
 
 
-def page(*receipts: Receipt, place: tuple[int, int] = (0, 1), seller: Seller = SAM) -> str:
+def page(*receipts: ListedPayment, place: tuple[int, int] = (0, 1), seller: Seller = SAM) -> str:
     return check(menus.payments_page(CARD, receipts, place, seller))
 
 

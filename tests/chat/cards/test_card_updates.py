@@ -15,9 +15,9 @@ from bot.chat.cards.views import view_of
 from bot.chat.messages.payloads import changed
 from bot.chat.messages.queues import make_queues
 from bot.chat.messages.reply import Reply
-from bot.chat.store import images, listings, posts
+from bot.chat.store import listings, posts, seller_images
 from bot.chat.store.listings import STOPPED
-from bot.chat.store.posts import LIVE, OWN
+from bot.chat.store.posts import LIVE_CARDS, OWN
 from bot.core.net.rates import Rate
 from bot.core.outbox.lanes import REPLY
 from bot.sandbox.world.limits import Limits
@@ -64,7 +64,7 @@ async def test_a_card_is_a_picture_with_its_code_and_is_known_from_then_on(
     assert card.text.splitlines()[:4] == ["Stickers", "A pack", "", "Limited drop · $2.50"]
     (post,) = cards.posts()
     assert (post["lane"], post["message_id"], post["own"]) == (str(drop.chat_id), card.id, OWN)
-    lent = cards.chat.db.run(lambda tx: posts.lent(tx, drop.id))
+    lent = cards.chat.db.run(lambda tx: posts.card_picture(tx, drop.id))
     assert lent == (card.photo, post["picture"])
 
 
@@ -164,7 +164,7 @@ async def test_the_newest_cards_are_kept_up_to_date_and_a_press_makes_one_the_ne
     cards: SharedCards, drop: Listing
 ) -> None:
     shown = []
-    for _ in range(LIVE + 1):
+    for _ in range(LIVE_CARDS + 1):
         shown.append(await cards.card(drop))
         cards.chat.clock.advance(1)
     await cards.pays(drop)
@@ -214,7 +214,7 @@ async def test_the_sellers_picture_is_drawn_beside_the_code(
     out = io.BytesIO()
     Image.new("RGB", (640, 480), (200, 30, 30)).save(out, "JPEG")
     data = out.getvalue()
-    image = chat.db.run(lambda tx: images.add_image(tx, sam.id, data, chat.clock()))
+    image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, data, chat.clock()))
     plain = await cards.card(chat.add_listing(sam, COFFEE, answer()))
     pictured = await cards.card(
         chat.add_listing(sam, replace(COFFEE, image=image), answer(id="b" * 24))
@@ -229,9 +229,9 @@ async def test_a_file_id_that_telegram_does_not_know_is_forgotten_and_the_pictur
 ) -> None:
     """As after a change of the bot's token: each bot has its own."""
     first = await cards.card(drop)
-    lent = cards.chat.db.run(lambda tx: posts.lent(tx, drop.id))
+    lent = cards.chat.db.run(lambda tx: posts.card_picture(tx, drop.id))
     assert lent
-    cards.chat.db.run(lambda tx: posts.lend(tx, drop.id, "another bot's", lent[1]))
+    cards.chat.db.run(lambda tx: posts.save_card_picture(tx, drop.id, "another bot's", lent[1]))
     second = await cards.card(drop)
     assert decoded(cards.chat.world, second) == URL
     assert first.id != second.id

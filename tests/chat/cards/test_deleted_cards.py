@@ -11,7 +11,7 @@ from PIL import Image
 
 from bot.chat.messages.payloads import changed
 from bot.chat.messages.reply import Reply
-from bot.chat.store import images
+from bot.chat.store import seller_images
 from bot.chat.store.listings import DELETED
 from tests.support.chat_harness import DROP, URL, ChatHarness, answer
 from tests.support.sellers_and_payers import decoded
@@ -97,10 +97,12 @@ async def test_a_deleted_request_is_stamped_though_its_photo_is_swept(
     """The card is drawn without it."""
     out = io.BytesIO()
     Image.new("RGB", (64, 48), (200, 30, 30)).save(out, "JPEG")
-    image = chat.db.run(lambda tx: images.add_image(tx, sam.id, out.getvalue(), chat.clock()))
+    image = chat.db.run(
+        lambda tx: seller_images.add_image(tx, sam.id, out.getvalue(), chat.clock())
+    )
     listing = chat.add_listing(sam, replace(DROP, image=image), FIVE)
     card = await cards.card(listing)
-    chat.db.run(lambda tx: images.drop_loose(tx, [image]))
+    chat.db.run(lambda tx: seller_images.delete_unused(tx, [image]))
     assert chat.rows("images") == []
     cards.state(listing, DELETED)
     await cards.work_later()

@@ -11,7 +11,7 @@ from bot.chat.dialogue.form_effects import follow
 from bot.chat.dialogue.turn import Turn
 from bot.chat.forms.outcome import Outcome, Setting
 from bot.chat.model.wish import Wish
-from bot.chat.store import images, sellers
+from bot.chat.store import seller_images, sellers
 from bot.chat.times import moments
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def act(chat: ChatHarness, sam: Person, *outcomes: Outcome) -> None:
     """Follow outcomes one after the other, each in its transaction."""
 
     def work(tx: Transaction, outcome: Outcome) -> None:
-        seller = sellers.seller(tx, sam.id, "en", chat.clock())
+        seller = sellers.ensure_seller(tx, sam.id, "en", chat.clock())
         who = Who(sam.id, sam.id, private=True, tag=None)
         follow(Turn(tx, chat.queues, who, seller, None, chat.clock()), outcome)
 
@@ -36,7 +36,7 @@ def act(chat: ChatHarness, sam: Person, *outcomes: Outcome) -> None:
 
 
 def saved(chat: ChatHarness, sam: Person) -> Seller:
-    found = chat.db.run(lambda tx: sellers.known_seller(tx, sam.id))
+    found = chat.db.run(lambda tx: sellers.find_seller(tx, sam.id))
     assert found is not None
     return found
 
@@ -69,7 +69,7 @@ async def test_the_next_summary_follows_its_hour_and_the_zone(
 
 
 async def test_the_picture_of_a_wish_is_kept(chat: ChatHarness, sam: Person) -> None:
-    image = chat.db.run(lambda tx: images.add_image(tx, sam.id, b"jpeg", chat.clock()))
+    image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()))
     wish = replace(WISH, image=image)
     act(chat, sam, Outcome(None, wish=wish))
     assert [row["kept"] for row in chat.rows("images")] == [1]
@@ -78,14 +78,14 @@ async def test_the_picture_of_a_wish_is_kept(chat: ChatHarness, sam: Person) -> 
 async def test_a_text_a_day_after_is_no_answer(chat: ChatHarness, sam: Person) -> None:
     """The row says when the form was last touched."""
     await chat.says(sam, "/new")
-    draft = chat.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
+    draft = chat.db.run(lambda tx: sellers.find_draft(tx, sam.id, sam.id))
     assert draft is not None
     await chat.presses(sam, f"draft:{draft.id}:kind:donation")
     chat.clock.advance(24 * 3600 + 1)
     chat.clear_messages()
     await chat.says(sam, "Coffee")
     assert "You have begun a request" in chat.texts[0]
-    stored = chat.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
+    stored = chat.db.run(lambda tx: sellers.find_draft(tx, sam.id, sam.id))
     assert stored is not None
     assert (stored.step, stored.name, stored.asleep) == ("name", None, True)
     chat.clear_messages()

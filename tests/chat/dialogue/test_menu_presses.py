@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.dialogue.posters import FILES, PAGE
-from bot.chat.store import listings, payments, queries
+from bot.chat.store import listings, queries, received_payments
 from bot.chat.store.listings import CREATING, DELETED
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, DROP, ChatHarness, answer
 
@@ -203,7 +203,7 @@ def paid(
 ) -> None:
     payment = Payment("r", f"t{number:06d}", number, "USD", payer or {})
     now = chat.clock() + number
-    chat.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, now))
+    chat.db.run(lambda tx: received_payments.add_payment(tx, listing.id, payment, now))
 
 
 async def test_payments_are_paged_newest_first_with_what_they_come_to(

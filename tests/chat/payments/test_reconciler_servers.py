@@ -17,7 +17,7 @@ from bot.chat.requests.create_body import request_body
 from bot.chat.requests.edit_rules import Addresses
 from bot.chat.store import listings
 from bot.chat.store.listings import DELETED, FAILED, LIVE, STOPPED
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core import errors
 from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, URL, answer
 from tests.support.handcash_server import handcash

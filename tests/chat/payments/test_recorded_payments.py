@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.cards.status import card_of, status_of
 from bot.chat.store.listings import STOPPED
-from bot.chat.store.payments import FOUND, IN_DOUBT, TOLD, Payment
+from bot.chat.store.received_payments import BY_WEBHOOK, FOUND_LATER, UNCERTAIN, Payment
 from bot.core.outbox import lanes
 from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, answer
 
@@ -194,7 +194,7 @@ async def test_a_payment_more_settles_the_doubt_of_one_payment_only(
     assert await chat.recorder.record_missing(listing.id, 2, 1) == 0
     assert (chat.texts, chat.listing(listing.id).paid_count) == ([], 3)
     stand = sorted(row["found"] for row in chat.rows("received_payments"))
-    assert stand == sorted([TOLD, FOUND, IN_DOUBT])
+    assert stand == sorted([BY_WEBHOOK, FOUND_LATER, UNCERTAIN])
 
 
 async def test_a_payment_taken_for_one_that_was_found_is_not_told_again_when_both_count(

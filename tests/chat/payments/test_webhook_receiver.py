@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from bot.chat.model.wish import Wish
 from bot.chat.payments.webhook import PATH, Proof, Receiver
-from bot.chat.store import payments
+from bot.chat.store import received_payments
 from bot.core import exact_json, signing
 from bot.core.net import request_body
 from bot.core.outbox import lanes
@@ -349,7 +349,7 @@ async def test_a_payment_is_told_whatever_amount_its_server_names(
     """Another server's way to write money keeps no payment from its seller, nor spoils the sum."""
     assert await service.signs(PAID | fields) == 200
     (row,) = chat.rows("received_payments")
-    (sum_,) = chat.db.run(lambda tx: payments.taken(tx, row["listing_id"]))
+    (sum_,) = chat.db.run(lambda tx: received_payments.takings(tx, row["listing_id"]))
     assert (row["amount"], row["currency"]) == counts == sum_
     (text,) = chat.texts
     assert (word or "received for") in text

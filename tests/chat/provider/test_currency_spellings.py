@@ -7,7 +7,13 @@ from dataclasses import replace
 import pytest
 
 from bot.chat.model.answers import Price
-from bot.chat.provider.dialects import DIALECTS, Check, check, is_about_spelling, spellings
+from bot.chat.provider.dialects import (
+    DIALECTS,
+    PriceCheck,
+    check_price,
+    dialects_to_try,
+    is_about_spelling,
+)
 from bot.core.errors import FieldProblem
 from tests.support.chat_harness import COFFEE, answer
 
@@ -22,12 +28,12 @@ from tests.support.chat_harness import COFFEE, answer
     ],
 )
 def test_what_worked_is_tried_first(known: str | None, names: list[str]) -> None:
-    assert [one.name for one in spellings(known, COFFEE, "BSV")] == names
+    assert [one.name for one in dialects_to_try(known, COFFEE, "BSV")] == names
 
 
 def test_what_says_the_same_is_tried_once() -> None:
     """A price in what is paid needs no denomination."""
-    tried = spellings(None, COFFEE, "USD")
+    tried = dialects_to_try(None, COFFEE, "USD")
     assert [one.spell(COFFEE, "USD") for one in tried] == [
         {"instrumentCurrencyCode": "USD"},
         {"currencyCode": "USD"},
@@ -45,20 +51,20 @@ def test_each_dialect_names_both_currencies() -> None:
 @pytest.mark.parametrize(
     ("price", "said"),
     [
-        (None, Check.UNTOLD),
-        (Price("5", "USD", "BSV"), Check.RIGHT),
-        (Price("5.000", "USD"), Check.RIGHT),
-        (Price("5", "BSV", "BSV"), Check.WRONG),
-        (Price("5.01", "USD", "BSV"), Check.WRONG),
-        (Price("0", "USD", "BSV"), Check.WRONG),
-        (Price("5", "USD", "MNEE"), Check.WRONG),
-        (Price("1E+999999", "USD", "BSV"), Check.WRONG),
+        (None, PriceCheck.UNTOLD),
+        (Price("5", "USD", "BSV"), PriceCheck.RIGHT),
+        (Price("5.000", "USD"), PriceCheck.RIGHT),
+        (Price("5", "BSV", "BSV"), PriceCheck.WRONG),
+        (Price("5.01", "USD", "BSV"), PriceCheck.WRONG),
+        (Price("0", "USD", "BSV"), PriceCheck.WRONG),
+        (Price("5", "USD", "MNEE"), PriceCheck.WRONG),
+        (Price("1E+999999", "USD", "BSV"), PriceCheck.WRONG),
     ],
 )
 def test_a_price_is_right_to_the_last_decimal_and_in_both_currencies(
-    price: Price | None, said: Check
+    price: Price | None, said: PriceCheck
 ) -> None:
-    assert check(replace(answer(), price=price), COFFEE, "BSV") is said
+    assert check_price(replace(answer(), price=price), COFFEE, "BSV") is said
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ async def test_a_call_carries_credentials_body_and_key(client: Client, peer: Pee
 async def test_an_address_with_a_path_is_kept(peer: Peer) -> None:
     client = Client(f"{peer.url}/cloud", "a", "b")
     await peer.say(http_response(200, {"items": []}))
-    assert [page async for page in client.pages()] == []
+    assert [page async for page in client.request_pages()] == []
     await client.close()
     assert peer.calls[0].path == "/cloud/v3/paymentRequests?limit=100"
 
@@ -301,7 +301,7 @@ async def test_a_lost_answer_and_a_closed_door_are_unreachable(client: Client, p
     assert "s3cret" not in str(caught.value)
     nobody = Client("http://127.0.0.1:1", "a", "b")
     with pytest.raises(errors.Unreachable, match="ConnectError"):
-        await anext(nobody.pages())
+        await anext(nobody.request_pages())
     await nobody.close()
 
 
@@ -351,8 +351,11 @@ async def test_our_own_service_understands_every_call(db: Database, clock: Clock
         made = await client.create(body, "abc")
         assert await client.create(body, "abc") == made
         assert (made.listing_id, made.is_enabled) == ("abc", True)
-        assert (await client.get(made.id), await client.find("abc", NOON)) == (made, [made])
-        assert await client.find("other", NOON) == []
+        assert (await client.get(made.id), await client.find_by_listing("abc", NOON)) == (
+            made,
+            [made],
+        )
+        assert await client.find_by_listing("other", NOON) == []
         await client.stop(made.id)
         clock.advance(1)
         assert (await client.get(made.id)).is_enabled is False

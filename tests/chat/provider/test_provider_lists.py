@@ -46,11 +46,11 @@ async def ours(service: ServiceHarness) -> AsyncIterator[Client]:
 
 
 async def requests(client: Client) -> list[Answer]:
-    return [item async for page in client.pages() for item in page]
+    return [item async for page in client.request_pages() for item in page]
 
 
 async def payments(client: Client, request_id: str = ID) -> list[Paid]:
-    return [item async for page in client.payments(request_id) for item in page]
+    return [item async for page in client.payment_pages(request_id) for item in page]
 
 
 def numbered(first: int, last: int) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ async def test_a_list_in_pages_is_read_to_its_end(client: Client, peer: Peer) ->
 async def test_a_list_that_comes_whole_is_given_in_pieces(client: Client, peer: Peer) -> None:
     """HandCash knows no pages."""
     await peer.say(http_response(200, {"items": numbered(0, 2 * PAGE + 1)}))
-    pages = [page async for page in client.pages()]
+    pages = [page async for page in client.request_pages()]
     assert [len(page) for page in pages] == [PAGE, PAGE, 1]
     assert len({item.id for page in pages for item in page}) == 2 * PAGE + 1
 
@@ -97,7 +97,7 @@ async def test_a_list_that_comes_round_again_is_a_bad_answer(
 
 async def test_who_has_seen_enough_asks_for_no_more(client: Client, peer: Peer) -> None:
     await peer.say(http_response(200, {"items": [LEAST], "nextCursor": "a"}))
-    async with aclosing(client.pages()) as pages:
+    async with aclosing(client.request_pages()) as pages:
         assert len(await anext(pages)) == 1
     assert len(peer.calls) == 1
 
@@ -107,7 +107,7 @@ async def test_our_own_services_pages_are_all_read(ours: Client, service: Servic
     for _ in range(PAGE + 1):
         made.append((await service.create())["id"])
         service.clock.advance(1)
-    pages = [page async for page in ours.pages()]
+    pages = [page async for page in ours.request_pages()]
     assert [len(page) for page in pages] == [PAGE, 1]
     assert [item.id for page in pages for item in page] == made[::-1]
     assert {item.paid_count for page in pages for item in page} == {0}
@@ -171,7 +171,7 @@ async def test_requests_of_one_listing_come_oldest_first(client: Client, peer: P
             200, {"items": [three | {"createdAt": NOON // 1000 + 1}, one | {"createdAt": [5]}]}
         ),
     )
-    assert [item.id for item in await client.find("abc", NOON)] == [
+    assert [item.id for item in await client.find_by_listing("abc", NOON)] == [
         one["id"],
         two["id"],
         three["id"],
@@ -198,7 +198,7 @@ async def test_a_list_is_read_for_a_listing_as_far_back_as_it_may_be(
         http_response(200, {"items": items, "nextCursor": "a"}),
         http_response(200, {"items": [LEAST | OF]}),
     )
-    assert len(await client.find("abc", NOON)) == pages - 1
+    assert len(await client.find_by_listing("abc", NOON)) == pages - 1
     assert len(peer.calls) == pages
 
 
@@ -251,7 +251,7 @@ async def test_an_item_that_cannot_be_read_keeps_nobody_from_the_others(
         assert [item.id for item in await requests(client)] == [ID]
     assert [line.get("number") for line in logs] == [3]
     assert (await client.get(ID)).id == ID
-    assert await client.find("abc", NOON) == [answer_with(listing_id="abc")]
+    assert await client.find_by_listing("abc", NOON) == [answer_with(listing_id="abc")]
 
 
 async def test_a_request_is_not_taken_for_gone_because_it_cannot_be_read(
@@ -263,5 +263,5 @@ async def test_a_request_is_not_taken_for_gone_because_it_cannot_be_read(
     with pytest.raises(errors.BadAnswer):
         await client.get("f" * 24)
     with pytest.raises(errors.BadAnswer):
-        await client.find("broken", NOON)
-    assert await client.find("abc", NOON) == []
+        await client.find_by_listing("broken", NOON)
+    assert await client.find_by_listing("abc", NOON) == []

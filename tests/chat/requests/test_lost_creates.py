@@ -16,9 +16,9 @@ from bot.chat.provider import client as client_module
 from bot.chat.provider.client import Client
 from bot.chat.requests import retry
 from bot.chat.requests.create import SETTLING, TIDYING
-from bot.chat.store import payments
+from bot.chat.store import received_payments
 from bot.chat.store.listings import DELETED, LIVE
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core.database import database, writer
 from bot.core.outbox import outbox
 from tests.support.chat_harness import PAINTING, STICKERS
@@ -153,7 +153,7 @@ async def test_where_two_were_made_the_one_whose_payment_was_told_stays(
     chat.clock.advance(5)
     paid = await cloud.make(listing)
     payment = Payment(paid.id, "t1", 500, "USD", {})
-    chat.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, chat.clock()))
+    chat.db.run(lambda tx: received_payments.add_payment(tx, listing.id, payment, chat.clock()))
     await cloud.create(listing, BROKEN)
     await cloud.advance(1)
     assert (cloud.server.only, cloud.shown(listing)) == (paid, paid.id)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.requests.create import SETTLING, TIDYING
-from bot.chat.store import dialects, payments
+from bot.chat.store import received_payments, server_dialects
 from bot.chat.store.listings import FAILED, LIVE
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, STICKERS
 from tests.support.handcash_server import BROKEN, FAILING, HTML, LOST, Trouble, busy
@@ -35,7 +35,7 @@ def listing(chat: ChatHarness, sam: Person) -> Listing:
 
 
 def known(chat: ChatHarness, cloud: HandCashJobs) -> str | None:
-    return chat.db.run(lambda tx: dialects.dialect(tx, cloud.server.url))
+    return chat.db.run(lambda tx: server_dialects.known_dialect(tx, cloud.server.url))
 
 
 def is_sold_as_wished(cloud: HandCashJobs, listing: Listing) -> bool:
@@ -100,7 +100,9 @@ async def test_a_server_that_changes_its_spelling_is_followed_and_the_first_is_n
 async def test_each_server_has_a_spelling_of_its_own(
     cloud: HandCashJobs, chat: ChatHarness
 ) -> None:
-    chat.db.run(lambda tx: dialects.remember_dialect(tx, "https://other.example", "corrected"))
+    chat.db.run(
+        lambda tx: server_dialects.remember_dialect(tx, "https://other.example", "corrected")
+    )
     assert known(chat, cloud) is None
 
 
@@ -220,7 +222,7 @@ async def test_what_is_already_paid_is_never_deleted_for_its_price(
     await cloud.die_at("POST")
     made = cloud.server.only
     payment = Payment(made.id, "t1", 500, "USD", {})
-    chat.db.run(lambda tx: payments.add_payment(tx, listing.id, payment, chat.clock()))
+    chat.db.run(lambda tx: received_payments.add_payment(tx, listing.id, payment, chat.clock()))
     await cloud.advance(LONG)
     assert (cloud.server.only.id, cloud.shown(listing)) == (made.id, made.id)
 

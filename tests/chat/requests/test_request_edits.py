@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.provider.client import Client
-from bot.chat.store import images, listings
+from bot.chat.store import listings, seller_images
 from bot.chat.store.listings import DELETED, LIVE, STOPPED
 from bot.core import exact_json
 from bot.core.text.translations import t
@@ -77,7 +77,7 @@ async def test_a_picture_is_given_by_its_address_and_kept(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person
 ) -> None:
     """It would be swept with what forms were left with."""
-    image = chat.db.run(lambda tx: images.add_image(tx, sam.id, b"jpeg", chat.clock()))
+    image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()))
     assert (await edited(cloud, listing, "picture", image)).wish.image == image
     assert cloud.server.only.body["product"]["imageUrl"] == f"{IMAGES}/{image}"
     assert [row["kept"] for row in chat.rows("images")] == [1]
@@ -87,8 +87,8 @@ async def test_a_picture_that_no_request_has_any_more_goes_one_that_another_has_
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person
 ) -> None:
     def keep(tx: Transaction) -> list[str]:
-        made = [images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
-        return [each for each in made if images.keep_image(tx, each, sam.id)]
+        made = [seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
+        return [each for each in made if seller_images.keep_image(tx, each, sam.id)]
 
     own, both = chat.db.run(keep)
     chat.add_listing(sam, replace(listing.wish, image=both))
@@ -105,9 +105,9 @@ async def test_the_picture_of_a_deleted_request_is_swept_one_that_another_has_st
     """Whether its seller deletes it or the server has it no more; a duplicate has it as well."""
 
     def keep(tx: Transaction) -> list[str]:
-        made = [images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
+        made = [seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
         for picture, wanting in zip(made, (listing, *others), strict=False):
-            images.keep_image(tx, picture, sam.id)
+            seller_images.keep_image(tx, picture, sam.id)
             listings.set_wish(tx, wanting.id, replace(wanting.wish, image=picture))
         listings.set_wish(tx, others[1].id, replace(others[1].wish, image=made[1]))
         return made
@@ -120,9 +120,9 @@ async def test_the_picture_of_a_deleted_request_is_swept_one_that_another_has_st
         cloud.put(call, gone, **PLACE)
     await cloud.due()
     assert [cloud.state(each) for each in (listing, others[0])] == [DELETED] * 2
-    chat.clock.advance(2 * images.LOOSE_FOR / 1000)
-    before = chat.clock() - images.LOOSE_FOR
-    assert chat.db.run(lambda tx: images.sweep_images(tx, before)) == 1
+    chat.clock.advance(2 * seller_images.UNUSED_FOR / 1000)
+    before = chat.clock() - seller_images.UNUSED_FOR
+    assert chat.db.run(lambda tx: seller_images.sweep_images(tx, before)) == 1
     assert [row["id"] for row in chat.rows("images")] == [both] != [own]
 
 

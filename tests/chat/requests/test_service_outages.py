@@ -147,7 +147,7 @@ async def test_a_name_that_the_server_finds_long_is_asked_for_again(
     listing = chat.add_listing(sam, replace(COFFEE, name="C" * 26))
     chat.db.run(lambda tx: sellers.save_destination(tx, sam.id, "$anna"))
     await cloud.create(listing)
-    draft = chat.db.run(lambda tx: sellers.draft(tx, sam.id, sam.id))
+    draft = chat.db.run(lambda tx: sellers.find_draft(tx, sam.id, sam.id))
     assert draft
     assert draft.step == "name"
     assert "less than or equal to 25 characters" in chat.texts[0]

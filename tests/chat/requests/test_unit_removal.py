@@ -10,7 +10,7 @@ import pytest
 from bot.chat.payments.reconciler import CONFIRMED, Reconciler
 from bot.chat.requests.create import SETTLING
 from bot.chat.requests.edit import DOUBT
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, DROP
 from tests.support.handcash_server import BROKEN, LOST, SLOW, Trouble

@@ -10,7 +10,17 @@ import pytest
 
 from bot.chat.store import listings, posts
 from bot.chat.store.listings import DELETED
-from bot.chat.store.posts import KEPT, LAPSE, LIVE, OWN, SHARED, SOON, VISITED, Place, Seen
+from bot.chat.store.posts import (
+    KNOWN_CARDS,
+    LIVE_CARDS,
+    OWN,
+    REFRESH_DELAY,
+    RESERVATION_LAPSE,
+    SHARED,
+    VISITED,
+    MessagePlace,
+    Shown,
+)
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import NOTICE
 from tests.support.chat_harness import DROP, ChatHarness, answer
@@ -22,7 +32,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
 
 HOUR = 3600 * 1000
-INLINE = Place("inline:abc", 0)
+INLINE = MessagePlace("inline:abc", 0)
 
 
 class Posting:
@@ -33,14 +43,14 @@ class Posting:
         self.db = chat.db
         self.listing: Listing = chat.add_listing(chat.add_person("Sam"), DROP, answer())
 
-    def keep(self, place: Place, own: int = OWN) -> Post:
+    def keep(self, place: MessagePlace, own: int = OWN) -> Post:
         now = self.chat.clock()
-        made = self.db.run(lambda tx: posts.keep(tx, self.listing.id, place, own, now))
-        self.db.run(lambda tx: posts.see(tx, made.id, Seen("picture", "words")))
+        made = self.db.run(lambda tx: posts.save_post(tx, self.listing.id, place, own, now))
+        self.db.run(lambda tx: posts.record_shown(tx, made.id, Shown("picture", "words")))
         return made
 
     def own(self, message_id: int, own: int = OWN) -> Post:
-        return self.keep(Place(str(self.listing.chat_id), message_id), own)
+        return self.keep(MessagePlace(str(self.listing.chat_id), message_id), own)
 
     def refresh(self) -> None:
         now = self.chat.clock()
@@ -78,8 +88,8 @@ def test_each_post_has_one_message_waiting_of_the_lowest_class(posting: Posting)
     posting.keep(INLINE, SHARED)
     for _ in range(3):
         posting.refresh()
-    own = (str(posting.listing.chat_id), NOTICE, SOON[OWN])
-    assert sorted(posting.waiting) == sorted([own, ("inline:abc", NOTICE, SOON[SHARED])])
+    own = (str(posting.listing.chat_id), NOTICE, REFRESH_DELAY[OWN])
+    assert sorted(posting.waiting) == sorted([own, ("inline:abc", NOTICE, REFRESH_DELAY[SHARED])])
 
 
 def test_a_change_after_the_message_was_taken_up_puts_another(posting: Posting) -> None:
@@ -107,36 +117,36 @@ def test_what_was_never_sent_is_not_doubled_by_a_restart(posting: Posting) -> No
 
 def test_only_the_newest_own_cards_are_kept_up_to_date(posting: Posting) -> None:
     made = []
-    for number in range(1, LIVE + 3):
+    for number in range(1, LIVE_CARDS + 3):
         made.append(posting.own(number).id)
         posting.chat.clock.advance(1)
     posting.refresh()
-    assert sorted(posting.chat.refreshes) == sorted(made[-LIVE:])
+    assert sorted(posting.chat.refreshes) == sorted(made[-LIVE_CARDS:])
 
 
 def test_older_cards_are_forgotten_by_and_by(posting: Posting) -> None:
-    for number in range(1, KEPT + 4):
+    for number in range(1, KNOWN_CARDS + 4):
         posting.own(number)
         posting.chat.clock.advance(1)
     kept = sorted(row["message_id"] for row in posting.chat.rows("posts"))
-    assert kept == list(range(4, KEPT + 4))
+    assert kept == list(range(4, KNOWN_CARDS + 4))
 
 
 def test_what_visitors_see_is_not_kept_up_to_date(posting: Posting) -> None:
     """A request that thousands look at would cost thousands of edits a payment."""
-    posting.keep(Place("7", 1), VISITED)
+    posting.keep(MessagePlace("7", 1), VISITED)
     posting.refresh()
     assert posting.waiting == []
 
 
 def test_a_post_that_shows_something_else_is_left_alone(posting: Posting) -> None:
     post = posting.own(1)
-    posting.db.run(lambda tx: posts.displace(tx, post.place))
+    posting.db.run(lambda tx: posts.mark_replaced(tx, post.place))
     posting.refresh()
     assert posting.waiting == []
     known = posting.db.run(lambda tx: posts.post_at(tx, post.place))
     assert known
-    assert known.seen == Seen("picture", None)
+    assert known.seen == Shown("picture", None)
 
 
 def test_a_new_picture_is_shown_where_it_is_not_yet(posting: Posting) -> None:
@@ -157,7 +167,7 @@ def test_a_message_shows_one_listing(posting: Posting, chat: ChatHarness) -> Non
     first = posting.own(1)
     other = chat.add_listing(chat.add_person("Sam"), DROP, answer(id="b" * 24))
     now = chat.clock()
-    second = chat.db.run(lambda tx: posts.keep(tx, other.id, first.place, OWN, now))
+    second = chat.db.run(lambda tx: posts.save_post(tx, other.id, first.place, OWN, now))
     assert (second.id, second.listing_id) == (first.id, other.id)
 
 
@@ -168,9 +178,9 @@ def test_time_changes_a_request_at_its_start_its_end_and_when_a_reservation_laps
     start, end = now + HOUR, now + 2 * HOUR
     assert posting.told(answer(enabled_at=start, expires_at=end)) == start
     assert posting.told(answer(enabled_at=now - 1, expires_at=end)) == end
-    assert posting.told(answer(expires_at=end, reserved_units=1)) == now + LAPSE
+    assert posting.told(answer(expires_at=end, reserved_units=1)) == now + RESERVATION_LAPSE
     posting.chat.clock.advance(60)
-    assert posting.told(answer(reserved_units=2)) == now + LAPSE
+    assert posting.told(answer(reserved_units=2)) == now + RESERVATION_LAPSE
     assert posting.told(answer(enabled_at=now - 1, expires_at=now - 1)) is None
 
 

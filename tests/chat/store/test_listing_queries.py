@@ -24,7 +24,7 @@ def listed(chat: ChatHarness, person: Person, name: str, state: str = LIVE) -> s
 def found(
     chat: ChatHarness, person: Person, text: str, limit: int = 9, start: int = 0
 ) -> list[str]:
-    listings = chat.db.run(lambda tx: queries.search(tx, person.id, text, limit, start))
+    listings = chat.db.run(lambda tx: queries.search_listings(tx, person.id, text, limit, start))
     return [listing.wish.name for listing in listings]
 
 
@@ -63,6 +63,6 @@ def test_the_list_counts_and_pages_what_stands(chat: ChatHarness, sam: Person) -
         listed(chat, sam, f"Nr. {number}", STOPPED if number % 2 else LIVE)
     listed(chat, sam, "Deleted", DELETED)
     chat.add_listing(sam, COFFEE)
-    assert chat.db.run(lambda tx: queries.count(tx, sam.id)) == 4
-    page = chat.db.run(lambda tx: queries.page(tx, sam.id, 2, 1))
+    assert chat.db.run(lambda tx: queries.count_listings(tx, sam.id)) == 4
+    page = chat.db.run(lambda tx: queries.listings_page(tx, sam.id, 2, 1))
     assert [listing.wish.name for listing in page] == ["Nr. 2", "Nr. 1"]

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from bot.chat.cards.image_route import gallery
 from bot.chat.pictures import decoder_process
-from bot.chat.store import images
+from bot.chat.store import seller_images
 from bot.chat.telegram.downloads import Downloads
 from bot.chat.telegram.photos import BACKOFF, Photos
 from bot.core import exact_json
@@ -259,18 +259,20 @@ async def test_pictures_that_nothing_has_are_swept_after_a_month(
     await studio.send(photo())
 
     def add(data: bytes) -> str:
-        return studio.chat.db.run(lambda tx: images.add_image(tx, studio.sam.id, data, clock()))
+        return studio.chat.db.run(
+            lambda tx: seller_images.add_image(tx, studio.sam.id, data, clock())
+        )
 
     request, loose = add(b"request"), add(b"loose")
-    studio.chat.db.run(lambda tx: images.keep_image(tx, request, studio.sam.id))
+    studio.chat.db.run(lambda tx: seller_images.keep_image(tx, request, studio.sam.id))
     clock.advance(WEEKS)
-    before = clock() - images.LOOSE_FOR
-    assert studio.chat.db.run(lambda tx: images.sweep_images(tx, before)) == 1
+    before = clock() - seller_images.UNUSED_FOR
+    assert studio.chat.db.run(lambda tx: seller_images.sweep_images(tx, before)) == 1
     assert set(studio.kept) == {studio.draft["image"], request}
     assert loose not in studio.kept
 
 
 async def test_somebody_elses_picture_is_not_kept_for_one(studio: Studio, clock: Clock) -> None:
     pat: Person = studio.chat.add_person("Pat")
-    made = studio.chat.db.run(lambda tx: images.add_image(tx, pat.id, b"p", clock()))
-    assert not studio.chat.db.run(lambda tx: images.keep_image(tx, made, studio.sam.id))
+    made = studio.chat.db.run(lambda tx: seller_images.add_image(tx, pat.id, b"p", clock()))
+    assert not studio.chat.db.run(lambda tx: seller_images.keep_image(tx, made, studio.sam.id))

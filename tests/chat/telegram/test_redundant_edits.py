@@ -75,8 +75,8 @@ async def test_what_is_said_is_remembered_for_as_long_as_somebody_may_tap_twice(
     sending.put_body(sam.chat, said(ONE, "en"))
     await sending.work()
     chat, now = sending.chat, sending.chat.clock()
-    assert chat.db.run(partial(memory.sweep, before=now)) == 0
-    assert chat.db.run(partial(memory.sweep, before=now + 1)) == 1
+    assert chat.db.run(partial(memory.sweep_texts, before=now)) == 0
+    assert chat.db.run(partial(memory.sweep_texts, before=now + 1)) == 1
 
 
 async def test_a_message_long_on_its_way_has_the_next_ones_no_closer_behind(

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.payments.recording import Ledger
-from bot.chat.store import payments
-from bot.chat.store.payments import Payment
+from bot.chat.store import received_payments
+from bot.chat.store.received_payments import Payment
 from bot.core.database import big_sums
 from bot.core.database.database import open_database
 from bot.core.database.schema import migrations
@@ -44,14 +44,14 @@ def rich(chat: ChatHarness) -> Listing:
 
 
 def test_what_a_listing_took_is_exact_beyond_64_bits(chat: ChatHarness, rich: Listing) -> None:
-    (taken,) = chat.db.run(lambda tx: payments.taken(tx, rich.id))
+    (taken,) = chat.db.run(lambda tx: received_payments.takings(tx, rich.id))
     assert taken == (sum(AMOUNTS), "USD")
     assert format_money(sum(AMOUNTS), "USD", "en") in chat.texts[-1]
 
 
 def test_what_a_day_took_is_exact_beyond_64_bits(chat: ChatHarness, rich: Listing) -> None:
     now, seller = chat.clock(), rich.seller_id
-    (day,) = chat.db.run(lambda tx: payments.days(tx, seller, now, now + 1))
+    (day,) = chat.db.run(lambda tx: received_payments.takings_between(tx, seller, now, now + 1))
     assert (day.amounts, day.count) == (((sum(AMOUNTS), "USD"),), len(AMOUNTS))
 
 
@@ -65,7 +65,9 @@ def test_what_an_earlier_version_could_not_add_up_is_exact(
         with closing(open_database(url)) as db:
             db.run(earn)
     with closing(open_database(url)) as db:
-        assert db.run(lambda tx: payments.taken(tx, "listing")) == [(sum(AMOUNTS), "USD")]
+        assert db.run(lambda tx: received_payments.takings(tx, "listing")) == [
+            (sum(AMOUNTS), "USD")
+        ]
 
 
 def earn(tx: Transaction) -> None:

@@ -12,8 +12,8 @@ import pytest
 from bot.chat.alerts import alert_text
 from bot.chat.model.wish import Wish
 from bot.chat.store import listings
-from bot.chat.store import payments as stored_payments
-from bot.chat.store.payments import taken
+from bot.chat.store import received_payments as stored_payments
+from bot.chat.store.received_payments import takings
 from bot.core import signing
 from bot.core.database.database import Database, open_database, sqlite_path
 from bot.core.database.schema import migrations
@@ -324,24 +324,24 @@ def sold(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
 
 
 def test_what_was_paid_is_added_up_by_currency(sold: Database) -> None:
-    assert sold.run(lambda tx: taken(tx, "abcdefghij")) == [(1000, "USD"), (600, "EUR")]
-    assert sold.run(lambda tx: taken(tx, "zyxwvutsrq")) == []
-    assert [sold.run(lambda tx: listings.known_listing(tx, "abcdefghij")).paid_count] == [6]
+    assert sold.run(lambda tx: takings(tx, "abcdefghij")) == [(1000, "USD"), (600, "EUR")]
+    assert sold.run(lambda tx: takings(tx, "zyxwvutsrq")) == []
+    assert [sold.run(lambda tx: listings.get_listing(tx, "abcdefghij")).paid_count] == [6]
 
 
 def test_what_was_told_is_all_but_what_waits_or_was_given_up(sold: Database) -> None:
     """What says that it may be a repetition was told before."""
-    account = sold.run(lambda tx: stored_payments.account(tx, "abcdefghij"))
+    account = sold.run(lambda tx: stored_payments.alert_counts(tx, "abcdefghij"))
     assert account is not None
     assert (account.told, account.muted, account.is_summed_up) == (4, 0, False)
-    other = sold.run(lambda tx: stored_payments.account(tx, "zyxwvutsrq"))
+    other = sold.run(lambda tx: stored_payments.alert_counts(tx, "zyxwvutsrq"))
     assert other is not None
     assert other.told == 0
 
 
 def test_a_wish_of_before_is_still_read(sold: Database) -> None:
     """With nothing of what it could not wish for then, and alerts on."""
-    listing = sold.run(lambda tx: listings.known_listing(tx, "abcdefghij"))
+    listing = sold.run(lambda tx: listings.get_listing(tx, "abcdefghij"))
     assert listing.wish == Wish("drop", "Pack", None, 250, "USD", 9, "$anna")
     assert (listing.alerts, listing.poster_text) == ("on", None)
 

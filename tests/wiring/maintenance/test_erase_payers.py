@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.alerts import alert_text
-from bot.chat.store.payments import Payment
+from bot.chat.store.received_payments import Payment
 from bot.core.outbox import outbox
 from bot.core.privacy import erasure
 from bot.wiring.maintenance import payer_erasure

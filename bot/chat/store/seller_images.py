@@ -27,7 +27,7 @@ LET_GO = (
 DROP = f"DELETE FROM images WHERE id = :id AND {LOOSE}"  # noqa: S608 - our own words
 SWEEP = f"DELETE FROM images WHERE created_at < :before AND {LOOSE}"  # noqa: S608 - our own words
 
-LOOSE_FOR = 30 * 24 * 3600 * 1000
+UNUSED_FOR = 30 * 24 * 3600 * 1000
 """Milliseconds that a picture is kept which no request has; one in a draft is kept with that."""
 
 
@@ -44,7 +44,7 @@ def add_image(tx: Transaction, seller_id: int, data: bytes, now: int) -> str:
     return image_id
 
 
-async def image(db: Database, image_id: str) -> bytes | None:
+async def image_data(db: Database, image_id: str) -> bytes | None:
     """Give a picture, beside the writer."""
     rows = await db.query("SELECT data FROM images WHERE id = :id", id=image_id)
     return bytes(rows[0]["data"]) if rows else None
@@ -61,12 +61,12 @@ def keep_image(tx: Transaction, image_id: str, seller_id: int) -> bool:
     )
 
 
-def let_go(tx: Transaction, image_id: str) -> None:
+def release_image(tx: Transaction, image_id: str) -> None:
     """Note that a request has this picture no more; another one that was made from it may."""
     tx.execute(LET_GO, id=image_id, deleted=DELETED)
 
 
-def drop_loose(tx: Transaction, image_ids: Iterable[str | None]) -> None:
+def delete_unused(tx: Transaction, image_ids: Iterable[str | None]) -> None:
     """Drop those of these pictures that neither a request nor a form has."""
     for image_id in filter(None, image_ids):
         tx.execute(DROP, id=image_id)

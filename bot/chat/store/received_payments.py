@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.model.wish import Wish
-from bot.chat.store.listings import SELECT_LISTING, Listing, among, read_listing, short_id
+from bot.chat.store.listings import SELECT_LISTING, Listing, in_clause, read_listing, short_id
 from bot.core import exact_json
 from bot.core.database import big_sums
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Database, Row, Transaction
 
-UNNAMED = "unnamed:"
+PLACEHOLDER = "unnamed:"
 """What the transaction of a payment begins with that only the units told; no server's does."""
 
-TOLD, FOUND, IN_DOUBT = 0, 1, 2
+BY_WEBHOOK, FOUND_LATER, UNCERTAIN = 0, 1, 2
 """How we know of a payment: by its webhook, by looking, or by a webhook that came when one had been
 found by its units alone, so that nobody can say whether it is that one."""
 
@@ -44,7 +44,7 @@ class Payment:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class ListingTakings:
     """What a listing took within some time: `amounts` in minor units by currency."""
 
     listing: Listing
@@ -53,7 +53,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AlertCounts:
     """How far the seller of a listing was told of its payments.
 
     `told` counts those whose alert was delivered, `muted` those that the seller wanted no alert of.
@@ -66,7 +66,7 @@ class Account:
     is_summed_up: bool
 
 
-def paid_requests(tx: Transaction, listing_id: str) -> set[str]:
+def paid_request_ids(tx: Transaction, listing_id: str) -> set[str]:
     """Give the ids of the requests of which payments were told for this listing."""
     rows = tx.query(
         "SELECT DISTINCT request_id FROM received_payments WHERE listing_id = :listing",
@@ -92,7 +92,7 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
             currency=payment.currency,
             body=exact_json.dumps(payment.payer),
             oversold=int(payment.oversold),
-            found=FOUND if payment.found else TOLD,
+            found=FOUND_LATER if payment.found else BY_WEBHOOK,
             now=now,
         )
     )
@@ -101,7 +101,7 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
     return fresh
 
 
-def explain_payment(tx: Transaction, listing_id: str, payment: Payment, since: int) -> bool:
+def replace_placeholder(tx: Transaction, listing_id: str, payment: Payment, since: int) -> bool:
     """Give a payment that was found by its units alone the transaction that it turns out to be.
 
     False where this transaction is known, or none was found from `since` (epoch ms) on.
@@ -115,7 +115,7 @@ def explain_payment(tx: Transaction, listing_id: str, payment: Payment, since: i
         request=payment.request_id,
         listing=listing_id,
         transaction=payment.transaction_id,
-        unnamed=f"{UNNAMED}%",
+        unnamed=f"{PLACEHOLDER}%",
         since=since,
     )
     if row is None or not _name(tx, payment, row["transaction_id"]):
@@ -134,7 +134,7 @@ def _name(tx: Transaction, payment: Payment, unnamed_id: str) -> int:
         request=payment.request_id,
         transaction=payment.transaction_id,
         unnamed=unnamed_id,
-        found=FOUND if payment.found else IN_DOUBT,
+        found=FOUND_LATER if payment.found else UNCERTAIN,
         amount=payment.amount,
         currency=payment.currency,
         body=exact_json.dumps(payment.payer),
@@ -158,7 +158,7 @@ def _take(tx: Transaction, listing_id: str, amount: int, currency: str, payments
     )
 
 
-def taken(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
+def takings(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
     """Give what a listing took so far: minor units and currency, the one most often paid first."""
     rows = tx.query(
         "SELECT billions, rest, currency FROM takings WHERE listing_id = :listing AND payments > 0"
@@ -168,15 +168,17 @@ def taken(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
     return [(big_sums.whole(row), str(row["currency"])) for row in rows]
 
 
-def account(tx: Transaction, listing_id: str) -> Account | None:
+def alert_counts(tx: Transaction, listing_id: str) -> AlertCounts | None:
     """Give how far payments were told; None where there is no such listing that can be read."""
     row = tx.one(f"{SELECT_LISTING} WHERE id = :id", id=listing_id)
     if row is None or Wish.from_json(row["wish"]) is None:
         return None
-    return Account(read_listing(row), row["told_count"], row["muted_count"], bool(row["summed_up"]))
+    return AlertCounts(
+        read_listing(row), row["told_count"], row["muted_count"], bool(row["summed_up"])
+    )
 
 
-def count_told(tx: Transaction, listing_id: str, payments: int) -> None:
+def add_delivered(tx: Transaction, listing_id: str, payments: int) -> None:
     """Note that alerts of so many payments more were delivered."""
     tx.execute(
         "UPDATE listings SET told_count = told_count + :payments WHERE id = :id",
@@ -185,7 +187,7 @@ def count_told(tx: Transaction, listing_id: str, payments: int) -> None:
     )
 
 
-def count_muted(tx: Transaction, listing_id: str, payments: int) -> None:
+def add_muted(tx: Transaction, listing_id: str, payments: int) -> None:
     """Note that so many payments more came of which the seller wants no alert."""
     tx.execute(
         "UPDATE listings SET muted_count = muted_count + :payments WHERE id = :id",
@@ -204,7 +206,7 @@ def count_oversold(tx: Transaction, listing_id: str) -> int:
     return int(row["number"]) if row else 0
 
 
-def sum_up(tx: Transaction, listing_id: str) -> bool:
+def mark_summed_up(tx: Transaction, listing_id: str) -> bool:
     """Note that the line at a drop's end is said; False where it was before."""
     return bool(
         tx.execute(
@@ -213,7 +215,9 @@ def sum_up(tx: Transaction, listing_id: str) -> bool:
     )
 
 
-def days(tx: Transaction, seller_id: int, since: int, until: int) -> list[Day]:
+def takings_between(
+    tx: Transaction, seller_id: int, since: int, until: int
+) -> list[ListingTakings]:
     """Give what a seller's listings took from `since` to before `until` (epoch ms).
 
     Those most often paid first; one that can't be read, since a later version wrote it, is left
@@ -232,17 +236,17 @@ def days(tx: Transaction, seller_id: int, since: int, until: int) -> list[Day]:
     taken_by: dict[str, list[Row]] = {}
     for row in rows:
         taken_by.setdefault(row["listing_id"], []).append(row)
-    found = [(account(tx, listing_id), parts) for listing_id, parts in taken_by.items()]
+    found = [(alert_counts(tx, listing_id), parts) for listing_id, parts in taken_by.items()]
     read = [_day(known.listing, parts) for known, parts in found if known]
     return sorted(read, key=lambda day: -day.count)
 
 
-def _day(listing: Listing, parts: Sequence[Row]) -> Day:
+def _day(listing: Listing, parts: Sequence[Row]) -> ListingTakings:
     amounts = tuple((big_sums.whole(row), str(row["currency"])) for row in parts)
-    return Day(listing, amounts, sum(int(row["payments"]) for row in parts))
+    return ListingTakings(listing, amounts, sum(int(row["payments"]) for row in parts))
 
 
-def undoubt_payments(tx: Transaction, listing_id: str, most: int) -> list[int]:
+def settle_uncertain(tx: Transaction, listing_id: str, most: int) -> list[int]:
     """Settle that payments which explained others were new: when those others had been found.
 
     At most `most` of them, whose place is free again then.
@@ -253,21 +257,21 @@ def undoubt_payments(tx: Transaction, listing_id: str, most: int) -> list[int]:
         " (SELECT transaction_id FROM received_payments WHERE listing_id = :listing"
         " AND found = :in_doubt ORDER BY received_at LIMIT :most) RETURNING received_at",
         listing=listing_id,
-        in_doubt=IN_DOUBT,
-        told=TOLD,
+        in_doubt=UNCERTAIN,
+        told=BY_WEBHOOK,
         most=most,
     )
     return [int(row["received_at"]) for row in rows]
 
 
-def unnamed() -> str:
+def placeholder_id() -> str:
     """Give a transaction id for a payment of which no more is known than that it was made."""
-    return f"{UNNAMED}{short_id(16)}"
+    return f"{PLACEHOLDER}{short_id(16)}"
 
 
 async def known_transactions(db: Database, request_id: str, ids: Sequence[str]) -> set[str]:
     """Give those of a request's transactions that were told, beside the writer."""
-    wanted, params = among(ids)
+    wanted, params = in_clause(ids)
     rows = await db.query(
         "SELECT transaction_id FROM received_payments"  # noqa: S608 - our own names
         f" WHERE request_id = :request AND transaction_id IN {wanted}",

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
 
 
-def dialect(tx: Transaction, server: str) -> str | None:
+def known_dialect(tx: Transaction, server: str) -> str | None:
     """Return the name of the dialect that worked last; None where it is the first one."""
     row = tx.one("SELECT name FROM dialects WHERE server = :server", server=server)
     return str(row["name"]) if row else None
@@ -27,7 +27,7 @@ def remember_dialect(tx: Transaction, server: str, name: str | None) -> None:
     )
 
 
-def warn_unchecked(tx: Transaction, server: str, seller_id: int) -> bool:
+def mark_price_warning(tx: Transaction, server: str, seller_id: int) -> bool:
     """Store that a seller is told that the server tells no prices; False where they know."""
     return bool(
         tx.execute(
