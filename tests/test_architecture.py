@@ -67,7 +67,7 @@ ROOMS = {
         "sqlite_utils structlog",
     ),
     "core.database.vault": Room("core.database core.errors", "cryptography"),
-    "core.outbox": Room("core.database core.errors core.exact_json", "structlog"),
+    "core.outbox": Room("core.database core.errors core.exact_json", "pydantic structlog"),
     "core.privacy": Room("core.database core.errors core.text"),
     "core.ops": Room(
         "core.database core.exact_json core.outbox core.text core.version",

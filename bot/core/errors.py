@@ -80,7 +80,7 @@ class BadSignature(BotError):
 
 
 class Unreadable(BotError):
-    """An update that nobody can make sense of; the message says what is missing."""
+    """A stored update or message with a field missing or of the wrong type; names the field."""
 
 
 class ConfigProblem(BotError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from bot.core import exact_json
+from bot.core.errors import Unreadable
 from bot.core.outbox import lanes
 
 if TYPE_CHECKING:
@@ -31,13 +31,16 @@ def gathered(tx: Transaction, queue: Queue, row: Row, now: int) -> Row:
     behind = _behind(tx, queue, row, now)
     if not behind or not lanes.is_pressed(tx, queue, row["lane"], now):
         return row
-    made = queue.gather(exact_json.loads(one["body"]) for one in (row, *behind))
+    try:
+        made = queue.gather(queue.decode(one["body"]) for one in (row, *behind))
+    except Unreadable:  # it is set aside when its own turn comes
+        return row
     if made is None:
         return row
     count, body = made
     for one in behind[: count - 1]:
         tx.execute("DELETE FROM outbox WHERE id = :id", id=one["id"])
-    written = exact_json.dumps(body)
+    written = queue.encode(body)
     tx.execute("UPDATE outbox SET body = :body WHERE id = :id", body=written, id=row["id"])
     return {**row, "body": written}
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from bot.core import exact_json
+from bot.core.outbox.payloads import read_object
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from bot.core.database.database import Row, Transaction
+    from bot.core.outbox.payloads import Payloads
 
 WHOLE_QUEUE = "*"
 """The lane whose row keeps the pace of its whole queue."""
@@ -112,7 +116,7 @@ class Pace:
         return arrival_at if arrival_at <= now + self.burst * self.interval else now
 
 
-Gather: TypeAlias = "Callable[[Iterable[Mapping[str, Any]]], tuple[int, dict[str, Any]] | None]"
+Gather: TypeAlias = "Callable[[Iterable[Any]], tuple[int, Any] | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,7 @@ class Feeds:
 class Queue:
     """A queue's policy; times in milliseconds.
 
+    `payloads`: the kinds of its messages' bodies; None for a queue of plain JSON objects.
     `ordered`: a lane's head that must wait holds up its lane, as far as messages of its
     priority go. `width`: messages of a lane under way at once. Lanes of which `group` says the
     same have no more than `group_width` under way together; those of which it says None are in no
@@ -159,6 +164,15 @@ class Queue:
     feeds: Feeds | None = None
     gather: Gather | None = None
     crashes: int = 10
+    payloads: Payloads | None = None
+
+    def encode(self, body: Any) -> str:
+        """Write a message's body as JSON."""
+        return self.payloads.encode(body) if self.payloads else exact_json.dumps(body)
+
+    def decode(self, text: str) -> Any:
+        """Read a message's body; raises Unreadable."""
+        return self.payloads.decode(text) if self.payloads else read_object(text)
 
 
 def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:

@@ -14,7 +14,9 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.core import exact_json
+import structlog
+
+from bot.core.errors import Unreadable
 from bot.core.outbox import (
     back_pressure,
     batching,
@@ -29,7 +31,7 @@ from bot.core.outbox.groups import Groups
 from bot.core.outbox.lanes import FOREVER, REPLY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from bot.core.database.database import Row, Transaction
     from bot.core.outbox.lanes import Queue
@@ -51,6 +53,8 @@ DUE = (
     " ORDER BY due_at, id LIMIT :free"
 )
 
+log = structlog.get_logger()
+
 _calls = itertools.count()
 _leases = itertools.count()
 
@@ -59,13 +63,14 @@ _leases = itertools.count()
 class Message:
     """A claimed message; `attempts` counts the one under way, `lease` is its own alone.
 
+    `body` is a payload of its queue, or a JSON object where the queue names no payloads.
     `crashes` counts the attempts before this one, in a row, whose worker was gone before their end.
     """
 
     id: str
     lane: str
     priority: int
-    body: dict[str, Any]
+    body: Any
     attempts: int
     crashes: int
     uncertain: bool
@@ -82,7 +87,7 @@ def put(
     tx: Transaction,
     queue: Queue,
     lane: str,
-    body: Mapping[str, Any],
+    body: Any,
     now: int,
     *,
     key: str | None = None,
@@ -105,7 +110,7 @@ def put(
         queue=queue.name,
         lane=lane,
         priority=priority,
-        body=exact_json.dumps(body),
+        body=queue.encode(body),
         uncertain=int(uncertain),
         due_at=max(now, due_at or now),
         now=now,
@@ -155,7 +160,12 @@ def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -
             if len(claimed) == room or not lanes.take_turn(tx, queue, lane, now):
                 break
             whole = batching.gathered(tx, queue, row, now)
-            claimed.append(_lease(tx, whole, now + queue.lease, owner))
+            try:
+                body = queue.decode(whole["body"])
+            except Unreadable as error:
+                _set_aside(tx, queue, row, now, str(error))
+                continue
+            claimed.append(_lease(tx, whole, body, now + queue.lease, owner))
             groups.take(lane)
             turns.took(lane, row["priority"])
             fair_accounts.served(tx, queue, row["rank"])
@@ -226,9 +236,7 @@ def end(tx: Transaction, queue: Queue, message: Message, now: int, note: str) ->
     return _settle(tx, queue, message, "ended", now=now, note=note)
 
 
-def split(
-    tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Mapping[str, Any]], now: int
-) -> bool:
+def split(tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Any], now: int) -> bool:
     """Put messages in the place of one that was claimed, in this order and before what follows.
 
     Where its outcome was in doubt, theirs are.
@@ -365,7 +373,18 @@ def _candidates(tx: Transaction, queue: Queue, lane: str, now: int, turns: Turns
     return [row for one in turns.order(lane, due)[:free] for row in tx.query(BY_ID, id=due[one])]
 
 
-def _lease(tx: Transaction, row: Row, until: int, owner: str) -> Message:
+def _set_aside(tx: Transaction, queue: Queue, row: Row, now: int, why: str) -> None:
+    """Settle a message whose body can't be read, so that its lane goes on."""
+    log.error("message set aside", queue=queue.name, id=row["id"], why=why)
+    tx.execute(
+        "UPDATE outbox SET state = 'dead', settled_at = :now, note = :note WHERE id = :id",
+        id=row["id"],
+        now=now,
+        note=f"its body can't be read: {why}",
+    )
+
+
+def _lease(tx: Transaction, row: Row, body: Any, until: int, owner: str) -> Message:
     lease = f"{owner}/{next(_leases)}{secrets.token_hex(3)}"
     tx.execute(
         "UPDATE outbox SET state = 'leased', attempts = attempts + 1, leased_until = :until,"
@@ -378,7 +397,7 @@ def _lease(tx: Transaction, row: Row, until: int, owner: str) -> Message:
         id=row["id"],
         lane=row["lane"],
         priority=row["priority"],
-        body=exact_json.loads(row["body"]),
+        body=body,
         attempts=row["attempts"] + 1,
         crashes=row["crashes"],
         uncertain=bool(row["uncertain"]),

@@ -1,0 +1,65 @@
+"""Payloads: the contents of queued messages, frozen dataclasses that are stored as JSON objects.
+
+A queue names the kinds of payload that it takes: `Queue("photos", ..., payloads=Payloads(photo=
+Photo))`. `outbox.put` then takes a `Photo` and a claimed message has one as its `body`; no other
+code touches the JSON. A field may be anything that JSON has, a tuple or a dataclass of such, and
+its annotation must be importable at run time (`dict[str, Any]`, not a name of TYPE_CHECKING).
+A field that has its default is not stored, so a new field with a default can be added any time.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from bot.core import exact_json
+from bot.core.errors import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Payloads:
+    """The kinds of payload that a queue takes, each under the name that is stored with it."""
+
+    def __init__(self, **kinds: type) -> None:
+        self._kinds = kinds
+        self._names = {kind: name for name, kind in kinds.items()}
+
+    def encode(self, payload: object) -> str:
+        """Write a payload as JSON; raises KeyError for one of another queue."""
+        kind: type = type(payload)
+        name = self._names[kind]
+        fields = _adapter(kind).dump_python(payload, exclude_defaults=True)
+        return exact_json.dumps({"kind": name, **fields})
+
+    def decode(self, text: str) -> Any:
+        """Read a payload; raises Unreadable, which repeats none of its values."""
+        body = read_object(text)
+        kind = self._kinds.get(str(body.get("kind")))
+        if kind is None:
+            raise Unreadable("its kind is not known")
+        try:
+            return _adapter(kind).validate_python(body)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise Unreadable(f"{place}: {first['msg']}") from None
+
+
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def read_object(text: str) -> Mapping[str, Any]:
+    """Read a JSON object; raises Unreadable."""
+    try:
+        body = exact_json.loads(text)
+    except (ValueError, TypeError):
+        body = None
+    if not isinstance(body, dict):
+        raise Unreadable("not a JSON object")
+    return body
