@@ -18,7 +18,7 @@ from bot.core.database.vault import Vault
 from bot.service.api import paging
 from bot.service.model.request import Status
 from bot.service.store import requests
-from bot.service.usecases import apps
+from bot.service.usecases import applications
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -96,11 +96,11 @@ async def _shop(path: Path, count: int) -> AsyncIterator[Shop]:
     """Serve the database of `count` requests; its shop gets a new secret."""
     keys, now = Vault(vault.read_key(path.with_suffix(".key"))), time.time_ns() // 1_000_000
 
-    def prepare(tx: Transaction) -> tuple[apps.Credentials, str]:
-        app_id = next(app.id for app in apps.every(tx) if app.name == million.SHOP)
+    def prepare(tx: Transaction) -> tuple[applications.Credentials, str]:
+        app_id = next(app.id for app in applications.every(tx) if app.name == million.SHOP)
         row = tx.one(MIDDLE, app_id=app_id, half=count // 2) or {}
         place = requests.Place(row["created_at"], row["id"])
-        return apps.rotate(tx, keys, app_id, now), paging.write_cursor(place)
+        return applications.rotate(tx, keys, app_id, now), paging.write_cursor(place)
 
     with closing(open_database(f"sqlite:///{path}")) as db:
         shop, middle = db.run(prepare)

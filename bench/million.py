@@ -20,17 +20,17 @@ from bot.core.database.vault import Vault
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Status, Terms, Units
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import SandboxRail
-from bot.service.store import deliveries, payments, requests, stages
+from bot.service.store import deliveries, payments, requests, status_index
 from bot.service.store.requests import Place
-from bot.service.usecases import apps, paying
+from bot.service.usecases import applications, paying
 from bot.service.usecases.paying import Order, Till
-from bot.service.usecases.requests import new_id
+from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from bot.core.database.database import Database, Transaction
-    from bot.service.usecases.apps import Credentials
+    from bot.service.usecases.applications import Credentials
 
 MILLION = 1_000_000
 SHOP = "The shop with so many requests"
@@ -83,7 +83,7 @@ def make(path: Path, count: int = MILLION) -> Credentials:
 
 
 def _application(db: Database, keys: Vault, name: str, now: int) -> Credentials:
-    return db.run(lambda tx: apps.create(tx, keys, name, now - YEAR))
+    return db.run(lambda tx: applications.create(tx, keys, name, now - YEAR))
 
 
 def _fill(db: Database, app_id: str, count: int, now: int) -> None:
@@ -92,7 +92,7 @@ def _fill(db: Database, app_id: str, count: int, now: int) -> None:
         some = (request(number, count, app_id, now) for number in numbers)
         db.run(partial(_insert, some=some, now=now))
         db.run(partial(_sell, app_id=app_id))
-        while db.run(partial(stages.update_some, app_id=app_id, now=now)):
+        while db.run(partial(status_index.update_some, app_id=app_id, now=now)):
             pass
 
 
@@ -109,7 +109,7 @@ def _sell(tx: Transaction, app_id: str) -> None:
     """Count the payments of what is sold, without writing each of them."""
     tx.execute(
         "UPDATE payment_requests AS r SET paid_count = total_units"
-        f" WHERE r.app_id = :app_id AND r.deleted_at IS NULL AND {stages.SPENT}",
+        f" WHERE r.app_id = :app_id AND r.deleted_at IS NULL AND {status_index.SPENT}",
         app_id=app_id,
     )
 
@@ -174,9 +174,9 @@ def statements() -> Iterator[tuple[str, str]]:
         for request_id, whose in ((None, ""), ("", " of a request")):
             wanted = deliveries.Wanted("", request_id, None, after)
             yield f"deliveries{whose}{where}", wanted.sql(deliveries.EDGE)
-    yield "stages that are outdated", stages.FIRST
-    yield "how many stages are", stages.COUNTS
-    yield "stages, brought up to date", stages.UPDATE
+    yield "stages that are outdated", status_index.FIRST
+    yield "how many stages are", status_index.COUNTS
+    yield "stages, brought up to date", status_index.UPDATE
     yield "payers", payments.PAYERS
     yield "a seller's requests", queries.PAGE
     yield "how many they are", queries.COUNT

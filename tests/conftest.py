@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from bot.core.database.database import open_database
-from bot.service.notify.webhooks import Webhooks
+from bot.service.notify.webhook_delivery import Webhooks
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.scripted_server import Peer, listening_peer
 from tests.support.sender_harness import Sending

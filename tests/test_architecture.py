@@ -387,7 +387,7 @@ def _distribution(requirement: str) -> str:
         ("bot.service.model.changes", "from bot.service.store import apps", None),
         ("bot.service.model.new", "from ..store import apps", "bot.service.store.apps"),
         ("bot.service.store.apps", "from bot.service.wire import writing", None),
-        ("bot.service.usecases.apps", "import fastapi", "fastapi"),
+        ("bot.service.usecases.applications", "import fastapi", "fastapi"),
         ("bot.chat.forms.flow", "from bot.core.outbox import outbox", "bot.core.outbox.outbox"),
         ("bot.chat.forms.flow", "import telegram.ext", "telegram.ext"),
         (

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from bot.cli import shell
-from bot.service.usecases import apps as usecases
+from bot.service.usecases import applications as usecases
 from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
-    from bot.service.usecases.apps import Credentials
+    from bot.service.usecases.applications import Credentials
 
 HOUR = 3600 * 1000
 """In milliseconds."""

@@ -8,7 +8,7 @@ import click
 
 from bot.cli import shell
 from bot.service.model.delivery import DeliveryState
-from bot.service.usecases import deliveries as usecases
+from bot.service.usecases import delivery_queues as usecases
 from bot.wiring.app.application import now
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from bot.core.database import snapshot
 from bot.core.database.database import open_database
 from bot.core.errors import BotError
 from bot.core.ops import audit
-from bot.service.store import exporting as store
-from bot.service.store.exporting import FOREVER, Wanted
-from bot.service.wire import exported
-from bot.service.wire.fields import iso
+from bot.service.store import export_rows as store
+from bot.service.store.export_rows import FOREVER, Wanted
+from bot.service.wire import export_records
+from bot.service.wire.field_types import iso
 from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ async def _records(
 ) -> AsyncIterator[dict[str, Any]]:
     if what == "requests":
         async for row in store.requests(db, wanted):
-            yield exported.request(row)
+            yield export_records.request(row)
         return
     async for row in store.payments(db, wanted):
-        yield exported.payment(row, payers=payers)
+        yield export_records.payment(row, payers=payers)
 
 
 async def _told(db: Database, wanted: Wanted, *, payers: bool) -> AsyncIterator[dict[str, Any]]:

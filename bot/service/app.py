@@ -19,7 +19,7 @@ from bot.service.page import checkout_routes, consent, forms, render
 from bot.service.page import routes as pages
 from bot.service.page.live import Live
 from bot.service.page.sheets import Sheets
-from bot.service.wire import reading
+from bot.service.wire import body_parsing
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -109,7 +109,7 @@ def _allowed(path: str) -> str:
 
 
 async def _wrong_parameter(request: Request, error: Any) -> Response:
-    return _answer(request, reading.refused(error.errors(), strip=1))
+    return _answer(request, body_parsing.refused(error.errors(), strip=1))
 
 
 async def _unavailable(request: Request, _error: Exception) -> Response:

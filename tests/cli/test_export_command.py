@@ -28,9 +28,9 @@ from bot.cli.commands import main
 from bot.cli.tables import Csv, Lines
 from bot.core.database.database import open_database
 from bot.core.money import amounts
-from bot.service.store import exporting
-from bot.service.store.exporting import Wanted
-from bot.service.wire import exported
+from bot.service.store import export_rows
+from bot.service.store.export_rows import Wanted
+from bot.service.wire import export_records
 from tests.support.chat_harness import STICKERS, ChatHarness, answer
 from tests.support.paths import ROOT
 from tests.support.product_process import rows
@@ -264,12 +264,14 @@ async def test_units_are_those_that_the_interface_tells(tmp_path: Path) -> None:
         for seconds, reserved in ((0, 1), (901, None)):
             shop.clock.advance(seconds)
             wanted = Wanted(shop.clock())
-            found = [exported.request(row) async for row in exporting.requests(shop.db, wanted)]
+            found = [
+                export_records.request(row) async for row in export_rows.requests(shop.db, wanted)
+            ]
             assert [one["reservedUnits"] for one in found if one["totalUnits"]] == [reserved]
             for one in found:
                 told = await shop.get(one["paymentRequestId"])
-                assert [one[name] for name in exported.UNITS] == [
-                    told.get(name) for name in exported.UNITS
+                assert [one[name] for name in export_records.UNITS] == [
+                    told.get(name) for name in export_records.UNITS
                 ]
 
 
@@ -319,7 +321,7 @@ async def test_however_many_there_are_a_page_is_in_the_memory() -> None:
         with closing(open_database(URL)) as db:
             tracemalloc.start()
             number = 0
-            async for _ in exporting.payments(db, Wanted(NOON)):
+            async for _ in export_rows.payments(db, Wanted(NOON)):
                 number += 1
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bot.service.notify.outcomes import JITTER, SCHEDULE
+from bot.service.notify.delivery_outcomes import JITTER, SCHEDULE
 from tests.support.product_process import (
     PATIENCE,
     process,

@@ -14,13 +14,13 @@ from pydantic import SecretStr
 from bot.config import Settings
 from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
-from bot.service.usecases import apps
+from bot.service.usecases import applications
 from tests.simulation.simulated_time import NOON
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.service.usecases.apps import Credentials
+    from bot.service.usecases.applications import Credentials
     from bot.wiring.app.application import Application
 
 KEY = "the key of the schedules"
@@ -64,7 +64,7 @@ def templates(folder: Path) -> Templates:
     open_database(f"sqlite:///{bot}").close()
     shutil.copy(bot, service)
     database = open_database(f"sqlite:///{service}")
-    made = database.run(lambda tx: apps.create(tx, Vault(KEY), "bot", NOON))
+    made = database.run(lambda tx: applications.create(tx, Vault(KEY), "bot", NOON))
     database.run(lambda tx: tx.execute(ASKS_PAYERS))
     database.close()
     return Templates(service, bot, made)

@@ -25,15 +25,15 @@ from bot.core.database.vault import Vault
 from bot.core.errors import NotEnoughUnits, NotFound, NotLimited, NotPayable, TooManyHolds
 from bot.core.outbox import outbox
 from bot.service.model.changes import Creation, Edit
-from bot.service.model.holds import NOBODY, Holder
+from bot.service.model.checkout_limits import NOBODY, Holder
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Webhook
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import SETTLEMENTS, Manner, Notice, SandboxRail
 from bot.service.store import checkouts
 from bot.service.store import requests as store
-from bot.service.usecases import apps, paying, requests
+from bot.service.usecases import applications, paying, request_commands
 from bot.service.usecases.paying import Order, Standing, Till
-from bot.service.usecases.requests import Caller, Policy
+from bot.service.usecases.request_commands import Caller, Policy
 from tests.support.service_harness import LOOPBACK, NOON
 
 RESERVATION = 60_000
@@ -124,7 +124,9 @@ class Shop(RuleBasedStateMachine):
         self.db: Database = open_database(f"sqlite:///{self.folder}/bot.db")
         self.now, self.number = NOON, 0
         self.known: dict[str, Twin] = {}
-        self.app = self.db.run(lambda tx: apps.create(tx, Vault("key"), "shop", NOON)).app_id
+        self.app = self.db.run(
+            lambda tx: applications.create(tx, Vault("key"), "shop", NOON)
+        ).app_id
 
     def teardown(self) -> None:
         if hasattr(self, "db"):
@@ -170,7 +172,7 @@ class Shop(RuleBasedStateMachine):
         expires_at = None if ends is None else self.now + ends * SECOND
         units = total if kind is Kind.LIMIT else None
         body = Creation(terms, units, enabled_at, expires_at)
-        made = self.db.run(lambda tx: requests.create(tx, self.caller(), body, None))
+        made = self.db.run(lambda tx: request_commands.create(tx, self.caller(), body, None))
         channels = {name for name, on in (("webhook", hook), ("email", mail)) if on}
         twin = Twin(
             made.id, kind, 1 if kind is Kind.ONCE else units, channels, enabled_at, expires_at
@@ -185,9 +187,9 @@ class Shop(RuleBasedStateMachine):
         change = Edit(name="Tea", expires_at=expires_at)
         if twin.deleted:
             with pytest.raises(NotFound):
-                self.db.run(lambda tx: requests.edit(tx, self.caller(), twin.id, change))
+                self.db.run(lambda tx: request_commands.edit(tx, self.caller(), twin.id, change))
             return
-        self.db.run(lambda tx: requests.edit(tx, self.caller(), twin.id, change))
+        self.db.run(lambda tx: request_commands.edit(tx, self.caller(), twin.id, change))
         twin.expires_at = expires_at
 
     @rule(twin=twins, count=st.integers(1, 3))
@@ -196,9 +198,9 @@ class Shop(RuleBasedStateMachine):
         refusal = self._refusal_of_decrease(twin, count)
         if refusal:
             with pytest.raises(refusal):
-                self.db.run(lambda tx: requests.edit(tx, self.caller(), twin.id, change))
+                self.db.run(lambda tx: request_commands.edit(tx, self.caller(), twin.id, change))
             return
-        self.db.run(lambda tx: requests.edit(tx, self.caller(), twin.id, change))
+        self.db.run(lambda tx: request_commands.edit(tx, self.caller(), twin.id, change))
         twin.decreased += count
 
     def _refusal_of_decrease(self, twin: Twin, count: int) -> type[Exception] | None:
@@ -288,9 +290,9 @@ class Shop(RuleBasedStateMachine):
     def delete(self, twin: Twin) -> None:
         if twin.deleted:
             with pytest.raises(NotFound):
-                self.db.run(lambda tx: requests.delete(tx, self.caller(), twin.id))
+                self.db.run(lambda tx: request_commands.delete(tx, self.caller(), twin.id))
             return
-        self.db.run(lambda tx: requests.delete(tx, self.caller(), twin.id))
+        self.db.run(lambda tx: request_commands.delete(tx, self.caller(), twin.id))
         twin.deleted = True
 
     def _take(self, notice: Notice) -> None:

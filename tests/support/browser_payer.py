@@ -15,7 +15,7 @@ from bot.core.database.vault import Vault
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
 from bot.service.http.payers import COOKIE, PATH
-from bot.service.usecases import apps
+from bot.service.usecases import applications
 from tests.support.chat_page import CHROMIUM, FLAGS
 from tests.support.product_process import free_port
 from tests.support.sandbox_server import serve_asgi
@@ -36,7 +36,7 @@ DESK: ViewportSize = {"width": 1280, "height": 800}
 async def opened(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
     """Open the service on a port, with the address that its pages and pictures name."""
     db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault("key")
-    credentials = db.run(lambda tx: apps.create(tx, vault, "shop", clock()))
+    credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     app = create_app(Service(db=db, now=clock, public_url=url, **settings))

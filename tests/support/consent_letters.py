@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
-from bot.service.notify.mails import Mails
+from bot.service.notify.letter_delivery import Mails
 from bot.service.notify.smtp_sender import Mailer
 from bot.service.store import apps
 from tests.support.mail_servers import SENDER, office

@@ -9,7 +9,7 @@ from bot.core.errors import MoneyError
 from bot.core.outbox import outbox
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import DELAY, SETTLEMENTS, SandboxRail
-from bot.service.usecases.settlement import Settler
+from bot.service.usecases.settlement_job import Settler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -16,7 +16,7 @@ from bot.core.database.vault import Vault
 from bot.core.money import amounts
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
-from bot.service.usecases import apps
+from bot.service.usecases import applications
 from tests.support.sandbox_server import serve_asgi
 from tests.support.service_harness import LOOPBACK, URL, ServiceHarness, client, headers_of
 
@@ -96,7 +96,7 @@ async def market_of(
 ) -> AsyncIterator[ReconciledService]:
     """Serve the payment service on its own database, at the time of the chat."""
     db, vault = open_database(f"sqlite:///{folder}/there/bot.db"), Vault("key")
-    keys = db.run(lambda tx: apps.create(tx, vault, "bot", chat.clock()))
+    keys = db.run(lambda tx: applications.create(tx, vault, "bot", chat.clock()))
     app = create_app(Service(db=db, now=chat.clock, public_url=URL, allow=LOOPBACK))
 
     async def watched(scope: Any, receive: Any, send: Any) -> None:

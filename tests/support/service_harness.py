@@ -14,15 +14,15 @@ from bot.core.database.vault import Vault
 from bot.core.net.addresses import AllowList
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
-from bot.service.usecases import apps
-from bot.service.wire.answers import ErrorAnswer
+from bot.service.usecases import applications
+from bot.service.wire.answer_schemas import ErrorAnswer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
     from bot.core.database.database import Database, Row
-    from bot.service.usecases.apps import Credentials
+    from bot.service.usecases.applications import Credentials
 
 URL = "http://pay.test"
 ALL = "/v3/paymentRequests"
@@ -110,7 +110,7 @@ def token_of(page: str) -> str:
 async def opened(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
     """Open the service on a database of its own; `settings` go to `Service`."""
     db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault("key")
-    credentials = db.run(lambda tx: apps.create(tx, vault, "shop", clock()))
+    credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
     app = create_app(Service(db=db, now=clock, public_url=URL, **settings))
     async with client(app, headers_of(credentials)) as seller, client(app) as anyone:
         yield ServiceHarness(db, clock, vault, credentials, seller, anyone)

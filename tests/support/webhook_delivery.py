@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core import exact_json
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import Worker
-from bot.service.usecases.requests import INTERNAL_HOST
+from bot.service.usecases.request_commands import INTERNAL_HOST
 from tests.support.service_harness import DROP
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from bot.service.http import responses
 from bot.service.http.openapi import NO_CURSOR
 from bot.service.model.request import Status
 from bot.service.store.requests import Place
-from bot.service.wire.writing import Json
+from bot.service.wire.json_answers import Json
 
 T = TypeVar("T")
 

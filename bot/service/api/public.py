@@ -7,9 +7,9 @@ from bot.core.errors import NotFound
 from bot.service.http import calls, responses
 from bot.service.http.openapi import OPEN, failures
 from bot.service.store import payments, requests
-from bot.service.wire import writing
-from bot.service.wire.answers import PublicAnswer, StatsAnswer
-from bot.service.wire.writing import Json
+from bot.service.wire import json_answers
+from bot.service.wire.answer_schemas import PublicAnswer, StatsAnswer
+from bot.service.wire.json_answers import Json
 
 router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 
@@ -29,7 +29,7 @@ async def public(id: str, request: Request) -> Response:  # noqa: A002 - its nam
     found = await requests.read(service.db, id, now)
     if found is None:
         raise NotFound
-    return _open(writing.public(service.public_url, found, now))
+    return _open(json_answers.public(service.public_url, found, now))
 
 
 @router.get(
@@ -46,7 +46,7 @@ async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name
     found = await requests.read(service.db, id, service.now())
     if found is None:
         raise NotFound
-    return _open(writing.stats(await payments.read_stats(service.db, found)))
+    return _open(json_answers.stats(await payments.read_stats(service.db, found)))
 
 
 def _open(answer: Json) -> Response:

@@ -20,13 +20,13 @@ from bot.service.http.plain import PlainRoute
 from bot.service.model.request import Payment, PaymentRequest
 from bot.service.store import payments as payment_store
 from bot.service.store import requests as request_store
-from bot.service.store import stages
+from bot.service.store import status_index
 from bot.service.store.requests import Place
-from bot.service.usecases import requests
-from bot.service.usecases.requests import Caller
-from bot.service.wire import reading, writing
-from bot.service.wire.answers import PaymentAnswer, PaymentList, RequestAnswer, RequestList
-from bot.service.wire.writing import Json
+from bot.service.usecases import request_commands
+from bot.service.usecases.request_commands import Caller
+from bot.service.wire import body_parsing, json_answers
+from bot.service.wire.answer_schemas import PaymentAnswer, PaymentList, RequestAnswer, RequestList
+from bot.service.wire.json_answers import Json
 
 router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
 quick = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"], route_class=PlainRoute)
@@ -51,10 +51,12 @@ async def create(request: Request) -> Response:
     """Make a request with its pay page and QR picture."""
     caller, service = await calls.caller(request), await calls.service(request)
     text = await calls.json_text(request)
-    creation, key = reading.read_create(text, caller.now), calls.key(request, text)
+    creation, key = body_parsing.read_create(text, caller.now), calls.key(request, text)
     caller = replace(caller, owner=calls.owner(request))
-    made = await service.db.transaction(lambda tx: requests.create(tx, caller, creation, key))
-    return responses.json(writing.request(service.public_url, made, caller.now))
+    made = await service.db.transaction(
+        lambda tx: request_commands.create(tx, caller, creation, key)
+    )
+    return responses.json(json_answers.request(service.public_url, made, caller.now))
 
 
 @router.get(
@@ -77,9 +79,11 @@ async def list_(
 ) -> Response:
     """Give the application's requests, newest first."""
     after = paging.read_cursor(cursor)
-    now = await stages.update(service.db, caller.app_id, service.now) if status else caller.now
+    now = (
+        await status_index.update(service.db, caller.app_id, service.now) if status else caller.now
+    )
     read = partial(request_store.page, service.db, caller.app_id, now, status=status)
-    write = partial(writing.item, service.public_url, now=now)
+    write = partial(json_answers.item, service.public_url, now=now)
     if limit is None:
         first = await read(limit=MAX_PAGE, after=after)  # before the answer begins: it may fail
         chunks = _everything(first, read, write)
@@ -117,7 +121,7 @@ def _place(row: PaymentRequest) -> Place:
 async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
     """Give one request of the application."""
     found = await _own(service, caller, id)
-    return responses.json(writing.request(service.public_url, found, caller.now))
+    return responses.json(json_answers.request(service.public_url, found, caller.now))
 
 
 @router.put(
@@ -135,9 +139,9 @@ async def edit(
     caller: Calling,
 ) -> Response:
     """Change the fields that the body names; the others stay."""
-    change = reading.read_edit(await calls.json_text(request), caller.now)
-    edited = await service.db.transaction(lambda tx: requests.edit(tx, caller, id, change))
-    return responses.json(writing.request(service.public_url, edited, caller.now))
+    change = body_parsing.read_edit(await calls.json_text(request), caller.now)
+    edited = await service.db.transaction(lambda tx: request_commands.edit(tx, caller, id, change))
+    return responses.json(json_answers.request(service.public_url, edited, caller.now))
 
 
 @router.delete(
@@ -151,7 +155,7 @@ async def edit(
 )
 async def delete(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
     """Take the request and its pay page away for good."""
-    await service.db.transaction(lambda tx: requests.delete(tx, caller, id))
+    await service.db.transaction(lambda tx: request_commands.delete(tx, caller, id))
     return Response(status_code=200, headers=responses.HEADERS)
 
 
@@ -175,7 +179,7 @@ async def payments(
     await _own(service, caller, id)
     found = await payment_store.page(service.db, caller.app_id, id, limit=limit + 1, after=after)
     rows, end = paging.cut(found, limit, _place_of_payment)
-    return paging.answer([writing.payment(row) for row in rows], end)
+    return paging.answer([json_answers.payment(row) for row in rows], end)
 
 
 def _place_of_payment(row: Payment) -> Place:
@@ -200,7 +204,7 @@ async def payment(
     found = await payment_store.read_of_app(service.db, caller.app_id, id, transactionId)
     if found is None:
         raise NotFound("The application has no such payment of such a request.")
-    return responses.json(writing.payment(found))
+    return responses.json(json_answers.payment(found))
 
 
 async def _own(service: Service, caller: Caller, request_id: str) -> PaymentRequest:

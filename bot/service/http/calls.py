@@ -14,11 +14,11 @@ from bot.service.http.dependencies import Service
 from bot.service.http.openapi import IDEMPOTENCY_KEY, MAX_KEY, OWNER, OWNERS
 from bot.service.http.payers import COOKIE, PayerCookies
 from bot.service.http.rate_limits import Limiter, payer_key
-from bot.service.model.holds import Holder
+from bot.service.model.checkout_limits import Holder
 from bot.service.store.apps import App
-from bot.service.usecases import apps
-from bot.service.usecases.requests import Caller, Key
-from bot.service.wire import reading
+from bot.service.usecases import applications
+from bot.service.usecases.request_commands import Caller, Key
+from bot.service.wire import body_parsing
 
 CROWD = 20
 """Times `PAYER_RATE` that one address may call for many: the scripts of open pages, looks at pay
@@ -144,7 +144,7 @@ async def _authenticated(request: Request, service: Service) -> App:
     app_id, secret = request.headers.get("app-id"), request.headers.get("app-secret")
     if not app_id or not secret:
         raise Unauthorized
-    return await apps.authenticate(service.db, app_id, secret)
+    return await applications.authenticate(service.db, app_id, secret)
 
 
 Serving: TypeAlias = Annotated[Service, Depends(service)]
@@ -167,5 +167,5 @@ def key(request: Request, text: str) -> Key | None:
     if not 1 <= len(header) <= MAX_KEY:
         problem = FieldProblem(IDEMPOTENCY_KEY, f"must have 1 to {MAX_KEY} characters")
         raise InvalidBody(f"{problem.field}: {problem.message}", [problem])
-    body = exact_json.canonical(reading.read_json(text))
+    body = exact_json.canonical(body_parsing.read_json(text))
     return Key(header, hashlib.sha256(body.encode()).hexdigest())

@@ -10,7 +10,7 @@ from bot.core.net.addresses import AllowList
 from bot.service.rails.exchange_rates import Exchange, SandboxExchange
 from bot.service.rails.rail import Rail, SandboxRail
 from bot.service.usecases.paying import Till
-from bot.service.usecases.requests import Policy
+from bot.service.usecases.request_commands import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

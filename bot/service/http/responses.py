@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 
 from bot.core import errors, exact_json
-from bot.service.wire import writing
+from bot.service.wire import json_answers
 
 if TYPE_CHECKING:
     from bot.core.errors import Refused
-    from bot.service.wire.writing import Json
+    from bot.service.wire.json_answers import Json
 
 STATUS: dict[type[Refused], int] = {
     errors.InvalidBody: 400,
@@ -67,7 +67,7 @@ def _json(text: str, code: int) -> Response:
 
 def refused(refusal: Refused, allow: str | None = None) -> Response:
     """Answer for what was not done; `allow` lists the methods that would be."""
-    text = exact_json.dumps(writing.error(refusal))
+    text = exact_json.dumps(json_answers.error(refusal))
     response = _json(text, status(refusal))
     response.headers.update(headers(refusal, allow))
     return response

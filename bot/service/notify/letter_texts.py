@@ -22,7 +22,7 @@ from bot.core.mail import headers, smtp
 from bot.core.money import amounts
 from bot.core.text.sanitize import DIRECTION_MARKS
 from bot.core.text.translations import DEFAULT, t
-from bot.service.model import links
+from bot.service.model import redirects
 from bot.service.model.recipient import CONFIRM, DAY, STOP, VALID
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _letter(words: dict[str, Any], at: int, target: Target, origin: Origin) -> E
     letter["Date"] = _moment(at)
     letter["Message-ID"] = f"<{target.id}@{_origin(origin.public_url) or from_.domain}>"
     letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers to it
-    letter["List-Unsubscribe"] = f"<{links.ascii_url(stop)}>"
+    letter["List-Unsubscribe"] = f"<{redirects.ascii_url(stop)}>"
     letter["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     shown = {"lang": DEFAULT, "warning": None, "intro": None, "link": None, "action": None}
     shown |= words | {"stop": stop, "stop_label": t(DEFAULT, "mail-stop")}

@@ -13,11 +13,11 @@ from fastapi import APIRouter, Request
 from bot.core.errors import UnsupportedMediaType
 from bot.service.http import calls
 from bot.service.http.plain import PlainRoute
-from bot.service.model import payer
+from bot.service.model import payer_data
 from bot.service.model.recipient import CONFIRM, STOP, Recipient, RecipientState
 from bot.service.page import forms, render
 from bot.service.store import recipients as store
-from bot.service.usecases import recipients
+from bot.service.usecases import recipient_consent
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -43,7 +43,7 @@ async def confirm(request: Request) -> Response:
     """Confirm the address; a link does so once."""
     service, token = calls.payer(request), request.path_params["token"]
     now = service.now()
-    confirmed = await service.db.transaction(lambda tx: recipients.confirm(tx, token, now))
+    confirmed = await service.db.transaction(lambda tx: recipient_consent.confirm(tx, token, now))
     it = confirmed or await service.db.read(lambda tx: store.of_token(tx, token))
     return _confirming(request, service, it, now)
 
@@ -62,7 +62,7 @@ async def stop(request: Request) -> Response:
     service, token = calls.payer(request), request.path_params["token"]
     everybody, now = await _asked(request) == EVERYBODY, service.now()
     it = await service.db.transaction(
-        lambda tx: recipients.end(tx, token, now, everybody=everybody)
+        lambda tx: recipient_consent.end(tx, token, now, everybody=everybody)
     )
     if it is None:
         return _page(request, service, None, "unknown", status=404)
@@ -108,7 +108,7 @@ def _page(
 ) -> Response:
     who = forms.reader(request)
     said = {
-        "address": payer.masked("email", it.address) if it else "",
+        "address": payer_data.masked("email", it.address) if it else "",
         "host": urlsplit(service.public_url).netloc,
     }
     values = {

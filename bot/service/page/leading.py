@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.service.model import links
+from bot.service.model import redirects
 
 if TYPE_CHECKING:
     from bot.service.http.dependencies import Service
@@ -23,8 +23,8 @@ def after(
     if payment is None or payment.oversold:
         return checkout(request_id, standing.checkout_id)
     url = found and found.terms.redirect_url
-    if url and links.leads(url, service.schemes):
-        return links.with_transaction(url, payment.id)
+    if url and redirects.leads(url, service.schemes):
+        return redirects.with_transaction(url, payment.id)
     return f"/pay/{request_id}/receipt/{payment.id}"
 
 

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 
 from bot.core.errors import NotFound, RateLimited, TooManyHolds
 from bot.service.http import responses
-from bot.service.model import links
+from bot.service.model import redirects
 
 if TYPE_CHECKING:
     from bot.core.errors import Refused
@@ -64,8 +64,8 @@ def policy(picture: str | None = None, target: str | None = None, *, live: bool 
 
     Scripts are ours alone, and only where the page is kept up to date while one looks (`live`).
     """
-    images = f" {links.source(picture)}" if picture else ""
-    forms = f" {links.source(target)}" if target else ""
+    images = f" {redirects.source(picture)}" if picture else ""
+    forms = f" {redirects.source(target)}" if target else ""
     scripts = " script-src 'self'; connect-src 'self';" if live else ""
     return (
         f"default-src 'none'; style-src 'self';{scripts} img-src 'self'{images};"

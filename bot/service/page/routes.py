@@ -13,7 +13,7 @@ from bot.core.images import qr
 from bot.service.http import calls
 from bot.service.http.dependencies import Service
 from bot.service.http.plain import PlainRoute
-from bot.service.model import payer
+from bot.service.model import payer_data
 from bot.service.model.request import PaymentRequest
 from bot.service.page import forms, leading, render, sheets, view
 from bot.service.page.view import Form
@@ -21,7 +21,7 @@ from bot.service.rails.rail import Manner
 from bot.service.store import payments, requests
 from bot.service.usecases import paying
 from bot.service.usecases.paying import Order
-from bot.service.wire import writing
+from bot.service.wire import json_answers
 
 FOREVER = "public, max-age=31536000, immutable"
 PICTURE = {"Cache-Control": "public, max-age=3600", "X-Content-Type-Options": "nosniff"}
@@ -58,7 +58,7 @@ async def pay(request: Request) -> Response:
     form = await forms.read(request)
     now = service.now()
     found = await requests.read(service.db, request_id, now)
-    data, wrong = payer.check(found.terms.requested_user_data if found else (), form)
+    data, wrong = payer_data.check(found.terms.requested_user_data if found else (), form)
     token = form.get("token", "")
     if found and (wrong or not _TOKEN.fullmatch(token)):
         status = 409 if found.hindrance(now) else 400
@@ -136,7 +136,9 @@ async def picture(request: Request) -> Response:
     found = await requests.read(service.db, forms.request_id(request), service.now())
     if found is None:
         raise NotFound
-    shown = content(forms.reader(request), found, writing.pay_url(service.public_url, found.id))
+    shown = content(
+        forms.reader(request), found, json_answers.pay_url(service.public_url, found.id)
+    )
     drawn = await asyncio.to_thread(draw, shown)
     headers = PICTURE | {"Vary": "Accept-Language"}
     return Response(drawn, headers=headers, media_type="image/png")
@@ -177,7 +179,7 @@ async def _pay_url(request: Request) -> str:
     found = await requests.read(service.db, forms.request_id(request), service.now())
     if found is None:
         raise NotFound
-    return writing.pay_url(service.public_url, found.id)
+    return json_answers.pay_url(service.public_url, found.id)
 
 
 _png = lru_cache(maxsize=1024)(qr.png)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.service.page import live, render, view
 from bot.service.page.view import Form
-from bot.service.wire import writing
+from bot.service.wire import json_answers
 
 if TYPE_CHECKING:
     from bot.service.http.dependencies import Service
@@ -64,6 +64,6 @@ def _written(
     more = {
         "quote": view.exchanged(who, found, quote),
         "manners": service.rail.manners,
-        "shared": view.shared(who, found, writing.pay_url(service.public_url, found.id)),
+        "shared": view.shared(who, found, json_answers.pay_url(service.public_url, found.id)),
     }
     return render.text("pay.html", who, values | more, test_money=service.rail.test_money)

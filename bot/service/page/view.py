@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
 from bot.core.text import translations
-from bot.service.model import links
-from bot.service.model import payer as payers
+from bot.service.model import payer_data as payers
+from bot.service.model import redirects
 from bot.service.model.checkout import CheckoutState
 from bot.service.model.request import RESERVED, UNPRICED, Kind, Status
 
@@ -162,7 +162,7 @@ def shared(who: Reader, request: PaymentRequest, url: str) -> list[tuple[str, st
 
 def _picture(request: PaymentRequest) -> str | None:
     url = request.terms.product.image_url
-    return url and links.ascii_url(url)
+    return url and redirects.ascii_url(url)
 
 
 def _former(who: Reader, request: PaymentRequest) -> str | None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.core import exact_json
-from bot.service.model import payer
+from bot.service.model import payer_data
 from bot.service.model.request import ExchangeRate, Payment, Quote, Settlement, Stats
 from bot.service.store.requests import Place, read_receivers, write_receivers
 
@@ -74,7 +74,7 @@ def insert(tx: Transaction, payment: Payment, source: Source) -> None:
         rate_source=rate.source if rate else None,
         rated_at=rate.at if rate else None,
         user_data=json.dumps(payment.user_data),
-        payer=payer.name(payment.user_data),
+        payer=payer_data.name(payment.user_data),
         completed_at=payment.completed_at,
     )
 

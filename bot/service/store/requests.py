@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core import exact_json
 from bot.service.model.recipient import Notice, RecipientState
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Units, Webhook
-from bot.service.store import stages
+from bot.service.store import status_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -158,7 +158,7 @@ def page_sql(after: Place | None, status: Status | None) -> str:
     if after:
         sql += " AND (r.created_at, r.id) < (:at, :after_id)"
     if status:
-        sql += f" AND {stages.IN_STATUS}"
+        sql += f" AND {status_index.IN_STATUS}"
     return sql + NEWEST
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from bot.core.errors import MoneyError, NotFound, NotPayable, TooManyHolds
 from bot.service.model import quote
 from bot.service.model.checkout import Checkout
-from bot.service.model.holds import NOBODY, Holder, may_hold
+from bot.service.model.checkout_limits import NOBODY, Holder, may_hold
 from bot.service.model.request import UNPRICED, Payment, Settlement
 from bot.service.rails.rail import Attempt, Manner
 from bot.service.store import checkouts, payments, requests
 from bot.service.store.payments import Source
-from bot.service.usecases import deliveries
-from bot.service.usecases.requests import new_id
+from bot.service.usecases import delivery_queues
+from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -167,7 +167,7 @@ def _book(
     )
     payments.insert(tx, payment, source)
     tx.count("payments", state.value)
-    deliveries.put(tx, request, payment)
+    delivery_queues.put(tx, request, payment)
     return payment
 
 

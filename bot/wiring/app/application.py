@@ -22,7 +22,7 @@ from bot.core.ops.endpoints import EndQuietly, Ops, storage_trouble
 from bot.core.ops.metrics import UNREAD, CountRequests, count_request
 from bot.core.outbox.clock_changes import Jumps
 from bot.core.outbox.worker import Worker
-from bot.service.usecases.requests import INTERNAL_HOST
+from bot.service.usecases.request_commands import INTERNAL_HOST
 from bot.wiring.app import metric_families
 from bot.wiring.app.cleanup import sweep
 from bot.wiring.app.service import ServiceSide

@@ -12,12 +12,12 @@ from bot.core.outbox import lanes
 from bot.core.text import links
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
-from bot.service.notify.webhooks import Webhooks
+from bot.service.notify.webhook_delivery import Webhooks
 from bot.service.rails.rail import SETTLEMENTS
-from bot.service.store import checkouts, stages
-from bot.service.usecases import apps, deliveries, letters
-from bot.service.usecases.requests import INTERNAL_HOST
-from bot.service.usecases.settlement import Settler
+from bot.service.store import checkouts, status_index
+from bot.service.usecases import applications, delivery_queues, letter_limits
+from bot.service.usecases.request_commands import INTERNAL_HOST
+from bot.service.usecases.settlement_job import Settler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -63,7 +63,7 @@ class ServiceSide:
         self._now = now
         self.closers: list[Callable[[], Awaitable[None]]] = []
         self.checks: dict[str, Check] = {}
-        self.own = db.run(lambda tx: apps.ensure_embedded_app(tx, keys, now()))
+        self.own = db.run(lambda tx: applications.ensure_embedded_app(tx, keys, now()))
         payer_key = db.run(lambda tx: vault.keep(tx, keys, "payers", vault.new_password))
         allow = AllowList.parse(settings.webhook_allow)
         service = Service(
@@ -98,22 +98,22 @@ class ServiceSide:
         while await self._db.transaction(forget):
             pass
         before, dropped = moment - DELIVERIES_KEPT, 0
-        while more := await self._db.transaction(partial(deliveries.forget, before=before)):
+        while more := await self._db.transaction(partial(delivery_queues.forget, before=before)):
             dropped += more
         if dropped:
             await self._db.transaction(partial(_note, dropped=dropped, now=moment))
-        await self._db.transaction(partial(apps.forget_former, now=moment))
-        await self._db.transaction(partial(letters.sweep, now=moment))
-        for queue in (*deliveries.QUEUES, SETTLEMENTS):
+        await self._db.transaction(partial(applications.forget_former, now=moment))
+        await self._db.transaction(partial(letter_limits.sweep, now=moment))
+        for queue in (*delivery_queues.QUEUES, SETTLEMENTS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
-        for app in await self._db.read(apps.every):
-            await stages.update(self._db, app.id, self._now)
+        for app in await self._db.read(applications.every):
+            await status_index.update(self._db, app.id, self._now)
 
     def _mail(self, settings: Settings) -> list[Job]:
         """Give what sends e-mails; who sends none is spared the time and memory of it."""
         if settings.smtp_url is None or settings.smtp_from is None:
             return []
-        from bot.service.notify.mails import Mails  # noqa: PLC0415
+        from bot.service.notify.letter_delivery import Mails  # noqa: PLC0415
         from bot.service.notify.smtp_sender import Mailer, parse_server  # noqa: PLC0415
 
         mailer = Mailer(parse_server(settings.smtp_url.get_secret_value()))

@@ -16,7 +16,7 @@ from bot.core.database.schema import migrations
 from bot.core.database.vault import Vault
 from bot.core.errors import BotError, ConfigProblem
 from bot.core.ops import audit
-from bot.service.usecases.apps import EMBEDDED
+from bot.service.usecases.applications import EMBEDDED
 from bot.wiring.maintenance import resume, unreadable
 
 if TYPE_CHECKING:

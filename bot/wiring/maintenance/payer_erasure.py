@@ -15,7 +15,7 @@ from bot.core.ops import audit
 from bot.core.privacy import erasure, scrubbing
 from bot.core.privacy.erasure import Gone, Scope
 from bot.core.text import phones
-from bot.service.store import erasing as service
+from bot.service.store import personal_data as service
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

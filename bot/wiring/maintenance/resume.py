@@ -13,8 +13,8 @@ from bot.chat.payments.webhook import PATH
 from bot.chat.store import listings
 from bot.chat.store.received_payments import Payment
 from bot.core import exact_json
-from bot.service.usecases.deliveries import OWN_WEBHOOKS
-from bot.service.usecases.requests import INTERNAL_HOST
+from bot.service.usecases.delivery_queues import OWN_WEBHOOKS
+from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

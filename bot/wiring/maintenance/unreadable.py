@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core import exact_json
 from bot.core.errors import MoneyError
 from bot.core.money import amounts
-from bot.service.usecases.deliveries import OWN_WEBHOOKS, WEBHOOKS
+from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction

@@ -16,7 +16,7 @@ from bot.core.database.vault import Vault
 from bot.core.errors import BotError, FieldProblem
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
-from bot.service.usecases import apps
+from bot.service.usecases import applications
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
 from tests.support.chat_harness import answer as answer_with
@@ -335,7 +335,7 @@ async def with_service(
 ) -> None:
     """Act on our own service, over HTTP."""
     vault = Vault("key")
-    made = db.run(lambda tx: apps.create(tx, vault, "bot", clock()))
+    made = db.run(lambda tx: applications.create(tx, vault, "bot", clock()))
     service = Service(db=db, now=clock, public_url="http://pay.test", allow=LOOPBACK)
     async with serve_asgi(create_app(service)) as root:
         client = Client(root, made.app_id, made.app_secret)

@@ -15,7 +15,7 @@ from bot.chat.requests.edit_rules import Addresses
 from bot.chat.store.listings import CREATING, Listing
 from bot.core import exact_json
 from bot.core.net.request_body import MAX_BODY
-from bot.service.wire.bodies import CreateBody
+from bot.service.wire.body_schemas import CreateBody
 
 NOW = 1_800_000_000_000
 ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")

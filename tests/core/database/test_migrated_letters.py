@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bot.core.database.database import open_database
 from bot.core.database.schema import migrations
 from bot.core.database.schema.recipients import RECIPIENTS
-from bot.service.usecases import deliveries
+from bot.service.usecases import delivery_queues
 from tests.core.database.test_migrations import CREDENTIALS, REQUEST, add, fill
 from tests.support.consent_letters import VICTIM, posted
 from tests.support.service_harness import NOON
@@ -62,7 +62,9 @@ async def test_a_letter_that_waited_is_sent_and_one_given_up_can_be(
                 db.run(work)
     async with posted(tmp_path, strangers=False) as post:
         assert await post.work() == 1
-        again = partial(deliveries.retry, delivery_id=f"email-{2:024x}", now=post.service.clock())
+        again = partial(
+            delivery_queues.retry, delivery_id=f"email-{2:024x}", now=post.service.clock()
+        )
         post.service.db.run(again)
         assert await post.work() == 1
         assert [letter["To"] for letter in post.letters] == [VICTIM] * 2

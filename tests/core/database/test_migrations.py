@@ -23,11 +23,11 @@ from bot.service.app import create_app
 from bot.service.http.dependencies import Service
 from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.model.request import Payment, Quote, Receiver
-from bot.service.notify.webhooks import Webhooks
+from bot.service.notify.webhook_delivery import Webhooks
 from bot.service.store import payments
-from bot.service.usecases import apps, deliveries
-from bot.service.usecases.apps import Credentials
-from bot.service.usecases.deliveries import WEBHOOKS, lane_of, queue_of
+from bot.service.usecases import applications, delivery_queues
+from bot.service.usecases.applications import Credentials
+from bot.service.usecases.delivery_queues import WEBHOOKS, lane_of, queue_of
 from tests.support.service_harness import LOOPBACK, NOON, URL, Clock, client, headers_of
 from tests.support.webhook_receiver import receiving
 
@@ -176,18 +176,18 @@ async def test_the_request_keeps_its_units(db: Database) -> None:
 
 async def test_webhooks_that_were_owed_before_are_deliveries(db: Database) -> None:
     """Listed, shown without attempts that nobody kept, and sent again."""
-    listed = db.run(deliveries.every)
+    listed = db.run(delivery_queues.every)
     assert [(one.id, one.state, one.attempts) for one in listed] == [
         (ID.format(3), DeliveryState.DEAD, 8),
         (ID.format(2), DeliveryState.DELIVERED, 1),
         (ID.format(1), DeliveryState.WAITING, 1),
     ]
-    shown = db.run(lambda tx: deliveries.show(tx, ID.format(1)))
+    shown = db.run(lambda tx: delivery_queues.show(tx, ID.format(1)))
     assert (shown.request_id, shown.transaction_id) == (REQUEST, f"{1:024x}")
     assert (shown.channel, shown.address) == ("webhook", "http://h.example/w")
     assert (shown.created_at, shown.next_at) == (NOON + 1, NOON + 300_000)
-    assert db.run(lambda tx: deliveries.attempts(tx, shown.id)) == []
-    again = db.run(lambda tx: deliveries.retry(tx, ID.format(3), NOON + 99))
+    assert db.run(lambda tx: delivery_queues.attempts(tx, shown.id)) == []
+    again = db.run(lambda tx: delivery_queues.retry(tx, ID.format(3), NOON + 99))
     assert (again.state, again.attempts, again.next_at) == ("waiting", 0, NOON + 99)
 
 
@@ -222,8 +222,10 @@ async def test_a_webhook_that_waits_is_delivered(db: Database) -> None:
         told = json.loads(receiver.received[0].body)
     assert told["transactionId"] == f"{1:024x}"
     assert (told["remainingUnits"], told["customParameters"]) == (8, {"order": 7})
-    assert db.run(lambda tx: deliveries.show(tx, ID.format(1))).state == "delivered"
-    assert [one.status for one in db.run(lambda tx: deliveries.attempts(tx, message.id))] == [200]
+    assert db.run(lambda tx: delivery_queues.show(tx, ID.format(1))).state == "delivered"
+    assert [one.status for one in db.run(lambda tx: delivery_queues.attempts(tx, message.id))] == [
+        200
+    ]
 
 
 @pytest.mark.parametrize(
@@ -252,12 +254,12 @@ def test_a_webhook_that_was_under_way_comes_again(
 
 
 async def test_what_was_settled_before_is_forgotten_in_its_time(db: Database) -> None:
-    assert db.run(lambda tx: deliveries.forget(tx, NOON + 51)) == 2
-    assert [one.id for one in db.run(deliveries.every)] == [ID.format(1)]
+    assert db.run(lambda tx: delivery_queues.forget(tx, NOON + 51)) == 2
+    assert [one.id for one in db.run(delivery_queues.every)] == [ID.format(1)]
 
 
 async def test_credentials_of_before_are_those_of_now(old: Credentials, db: Database) -> None:
-    app = await apps.authenticate(db, old.app_id, old.app_secret)
+    app = await applications.authenticate(db, old.app_id, old.app_secret)
     assert (app.former_webhook_secret, app.former_until) == (None, None)
     assert VAULT.open(app.webhook_secret) == old.webhook_secret
 
@@ -384,4 +386,4 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
         with pytest.raises(LookupError):
             open_database(url)
     with closing(open_database(url)) as db:
-        assert len(db.run(deliveries.every)) == len(STATES)
+        assert len(db.run(delivery_queues.every)) == len(STATES)

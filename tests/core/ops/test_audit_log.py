@@ -15,8 +15,8 @@ from bot.chat.store.listings import LIVE, STOPPED
 from bot.cli.commands import main
 from bot.core.database.vault import Vault
 from bot.core.ops import audit
-from bot.service.usecases import apps, deliveries
-from bot.service.usecases.deliveries import WEBHOOKS
+from bot.service.usecases import applications, delivery_queues
+from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.wiring.app.cleanup import sweep
 from bot.wiring.app.service import DELIVERIES_KEPT, ServiceSide
 from tests.support.chat_harness import COFFEE, answer
@@ -181,9 +181,9 @@ async def test_what_a_payer_gives_stands_in_no_line(service: ServiceHarness) -> 
 def test_the_operators_changes_of_applications_stand_there_without_a_secret(
     service: ServiceHarness,
 ) -> None:
-    made = service.db.run(lambda tx: apps.create(tx, service.vault, "second", NOON))
-    new = service.db.run(lambda tx: apps.rotate(tx, service.vault, made.app_id, NOON + 1))
-    service.db.run(lambda tx: apps.revoke(tx, service.vault, made.app_id, NOON + 2))
+    made = service.db.run(lambda tx: applications.create(tx, service.vault, "second", NOON))
+    new = service.db.run(lambda tx: applications.rotate(tx, service.vault, made.app_id, NOON + 1))
+    service.db.run(lambda tx: applications.revoke(tx, service.vault, made.app_id, NOON + 2))
     found = lines(service.db, subject=made.app_id)
     assert [(line.action, line.details) for line in reversed(found)] == [
         ("app.created", {"name": "second"}),
@@ -197,8 +197,8 @@ def test_the_operators_changes_of_applications_stand_there_without_a_secret(
 
 
 def test_the_bots_own_application_is_the_systems(service: ServiceHarness) -> None:
-    own = service.db.run(lambda tx: apps.ensure_embedded_app(tx, service.vault, NOON))
-    service.db.run(lambda tx: apps.ensure_embedded_app(tx, service.vault, NOON))
+    own = service.db.run(lambda tx: applications.ensure_embedded_app(tx, service.vault, NOON))
+    service.db.run(lambda tx: applications.ensure_embedded_app(tx, service.vault, NOON))
     (line,) = lines(service.db, subject=own.app_id)
     assert (line.actor, line.action, line.details) == ("system", "app.created", {"name": "bot"})
 
@@ -212,15 +212,15 @@ async def test_a_delivery_sent_again_has_a_line_with_who_asked(
     await service.pay(made["id"])
     (row,) = await service.rows("deliveries")
     key, app = row["id"], service.credentials.app_id
-    service.db.run(lambda tx: deliveries.retry(tx, key, clock()))
-    service.db.run(lambda tx: deliveries.retry_own(tx, app, key, clock()))
+    service.db.run(lambda tx: delivery_queues.retry(tx, key, clock()))
+    service.db.run(lambda tx: delivery_queues.retry_own(tx, app, key, clock()))
     details = {"request": made["id"], "was": "waiting"}
     expected = [(audit.app(app), details), (audit.operator(), details)]
     assert [(line.actor, line.details) for line in lines(service.db, subject=key)] == expected
     service.db.run(lambda tx: tx.execute(
         "UPDATE outbox SET state = 'leased' WHERE queue = :queue", queue=WEBHOOKS.name
     ))  # fmt: skip
-    service.db.run(lambda tx: deliveries.retry(tx, key, clock()))
+    service.db.run(lambda tx: delivery_queues.retry(tx, key, clock()))
     assert len(lines(service.db, subject=key)) == 2
 
 

@@ -16,9 +16,9 @@ from bot.core.outbox.lanes import Queue
 from bot.core.outbox.worker import CRASHED, Job, Worker
 from bot.core.text.translations import t
 from bot.service.model.delivery import DeliveryState
-from bot.service.notify.webhooks import Webhooks
-from bot.service.usecases import deliveries
-from bot.service.usecases.deliveries import WEBHOOKS
+from bot.service.notify.webhook_delivery import Webhooks
+from bot.service.usecases import delivery_queues
+from bot.service.usecases.delivery_queues import WEBHOOKS
 from tests.chat.alerts.test_drop_finished import lines, pay
 from tests.support.chat_harness import STICKERS, answer
 from tests.support.outbox_queue import QueueHarness
@@ -226,5 +226,5 @@ async def test_a_delivery_is_dead_and_listed_with_the_reason(tmp_path: Path) -> 
         assert (await service.pay(made["id"])).status_code == 303
         crash(service.db, WEBHOOKS, service.clock, WEBHOOKS.crashes)
         await work(service.db, out.job, service.clock)
-        (delivery,) = service.db.run(deliveries.every)
+        (delivery,) = service.db.run(delivery_queues.every)
         assert (delivery.state, delivery.note) == (DeliveryState.DEAD, CRASHED)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.text import links
-from bot.service.model.links import ascii_url
+from bot.service.model.redirects import ascii_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable

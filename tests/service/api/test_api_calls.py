@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bot.core import exact_json
-from bot.service.usecases import apps
-from bot.service.wire.answers import (
+from bot.service.usecases import applications
+from bot.service.wire.answer_schemas import (
     PaymentList,
     PublicAnswer,
     RequestAnswer,
@@ -105,7 +105,7 @@ async def test_amounts_are_exact_json_numbers(service: ServiceHarness) -> None:
 
 
 async def test_the_list_is_the_applications_own_newest_first(service: ServiceHarness) -> None:
-    other = service.db.run(lambda tx: apps.create(tx, service.vault, "other", 0))
+    other = service.db.run(lambda tx: applications.create(tx, service.vault, "other", 0))
     first = await service.create(expirationInSeconds=60, notifications={"webhook": HOOK})
     service.clock.advance(1)
     second = await service.create()
@@ -124,7 +124,9 @@ async def test_the_list_is_the_applications_own_newest_first(service: ServiceHar
 async def test_another_applications_request_is_not_there(service: ServiceHarness) -> None:
     """404 for reading, changing and deleting it, and nothing happens to it."""
     made = await service.create()
-    other = headers_of(service.db.run(lambda tx: apps.create(tx, service.vault, "other", 0)))
+    other = headers_of(
+        service.db.run(lambda tx: applications.create(tx, service.vault, "other", 0))
+    )
     path = f"{ALL}/{made['id']}"
     for answer in (
         await service.seller.get(path, headers=other),
@@ -353,7 +355,9 @@ async def test_one_idempotency_key_makes_one_request(service: ServiceHarness) ->
 
 async def test_an_idempotency_key_belongs_to_its_application(service: ServiceHarness) -> None:
     key = {"Idempotency-Key": "k1"}
-    other = headers_of(service.db.run(lambda tx: apps.create(tx, service.vault, "other", 0)))
+    other = headers_of(
+        service.db.run(lambda tx: applications.create(tx, service.vault, "other", 0))
+    )
     one = await service.seller.post(ALL, json=NEW, headers=key)
     two = await service.seller.post(ALL, json=NEW, headers=key | other)
     assert one.json()["id"] != two.json()["id"]

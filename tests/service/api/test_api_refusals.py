@@ -14,7 +14,7 @@ from bot.core.net import request_body
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
-from bot.service.usecases import apps
+from bot.service.usecases import applications
 from tests.support.raw_http import stalling
 from tests.support.service_harness import (
     ALL,
@@ -66,7 +66,7 @@ async def test_missing_and_wrong_credentials_get_one_answer(
 
 
 async def test_a_revoked_application_is_nobody(service: ServiceHarness) -> None:
-    service.db.run(lambda tx: apps.revoke(tx, service.vault, service.credentials.app_id, 1))
+    service.db.run(lambda tx: applications.revoke(tx, service.vault, service.credentials.app_id, 1))
     assert code(await service.seller.get(ALL)) == (401, "unauthorized")
 
 
@@ -231,7 +231,7 @@ async def test_an_app_that_the_operator_named_is_taken_in_any_case(tmp_path: Pat
 
 async def test_the_bots_own_application_alone_may_name_its_receiver(tmp_path: Path) -> None:
     async with opened(tmp_path) as service:
-        own = service.db.run(lambda tx: apps.ensure_embedded_app(tx, service.vault, 0))
+        own = service.db.run(lambda tx: applications.ensure_embedded_app(tx, service.vault, 0))
         app = create_app(
             Service(db=service.db, now=service.clock, public_url=URL, embedded_app_id=own.app_id)
         )
@@ -248,7 +248,9 @@ async def test_an_application_that_calls_too_often_is_told_when_to_come_back(
 ) -> None:
     """Each application has its own count."""
     async with opened(tmp_path, api_rate=Rate(3, 60)) as service:
-        other = headers_of(service.db.run(lambda tx: apps.create(tx, service.vault, "other", 0)))
+        other = headers_of(
+            service.db.run(lambda tx: applications.create(tx, service.vault, "other", 0))
+        )
         answers = [await service.seller.get(ALL) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
         assert code(answers[-1]) == (429, "rateLimited")

@@ -8,9 +8,9 @@ import pytest
 
 from bot.core.outbox import outbox
 from bot.service.store import deliveries as store
-from bot.service.usecases import apps
-from bot.service.usecases.deliveries import WEBHOOKS
-from bot.service.wire.deliveries import DeliveryAnswer, DeliveryItem, DeliveryList
+from bot.service.usecases import applications
+from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.service.wire.delivery_answers import DeliveryAnswer, DeliveryItem, DeliveryList
 from tests.support.service_harness import (
     LOOPBACK,
     NOON_ISO,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.service.notify.webhooks import Webhooks
+    from bot.service.notify.webhook_delivery import Webhooks
 
 ALL = "/v3/deliveries"
 
@@ -40,7 +40,7 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
 
 def stranger(service: ServiceHarness) -> dict[str, str]:
     """Headers of another application."""
-    return headers_of(service.db.run(lambda tx: apps.create(tx, service.vault, "other", 1)))
+    return headers_of(service.db.run(lambda tx: applications.create(tx, service.vault, "other", 1)))
 
 
 async def listed(service: ServiceHarness, **query: Any) -> dict[str, Any]:

@@ -28,7 +28,7 @@ import uvloop
 
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
-from bot.service.usecases import apps
+from bot.service.usecases import applications
 from tests.support.raw_http import open_site
 from tests.support.service_harness import (
     ALL,
@@ -44,7 +44,7 @@ from tests.support.service_harness import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bot.service.usecases.apps import Credentials
+    from bot.service.usecases.applications import Credentials
 
 EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "20"))
 SEED = int(os.environ.get("SCHEMA_SEED", "7"))
@@ -85,7 +85,9 @@ class Run:
 async def run(folder: Path) -> list[Run]:
     async with opened(folder, mails=True) as service:
         app = create_app(Service(db=service.db, now=service.clock, public_url=URL, mails=True))
-        other = service.db.run(lambda tx: apps.create(tx, service.vault, "other", service.clock()))
+        other = service.db.run(
+            lambda tx: applications.create(tx, service.vault, "other", service.clock())
+        )
         async with open_site(app) as site, client(app, headers_of(other)) as seller:
             paid = (await fill(service))[0]
             requests = await fill(replace(service, credentials=other, seller=seller))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.errors import InvalidBody, NotEnoughUnits, NotLimited
-from bot.service.model import changes, payer
+from bot.service.model import changes, payer_data
 from bot.service.model.changes import Creation, Edit
 from bot.service.model.request import (
     RESERVED,
@@ -198,4 +198,4 @@ def test_edits_keep_the_units_balanced(total: int, steps: list[tuple[str, int]])
     ],
 )
 def test_payers_are_told_apart_by_what_they_said(data: dict[Any, str], name: str | None) -> None:
-    assert payer.name(data) == name
+    assert payer_data.name(data) == name

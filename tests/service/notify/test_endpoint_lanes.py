@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.net.addresses import LONGEST_ENDPOINT, AllowList
-from bot.service.notify.webhooks import ROOM, Webhooks
-from bot.service.usecases.deliveries import WEBHOOKS, lane_of
-from bot.service.usecases.requests import INTERNAL_HOST
+from bot.service.notify.webhook_delivery import ROOM, Webhooks
+from bot.service.usecases.delivery_queues import WEBHOOKS, lane_of
+from bot.service.usecases.request_commands import INTERNAL_HOST
 from tests.support.service_harness import DROP, LOOPBACK, ServiceHarness, opened
 from tests.support.webhook_delivery import (
     SECONDS,

@@ -6,7 +6,7 @@ import pytest
 
 from bot.core.net.retry_after import read_retry_after
 from bot.service.model.delivery import Attempt
-from bot.service.notify.outcomes import Outcome, next_attempt
+from bot.service.notify.delivery_outcomes import Outcome, next_attempt
 from tests.support.service_harness import NOON
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.service.notify import webhooks
+from bot.service.notify import webhook_delivery
 from tests.support.service_harness import ALL, LOOPBACK, NEW, NOON, ServiceHarness, code, opened
 from tests.support.webhook_delivery import attempt, pay_with_webhook
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.database.database import Row
-    from bot.service.notify.webhooks import Webhooks
+    from bot.service.notify.webhook_delivery import Webhooks
     from tests.support.webhook_receiver import Receiver
 
 BROKEN = {
@@ -52,8 +52,8 @@ async def test_the_status_decides_whatever_becomes_of_the_body(
     state: str,
 ) -> None:
     """Of a body that breaks or does not end, what came is kept."""
-    assert webhooks.BODY_TIMEOUT == 2
-    monkeypatch.setattr(webhooks, "BODY_TIMEOUT", 0.2)
+    assert webhook_delivery.BODY_TIMEOUT == 2
+    monkeypatch.setattr(webhook_delivery, "BODY_TIMEOUT", 0.2)
     receiver.answers = [f"HTTP/1.1 {status} X\r\n".encode() + BROKEN[body]]
     await pay_with_webhook(service, receiver.url)
     async with asyncio.timeout(10):  # less than the client waits for anything
@@ -67,8 +67,8 @@ async def test_a_body_may_end_after_the_time_for_its_head(
     service: ServiceHarness, notifier: Webhooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its time is its own: a 2xx that comes at the last moment is one all the same."""
-    monkeypatch.setattr(webhooks, "TIMEOUT", 1.0)
-    monkeypatch.setattr(webhooks, "BODY_TIMEOUT", 2.0)
+    monkeypatch.setattr(webhook_delivery, "TIMEOUT", 1.0)
+    monkeypatch.setattr(webhook_delivery, "BODY_TIMEOUT", 2.0)
     receiver.answers = [b"HTTP/1.1 200 OK\r\n" + BROKEN["late"]]
     await pay_with_webhook(service, receiver.url)
     assert (await attempt(service, notifier.job))["state"] == "done"

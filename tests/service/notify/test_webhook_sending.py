@@ -16,10 +16,10 @@ from bot.core.database.vault import Vault
 from bot.core.net.addresses import AllowList
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
-from bot.service.notify import outcomes, webhooks
-from bot.service.notify.webhooks import Webhooks
-from bot.service.usecases import apps, deliveries
-from bot.service.wire.answers import WebhookEvent
+from bot.service.notify import delivery_outcomes, webhook_delivery
+from bot.service.notify.webhook_delivery import Webhooks
+from bot.service.usecases import applications, delivery_queues
+from bot.service.wire.answer_schemas import WebhookEvent
 from tests.support.service_harness import DROP, LOOPBACK, NOON, URL, ServiceHarness, client, opened
 from tests.support.webhook_delivery import attempt, pay_with_webhook, request_with_own_webhook
 from tests.support.webhook_receiver import Received, Receiver, answer
@@ -96,21 +96,21 @@ async def test_the_schedule_ends_dead_and_a_retry_begins_it_anew(
     service: ServiceHarness, notifier: Webhooks, receiver: Receiver
 ) -> None:
     """Eight attempts, all with one id and one body, each with its own time."""
-    receiver.answers = [answer(500)] * len(outcomes.SCHEDULE)
+    receiver.answers = [answer(500)] * len(delivery_outcomes.SCHEDULE)
     await pay_with_webhook(service, receiver.url)
     waits = []
-    for number in range(1, len(outcomes.SCHEDULE) + 1):
+    for number in range(1, len(delivery_outcomes.SCHEDULE) + 1):
         row = await attempt(service, notifier.job)
         assert row["attempts"] == number
         waits.append((row["due_at"] - service.clock.at) / 1000)
         service.clock.at = max(service.clock.at, row["due_at"])
     assert row["state"] == "dead"
-    for wait, planned in zip(waits, outcomes.SCHEDULE[1:], strict=False):
+    for wait, planned in zip(waits, delivery_outcomes.SCHEDULE[1:], strict=False):
         assert 0.8 * planned <= wait <= 1.2 * planned
     assert len({one.headers["webhook-id"] for one in receiver.received}) == 1
     assert len({one.body for one in receiver.received}) == 1
     assert len({one.headers["webhook-timestamp"] for one in receiver.received}) == 8
-    again = service.db.run(lambda tx: deliveries.retry(tx, row["id"], service.clock()))
+    again = service.db.run(lambda tx: delivery_queues.retry(tx, row["id"], service.clock()))
     assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
     assert (await attempt(service, notifier.job))["state"] == "done"
 
@@ -164,8 +164,8 @@ async def test_an_endpoint_that_says_nothing_is_given_up_and_tried_again(
     service: ServiceHarness, notifier: Webhooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of it together has 15 seconds."""
-    assert webhooks.TIMEOUT == 15
-    monkeypatch.setattr(webhooks, "TIMEOUT", 0.2)
+    assert webhook_delivery.TIMEOUT == 15
+    monkeypatch.setattr(webhook_delivery, "TIMEOUT", 0.2)
     receiver.silent = True
     await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
@@ -198,7 +198,9 @@ async def test_after_a_rotation_either_secret_proves_a_webhook_until_the_overlap
     app_id, former = service.credentials.app_id, service.credentials.webhook_secret
     service.clock.at = int(time.time() * 1000)
     receiver.answers = [answer(500)]
-    new = service.db.run(lambda tx: apps.rotate(tx, service.vault, app_id, service.clock(), 5000))
+    new = service.db.run(
+        lambda tx: applications.rotate(tx, service.vault, app_id, service.clock(), 5000)
+    )
     service.seller.headers["App-Secret"] = new.app_secret
     await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.service.model import payer
+from bot.service.model import payer_data
 from tests.support.service_harness import ALL, ServiceHarness
 
 if TYPE_CHECKING:
@@ -56,4 +56,4 @@ async def test_the_receipt_masks_what_the_payer_said(service: ServiceHarness) ->
     ],
 )
 def test_a_payer_knows_masked_data_again(field: PayerField, value: str, shown: str) -> None:
-    assert payer.masked(field, value) == shown
+    assert payer_data.masked(field, value) == shown

@@ -17,8 +17,8 @@ from bot.core.database.vault import Vault
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
 from bot.service.model.request import Kind, Status
-from bot.service.store import payments, requests, stages
-from bot.service.usecases import apps
+from bot.service.store import payments, requests, status_index
+from bot.service.usecases import applications
 from tests.core.database.test_migrations import add, fill, pay
 from tests.service.store.test_status_filter import insert_every_combination
 from tests.support.service_harness import (
@@ -83,10 +83,10 @@ def test_the_middle_of_a_list_is_found_without_what_comes_before_it(db: Database
 async def test_whatever_the_clock_does_every_request_is_in_one_list(tmp_path: Path) -> None:
     """Be it turned on or set back: the lists by status say what the requests themselves say."""
     with closing(open_database(f"sqlite:///{tmp_path}/bot.db")) as db:
-        app_id = db.run(lambda tx: apps.create(tx, Vault("key"), "shop", 0)).app_id
+        app_id = db.run(lambda tx: applications.create(tx, Vault("key"), "shop", 0)).app_id
         db.run(lambda tx: insert_every_combination(tx, app_id))
         for now in (NOON - 2, NOON + 2, NOON, NOON + 1, NOON - 1):
-            assert await stages.update(db, app_id, partial(int, now)) == now
+            assert await status_index.update(db, app_id, partial(int, now)) == now
             every = await requests.page(db, app_id, now, limit=1000)
             for status in Status:
                 listed = await requests.page(db, app_id, now, limit=1000, status=status)
@@ -188,11 +188,11 @@ async def test_changes_are_written_some_at_a_time_and_once(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Payers wait for no more than MANY of them; when all are written, nothing is."""
-    monkeypatch.setattr(stages, "MANY", 3)
+    monkeypatch.setattr(status_index, "MANY", 3)
     app_id = service.credentials.app_id
     for _ in range(7):
         await service.create(expirationInSeconds=1)
-    some = partial(stages.update_some, app_id=app_id, now=NOON + 1000)
+    some = partial(status_index.update_some, app_id=app_id, now=NOON + 1000)
     assert [await service.db.transaction(some) for _ in range(4)] == [3, 3, 1, 0]
 
 
@@ -200,14 +200,14 @@ async def test_what_is_undone_meanwhile_is_not_done_again_without_end(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by another whose clock is behind: here every second time the clock is asked."""
-    monkeypatch.setattr(stages, "MANY", 3)
+    monkeypatch.setattr(status_index, "MANY", 3)
     app_id = service.credentials.app_id
     for _ in range(7):
         await service.create(expirationInSeconds=1)
     told = itertools.chain([NOON + 1000], itertools.cycle([NOON + 1000, NOON + 999]))
     async with asyncio.timeout(20):
-        await stages.update(service.db, app_id, lambda: next(told))
-    assert await stages.update(service.db, app_id, partial(int, NOON + 1000)) == NOON + 1000
+        await status_index.update(service.db, app_id, lambda: next(told))
+    assert await status_index.update(service.db, app_id, partial(int, NOON + 1000)) == NOON + 1000
     assert {row["stage"] for row in await service.rows("payment_requests")} == {"expired"}
 
 
@@ -226,9 +226,9 @@ async def test_lists_of_others_change_nothing_here(service: ServiceHarness) -> N
     """Each application's states are written down for itself."""
     await service.create(expirationInSeconds=1)
     service.clock.advance(1)
-    await stages.update(service.db, "another", service.clock)
+    await status_index.update(service.db, "another", service.clock)
     assert [row["stage"] for row in await service.rows("payment_requests")] == ["active"]
-    await stages.update(service.db, service.credentials.app_id, service.clock)
+    await status_index.update(service.db, service.credentials.app_id, service.clock)
     assert [row["stage"] for row in await service.rows("payment_requests")] == ["expired"]
 
 
@@ -306,7 +306,7 @@ async def test_the_script_makes_what_it_says(tmp_path: Path) -> None:
     with closing(open_database(f"sqlite:///{path}")) as db:
         every = await db.query("SELECT app_id, created_at, deleted_at FROM payment_requests")
         now = max(row["created_at"] for row in every)
-        await stages.update(db, app_id, partial(int, now))
+        await status_index.update(db, app_id, partial(int, now))
         read = partial(requests.page, db, app_id, now, limit=1000)
         listed = {status: await read(status=status) for status in Status}
         assert {status: len(rows) for status, rows in listed.items()} == {

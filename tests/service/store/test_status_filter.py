@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.service.model.request import Status
-from bot.service.store import requests, stages
-from bot.service.usecases import apps
+from bot.service.store import requests, status_index
+from bot.service.usecases import applications
 from tests.support.service_harness import NOON
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def insert_every_combination(tx: Transaction, app_id: str) -> int:
 async def test_the_filter_and_the_request_agree_on_its_status(tmp_path: Path) -> None:
     """In every combination of kind, units and times, each request is under one status."""
     db = open_database(f"sqlite:///{tmp_path}/bot.db")
-    app_id = db.run(lambda tx: apps.create(tx, Vault("key"), "shop", 0)).app_id
+    app_id = db.run(lambda tx: applications.create(tx, Vault("key"), "shop", 0)).app_id
     count = db.run(lambda tx: insert_every_combination(tx, app_id))
     every = await requests.page(db, app_id, NOON, limit=1000)
     assert len(every) == count == 192
-    await stages.update(db, app_id, lambda: NOON)
+    await status_index.update(db, app_id, lambda: NOON)
     for status in Status:
         filtered = await requests.page(db, app_id, NOON, limit=1000, status=status)
         expected = {one.id for one in every if one.status(NOON) is status}

@@ -11,7 +11,7 @@ from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.errors import ConfigProblem, NotFound, Refused, Unauthorized
 from bot.service.store import apps as store
-from bot.service.usecases import apps
+from bot.service.usecases import applications
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,11 +31,11 @@ def db(tmp_path: Path) -> Iterator[Database]:
 
 async def test_an_application_proves_itself_with_what_it_was_told(db: Database) -> None:
     """Neither secret is in the database as it is."""
-    made = db.run(lambda tx: apps.create(tx, VAULT, "shop", 5))
+    made = db.run(lambda tx: applications.create(tx, VAULT, "shop", 5))
     assert re.fullmatch("[0-9a-f]{24}", made.app_id)
     assert len(made.app_secret) == 43
     assert made.webhook_secret.startswith("whsec_")
-    app = await apps.authenticate(db, made.app_id, made.app_secret)
+    app = await applications.authenticate(db, made.app_id, made.app_secret)
     assert (app.name, app.created_at, app.revoked_at) == ("shop", 5, None)
     (row,) = await db.query("SELECT * FROM apps")
     assert made.app_secret not in str(row)
@@ -44,13 +44,13 @@ async def test_an_application_proves_itself_with_what_it_was_told(db: Database) 
 
 
 async def test_a_rotated_app_secret_ends_at_once(db: Database) -> None:
-    old = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
-    new = db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id, 1))
+    old = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
+    new = db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 1))
     assert new.app_id == old.app_id
     assert new.webhook_secret != old.webhook_secret
-    await apps.authenticate(db, new.app_id, new.app_secret)
+    await applications.authenticate(db, new.app_id, new.app_secret)
     with pytest.raises(Unauthorized):
-        await apps.authenticate(db, old.app_id, old.app_secret)
+        await applications.authenticate(db, old.app_id, old.app_secret)
 
 
 async def signing_at(db: Database, app_id: str, now: int) -> list[str]:
@@ -59,8 +59,8 @@ async def signing_at(db: Database, app_id: str, now: int) -> list[str]:
 
 async def test_the_former_webhook_secret_counts_until_the_overlap_is_over(db: Database) -> None:
     """The new one comes first; both are sealed."""
-    old = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
-    new = db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id, 1000, 500))
+    old = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
+    new = db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 1000, 500))
     both = [new.webhook_secret, old.webhook_secret]
     assert await signing_at(db, old.app_id, 1000) == both
     assert await signing_at(db, old.app_id, 1499) == both
@@ -70,36 +70,36 @@ async def test_the_former_webhook_secret_counts_until_the_overlap_is_over(db: Da
 
 
 async def test_unless_told_otherwise_the_overlap_is_a_day(db: Database) -> None:
-    old = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
-    db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id, 7))
+    old = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
+    db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 7))
     (row,) = await db.query("SELECT former_until FROM apps")
     assert row["former_until"] == 7 + 24 * 3600 * 1000
 
 
 async def test_a_rotation_without_overlap_keeps_nothing_of_the_former_secret(db: Database) -> None:
-    old = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
-    db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id, 1))
-    new = db.run(lambda tx: apps.rotate(tx, VAULT, old.app_id, 2, 0))
+    old = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
+    db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 1))
+    new = db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 2, 0))
     assert await signing_at(db, old.app_id, 2) == [new.webhook_secret]
     (row,) = await db.query("SELECT former_webhook_secret, former_until FROM apps")
     assert set(row.values()) == {None}
 
 
 async def test_a_second_rotation_within_the_overlap_drops_the_oldest(db: Database) -> None:
-    made = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
-    second = db.run(lambda tx: apps.rotate(tx, VAULT, made.app_id, 1))
-    third = db.run(lambda tx: apps.rotate(tx, VAULT, made.app_id, 2))
+    made = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
+    second = db.run(lambda tx: applications.rotate(tx, VAULT, made.app_id, 1))
+    third = db.run(lambda tx: applications.rotate(tx, VAULT, made.app_id, 2))
     expected = [third.webhook_secret, second.webhook_secret]
     assert await signing_at(db, made.app_id, 3) == expected
 
 
 async def test_a_former_secret_is_cleared_once_its_time_is_over(db: Database) -> None:
     """And no other application's, and no secret that is in use."""
-    made = [db.run(lambda tx: apps.create(tx, VAULT, "shop", 0)) for _ in range(3)]
-    new = db.run(lambda tx: apps.rotate(tx, VAULT, made[0].app_id, 0, 100))
-    db.run(lambda tx: apps.rotate(tx, VAULT, made[1].app_id, 0, 200))
-    assert db.run(lambda tx: apps.forget_former(tx, 99)) == 0
-    assert db.run(lambda tx: apps.forget_former(tx, 100)) == 1
+    made = [db.run(lambda tx: applications.create(tx, VAULT, "shop", 0)) for _ in range(3)]
+    new = db.run(lambda tx: applications.rotate(tx, VAULT, made[0].app_id, 0, 100))
+    db.run(lambda tx: applications.rotate(tx, VAULT, made[1].app_id, 0, 200))
+    assert db.run(lambda tx: applications.forget_former(tx, 99)) == 0
+    assert db.run(lambda tx: applications.forget_former(tx, 100)) == 1
     rows = await db.query("SELECT id FROM apps WHERE former_webhook_secret IS NOT NULL")
     assert rows == [{"id": made[1].app_id}]
     assert await signing_at(db, made[0].app_id, 100) == [new.webhook_secret]
@@ -111,50 +111,50 @@ async def test_nobody_signs_for_an_application_that_there_is_not(db: Database) -
 
 
 async def test_a_revoked_application_is_listed_and_shut_out(db: Database) -> None:
-    made = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
-    db.run(lambda tx: apps.revoke(tx, VAULT, made.app_id, 7))
+    made = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
+    db.run(lambda tx: applications.revoke(tx, VAULT, made.app_id, 7))
     with pytest.raises(Unauthorized):
-        await apps.authenticate(db, made.app_id, made.app_secret)
-    assert [(app.id, app.revoked_at) for app in db.run(apps.every)] == [(made.app_id, 7)]
+        await applications.authenticate(db, made.app_id, made.app_secret)
+    assert [(app.id, app.revoked_at) for app in db.run(applications.every)] == [(made.app_id, 7)]
 
 
-@pytest.mark.parametrize("change", [apps.rotate, apps.revoke])
+@pytest.mark.parametrize("change", [applications.rotate, applications.revoke])
 def test_what_is_revoked_is_told_from_what_there_never_was(
     db: Database, change: Callable[..., object]
 ) -> None:
-    made = db.run(lambda tx: apps.create(tx, VAULT, "shop", 0))
-    db.run(lambda tx: apps.revoke(tx, VAULT, made.app_id, 7))
+    made = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
+    db.run(lambda tx: applications.revoke(tx, VAULT, made.app_id, 7))
     with pytest.raises(Refused, match=f"{made.app_id} is revoked") as refusal:
         db.run(lambda tx: change(tx, VAULT, made.app_id, 8))
     assert not isinstance(refusal.value, NotFound)
     with pytest.raises(NotFound, match="no application nobody"):
         db.run(lambda tx: change(tx, VAULT, "nobody", 8))
-    assert [app.revoked_at for app in db.run(apps.every)] == [7]
+    assert [app.revoked_at for app in db.run(applications.every)] == [7]
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 101, "a\nb", "a\x1b[31m"])
 def test_a_name_is_one_line(db: Database, name: str) -> None:
     with pytest.raises(Refused, match="1 to 100 characters"):
-        db.run(lambda tx: apps.create(tx, VAULT, name, 0))
-    assert db.run(apps.every) == []
+        db.run(lambda tx: applications.create(tx, VAULT, name, 0))
+    assert db.run(applications.every) == []
 
 
 async def test_the_bots_own_application_is_made_once(db: Database) -> None:
     """Its credentials come back after a restart, from a sealed row."""
-    made = db.run(lambda tx: apps.ensure_embedded_app(tx, VAULT, 1))
-    again = db.run(lambda tx: apps.ensure_embedded_app(tx, Vault("key"), 2))
+    made = db.run(lambda tx: applications.ensure_embedded_app(tx, VAULT, 1))
+    again = db.run(lambda tx: applications.ensure_embedded_app(tx, Vault("key"), 2))
     assert again == made
-    await apps.authenticate(db, made.app_id, made.app_secret)
+    await applications.authenticate(db, made.app_id, made.app_secret)
     (row,) = await db.query("SELECT * FROM kept_secrets")
     assert made.app_secret not in row["sealed"]
     with pytest.raises(ConfigProblem, match="SECRET_KEY"):
-        db.run(lambda tx: apps.ensure_embedded_app(tx, Vault("other"), 3))
+        db.run(lambda tx: applications.ensure_embedded_app(tx, Vault("other"), 3))
 
 
 async def test_the_bots_own_application_can_not_be_taken_from_it(db: Database) -> None:
-    made = db.run(lambda tx: apps.ensure_embedded_app(tx, VAULT, 1))
+    made = db.run(lambda tx: applications.ensure_embedded_app(tx, VAULT, 1))
     with pytest.raises(Refused, match="own application"):
-        db.run(lambda tx: apps.rotate(tx, VAULT, made.app_id, 2))
+        db.run(lambda tx: applications.rotate(tx, VAULT, made.app_id, 2))
     with pytest.raises(Refused, match="own application"):
-        db.run(lambda tx: apps.revoke(tx, VAULT, made.app_id, 2))
-    await apps.authenticate(db, made.app_id, made.app_secret)
+        db.run(lambda tx: applications.revoke(tx, VAULT, made.app_id, 2))
+    await applications.authenticate(db, made.app_id, made.app_secret)

@@ -16,7 +16,7 @@ from bot.core.outbox import outbox
 from bot.service.model.request import Settlement
 from bot.service.rails.rail import DELAY, SETTLEMENTS, Notice, SandboxRail
 from bot.service.usecases import paying
-from bot.service.usecases.settlement import Settler
+from bot.service.usecases.settlement_job import Settler
 from tests.support.service_harness import DROP, NOON, ServiceHarness, opened
 
 if TYPE_CHECKING:

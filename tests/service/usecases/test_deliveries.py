@@ -14,9 +14,9 @@ from bot.service.model.delivery import Attempt, DeliveryState
 from bot.service.model.request import Payment, Quote, Settlement
 from bot.service.store import deliveries as store
 from bot.service.store import requests
-from bot.service.usecases import deliveries
-from bot.service.usecases.deliveries import WEBHOOKS
-from bot.service.usecases.letters import MAILS
+from bot.service.usecases import delivery_queues
+from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.service.usecases.letter_limits import MAILS
 from tests.support.service_harness import DROP, HOOK, LOOPBACK, NOON, ServiceHarness, opened
 from tests.support.webhook_delivery import attempt, pay_with_webhook
 from tests.support.webhook_receiver import Receiver, answer
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.database.database import Row, Transaction
-    from bot.service.notify.webhooks import Webhooks
+    from bot.service.notify.webhook_delivery import Webhooks
 
 BOTH = {"notifications": {"webhook": HOOK, "email": "Ann.Lee@Shop.example"}}
 
@@ -60,7 +60,7 @@ async def owed(
     def work(tx: Transaction) -> None:
         request = requests.find(tx, request_id, service.clock())
         assert request
-        deliveries.put(tx, request, a_payment(request_id, number, **fields))
+        delivery_queues.put(tx, request, a_payment(request_id, number, **fields))
 
     service.db.run(work)
     return str(request_id)
@@ -152,7 +152,7 @@ async def test_one_payment_is_never_owed_twice_by_one_channel(service: ServiceHa
 
 
 def log(service: ServiceHarness, delivery_id: str) -> list[Attempt]:
-    return service.db.run(lambda tx: deliveries.attempts(tx, delivery_id))
+    return service.db.run(lambda tx: delivery_queues.attempts(tx, delivery_id))
 
 
 async def test_every_attempt_is_kept_with_what_came_of_it(
@@ -171,7 +171,7 @@ async def test_every_attempt_is_kept_with_what_came_of_it(
     assert row["state"] == "dead"
     service.clock.advance(60)
     began.append(service.clock.at)
-    service.db.run(lambda tx: deliveries.retry(tx, row["id"], service.clock()))
+    service.db.run(lambda tx: delivery_queues.retry(tx, row["id"], service.clock()))
     assert (await attempt(service, notifier.job))["state"] == "done"
     first, second, third, fourth = log(service, row["id"])
     assert [one.at for one in (first, second, third, fourth)] == began
@@ -225,8 +225,8 @@ async def test_the_operator_sees_what_every_application_is_owed(
     receiver.answers = [answer(500)]
     request_id = await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
-    (seen,) = service.db.run(deliveries.every)
-    assert seen == service.db.run(lambda tx: deliveries.show(tx, seen.id))
+    (seen,) = service.db.run(delivery_queues.every)
+    assert seen == service.db.run(lambda tx: delivery_queues.show(tx, seen.id))
     assert (seen.request_id, seen.address, seen.state, seen.attempts, seen.next_at) == (
         request_id,
         receiver.url,
@@ -258,7 +258,7 @@ async def test_the_operator_narrows_the_list_to_a_state(service: ServiceHarness)
     made = await owed(service, 1)
     await owed(service, 2, made=made)
     service.clock.advance(1)
-    every = service.db.run(deliveries.every)
+    every = service.db.run(delivery_queues.every)
     assert [one.created_at for one in every] == [NOON + 2] * 2 + [NOON + 1] * 2
     dead = every[1].id
     bury(service, dead)
@@ -268,9 +268,11 @@ async def test_the_operator_narrows_the_list_to_a_state(service: ServiceHarness)
         DeliveryState.DELIVERED: [],
         DeliveryState.SENDING: [],
     }.items():
-        found = service.db.run(lambda tx, state=state: deliveries.every(tx, 9, state))  # type: ignore[misc]
+        found = service.db.run(lambda tx, state=state: delivery_queues.every(tx, 9, state))  # type: ignore[misc]
         assert [one.id for one in found] == ids
-    assert [one.id for one in service.db.run(lambda tx: deliveries.every(tx, 1))] == [every[0].id]
+    assert [one.id for one in service.db.run(lambda tx: delivery_queues.every(tx, 1))] == [
+        every[0].id
+    ]
 
 
 @pytest.mark.parametrize("channel", ["webhook", "email"])
@@ -279,22 +281,22 @@ async def test_a_delivery_of_either_channel_is_sent_again(
 ) -> None:
     await owed(service)
     service.clock.advance(1)
-    dead = next(one.id for one in service.db.run(deliveries.every) if one.channel == channel)
+    dead = next(one.id for one in service.db.run(delivery_queues.every) if one.channel == channel)
     bury(service, dead)
-    again = service.db.run(lambda tx: deliveries.retry(tx, dead, service.clock()))
+    again = service.db.run(lambda tx: delivery_queues.retry(tx, dead, service.clock()))
     assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
     assert (again.settled_at, again.note) == (None, None)
 
 
 def test_an_unknown_delivery_is_not_there(service: ServiceHarness) -> None:
     for look in (
-        lambda tx: deliveries.show(tx, "webhook-x"),
-        lambda tx: deliveries.retry(tx, "webhook-x", 0),
-        lambda tx: deliveries.retry_own(tx, service.credentials.app_id, "webhook-x", 0),
+        lambda tx: delivery_queues.show(tx, "webhook-x"),
+        lambda tx: delivery_queues.retry(tx, "webhook-x", 0),
+        lambda tx: delivery_queues.retry_own(tx, service.credentials.app_id, "webhook-x", 0),
     ):
         with pytest.raises(NotFound, match="no delivery webhook-x"):
             service.db.run(look)
-    assert service.db.run(deliveries.every) == []
+    assert service.db.run(delivery_queues.every) == []
 
 
 async def test_what_was_settled_long_ago_is_forgotten_with_its_attempts(
@@ -304,13 +306,13 @@ async def test_what_was_settled_long_ago_is_forgotten_with_its_attempts(
     made = await owed(service, 1)
     await owed(service, 2, made=made)
     service.clock.advance(1)
-    first, second, third, fourth = (one.id for one in service.db.run(deliveries.every))
+    first, second, third, fourth = (one.id for one in service.db.run(delivery_queues.every))
     bury(service, first, second)
     service.clock.advance(10)
     bury(service, third)
     before = service.clock.at
-    assert service.db.run(lambda tx: deliveries.forget(tx, before)) == 2
-    assert service.db.run(lambda tx: deliveries.forget(tx, before)) == 0
+    assert service.db.run(lambda tx: delivery_queues.forget(tx, before)) == 2
+    assert service.db.run(lambda tx: delivery_queues.forget(tx, before)) == 0
     for table in ("deliveries", "outbox"):
         assert {row["id"] for row in await service.rows(table)} == {third, fourth}
     assert [row["delivery_id"] for row in await service.rows("delivery_attempts")] == [third]
@@ -321,12 +323,14 @@ async def test_many_are_forgotten_a_part_at_a_time(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No transaction that payments wait for is longer than that."""
-    monkeypatch.setattr(deliveries, "FORGOTTEN", 2)
+    monkeypatch.setattr(delivery_queues, "FORGOTTEN", 2)
     made = await owed(service, 1)
     for number in range(2, 6):
         await owed(service, number, made=made)
     service.clock.advance(1)
-    bury(service, *(one.id for one in service.db.run(deliveries.every)))
-    gone = [service.db.run(lambda tx: deliveries.forget(tx, service.clock() + 1)) for _ in range(4)]
+    bury(service, *(one.id for one in service.db.run(delivery_queues.every)))
+    gone = [
+        service.db.run(lambda tx: delivery_queues.forget(tx, service.clock() + 1)) for _ in range(4)
+    ]
     assert gone == [4, 4, 2, 0]
     assert await service.rows("deliveries") == await service.rows("outbox") == []

@@ -9,10 +9,10 @@ import pytest
 from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import CRASHED
-from bot.service.notify.mails import Mails
-from bot.service.store import letters as store
-from bot.service.usecases import deliveries, letters
-from bot.service.usecases.letters import ENDED, FROM_SELLER, TO_MAILBOX
+from bot.service.notify.letter_delivery import Mails
+from bot.service.store import joined_letters as store
+from bot.service.usecases import delivery_queues, letter_limits
+from bot.service.usecases.letter_limits import ENDED, FROM_SELLER, TO_MAILBOX
 from tests.support.consent_letters import VICTIM, LetterHarness, link, plain, posted
 from tests.support.service_harness import URL
 
@@ -138,7 +138,7 @@ async def test_sending_the_first_of_a_summary_again_strands_no_other(post: Lette
     await post.work(HALF_HOUR)
     rows = await post.service.db.query("SELECT id FROM outbox WHERE state = 'waiting'")
     post.office.answers.clear()
-    post.service.db.run(lambda tx: deliveries.retry(tx, rows[0]["id"], post.service.clock()))
+    post.service.db.run(lambda tx: delivery_queues.retry(tx, rows[0]["id"], post.service.clock()))
     assert await post.work() == 1
     assert {state for state, _ in await post.states()} == {"done"}
 
@@ -180,7 +180,7 @@ async def test_what_waits_in_a_letter_that_was_given_up_is_settled_by_a_sweep(
             id=leader[0]["letter"],
         )
     )
-    post.service.db.run(lambda tx: letters.sweep(tx, post.service.clock()))
+    post.service.db.run(lambda tx: letter_limits.sweep(tx, post.service.clock()))
     states = await post.states()
     assert states.count(("dead", "set aside")) == 21 - TO_MAILBOX.burst
     assert "joined" not in {state for state, _ in states}

@@ -16,9 +16,9 @@ from bot.core.errors import InvalidBody
 from bot.core.exact_json import canonical
 from bot.service.model.changes import Edit
 from bot.service.model.request import Kind, Product, Receiver, Webhook
-from bot.service.wire import reading
-from bot.service.wire.fields import iso
-from bot.service.wire.reading import read_json
+from bot.service.wire import body_parsing
+from bot.service.wire.body_parsing import read_json
+from bot.service.wire.field_types import iso
 
 NOW = 1_800_000_000_000
 NEW: dict[str, Any] = {
@@ -35,14 +35,14 @@ def body(**fields: Any) -> str:
 
 def refused(text: str, *, edit: bool = False) -> dict[str, str]:
     """The problems that a body is refused for, by field."""
-    read = reading.read_edit if edit else reading.read_create
+    read = body_parsing.read_edit if edit else body_parsing.read_create
     with pytest.raises(InvalidBody) as refusal:
         read(text, NOW)
     return {one.field: one.message for one in refusal.value.info}
 
 
 def test_every_field_of_create_is_read() -> None:
-    creation = reading.read_create(
+    creation = body_parsing.read_create(
         body(
             product={
                 "name": "Coffee",
@@ -92,13 +92,13 @@ def test_every_spelling_of_the_currencies_is_the_same() -> None:
     for denomination in ("denominationCurrencyCode", "denominatedIn", "currency"):
         for instrument in ("instrumentCurrencyCode", "currencyCode"):
             spelled = exact_json.dumps(other | {instrument: "BSV", denomination: "USD"})
-            terms = reading.read_create(spelled, NOW).terms
+            terms = body_parsing.read_create(spelled, NOW).terms
             assert (terms.instrument, terms.denomination) == ("BSV", "USD")
     assert refused(exact_json.dumps(other)) == {"instrumentCurrencyCode": "is required"}
     assert refused(exact_json.dumps(other | {"currency": "USD"})) == {
         "instrumentCurrencyCode": "is required"
     }
-    assert reading.read_create(body(currencyCode="USD"), NOW).terms.instrument == "USD"
+    assert body_parsing.read_create(body(currencyCode="USD"), NOW).terms.instrument == "USD"
 
 
 def test_spellings_that_differ_are_refused_by_the_later_ones_name() -> None:
@@ -117,9 +117,9 @@ def test_spellings_that_differ_are_refused_by_the_later_ones_name() -> None:
 
 
 def test_payment_methods_may_name_the_default_of_others_and_nothing_else() -> None:
-    plain = reading.read_create(body(), NOW)
-    assert reading.read_create(body(paymentMethods=["onChain"]), NOW) == plain
-    assert reading.read_create(body(paymentMethods=None), NOW) == plain
+    plain = body_parsing.read_create(body(), NOW)
+    assert body_parsing.read_create(body(paymentMethods=["onChain"]), NOW) == plain
+    assert body_parsing.read_create(body(paymentMethods=None), NOW) == plain
     assert refused(body(paymentMethods=["externalPaymentProcessor"])) == {
         "paymentMethods.0": "must be onChain: 'externalPaymentProcessor' is no payment method"
         " of this service"
@@ -129,7 +129,7 @@ def test_payment_methods_may_name_the_default_of_others_and_nothing_else() -> No
 @pytest.mark.parametrize("text", ["one\ntwo", "one\r\n\r\ntwo\n"])
 def test_descriptions_keep_their_line_breaks(text: str) -> None:
     product = {"name": "x", "description": text, "longDescription": text}
-    terms = reading.read_create(body(product=product), NOW).terms
+    terms = body_parsing.read_create(body(product=product), NOW).terms
     assert (terms.product.description, terms.product.long_description) == (text, text)
 
 
@@ -137,7 +137,7 @@ def test_null_for_an_optional_field_is_as_if_it_were_left_out() -> None:
     nulls = dict.fromkeys(
         ("redirectUrl", "notifications", "requestedUserData", "totalUnits", "enabledAt")
     )
-    assert reading.read_create(body(**nulls), NOW) == reading.read_create(body(), NOW)
+    assert body_parsing.read_create(body(**nulls), NOW) == body_parsing.read_create(body(), NOW)
 
 
 RECEIVER = {"sendAmount": 5, "destination": "alice"}
@@ -283,18 +283,18 @@ def test_an_absurd_amount_costs_nothing_and_is_refused(number: str) -> None:
 @pytest.mark.parametrize(("number", "minor"), [("5.00", 500), ("5e0", 500), ("0.29", 29)])
 def test_amounts_are_exact(number: str, minor: int) -> None:
     text = body().replace('"sendAmount":5', f'"sendAmount":{number}')
-    assert reading.read_create(text, NOW).terms.amount == minor
+    assert body_parsing.read_create(text, NOW).terms.amount == minor
 
 
 def test_json_has_one_kind_of_number() -> None:
     text = body(expirationType="limit")[:-1] + ',"totalUnits":5.0}'
-    assert reading.read_create(text, NOW).total_units == 5
+    assert body_parsing.read_create(text, NOW).total_units == 5
 
 
 def test_a_refusal_names_many_fields_but_not_thousands() -> None:
     unknown = {f"x{number}": 1 for number in range(3000)}
-    assert len(refused(body(**unknown))) == reading.MAX_PROBLEMS
-    assert max(map(len, refused(body(**{"y" * 9000: 1})))) == reading.MAX_NAME
+    assert len(refused(body(**unknown))) == body_parsing.MAX_PROBLEMS
+    assert max(map(len, refused(body(**{"y" * 9000: 1})))) == body_parsing.MAX_NAME
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_a_refusal_names_many_fields_but_not_thousands() -> None:
     ],
 )
 def test_an_edit_says_what_changes_and_nothing_more(text: str, edit: Edit) -> None:
-    assert reading.read_edit(text, NOW) == edit
+    assert body_parsing.read_edit(text, NOW) == edit
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_what_can_not_be_edited_is_named(text: str, field: str) -> None:
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=9))
 def test_any_json_of_custom_parameters_comes_back_as_it_was(value: Any) -> None:
     parameters = {"value": value}
-    read = reading.read_create(body(notifications=webhook(parameters)), NOW).terms.webhook
+    read = body_parsing.read_create(body(notifications=webhook(parameters)), NOW).terms.webhook
     assert read is not None
     assert json.loads(read.custom_parameters or "") == parameters
 
@@ -392,7 +392,7 @@ def test_no_body_is_a_bug(fields: dict[str, Any], edit: bool) -> None:  # noqa: 
     text = exact_json.dumps(fields if edit else NEW | fields)
     named = None
     try:
-        reading.read_edit(text, NOW) if edit else reading.read_create(text, NOW)
+        body_parsing.read_edit(text, NOW) if edit else body_parsing.read_create(text, NOW)
     except InvalidBody as refusal:
         named = [one.field for one in refusal.info]
     assert named != []

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from bot.config import Settings
     from bot.core.database.database import Row
-    from bot.service.usecases.apps import Credentials
+    from bot.service.usecases.applications import Credentials
     from tests.simulation.faults.fault_proxy import Point
     from tests.simulation.product_templates import Templates
 

@@ -17,8 +17,8 @@ from bot.chat.messages.queues import make_queues
 from bot.core.database import writer
 from bot.core.database.database import open_database
 from bot.core.outbox import outbox
-from bot.service.usecases.deliveries import WEBHOOKS
-from bot.service.usecases.letters import MAILS
+from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.service.usecases.letter_limits import MAILS
 from bot.wiring.doctor import machine, storage
 from bot.wiring.doctor.examination import examine
 from tests.support.machine_faults import locked

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Row
-    from bot.service.notify.webhooks import Webhooks
+    from bot.service.notify.webhook_delivery import Webhooks
     from bot.wiring.maintenance.payer_erasure import Erased
     from tests.support.webhook_receiver import Receiver
 

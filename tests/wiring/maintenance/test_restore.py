@@ -24,7 +24,7 @@ from bot.core.database.vault import Vault
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import ALERT
 from bot.service.model.delivery import Channel
-from bot.service.usecases.deliveries import queue_of
+from bot.service.usecases.delivery_queues import queue_of
 from bot.wiring.maintenance.resume import INWARD
 from tests.support.chat_harness import DROP, REQUEST_ID, ChatHarness, answer
 from tests.support.paths import ROOT

@@ -14,7 +14,7 @@ from bot.core.database import snapshot
 from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.errors import BotError
-from bot.service.usecases import apps
+from bot.service.usecases import applications
 from tests.support.service_harness import NOON
 from tests.wiring.maintenance.test_restore import DATA, URL, apps_of, aside, everything, order
 
@@ -74,7 +74,7 @@ def started() -> None:
     order("apps", "list")
     with closing(open_database(URL)) as db:
         key = Vault(DATA.with_suffix(".key").read_text())
-        db.run(lambda tx: apps.ensure_embedded_app(tx, key, NOON))
+        db.run(lambda tx: applications.ensure_embedded_app(tx, key, NOON))
 
 
 def test_a_database_that_was_only_started_holds_nothing() -> None:

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from bot.cli.commands import main
 from bot.core.database.database import open_database
 from bot.core.outbox import outbox
-from bot.service.usecases.deliveries import OWN_WEBHOOKS, WEBHOOKS
+from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
 from bot.wiring.maintenance.resume import INWARD
 
 if TYPE_CHECKING:

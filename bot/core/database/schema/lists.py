@@ -35,7 +35,7 @@ def _name(wish: str) -> str:
 
 
 LISTS = (
-    # The state that a request was last seen in (see service/store/stages.py). Times and units
+    # The state that a request was last seen in (see service/store/status_index.py). Times and units
     # say what it is; those that are no more what they were are found by the four indexes below.
     "ALTER TABLE payment_requests ADD COLUMN stage TEXT NOT NULL DEFAULT 'active'",
     """

@@ -13,7 +13,7 @@ from bot.core.outbox import outbox
 from bot.core.text import sanitize
 from bot.service.model.delivery import Attempt, Channel
 from bot.service.store import deliveries
-from bot.service.usecases import letters
+from bot.service.usecases import letter_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +117,7 @@ class Book:
     def buried(self, tx: Transaction, message: Message) -> None:
         """Count a delivery that the worker set aside; it is dead, and listed with the reason."""
         if self.channel is Channel.EMAIL:
-            letters.settled(tx, message.id, self.now())
+            letter_limits.settled(tx, message.id, self.now())
         tx.count("delivery_attempts", self.channel.value, "dead")
 
     def _write(
@@ -143,7 +143,7 @@ class Book:
         else:
             came, ours = "failed", outbox.retry(tx, queue, message, due_at, outcome.note)
         if self.channel is Channel.EMAIL:
-            letters.settled(tx, message.id, now)
+            letter_limits.settled(tx, message.id, now)
         tx.count("delivery_attempts", self.channel.value, came if ours else "late")
         return ours
 

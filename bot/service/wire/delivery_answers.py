@@ -6,9 +6,9 @@ from typing import Annotated, TypeAlias
 from pydantic import Field
 
 from bot.service.model.delivery import Attempt, Channel, Delivery, DeliveryState
-from bot.service.wire.answers import Answer, Id, Time
-from bot.service.wire.fields import iso
-from bot.service.wire.writing import Json, given
+from bot.service.wire.answer_schemas import Answer, Id, Time
+from bot.service.wire.field_types import iso
+from bot.service.wire.json_answers import Json, given
 
 DeliveryId: TypeAlias = Annotated[str, Field(pattern="^(webhook|email)-[0-9a-f]{24}$")]
 

@@ -17,10 +17,10 @@ from bot.core.net.dialling import GuardedTransport
 from bot.core.net.retry_after import read_retry_after
 from bot.core.outbox.worker import Job
 from bot.service.model.delivery import Channel
-from bot.service.notify.outcomes import MOST_KEPT, Book, Outcome
+from bot.service.notify.delivery_outcomes import MOST_KEPT, Book, Outcome
 from bot.service.store import apps
-from bot.service.usecases.deliveries import OWN_WEBHOOKS, WEBHOOKS
-from bot.service.wire import writing
+from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
+from bot.service.wire import json_answers
 
 if TYPE_CHECKING:
     import ssl
@@ -109,7 +109,7 @@ class Webhooks:
         sealed = await apps.read_webhook_secrets(self._db, message.body["appId"], self._now())
         if not sealed:
             return Outcome(trouble="the application is gone", final=True)
-        body = writing.event(message.body)
+        body = json_answers.event(message.body)
         try:
             headers = self._signed(message.id, body, sealed)
             return await self._post(message, body, headers)

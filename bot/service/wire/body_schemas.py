@@ -7,8 +7,8 @@ from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
 from bot.service.model.request import PayerField
-from bot.service.wire import fields
-from bot.service.wire.fields import (
+from bot.service.wire import field_types
+from bot.service.wire.field_types import (
     Amount,
     Currency,
     Destination,
@@ -38,7 +38,7 @@ def _distinct(values: list[PayerField]) -> list[PayerField]:
 
 def _method(value: Any) -> Any:
     if value != ON_CHAIN:
-        named = str(value)[: fields.NAME]
+        named = str(value)[: field_types.NAME]
         raise ValueError(f"must be {ON_CHAIN}: {named!r} is no payment method of this service")
     return value
 
@@ -65,7 +65,7 @@ class ReceiverBody(Body):
 
     send_amount: Amount
     destination: Destination
-    tags: Annotated[list[Tag], Field(max_length=fields.TAGS)] | None = None
+    tags: Annotated[list[Tag], Field(max_length=field_types.TAGS)] | None = None
 
 
 class WebhookBody(Body):
@@ -135,7 +135,7 @@ class CreateBody(Body):
         list[ReceiverBody],
         Field(
             min_length=1,
-            max_length=fields.RECEIVERS,
+            max_length=field_types.RECEIVERS,
             examples=[[{"sendAmount": 2.5, "destination": "alice"}]],
         ),
     ]

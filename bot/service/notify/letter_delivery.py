@@ -9,10 +9,10 @@ from bot.core.errors import MailRefused
 from bot.core.outbox.worker import Job
 from bot.service.model.delivery import Channel
 from bot.service.notify import letter_texts
+from bot.service.notify.delivery_outcomes import Book, Outcome
 from bot.service.notify.letter_texts import Origin, Target
-from bot.service.notify.outcomes import Book, Outcome
-from bot.service.usecases import letters
-from bot.service.usecases.letters import MAILS
+from bot.service.usecases import letter_limits
+from bot.service.usecases.letter_limits import MAILS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database
     from bot.core.outbox.outbox import Message
     from bot.service.notify.smtp_sender import Mailer
-    from bot.service.usecases.letters import Letter
+    from bot.service.usecases.letter_limits import Letter
 
 ROOM = 4  # letters under way at once: mail servers count connections
 
@@ -48,7 +48,9 @@ class Mails:
         Of the address, the log has the domain alone.
         """
         began = self._now()
-        letter = await self._db.transaction(partial(letters.admit, message=message, now=began))
+        letter = await self._db.transaction(
+            partial(letter_limits.admit, message=message, now=began)
+        )
         if letter is None:
             return
         outcome = await self._attempt(message, letter)

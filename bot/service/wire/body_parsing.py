@@ -12,7 +12,7 @@ from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.exact_json import JsonError
 from bot.service.model.changes import KEEP, Creation, Edit, Keep, minor
 from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
-from bot.service.wire.bodies import CreateBody, EditBody, NotificationsBody, NotificationsEdit
+from bot.service.wire.body_schemas import CreateBody, EditBody, NotificationsBody, NotificationsEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

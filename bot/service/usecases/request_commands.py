@@ -21,8 +21,8 @@ from bot.core.text import links
 from bot.service.model import changes, quote
 from bot.service.store import apps, checkouts
 from bot.service.store import requests as store
-from bot.service.usecases import history, recipients
-from bot.service.usecases.recipients import Naming
+from bot.service.usecases import recipient_consent, request_audit
+from bot.service.usecases.recipient_consent import Naming
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -97,7 +97,7 @@ def create(tx: Transaction, caller: Caller, creation: Creation, key: Key | None)
         return earlier
     request = _notified(tx, caller, replace(request, owner=caller.owner))
     store.insert(tx, request)
-    history.made(tx, request)
+    request_audit.made(tx, request)
     return request
 
 
@@ -132,7 +132,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     if not store.write_edit(tx, request, changed, edited.decrease):
         raise NotEnoughUnits
     after = _own(tx, caller, request_id)
-    history.edited(tx, request, after, caller.now)
+    request_audit.edited(tx, request, after, caller.now)
     return after
 
 
@@ -140,7 +140,7 @@ def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
     """Take a request away for good; NotFound where the application has none of this id."""
     request = _own(tx, caller, request_id)
     store.delete(tx, caller.app_id, request_id, caller.now)
-    history.deleted(tx, request, caller.now)
+    request_audit.deleted(tx, request, caller.now)
 
 
 def _notified(tx: Transaction, caller: Caller, request: PaymentRequest) -> PaymentRequest:
@@ -149,7 +149,7 @@ def _notified(tx: Transaction, caller: Caller, request: PaymentRequest) -> Payme
     if email is None:
         return replace(request, notice=None)
     who = Naming(request.app_id, request.owner, caller.confirms)
-    return replace(request, notice=recipients.name(tx, who, email, request.id, caller.now))
+    return replace(request, notice=recipient_consent.name(tx, who, email, request.id, caller.now))
 
 
 def _own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:

@@ -14,11 +14,11 @@ from bot.service.model.delivery import Channel
 from bot.service.model.recipient import RecipientState
 from bot.service.model.request import Kind
 from bot.service.store import deliveries as store
-from bot.service.store import letters
+from bot.service.store import joined_letters
 from bot.service.store import recipients as recipient_store
-from bot.service.usecases import recipients
-from bot.service.usecases.letters import MAILS
-from bot.service.usecases.requests import INTERNAL_HOST
+from bot.service.usecases import recipient_consent
+from bot.service.usecases.letter_limits import MAILS
+from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -117,7 +117,7 @@ def _owe_letter(tx: Transaction, request: PaymentRequest, body: dict[str, Any]) 
     at, due_at = body["completedAt"], None
     if it.state is RecipientState.ASKED:
         if not it.asks:
-            recipients.ask(tx, it, body["address"], request.id, at)
+            recipient_consent.ask(tx, it, body["address"], request.id, at)
         due_at = max(at, it.lapses_at())
     body |= {"recipientId": it.id}
     _owe(tx, Channel.EMAIL, it.address, body, due_at)
@@ -184,7 +184,7 @@ def forget(tx: Transaction, before: int) -> int:
 def _revive(tx: Transaction, delivery: Delivery, now: int, actor: str) -> None:
     queue = queue_of(delivery.channel, delivery.address)
     if outbox.revive(tx, queue, delivery.id, now):
-        letters.part(tx, delivery.id)
+        joined_letters.part(tx, delivery.id)
         details = {"request": delivery.request_id, "was": delivery.state.value}
         audit.record(tx, actor, "delivery.retried", delivery.id, now, details)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from bot.core import exact_json
 from bot.core.money import amounts
 from bot.service.model.request import Kind, Settlement
-from bot.service.wire.fields import iso
+from bot.service.wire.field_types import iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,9 +17,9 @@ from bot.service.model.recipient import (
     Recipient,
     RecipientState,
 )
-from bot.service.store import letters
+from bot.service.store import joined_letters
 from bot.service.store import recipients as store
-from bot.service.usecases.letters import MAILS
+from bot.service.usecases.letter_limits import MAILS
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -84,12 +84,12 @@ def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:
     What was paid meanwhile goes at once, in one letter.
     """
     it = store.confirm(tx, token, now, now - VALID)
-    leader = letters.first_waiting(tx, it.id) if it else None
+    leader = joined_letters.first_waiting(tx, it.id) if it else None
     if it is None or leader is None:
         return it
-    letters.lead(tx, leader)
-    letters.join(tx, leader, it.id)
-    letters.hasten(tx, leader, it.id, now)
+    joined_letters.lead(tx, leader)
+    joined_letters.join(tx, leader, it.id)
+    joined_letters.hasten(tx, leader, it.id, now)
     lanes.reopen(tx, MAILS, it.address)
     tx.wake(MAILS.name)
     return it

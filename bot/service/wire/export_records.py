@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
 from bot.core.money import amounts
-from bot.service.wire import writing
-from bot.service.wire.fields import iso
+from bot.service.wire import json_answers
+from bot.service.wire.field_types import iso
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row
@@ -57,7 +57,7 @@ def request(row: Row) -> dict[str, Any]:
         "expirationType": row["expiration_type"],
         "amount": amounts.from_minor(row["amount"], currency),
         "currencyCode": currency,
-        **(dict.fromkeys(UNITS) | writing.units(row["request"])),
+        **(dict.fromkeys(UNITS) | json_answers.units(row["request"])),
         "payments": count,
         "oversold": row["oversold_count"],
         "volume": amounts.from_minor(count * row["amount"], currency),

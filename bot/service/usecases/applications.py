@@ -16,7 +16,7 @@ from bot.core.ops import audit
 from bot.service.store import apps as store
 from bot.service.store import recipients
 from bot.service.store.apps import App
-from bot.service.usecases.requests import new_id
+from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Transaction

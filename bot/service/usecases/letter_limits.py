@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import Pace, Queue
 from bot.service.model.recipient import DAY, RecipientState
-from bot.service.store import letters as store
+from bot.service.store import joined_letters as store
 from bot.service.store import recipients
 
 if TYPE_CHECKING:
