@@ -62,10 +62,7 @@ ROOMS = {
     "core.mail": Room("core.errors core.text"),
     "core.net": Room("core.errors core.text", "anyio httpcore httpx"),
     "core.net.request_body": Room("core.errors core.exact_json", "starlette"),
-    "core.database": Room(
-        "core.errors core.exact_json core.health core.mail core.net core.text",
-        "sqlite_utils structlog",
-    ),
+    "core.database": Room("core.errors core.health core.text", "sqlite_utils structlog"),
     "core.database.vault": Room("core.database core.errors", "cryptography"),
     "core.outbox": Room("core.database core.errors core.exact_json", "pydantic structlog"),
     "core.privacy": Room("core.database core.errors core.text"),

@@ -81,7 +81,9 @@ def owe() -> None:
     order("apps", "list")
     with closing(sqlite3.connect("some/bot.db")) as db, db:
         db.execute(
-            "INSERT INTO deliveries VALUES ('w', 'a', 'r', 't', 'webhook', ?, 1, NULL, NULL)",
+            "INSERT INTO deliveries"
+            " (id, app_id, request_id, payment_id, channel, address, created_at)"
+            " VALUES ('w', 'a', 'r', 't', 'webhook', ?, 1)",
             [RUDE],
         )
         db.execute(

@@ -29,8 +29,6 @@ from bot.core.health import Health
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from bot.core.database.schema.tables import Step
-
 __all__ = ["Database", "Row", "Transaction", "open_database", "sqlite_path"]
 
 T = TypeVar("T")
@@ -136,8 +134,8 @@ class Database:
         Safe beside another process that does it too.
         """
         made = [
-            self.run(partial(_migrate, number=number, steps=steps))
-            for number, steps in enumerate(migrations.MIGRATIONS, start=1)
+            self.run(partial(_migrate, number=number, statements=statements))
+            for number, statements in enumerate(migrations.MIGRATIONS, start=1)
         ]
         return any(made)
 
@@ -195,8 +193,8 @@ def open_database(url: str, *, writing: bool = False) -> Database:
 def in_memory(version: int) -> sqlite3.Connection:
     """Return an empty database in memory with the schema of a version; the caller closes it."""
     made = _connect(":memory:")
-    for number, steps in enumerate(migrations.MIGRATIONS[:version], start=1):
-        _migrate(Transaction(made), number, steps)
+    for number, statements in enumerate(migrations.MIGRATIONS[:version], start=1):
+        _migrate(Transaction(made), number, statements)
     return made.conn
 
 
@@ -250,14 +248,11 @@ def _write(tx: Transaction) -> None:
     tx.execute(WRITE)
 
 
-def _migrate(tx: Transaction, number: int, steps: tuple[Step, ...]) -> bool:
+def _migrate(tx: Transaction, number: int, statements: tuple[str, ...]) -> bool:
     tx.execute("CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)")
     if tx.one("SELECT number FROM migrations WHERE number = :number", number=number):
         return False
-    for step in steps:
-        if isinstance(step, str):
-            tx.execute(step)
-        else:
-            step(tx)
+    for statement in statements:
+        tx.execute(statement)
     tx.execute("INSERT INTO migrations (number) VALUES (:number)", number=number)
     return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,15 +12,10 @@ from bot.chat.payments.recording import Ledger
 from bot.chat.store import received_payments
 from bot.chat.store.received_payments import Payment
 from bot.core.database import big_sums
-from bot.core.database.database import open_database
-from bot.core.database.schema import migrations
-from bot.core.database.schema.sums import SUMS
 from bot.core.money.amounts import MAX_MINOR, format_money
 from tests.support.chat_harness import COFFEE, answer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Transaction
     from tests.support.chat_harness import ChatHarness
@@ -53,46 +47,6 @@ def test_what_a_day_took_is_exact_beyond_64_bits(chat: ChatHarness, rich: Listin
     now, seller = chat.clock(), rich.seller_id
     (day,) = chat.db.run(lambda tx: received_payments.takings_between(tx, seller, now, now + 1))
     assert (day.amounts, day.count) == (((sum(AMOUNTS), "USD"),), len(AMOUNTS))
-
-
-def test_what_an_earlier_version_could_not_add_up_is_exact(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its sum had become a floating-point number; the payments themselves are whole."""
-    url, before = f"sqlite:///{tmp_path}/bot.db", migrations.MIGRATIONS.index(SUMS)
-    with monkeypatch.context() as earlier:
-        earlier.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:before])
-        with closing(open_database(url)) as db:
-            db.run(earn)
-    with closing(open_database(url)) as db:
-        assert db.run(lambda tx: received_payments.takings(tx, "listing")) == [
-            (sum(AMOUNTS), "USD")
-        ]
-
-
-def earn(tx: Transaction) -> None:
-    """Payments whose sum that version kept in one number."""
-    tx.execute(
-        "INSERT INTO listings (id, seller_id, chat_id, token, state, wish, created_at)"
-        " VALUES ('listing', 7, 7, 't', 'live', '{}', 1)"
-    )
-    for number, amount in enumerate(AMOUNTS):
-        tx.execute(
-            "INSERT INTO received_payments (request_id, transaction_id, listing_id, amount,"
-            " currency, body, received_at)"
-            " VALUES ('r', :number, 'listing', :amount, 'USD', '{}', 1)",
-            number=f"t{number}",
-            amount=amount,
-        )
-        tx.execute(
-            "INSERT INTO takings (listing_id, currency, amount, payments)"
-            " VALUES ('listing', 'USD', :amount, 1) ON CONFLICT (listing_id, currency)"
-            " DO UPDATE SET amount = takings.amount + excluded.amount,"
-            " payments = takings.payments + 1",
-            amount=amount,
-        )
-    (kept,) = tx.query("SELECT amount FROM takings")
-    assert isinstance(kept["amount"], float)
 
 
 @given(st.lists(st.integers(0, MAX_MINOR), min_size=1, max_size=20))

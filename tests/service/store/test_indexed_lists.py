@@ -12,14 +12,12 @@ import pytest
 
 from bench import million
 from bot.core.database.database import open_database
-from bot.core.database.schema import migrations
 from bot.core.database.vault import Vault
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
-from bot.service.model.request import Kind, Status
-from bot.service.store import payments, requests, status_index
+from bot.service.model.request import Status
+from bot.service.store import requests, status_index
 from bot.service.usecases import applications
-from tests.core.database.test_migrations import add, fill, pay
 from tests.service.store.test_status_filter import insert_every_combination
 from tests.support.service_harness import (
     ALL,
@@ -35,7 +33,7 @@ from tests.support.service_harness import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bot.core.database.database import Database, Transaction
+    from bot.core.database.database import Database
 
 INDEXES = {
     "payment requests": "payment_requests_newest",
@@ -253,50 +251,6 @@ async def test_payers_are_counted_once_each_and_also_without_their_names(
     assert await payers(service, both[0]) == 2
     await service.pay(both[0], "7" * 32, email="e@f.example")
     assert await payers(service, both[0]) == 3
-
-
-async def test_what_an_earlier_version_kept_is_counted_and_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After the migration payers are numbered, names folded, and what is gone is marked as such."""
-    url = f"sqlite:///{tmp_path}/bot.db"
-    with monkeypatch.context() as former:
-        former.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
-        with closing(open_database(url)) as old:
-            old.run(fill_lists)
-    with closing(open_database(url)) as db:
-        assert await db.one(payments.PAYERS, request_id=f"{7:024x}") == {"payers": 2}
-        numbers = await db.query("SELECT payer_number FROM payments ORDER BY id")
-        assert [row["payer_number"] for row in numbers] == [1, None, 2, 1]
-        rows = await db.query("SELECT stage FROM payment_requests ORDER BY id")
-        assert [row["stage"] for row in rows] == ["active", "completed", "soldOut"]
-        names = await db.query("SELECT folded_name FROM listings ORDER BY id")
-        assert [row["folded_name"] for row in names] == ["grösse", "", "", ""]
-
-
-def fill_lists(tx: Transaction) -> None:
-    """Two payers of one request, one of them also of another; two are gone; a listing."""
-    fill(tx, "shop")
-    tx.execute("UPDATE payments SET payer = 'other' WHERE id = :id", id=f"{3:024x}")
-    columns = "app_id, created_at, name, instrument_currency, receivers, amount,"
-    for number, kind in ((8, Kind.ONCE), (9, Kind.LIMIT)):
-        tx.execute(
-            f"INSERT INTO payment_requests (id, {columns} requested_user_data, expiration_type,"
-            f" total_units, remaining_units) SELECT :id, {columns} '[]', :kind, 1, 0"
-            " FROM payment_requests WHERE id = :old",
-            id=f"{number:024x}",
-            kind=kind,
-            old=f"{7:024x}",
-        )
-    pay(tx, 4)
-    sql = "UPDATE payments SET request_id = :another WHERE id = :id"
-    tx.execute(sql, another=f"{9:024x}", id=f"{4:024x}")
-    for number, wish in enumerate(('{"name":"GRÖSSE"}', "", "[]", "{}")):
-        add(
-            tx, "listings",
-            id=f"{number}", seller_id=1, chat_id=1, token=f"t{number}", state="live", wish=wish,
-            created_at=NOON,
-        )  # fmt: skip
 
 
 async def test_the_script_makes_what_it_says(tmp_path: Path) -> None:

@@ -299,21 +299,22 @@ def found_sealed(path: Path) -> list[str]:
 def test_a_backup_of_an_earlier_version_is_brought_up_to_date(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with monkeypatch.context() as first:
-        first.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
-        with closing(open_database("sqlite:///old.db")) as db:
-            db.run(
-                lambda tx: tx.execute(
-                    "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at)"
-                    " VALUES ('a', 'shop', 'h', 's', 1)"
-                )
+    with closing(open_database("sqlite:///old.db")) as db:
+        db.run(
+            lambda tx: tx.execute(
+                "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at)"
+                " VALUES ('a', 'shop', 'h', 's', 1)"
             )
+        )
+    former = migrations.MIGRATIONS
+    added = ("ALTER TABLE apps ADD COLUMN color TEXT",)
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*former, added))
     done = order("restore", "old.db")
     assert done.exit_code == 0, done.stderr
     assert apps_of(DATA) == ["shop"]
     newest = rows(DATA, "SELECT MAX(number) FROM migrations")
-    assert newest == [(len(migrations.MIGRATIONS),)]
-    assert rows(Path("old.db"), "SELECT MAX(number) FROM migrations") == [(1,)]
+    assert newest == [(len(former) + 1,)]
+    assert rows(Path("old.db"), "SELECT MAX(number) FROM migrations") == [(len(former),)]
 
 
 @pytest.fixture

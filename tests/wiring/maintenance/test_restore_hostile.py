@@ -133,7 +133,7 @@ def test_the_backup_that_nobody_changed_is_taken() -> None:
         (["PRAGMA user_version = 7"], "user_version is 7"),
         (["CREATE TABLE sqlite_stat1 AS SELECT 1 AS tbl"], ""),
         (["DELETE FROM migrations"], "is no database of this program"),
-        (["DELETE FROM migrations WHERE number = 2"], "migrations are missing"),
+        (["UPDATE migrations SET number = 0"], "migrations are missing"),
         (["INSERT INTO migrations (number) VALUES (-5)"], "migrations are missing"),
         (["INSERT INTO migrations (number) VALUES (9999)"], "made by a newer version"),
         (["DROP TABLE migrations"], "is no database of this program"),

@@ -1,0 +1,143 @@
+"""Tables of the chat."""
+
+CHAT = (
+    # `quiet` and `summary` are minutes of the day in the seller's `zone`: quiet hours from-to, and
+    # the daily summary, whose next time is `summary_at`. `prices` are the last ones, as JSON.
+    """
+    CREATE TABLE sellers (
+        id BIGINT PRIMARY KEY,
+        language TEXT NOT NULL,
+        destination TEXT,
+        currency TEXT,
+        zone TEXT,
+        prices TEXT NOT NULL DEFAULT '[]',
+        quiet TEXT,
+        summary INTEGER,
+        summary_at BIGINT,
+        greeted_at BIGINT,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    "CREATE INDEX sellers_summary ON sellers (summary_at) WHERE summary_at IS NOT NULL",
+    """
+    CREATE TABLE drafts (
+        chat_id BIGINT NOT NULL,
+        seller_id BIGINT NOT NULL,
+        body TEXT NOT NULL,
+        updated_at BIGINT NOT NULL,
+        PRIMARY KEY (chat_id, seller_id)
+    )
+    """,
+    # A request as its seller knows it: the `wish`, the server's last `answer`. `folded_name` is
+    # casefolded, which SQL can't do. `due_at`: when time alone changes its cards. `told_count`:
+    # payments whose alert was delivered; `muted_count`: payments that came while alerts were off;
+    # `summed_up`: 1 once the line at the end of a drop was sent. `file_id`: Telegram's id of the
+    # picture that was made for `file_key`.
+    """
+    CREATE TABLE listings (
+        id TEXT PRIMARY KEY,
+        seller_id BIGINT NOT NULL,
+        chat_id BIGINT NOT NULL,
+        token TEXT NOT NULL UNIQUE,
+        state TEXT NOT NULL,
+        wish TEXT NOT NULL,
+        folded_name TEXT NOT NULL DEFAULT '',
+        request_id TEXT UNIQUE,
+        answer TEXT,
+        alerts TEXT NOT NULL DEFAULT 'on',
+        poster_text TEXT,
+        due_at BIGINT,
+        told_count BIGINT NOT NULL DEFAULT 0,
+        muted_count BIGINT NOT NULL DEFAULT 0,
+        summed_up INTEGER NOT NULL DEFAULT 0,
+        file_id TEXT,
+        file_key TEXT,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    "CREATE INDEX listings_newest ON listings (seller_id, created_at, id)",
+    """
+    CREATE INDEX listings_standing ON listings (seller_id, created_at, id)
+    WHERE state IN ('live', 'stopped')
+    """,
+    "CREATE INDEX listings_due ON listings (due_at) WHERE due_at IS NOT NULL",
+    # `found`: 1 where the reconciler found the payment and no webhook brought it.
+    """
+    CREATE TABLE received_payments (
+        request_id TEXT NOT NULL,
+        transaction_id TEXT NOT NULL,
+        listing_id TEXT NOT NULL REFERENCES listings (id),
+        amount BIGINT NOT NULL,
+        currency TEXT NOT NULL,
+        body TEXT NOT NULL,
+        oversold INTEGER NOT NULL DEFAULT 0,
+        found INTEGER NOT NULL DEFAULT 0,
+        received_at BIGINT NOT NULL,
+        PRIMARY KEY (request_id, transaction_id)
+    )
+    """,
+    "CREATE INDEX received_payments_listing ON received_payments (listing_id, received_at)",
+    # The sum of a listing's payments, for alerts and cards, in `billions` and `rest` of minor units
+    # (core/database/big_sums.py).
+    """
+    CREATE TABLE takings (
+        listing_id TEXT NOT NULL REFERENCES listings (id),
+        currency TEXT NOT NULL,
+        payments BIGINT NOT NULL,
+        billions BIGINT NOT NULL DEFAULT 0,
+        rest BIGINT NOT NULL DEFAULT 0,
+        PRIMARY KEY (listing_id, currency)
+    )
+    """,
+    # Messages that show a request. `own`: 1 in its seller's chat, 2 in the chat of somebody who
+    # followed its link, 0 in an inline message, whose lane has its id and whose message_id is 0.
+    # `picture` and `shown` are what it shows, `waiting` the queued message that will change it.
+    """
+    CREATE TABLE posts (
+        id TEXT PRIMARY KEY,
+        listing_id TEXT NOT NULL REFERENCES listings (id),
+        lane TEXT NOT NULL,
+        message_id BIGINT NOT NULL,
+        own INTEGER NOT NULL,
+        picture TEXT,
+        shown TEXT,
+        waiting TEXT,
+        created_at BIGINT NOT NULL,
+        UNIQUE (lane, message_id)
+    )
+    """,
+    "CREATE INDEX posts_listing ON posts (listing_id, own, lane)",
+    # The text keys of messages with buttons: Telegram refuses an edit that changes nothing.
+    """
+    CREATE TABLE said (
+        lane TEXT NOT NULL,
+        message_id BIGINT NOT NULL,
+        words TEXT NOT NULL,
+        said_at BIGINT NOT NULL,
+        PRIMARY KEY (lane, message_id)
+    )
+    """,
+    "CREATE INDEX said_oldest ON said (said_at)",
+    # Sellers' pictures, JPEG. `kept`: 1 once a request has it; else it is deleted with its draft.
+    """
+    CREATE TABLE images (
+        id TEXT PRIMARY KEY,
+        seller_id BIGINT NOT NULL,
+        data BYTEA NOT NULL,
+        kept INTEGER NOT NULL DEFAULT 0,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    "CREATE INDEX images_loose ON images (created_at) WHERE kept = 0",
+    # The dialect of each payment server, by PAYMENTS_URL, where it is not the first of
+    # chat/provider/dialects.py.
+    "CREATE TABLE dialects (server TEXT PRIMARY KEY, name TEXT NOT NULL)",
+    # Sellers who have been warned that this server's prices aren't checked.
+    """
+    CREATE TABLE unchecked_prices (
+        server TEXT NOT NULL,
+        seller_id BIGINT NOT NULL,
+        PRIMARY KEY (server, seller_id)
+    )
+    """,
+)

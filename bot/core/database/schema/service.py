@@ -1,0 +1,225 @@
+"""Tables of the payment request service."""
+
+SERVICE = (
+    # After a rotation the former webhook secret signs beside the new one until `former_until`.
+    # `confirms`: 1 where holders of the e-mail addresses that it names have to confirm them.
+    """
+    CREATE TABLE apps (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        secret_hash TEXT NOT NULL,
+        webhook_secret TEXT NOT NULL,
+        former_webhook_secret TEXT,
+        former_until BIGINT,
+        confirms INTEGER NOT NULL DEFAULT 0,
+        created_at BIGINT NOT NULL,
+        revoked_at BIGINT
+    )
+    """,
+    # A one-off is a request of one unit; `remaining_units` is null where any number may pay.
+    # `stage` is the status that it was last seen in (see service/store/status_index.py).
+    """
+    CREATE TABLE payment_requests (
+        id TEXT PRIMARY KEY,
+        app_id TEXT NOT NULL REFERENCES apps (id),
+        owner TEXT NOT NULL DEFAULT '',
+        created_at BIGINT NOT NULL,
+        name TEXT NOT NULL,
+        description TEXT,
+        long_description TEXT,
+        image_url TEXT,
+        instrument_currency TEXT NOT NULL,
+        denomination_currency TEXT,
+        receivers TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        price_before_discount BIGINT,
+        requested_user_data TEXT NOT NULL,
+        redirect_url TEXT,
+        webhook_url TEXT,
+        custom_parameters TEXT,
+        email TEXT,
+        recipient_id TEXT,
+        expiration_type TEXT NOT NULL,
+        total_units BIGINT,
+        remaining_units BIGINT CHECK (remaining_units >= 0),
+        reserved_units BIGINT NOT NULL DEFAULT 0 CHECK (reserved_units >= 0),
+        decreased_units BIGINT NOT NULL DEFAULT 0,
+        paid_count BIGINT NOT NULL DEFAULT 0,
+        oversold_count BIGINT NOT NULL DEFAULT 0,
+        stage TEXT NOT NULL DEFAULT 'active',
+        enabled_at BIGINT,
+        expires_at BIGINT,
+        deleted_at BIGINT
+    )
+    """,
+    """
+    CREATE INDEX payment_requests_newest ON payment_requests (app_id, created_at, id)
+    WHERE deleted_at IS NULL
+    """,
+    """
+    CREATE INDEX payment_requests_staged ON payment_requests (app_id, stage, created_at, id)
+    WHERE deleted_at IS NULL
+    """,
+    # Times and units decide the status: these four find the requests whose stage is outdated.
+    """
+    CREATE INDEX payment_requests_spent
+    ON payment_requests (app_id, remaining_units, reserved_units)
+    WHERE deleted_at IS NULL AND remaining_units = 0 AND reserved_units = 0
+      AND stage NOT IN ('soldOut', 'completed')
+    """,
+    """
+    CREATE INDEX payment_requests_ending ON payment_requests (app_id, expires_at)
+    WHERE deleted_at IS NULL AND stage IN ('active', 'scheduled') AND expires_at IS NOT NULL
+    """,
+    """
+    CREATE INDEX payment_requests_ended ON payment_requests (app_id, expires_at)
+    WHERE deleted_at IS NULL AND stage = 'expired'
+    """,
+    """
+    CREATE INDEX payment_requests_starting ON payment_requests (app_id, stage, enabled_at)
+    WHERE deleted_at IS NULL AND enabled_at IS NOT NULL
+    """,
+    # `quote` is the price that the checkout was opened for. While it is open, `network` is a keyed
+    # hash of the payer's address and `payer` the random id in their cookie, null without one; both
+    # are cleared when it is paid, cancelled or lapsed.
+    """
+    CREATE TABLE checkouts (
+        id TEXT PRIMARY KEY,
+        request_id TEXT NOT NULL REFERENCES payment_requests (id),
+        token TEXT NOT NULL,
+        state TEXT NOT NULL,
+        user_data TEXT NOT NULL,
+        quote TEXT,
+        network TEXT,
+        payer TEXT,
+        created_at BIGINT NOT NULL,
+        lapses_at BIGINT NOT NULL,
+        UNIQUE (request_id, token)
+    )
+    """,
+    "CREATE INDEX checkouts_open ON checkouts (request_id, lapses_at) WHERE state = 'open'",
+    """
+    CREATE INDEX checkouts_held ON checkouts (request_id, network, payer, lapses_at)
+    WHERE state = 'open'
+    """,
+    """
+    CREATE INDEX checkouts_given_up ON checkouts (lapses_at)
+    WHERE state IN ('lapsed', 'cancelled')
+    """,
+    # One checkout can bring several payments. `amount`, `currency` and `receivers` are what was
+    # asked, `instrument_*` what the payer paid, at `rate` where the two differ. `payer_number`
+    # numbers the payers of a request who gave their data, at the first payment of each: the
+    # highest is their count, also once their data is erased.
+    """
+    CREATE TABLE payments (
+        id TEXT PRIMARY KEY,
+        request_id TEXT NOT NULL REFERENCES payment_requests (id),
+        checkout_id TEXT NOT NULL REFERENCES checkouts (id),
+        rail TEXT NOT NULL,
+        external_id TEXT NOT NULL,
+        state TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        currency TEXT NOT NULL,
+        receivers TEXT NOT NULL,
+        instrument_amount BIGINT NOT NULL,
+        instrument_currency TEXT NOT NULL,
+        instrument_shares TEXT NOT NULL,
+        rate TEXT,
+        rate_source TEXT,
+        rated_at BIGINT,
+        user_data TEXT NOT NULL,
+        payer TEXT,
+        payer_number BIGINT,
+        completed_at BIGINT NOT NULL,
+        UNIQUE (rail, external_id)
+    )
+    """,
+    "CREATE INDEX payments_newest ON payments (request_id, completed_at, id)",
+    "CREATE INDEX payments_payers ON payments (request_id, payer) WHERE payer IS NOT NULL",
+    """
+    CREATE INDEX payments_payer_numbers ON payments (request_id, payer_number)
+    WHERE payer_number IS NOT NULL
+    """,
+    "CREATE INDEX payments_checkout ON payments (checkout_id)",
+    """
+    CREATE TABLE idempotency (
+        app_id TEXT NOT NULL,
+        idempotency_key TEXT NOT NULL,
+        body_hash TEXT NOT NULL,
+        request_id TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        PRIMARY KEY (app_id, idempotency_key)
+    )
+    """,
+    "CREATE INDEX idempotency_oldest ON idempotency (created_at)",
+    # One for each payment and channel; the outbox has its state under the same id. `letter` is the
+    # delivery whose letter reports this payment too; its own id where it has its own letter.
+    """
+    CREATE TABLE deliveries (
+        id TEXT PRIMARY KEY,
+        app_id TEXT NOT NULL REFERENCES apps (id),
+        request_id TEXT NOT NULL REFERENCES payment_requests (id),
+        payment_id TEXT NOT NULL,
+        channel TEXT NOT NULL,
+        address TEXT NOT NULL,
+        recipient_id TEXT,
+        letter TEXT,
+        created_at BIGINT NOT NULL,
+        UNIQUE (payment_id, channel)
+    )
+    """,
+    "CREATE INDEX deliveries_newest ON deliveries (app_id, created_at, id)",
+    "CREATE INDEX deliveries_oldest ON deliveries (created_at, id)",
+    "CREATE INDEX deliveries_request ON deliveries (request_id, created_at, id)",
+    "CREATE INDEX deliveries_letter ON deliveries (letter) WHERE letter IS NOT NULL",
+    """
+    CREATE INDEX deliveries_unsent ON deliveries (recipient_id, id)
+    WHERE recipient_id IS NOT NULL AND letter IS NULL
+    """,
+    """
+    CREATE TABLE delivery_attempts (
+        delivery_id TEXT NOT NULL REFERENCES deliveries (id),
+        number INTEGER NOT NULL,
+        at BIGINT NOT NULL,
+        took BIGINT NOT NULL,
+        status INTEGER,
+        answer TEXT,
+        trouble TEXT,
+        PRIMARY KEY (delivery_id, number)
+    )
+    """,
+    # An address that an application names for one of its sellers (`owner`, '' for itself).
+    # `mailbox` is a digest (see core/mail/mailboxes.py), `token` that of the link that confirms it.
+    """
+    CREATE TABLE recipients (
+        id TEXT PRIMARY KEY,
+        app_id TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        address TEXT NOT NULL,
+        mailbox TEXT NOT NULL,
+        state TEXT NOT NULL,
+        token TEXT,
+        stop_token TEXT NOT NULL UNIQUE,
+        asks INTEGER NOT NULL DEFAULT 0,
+        asked_at BIGINT,
+        confirmed_at BIGINT,
+        ended_at BIGINT,
+        created_at BIGINT NOT NULL,
+        UNIQUE (app_id, owner, address)
+    )
+    """,
+    "CREATE UNIQUE INDEX recipients_token ON recipients (token) WHERE token IS NOT NULL",
+    "CREATE INDEX recipients_mailbox ON recipients (mailbox)",
+    # Mailboxes that refuse the letters of one seller, or of everybody here: '' in both columns.
+    """
+    CREATE TABLE unsubscribed (
+        app_id TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        mailbox TEXT NOT NULL,
+        at BIGINT NOT NULL,
+        PRIMARY KEY (app_id, owner, mailbox)
+    )
+    """,
+    # The theoretical arrival time of each rate limit (see core/outbox/lanes.py, Pace).
+    "CREATE TABLE letter_paces (name TEXT PRIMARY KEY, arrival_at BIGINT NOT NULL)",
+)
