@@ -104,7 +104,8 @@ ROOMS = {
     "chat.forms": Room(f"chat.messages chat.model chat.times core.mail {MODEL}", pure=True),
     "chat.provider": Room("chat.model core", "httpx structlog"),
     "chat.store": Room("chat.forms chat.messages chat.model core"),
-    "chat.pictures": Room("core", "PIL", pure=True),
+    "chat.pictures": Room("chat.pictures.pdf core", "PIL", pure=True),
+    "chat.pictures.pdf": Room("chat.pictures core", "PIL reportlab"),
     "chat.cards": Room(
         "chat.forms chat.messages chat.model chat.pictures chat.store chat.times core"
     ),

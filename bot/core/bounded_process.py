@@ -61,6 +61,11 @@ class Budget:
     answer: int
 
 
+PICTURE_BUDGET = Budget(memory=218 * MEGABYTE, processor=10, seconds=30.0, answer=4 * MEGABYTE)
+"""For decoding a picture: the largest that are accepted need 200 MB and, as a progressive JPEG,
+four seconds."""
+
+
 class BoundedChild:
     """Runs a module as a child process for each piece of work, one at a time."""
 

@@ -58,7 +58,7 @@ class Pixels:
     def code(self, link: str, box: Box) -> None:
         """Paint a code into the middle of a box, as large as whole pixels allow."""
         small = qr.small(link)
-        scale, inset = fitting(small.width, box[2] - box[0])
+        scale, inset = code_fit(small.width, box[2] - box[0])
         self.image.paste(qr.enlarged(small, scale), (box[0] + inset, box[1] + inset))
 
     def line(self, text: str, at: tuple[int, float], block: Fitted, colour: Colour) -> None:
@@ -66,7 +66,7 @@ class Pixels:
         self._pen.text(at, text, fill=colour, font=block.font, anchor="lm")
 
 
-def fitting(side: int, room: int) -> tuple[int, int]:
+def code_fit(side: int, room: int) -> tuple[int, int]:
     """Give the pixels of a module, whole ones, and where a code of such a side begins in a room."""
     scale = max(1, room // side)
     return scale, (room - scale * side) // 2

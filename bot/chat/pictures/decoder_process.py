@@ -5,18 +5,10 @@ Its answer is a byte that says what follows: the JPEG, or a reason and a message
 
 from __future__ import annotations
 
-from bot.core.bounded_process import MEGABYTE, Budget, serve
+from bot.core.bounded_process import serve
 from bot.core.errors import PictureError
 
 MODULE = __name__
-
-BUDGET = Budget(
-    memory=218 * MEGABYTE,
-    processor=10,
-    seconds=30.0,
-    answer=4 * MEGABYTE,
-)
-"""The largest pictures that are taken need 200 MB and, as a progressive JPEG, four seconds."""
 
 TAKEN, REFUSED = b"+", b"-"
 

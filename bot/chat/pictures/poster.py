@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.chat.pictures import png
 from bot.chat.pictures.canvas import GROUNDS, PAPER, Pixels
 from bot.chat.pictures.head import Words, ending, head
-from bot.chat.pictures.pdf import Page
 from bot.core.images import lettering
 from bot.core.images.lettering import Fitted
 
@@ -112,9 +112,9 @@ def square_png(sheet: Sheet) -> bytes:
 
 def poster_pdf(sheet: Sheet) -> bytes:
     """Draw an A4 poster whose code and letters are outlines; ValueError like `poster_png`."""
-    page = Page(A4.size)
-    _draw(sheet, A4, page)
-    return page.document(lettering.tidied(sheet.name))
+    from bot.chat.pictures import pdf  # noqa: PLC0415 - costs memory, seldom used
+
+    return pdf.document(A4.size, lettering.tidied(sheet.name), partial(_draw, sheet, A4))
 
 
 def _png(sheet: Sheet, shape: Shape) -> bytes:

@@ -13,7 +13,7 @@ from bot.chat.dialogue import photos
 from bot.chat.pictures import decoder_process
 from bot.chat.telegram.downloads import TooManyBytes
 from bot.chat.telegram.errors import asked_wait, told
-from bot.core.bounded_process import BoundedChild
+from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
 from bot.core.errors import OverBudget, PeerError, PictureError, Refused, wait_asked_for
 from bot.core.outbox import outbox
 
@@ -57,7 +57,7 @@ class Photos:
     ) -> None:
         self._db = db
         self._downloads = downloads
-        self._child = BoundedChild(decoder_process.MODULE, decoder_process.BUDGET)
+        self._child = BoundedChild(decoder_process.MODULE, PICTURE_BUDGET)
         self._queues = queues
         self._now = now
 

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from bot.core.bounded_process import BoundedChild
+from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
 from bot.core.errors import OverBudget, StorageError
 from bot.sandbox.world.errors import ApiError, bad_request
 from bot.sandbox.world.images import Picture, measure
-from bot.sandbox.world.scaling import BUDGET, SCALED_MIME, SCALER, asked, fitted
+from bot.sandbox.world.scaling import SCALED_MIME, SCALER, asked, fitted
 
 PHOTO_BYTES = 10 * 1024 * 1024
 DOCUMENT_BYTES = 50 * 1024 * 1024
@@ -68,7 +68,7 @@ class Files:
         self._by_id: dict[str, StoredFile] = {}
         self._by_path: dict[str, StoredFile] = {}
         self._scaled: dict[str, Upload] = {}
-        self._scaler = BoundedChild(SCALER, BUDGET)
+        self._scaler = BoundedChild(SCALER, PICTURE_BUDGET)
 
     def get(self, file_id: str) -> StoredFile | None:
         return self._by_id.get(file_id)

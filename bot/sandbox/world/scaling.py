@@ -6,11 +6,10 @@ four bytes before the picture's, and answers nothing where it can't make one.
 
 import io
 
-from bot.core.bounded_process import MEGABYTE, Budget, serve
+from bot.core.bounded_process import serve
 
 SCALED_MIME = "image/jpeg"
 SCALER = __name__
-BUDGET = Budget(memory=218 * MEGABYTE, processor=10, seconds=30.0, answer=4 * MEGABYTE)
 _QUALITY = 80
 _SIDE = 4  # bytes
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bot.chat.pictures import decoder_process
-from bot.core.bounded_process import BoundedChild
+from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
 from bot.core.errors import OverBudget, PictureError
 from tests.support.hostile_images import CRAFTED
 from tests.support.sample_pictures import opened
@@ -28,7 +28,7 @@ REFUSED = {
 }
 
 
-BUDGET = replace(decoder_process.BUDGET, seconds=100.0)
+BUDGET = replace(PICTURE_BUDGET, seconds=100.0)
 """That of the product, but for the wall clock: a child goes last on a machine that is busy."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import zxingcpp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageFont, ImageOps
+from reportlab.pdfbase.ttfonts import TTFont
 
 from bot.chat.forms.parsing import MAX_POSTER_TEXT
 from bot.chat.pictures import png
@@ -23,7 +26,6 @@ from bot.chat.pictures.poster import (
     poster_png,
     square_png,
 )
-from bot.chat.pictures.truetype import TrueType
 from bot.core.images import lettering, qr
 from bot.core.images.lettering import FONTS
 from tests.support.sample_pictures import (
@@ -126,11 +128,32 @@ def test_a_pdf_holds_the_letters_that_it_shows_and_its_title() -> None:
     assert pypdfium2.PdfDocument(data).get_metadata_dict()["Title"] == "Tea (5) \\ ☕"
 
 
+def test_a_pdf_names_any_title_and_nobody_else() -> None:
+    data = poster_pdf(replace(PLAIN, name="\ud800 \u202eTea \0 ☕ שלום"))
+    about = pypdfium2.PdfDocument(data).get_metadata_dict()
+    assert about["Title"] == "? \u202eTea \0 ☕ שלום"
+    assert (about["Author"], about["Subject"], about["Creator"]) == ("", "", "")
+
+
+def test_a_pdf_embeds_the_fonts_of_the_project_and_no_other() -> None:
+    fonts = set(re.findall(rb"/BaseFont /[A-Z]{6}\+(\S+)", poster_pdf(RICH)))
+    assert fonts == {b"NotoSans-Regular", b"NotoSans-Bold"}
+    assert poster_pdf(RICH).count(b"/BaseFont") == len(fonts)
+
+
+def test_pdfs_drawn_at_the_same_time_are_those_drawn_alone() -> None:
+    """The same sheet always makes the same bytes."""
+    sheets = [replace(PLAIN, name=name, text=name * 3) for name in ("Tea", "Žluť", "Ωά", "Кофе")]
+    alone = [*map(poster_pdf, sheets)]
+    with ThreadPoolExecutor(len(sheets)) as threads:
+        assert [*threads.map(poster_pdf, sheets * 5)] == alone * 5
+
+
 @pytest.mark.parametrize("path", sorted(FONTS.glob("*.ttf")), ids=lambda path: path.stem)
 def test_widths_are_those_that_lines_are_broken_by(path: Path) -> None:
-    font, large = TrueType(path.read_bytes()), ImageFont.truetype(str(path), 1000)
+    font, large = TTFont(path.stem, str(path)), ImageFont.truetype(str(path), 1000)
     for char in LETTERS:
-        assert font.width(font.glyph(char)) == pytest.approx(large.getlength(char), abs=1)
+        assert font.stringWidth(char, 1000) == pytest.approx(large.getlength(char), abs=1)
 
 
 @pytest.mark.parametrize("draw", [square_png, poster_pdf])
