@@ -17,7 +17,6 @@ from bot.chat.telegram.intake import account_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from bot.core.database.counters import Tally
     from bot.core.outbox.lanes import Pace
 
 log = structlog.get_logger()
@@ -28,9 +27,6 @@ AT_ONCE = 4
 MOST_WAITING = 40
 """People whose query waits: what four connections answer within seconds."""
 
-DROPPED = ("telegram_updates_handled", "dropped")
-"""How the tally counts a query that was overtaken by newer ones."""
-
 
 class Searching:
     """Answers inline queries by `answer`, as often as `pace` allows."""
@@ -38,11 +34,11 @@ class Searching:
     def __init__(
         self,
         answer: Callable[[dict[str, Any]], Coroutine[Any, Any, None]],
-        tally: Tally,
+        count: Callable[..., None],
         pace: Pace | None = None,
     ) -> None:
         self._answer = answer
-        self._tally = tally
+        self._count = count
         self._pace = pace
         self._arrival = 0
         self._waiting: dict[str, dict[str, Any]] = {}
@@ -55,7 +51,7 @@ class Searching:
         if person not in self._waiting and len(self._waiting) >= MOST_WAITING:
             self._drop(next(iter(self._waiting)))
         elif person in self._waiting:
-            self._tally.add([DROPPED])
+            self._count("telegram_updates_handled", "dropped")
         self._waiting[person] = update
         self._begin()
 
@@ -69,7 +65,7 @@ class Searching:
 
     def _drop(self, person: str) -> None:
         del self._waiting[person]
-        self._tally.add([DROPPED])
+        self._count("telegram_updates_handled", "dropped")
 
     def _begin(self) -> None:
         while len(self._under_way) < AT_ONCE and (person := self._next()) is not None:

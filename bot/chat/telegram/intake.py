@@ -80,11 +80,9 @@ class Intake:
         kept = [update for update in sound if "inline_query" not in update]
         if kept:
             await self._db.transaction(lambda tx: self._store(tx, kept))
-        self._db.tally.add(
-            ("telegram_updates", "inline_query") for update in sound if "inline_query" in update
-        )
         for update in sound:
             if "inline_query" in update:
+                self._db.count("telegram_updates", "inline_query")
                 self._inline(update)
 
     def _store(self, tx: Transaction, updates: Iterable[dict[str, Any]]) -> None:

@@ -50,7 +50,6 @@ class Database:
         private_files.make_file(path)
         self.health = Health("database not usable", "database usable again")
         self._writer = Writer(path, _connect(path), self.health)
-        self.tally = self._writer.tally
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="db-reader")
         self._idle = [_connect(path) for _ in range(READERS)]
         for reader in self._idle:
@@ -69,6 +68,14 @@ class Database:
         future: asyncio.Future[T] = loop.create_future()
         self._writer.ask(work, Listener(loop, future, self._wake_all))
         return await future
+
+    def count_with(self, increment: Callable[..., None]) -> None:
+        """Call `increment(name, *labels)` for each count, from the writer's thread too."""
+        self._writer.count = increment
+
+    def count(self, name: str, *labels: str) -> None:
+        """Increment a counter of /metrics now; `Transaction.count` waits for the commit."""
+        self._writer.count(name, *labels)
 
     async def probe(self, size: int) -> None:
         """Store `size` bytes and sync them, in place of those stored before.

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
-from bot.core.database.counters import Tally
 from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
@@ -90,9 +89,9 @@ class Transaction:
         """Wake who listens to `topic` once this transaction is committed."""
         self.woken.add(topic)
 
-    def count(self, *happened: str) -> None:
-        """Add one to a figure, by its name and labels, once this transaction is committed."""
-        self.counted.append(happened)
+    def count(self, name: str, *labels: str) -> None:
+        """Increment a counter of /metrics once this transaction is committed."""
+        self.counted.append((name, *labels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +145,7 @@ class Writer:
         self._db.conn.execute("PRAGMA busy_timeout = 0")  # `_begin` waits, and knows how long
         self._file = _identity(path)
         self._health = health
-        self.tally = Tally()
+        self.count: Callable[..., None] = _ignore
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
         self._lock = threading.Lock()
         self._asked: deque[Asked] = deque()
@@ -215,7 +214,8 @@ class Writer:
         for one in group:
             one.told = True
             if one.error is None:
-                self.tally.add(one.counted)
+                for name, *labels in one.counted:
+                    self.count(name, *labels)
             if one.listener is None:
                 one.tell()  # and says to the operator by itself what went wrong
                 continue
@@ -291,6 +291,10 @@ class Writer:
             one.error = StorageError(str(error))
         self._finish(late)
         return [one for one in group if one.until > now]
+
+
+def _ignore(_name: str, *_labels: str) -> None:
+    """Count nothing, as commands do that serve no /metrics."""
 
 
 def _tell(told: list[Asked]) -> None:

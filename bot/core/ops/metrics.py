@@ -1,4 +1,4 @@
-"""What /metrics tells: counts since the start, and how the outbox stands when asked.
+"""What /metrics shows: counters since the start of the process, and the state of the outbox.
 
 Names and units follow Prometheus (prometheus.io/docs/practices/naming). No label is an id.
 """
@@ -6,18 +6,19 @@ Names and units follow Prometheus (prometheus.io/docs/practices/naming). No labe
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prometheus_client import (
     CollectorRegistry,
+    Counter,
     GCCollector,
     PlatformCollector,
     ProcessCollector,
+    disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import GaugeMetricFamily
 
 from bot.core.version import VERSION
 
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from bot.core.database.counters import Tally
     from bot.core.database.database import Database, Transaction
 
-# What waits is found by partial indexes, whatever number of settled messages lies beside it.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each counter
+
+# Partial indexes answer these, however many settled messages the table holds.
 WAITING = (
     "SELECT o.queue, l.paused IS NOT NULL AS paused, COUNT(*) AS n, MIN(o.due_at) AS due_at"
     " FROM outbox o LEFT JOIN lanes l ON l.queue = o.queue AND l.lane = o.lane"
@@ -42,21 +44,21 @@ DEAD = "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = 'dead' GROUP BY qu
 STATES = ("waiting", "paused", "leased", "dead")
 
 UNREAD = "UNREAD"
-"""Stands for the method of a request that was refused before it could be read."""
+"""The method of a request that was refused before it could be read."""
 
 METHODS = frozenset(
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", UNREAD]
 )
 OTHER = "OTHER"
-"""Stands for every other method, so that no stranger makes up labels."""
+"""Every other method: no stranger may make up labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A figure of the tally: its help, and what its labels are called.
+    """A counter: its name without `_total`, its help and the names of its labels.
 
-    `known` are the values that are shown from the start, for each label; a rate of what has not
-    happened yet is 0 and not nothing.
+    `known` are, for each label, the values that are shown from the start: the rate of an event
+    that has not happened yet is 0 rather than missing.
     """
 
     name: str
@@ -70,16 +72,16 @@ REQUESTS = Family("http_requests", "Answers given, by method and status.", ("met
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How the outbox stands: messages by queue and state, the oldest due of each in ms."""
+    """Numbers of queued messages by queue and state, and by queue the age of the oldest due, ms."""
 
     messages: dict[tuple[str, str], int]
     ages: dict[str, int]
 
 
 def read_depth(tx: Transaction, now: int) -> Depth:
-    """Count what waits, what is under way and what was given up; `now` in epoch ms.
+    """Count waiting, leased and dead messages; `now` in epoch ms.
 
-    What waits for a chat that can't be written to is `paused`, and not overdue.
+    Messages of a chat that blocked the bot are `paused`, and never overdue.
     """
     messages: dict[tuple[str, str], int] = {}
     ages: dict[str, int] = {}
@@ -94,34 +96,44 @@ def read_depth(tx: Transaction, now: int) -> Depth:
 
 @dataclass(slots=True, eq=False)
 class Metrics:
-    """Everything there is to tell; `queues` are shown also while they are empty."""
+    """All metrics of the process; `queues` are shown even while they are empty.
+
+    The database calls `count` for what its transactions counted, once they are committed.
+    """
 
     db: Database
     now: Callable[[], int]
     families: tuple[Family, ...] = (REQUESTS,)
     queues: set[str] = field(default_factory=set)
     _registry: CollectorRegistry = field(init=False)
+    _counters: dict[str, Counter] = field(init=False)
     _depth: Depth = field(default_factory=lambda: Depth({}, {}))
 
     def __post_init__(self) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
+        self._counters = {one.name: _counter(one, self._registry) for one in self.families}
         self._registry.register(self)
+        self.db.count_with(self.count)
+
+    def count(self, name: str, *labels: str) -> None:
+        """Increment a counter; one that belongs to no family of ours is not shown."""
+        if counter := self._counters.get(name):
+            counter.labels(*labels).inc()
 
     async def render(self) -> bytes:
-        """Give all figures in Prometheus' text format. Raises StorageError."""
+        """Return all metrics in the text format of Prometheus. Raises StorageError."""
         now = self.now()
         self._depth = await self.db.read(lambda tx: read_depth(tx, now))
         return generate_latest(self._registry)
 
     def describe(self) -> Iterable[Metric]:
-        """Name nothing ahead: what is collected names itself."""
+        """Return nothing: the metrics name themselves when they are collected."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Give our own figures, as prometheus_client asks for them."""
-        yield from _counted(self.families, self.db.tally)
+        """Yield the state of the outbox and the version, for prometheus_client's registry."""
         yield from self._outbox()
         build = GaugeMetricFamily("bot_build_info", "This program, always 1.", labels=["version"])
         build.add_metric([VERSION], 1)
@@ -147,39 +159,34 @@ class Metrics:
         yield ages
 
 
-def _counted(families: Iterable[Family], tally: Tally) -> Iterator[Metric]:
-    counts: defaultdict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
-    for key, count in tally.read().items():
-        counts[key[0]][key[1:]] = count
-    for family in families:
-        metric = CounterMetricFamily(family.name, family.help, labels=family.labels)
-        known = dict.fromkeys(itertools.product(*family.known), 0) if family.known else {}
-        for labels, count in (known | counts[family.name]).items():
-            metric.add_metric(labels, count)
-        yield metric
+def _counter(family: Family, registry: CollectorRegistry) -> Counter:
+    counter = Counter(family.name, family.help, family.labels, registry=registry)
+    for labels in itertools.product(*family.known) if family.known else ():
+        counter.labels(*labels)
+    return counter
 
 
 class CountRequests:
-    """ASGI application around another one that counts answers by method and status, bugs too."""
+    """ASGI middleware that counts answers by method and status, those for bugs too."""
 
-    def __init__(self, app: ASGIApp, tally: Tally) -> None:
+    def __init__(self, app: ASGIApp, count: Callable[..., None]) -> None:
         self._app = app
-        self._tally = tally
+        self._count = count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass everything through, counting the start of each answer."""
+        """Pass the request on and count the start of its answer."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                count_request(self._tally, scope["method"], message["status"])
+                count_request(self._count, scope["method"], message["status"])
             await send(message)
 
         await self._app(scope, receive, counted)
 
 
-def count_request(tally: Tally, method: str, status: int) -> None:
-    """Count an answer, also one that was given before there was a request to read."""
-    tally.add(((REQUESTS.name, method if method in METHODS else OTHER, str(status)),))
+def count_request(count: Callable[..., None], method: str, status: int) -> None:
+    """Count an answer, also one to a request that could not be read."""
+    count(REQUESTS.name, method if method in METHODS else OTHER, str(status))

@@ -169,10 +169,10 @@ class Application:
         self._stopping.set()
 
     async def _run(self) -> None:
-        refused = partial(count_request, self._db.tally, UNREAD)
+        refused = partial(count_request, self._db.count, UNREAD)
         proxies = self._settings.forwarded_allow_ips
         # Around everything: a bug is answered outside of whatever an application adds to itself.
-        counted = CountRequests(self._app, self._db.tally)
+        counted = CountRequests(self._app, self._db.count)
         server = WebServer(counted, proxies, SERVER_PATIENCE, refused, self._own_socket)
         serving = asyncio.create_task(server.serve(sockets=[self._socket]))
         try:

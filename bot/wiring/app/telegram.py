@@ -114,7 +114,7 @@ class TelegramSide:
         self._reconciler = Reconciler(db, client, recorder, now, steady=steady)
         self._schedule = Schedule(db, self._queues, now, steady)
         inline = Inline(self._searched, chat, settings.url)
-        self._searching = Searching(inline.answer, db.tally, self._queues.messages.pace)
+        self._searching = Searching(inline.answer, db.count, self._queues.messages.pace)
         bot_id = int(token.partition(":")[0])
         self._intake = Intake(db, self._queues.updates, bot_id, now, self._searching.take)
         self._poller = Poller(root, token, self._intake)

@@ -130,6 +130,19 @@ def test_the_outbox_is_counted_without_a_look_at_what_is_settled(db: Database, s
     assert not any(line.startswith("SCAN l") for line in reads)
 
 
+async def test_the_format_is_prometheus_text_without_series_of_its_own(desk: Metrics) -> None:
+    """One sample for each count: the library's `_created` series would double them."""
+    desk.count("payments", "paid")
+    desk.count("unknown", "paid")
+    text = (await desk.render()).decode()
+    assert (
+        "# HELP payments_total Payments.\n# TYPE payments_total counter\n"
+        'payments_total{settlement="paid"} 1.0\npayments_total{settlement="late"} 0.0\n'
+    ) in text
+    assert "_created" not in text
+    assert "unknown" not in text
+
+
 async def test_process_python_and_version_are_told(desk: Metrics) -> None:
     """The version is the one that the project is built as."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
@@ -147,7 +160,7 @@ async def test_answers_are_counted_by_method_and_status(db: Database, desk: Metr
     async def teapot() -> Response:
         return Response(status_code=418)
 
-    transport = httpx.ASGITransport(CountRequests(app, db.tally))
+    transport = httpx.ASGITransport(CountRequests(app, db.count))
     async with httpx.AsyncClient(transport=transport, base_url="http://bot.test") as http:
         await http.post("/teapot")
         await http.post("/teapot")
@@ -174,7 +187,8 @@ async def test_a_bug_is_counted(tmp_path: Folder) -> None:
     serving = asyncio.create_task(application.serve())
     async with httpx.AsyncClient(trust_env=False) as http:
         assert (await http.get(f"http://127.0.0.1:{settings.port}/bug")).status_code == 500
-    assert application._db.tally.read()[REQUESTS.name, "GET", "500"] == 1
+        found = (await http.get(f"http://127.0.0.1:{settings.port}/metrics")).text
+        assert 'http_requests_total{method="GET",status="500"} 1.0' in found
     application.stop()
     await serving
 
@@ -187,7 +201,7 @@ async def test_requests_refused_before_they_could_be_read_are_counted(
     db: Database, desk: Metrics, said: bytes, status: int
 ) -> None:
     async with open_site(FastAPI()) as site:
-        site.server._refused = lambda code: count_request(db.tally, metrics.UNREAD, code)
+        site.server._refused = lambda code: count_request(db.count, metrics.UNREAD, code)
         assert (await site.ask(said)).status == status
         assert (await site.ask(get("/nowhere"))).status == 404
     counted = (await told(desk))[sample("http_requests_total", method="UNREAD", status=f"{status}")]
@@ -230,14 +244,11 @@ def counts() -> list[tuple[str, str, int]]:
 
 
 def _keys(node: ast.AST) -> list[list[Any]]:
-    """The arguments of `tx.count`, and the keys that a tally is given."""
+    """The arguments of `tx.count`, `db.count` and `_count`."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
         return []
-    if node.func.attr == "count" and ast.unparse(node.func.value).endswith("tx"):
-        return [[*node.args]]
-    if node.func.attr == "add" and ast.unparse(node.func.value).endswith("tally"):
-        return [tuple_.elts for tuple_ in ast.walk(node) if isinstance(tuple_, ast.Tuple)][-1:]
-    return []
+    counts = node.func.attr == "count" and ast.unparse(node.func.value).endswith(("tx", "db"))
+    return [[*node.args]] if counts or node.func.attr == "_count" else []
 
 
 def test_every_count_has_a_family_with_as_many_labels_and_the_other_way_round() -> None:
