@@ -23,7 +23,7 @@ from bot.service.rails.rail import SandboxRail
 from bot.service.store import deliveries, payments, requests, status_index
 from bot.service.store.requests import Place
 from bot.service.usecases import applications, paying
-from bot.service.usecases.paying import Order, Till
+from bot.service.usecases.paying import PaymentContext, PaymentForm
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _fill(db: Database, app_id: str, count: int, now: int) -> None:
         some = (request(number, count, app_id, now) for number in numbers)
         db.run(partial(_insert, some=some, now=now))
         db.run(partial(_sell, app_id=app_id))
-        while db.run(partial(status_index.update_some, app_id=app_id, now=now)):
+        while db.run(partial(status_index.refresh_some, app_id=app_id, now=now)):
             pass
 
 
@@ -147,20 +147,20 @@ def _terms(number: int, kind: Kind) -> Terms:
 
 def _pay(db: Database, app_id: str, count: int, now: int) -> None:
     """Let the newest donation that can be paid be paid so often."""
-    till = Till(SandboxRail(), SandboxExchange(), reservation=1)
+    context = PaymentContext(SandboxRail(), SandboxExchange(), reservation=1)
     paid = PaymentRequest(new_id(), app_id, now, _terms(0, Kind.NEVER))
     db.run(partial(requests.insert, request=paid))
     for first in range(0, count, BATCH):
         numbers = range(first, min(first + BATCH, count))
-        db.run(partial(_pay_some, till=till, request_id=paid.id, numbers=numbers, now=now))
+        db.run(partial(_pay_some, context=context, request_id=paid.id, numbers=numbers, now=now))
 
 
 def _pay_some(
-    tx: Transaction, till: Till, request_id: str, numbers: Iterable[int], now: int
+    tx: Transaction, context: PaymentContext, request_id: str, numbers: Iterable[int], now: int
 ) -> None:
     for number in numbers:
         email = f"payer{number // PAYERS}@example.org"
-        paying.pay(tx, till, Order(request_id, new_id(), {"email": email}), now + number)
+        paying.pay(tx, context, PaymentForm(request_id, new_id(), {"email": email}), now + number)
 
 
 def statements() -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from bot.core.database.database import open_database
-from bot.service.notify.webhook_delivery import Webhooks
+from bot.service.notify.webhook_delivery import WebhookDelivery
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.scripted_server import Peer, listening_peer
 from tests.support.sender_harness import Sending
@@ -73,9 +73,9 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
 
 
 @pytest.fixture
-async def notifier(service: ServiceHarness) -> AsyncIterator[Webhooks]:
+async def notifier(service: ServiceHarness) -> AsyncIterator[WebhookDelivery]:
     """What sends the webhooks of that service, to this machine as well."""
-    async with Webhooks(service.db, service.vault, service.clock, LOOPBACK) as it:
+    async with WebhookDelivery(service.db, service.vault, service.clock, LOOPBACK) as it:
         yield it
 
 

@@ -25,20 +25,20 @@ from bot.core.database.vault import Vault
 from bot.core.errors import NotEnoughUnits, NotFound, NotLimited, NotPayable, TooManyHolds
 from bot.core.outbox import outbox
 from bot.service.model.changes import Creation, Edit
-from bot.service.model.checkout_limits import NOBODY, Holder
+from bot.service.model.checkout_limits import UNKNOWN_HOLDER, Holder
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Webhook
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import SETTLEMENTS, Manner, Notice, SandboxRail
+from bot.service.rails.rail import SETTLEMENTS, Manner, SandboxRail, Settlement
 from bot.service.store import checkouts
 from bot.service.store import requests as store
 from bot.service.usecases import applications, paying, request_commands
-from bot.service.usecases.paying import Order, Standing, Till
+from bot.service.usecases.paying import PaymentContext, PaymentForm, PaymentProgress
 from bot.service.usecases.request_commands import Caller, Policy
 from tests.support.service_harness import LOOPBACK, NOON
 
 RESERVATION = 60_000
 CAP = 1
-TILL = Till(SandboxRail(), SandboxExchange(), RESERVATION, CAP)
+CONTEXT = PaymentContext(SandboxRail(), SandboxExchange(), RESERVATION, CAP)
 NETWORKS, PAYERS = ("venue", "venue", "home"), (None, "ann", "ben", "eve")
 POLICY = Policy(LOOPBACK, SandboxExchange(), mails=True)
 SECOND = 1000
@@ -106,7 +106,7 @@ class Form:
 
     twin_id: str
     token: str
-    standing: Standing
+    standing: PaymentProgress
 
 
 class Shop(RuleBasedStateMachine):
@@ -216,35 +216,35 @@ class Shop(RuleBasedStateMachine):
         manner=st.sampled_from(Manner),
         holder=st.builds(Holder, st.sampled_from(NETWORKS), st.sampled_from(PAYERS)),
     )
-    def pay(self, twin: Twin, manner: Manner, holder: Holder = NOBODY) -> object:
-        order = Order(twin.id, self.token(), {"email": "p@example.org"}, manner, holder)
+    def pay(self, twin: Twin, manner: Manner, holder: Holder = UNKNOWN_HOLDER) -> object:
+        posted = PaymentForm(twin.id, self.token(), {"email": "p@example.org"}, manner, holder)
         if holder.payer and (held := twin.holds(holder, self.now)):
-            standing = self.db.run(lambda tx: paying.pay(tx, TILL, order, self.now))
-            assert standing == Standing(held, None)
+            standing = self.db.run(lambda tx: paying.pay(tx, CONTEXT, posted, self.now))
+            assert standing == PaymentProgress(held, None)
             return multiple()
         if not twin.enabled(self.now):
             with pytest.raises(NotFound if twin.deleted else NotPayable):
-                self.db.run(lambda tx: paying.pay(tx, TILL, order, self.now))
+                self.db.run(lambda tx: paying.pay(tx, CONTEXT, posted, self.now))
             return multiple()
         if twin.is_capped(holder, self.now):
             with pytest.raises(TooManyHolds):
-                self.db.run(lambda tx: paying.pay(tx, TILL, order, self.now))
+                self.db.run(lambda tx: paying.pay(tx, CONTEXT, posted, self.now))
             return multiple()
-        standing = self.db.run(lambda tx: paying.pay(tx, TILL, order, self.now))
+        standing = self.db.run(lambda tx: paying.pay(tx, CONTEXT, posted, self.now))
         twin.held[standing.checkout_id] = self.now + RESERVATION
         twin.holders[standing.checkout_id] = holder
         if manner in {Manner.AT_ONCE, Manner.TWICE}:
             assert standing.payment is not None
-            self._arrived(twin, Notice(standing.checkout_id, f"sandbox-{standing.checkout_id}"))
+            self._arrived(twin, Settlement(standing.checkout_id, f"sandbox-{standing.checkout_id}"))
         else:
             assert standing.payment is None
-        return Form(twin.id, order.token, standing)
+        return Form(twin.id, posted.token, standing)
 
     @rule(form=forms)
     def pay_again(self, form: Form) -> None:
         """A double click, a refresh, a lost answer: the same payment, and nothing else."""
-        order = Order(form.twin_id, form.token, {"email": "other@example.org"})
-        standing = self.db.run(lambda tx: paying.pay(tx, TILL, order, self.now))
+        posted = PaymentForm(form.twin_id, form.token, {"email": "other@example.org"})
+        standing = self.db.run(lambda tx: paying.pay(tx, CONTEXT, posted, self.now))
         assert standing.checkout_id == form.standing.checkout_id
         if form.standing.payment:
             assert standing.payment == form.standing.payment
@@ -266,16 +266,16 @@ class Shop(RuleBasedStateMachine):
     def hear(self) -> None:
         """Whatever the rail has to say by now comes."""
         for message in self.db.run(lambda tx: outbox.claim(tx, SETTLEMENTS, self.now, 50)):
-            notice = Notice(message.body["checkoutId"], message.body["externalId"])
-            self._take(notice)
+            settlement = Settlement(message.body["checkoutId"], message.body["externalId"])
+            self._take(settlement)
             self.db.run(partial(outbox.done, queue=SETTLEMENTS, message=message, now=self.now))
 
     @rule(form=forms, repeat=st.booleans())
     def hear_out_of_turn(self, form: Form, *, repeat: bool) -> None:
-        """A notice nobody waits for: of money told before, or of more money for one checkout."""
+        """A settlement nobody waits for: reported before, or a second one of a checkout."""
         checkout = form.standing.checkout_id
         external = f"sandbox-{checkout}" if repeat else f"more-{self.token()}"
-        self._take(Notice(checkout, external))
+        self._take(Settlement(checkout, external))
 
     @rule(twin=twins, count=st.integers(1, 3), late=st.booleans())
     def begin_and_go_away(self, twin: Twin, count: int, *, late: bool) -> None:
@@ -295,26 +295,28 @@ class Shop(RuleBasedStateMachine):
         self.db.run(lambda tx: request_commands.delete(tx, self.caller(), twin.id))
         twin.deleted = True
 
-    def _take(self, notice: Notice) -> None:
-        twin = next(twin for twin in self.known.values() if self._is_of(twin, notice))
-        first = self.db.run(lambda tx: paying.take(tx, "sandbox", notice, self.now))
-        assert (first and first.state.value) == self._arrived(twin, notice)
+    def _take(self, settlement: Settlement) -> None:
+        twin = next(twin for twin in self.known.values() if self._is_of(twin, settlement))
+        first = self.db.run(
+            lambda tx: paying.record_settlement(tx, "sandbox", settlement, self.now)
+        )
+        assert (first and first.state.value) == self._arrived(twin, settlement)
 
-    def _is_of(self, twin: Twin, notice: Notice) -> bool:
+    def _is_of(self, twin: Twin, settlement: Settlement) -> bool:
         row = self.db.run(
             lambda tx: tx.one(
-                "SELECT request_id FROM checkouts WHERE id = :id", id=notice.checkout_id
+                "SELECT request_id FROM checkouts WHERE id = :id", id=settlement.checkout_id
             )
         )
         return row is not None and row["request_id"] == twin.id
 
-    def _arrived(self, twin: Twin, notice: Notice) -> str | None:
+    def _arrived(self, twin: Twin, settlement: Settlement) -> str | None:
         """Book the money on the twin: for its unit, for another that is left, or for none."""
-        if notice.external_id in twin.paid:
+        if settlement.external_id in twin.paid:
             return None
-        first = notice.checkout_id in twin.held
-        twin.paid.add(notice.external_id)
-        lapses_at = twin.held.pop(notice.checkout_id, 0)
+        first = settlement.checkout_id in twin.held
+        twin.paid.add(settlement.external_id)
+        lapses_at = twin.held.pop(settlement.checkout_id, 0)
         if lapses_at > self.now:
             twin.sold += 1
             return "paid"

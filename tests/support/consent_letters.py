@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
-from bot.service.notify.letter_delivery import Mails
+from bot.service.notify.letter_delivery import LetterDelivery
 from bot.service.notify.smtp_sender import Mailer
 from bot.service.store import apps
 from tests.support.mail_servers import SENDER, office
@@ -33,7 +33,9 @@ class LetterHarness:
         self.service = service
         self.office = office
         mailer = Mailer(office.server(), timeout=5)
-        self.mails = Mails(service.db, mailer, service.clock, sender=SENDER, public_url=URL)
+        self.mails = LetterDelivery(
+            service.db, mailer, service.clock, sender=SENDER, public_url=URL
+        )
         self._payments = 0
 
     @property
@@ -42,7 +44,9 @@ class LetterHarness:
 
     def distrust(self) -> None:
         """Let the holders of addresses confirm them."""
-        self.service.db.run(lambda tx: apps.distrust(tx, self.service.credentials.app_id))
+        self.service.db.run(
+            lambda tx: apps.require_confirmation(tx, self.service.credentials.app_id)
+        )
 
     async def name(self, address: str, owner: str | None = None, **fields: Any) -> httpx.Response:
         """Make a request that names an address, for a seller."""

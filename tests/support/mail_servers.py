@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from bot.core.mail.smtp import SmtpServer
 from bot.sandbox.web.mailbox import HOST, MailServer
-from bot.service.notify.letter_texts import Origin, Target, compose
+from bot.service.notify.letter_texts import LetterOrigin, LetterTarget, payment_letter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -126,7 +126,9 @@ def as_written(
 ) -> EmailMessage:
     """The letter of a payment as it is handed to the mail server."""
     body = {**BODY, **changes}
-    return compose([body], Target(letter_id, body["address"], "stop-7"), Origin(sender, url))
+    return payment_letter(
+        [body], LetterTarget(letter_id, body["address"], "stop-7"), LetterOrigin(sender, url)
+    )
 
 
 def parsed(content: bytes) -> EmailMessage:

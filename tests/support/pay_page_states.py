@@ -9,7 +9,7 @@ from bot.core.errors import MoneyError
 from bot.core.outbox import outbox
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import DELAY, SETTLEMENTS, SandboxRail
-from bot.service.usecases.settlement_job import Settler
+from bot.service.usecases.settlement_job import SettlementHandler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -53,7 +53,7 @@ class Scene:
 
     async def hear(self) -> None:
         """Let the rail say what it has to say by now."""
-        settler = Settler(self.service.db, SandboxRail(), self.service.clock)
+        settler = SettlementHandler(self.service.db, SandboxRail(), self.service.clock)
         now = self.service.clock()
         for message in await self.service.db.transaction(
             lambda tx: outbox.claim(tx, SETTLEMENTS, now, 100)

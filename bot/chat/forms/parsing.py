@@ -13,7 +13,7 @@ from bot.chat.messages.reply import escaped
 from bot.chat.model.price import Price
 from bot.core.errors import MoneyError
 from bot.core.mail import smtp
-from bot.core.money.amounts import exponent, normalise, read_amount, read_currency, to_minor
+from bot.core.money.amounts import exponent, find_currency, read_amount, read_currency, to_minor
 from bot.core.text import links
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def check_price(amount: Decimal, currency: str | None) -> Price | Problem:
 def read_code(text: str) -> str | Problem:
     """Read a currency that a person named."""
     try:
-        return normalise(text)
+        return find_currency(text)
     except MoneyError as error:
         return money_problem(error, text, None)
 

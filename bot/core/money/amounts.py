@@ -91,8 +91,8 @@ def _names() -> dict[str, spellings.Spelling]:
     spelled = {symbols[code]: code for code in table if code in symbols}
     for code, currency in table.items():
         spelled |= dict.fromkeys((code, *currency.aliases), code)
-    single = {spellings.fold(name): spellings.only(code) for name, code in spelled.items()}
-    return single | spellings.known()
+    single = {spellings.fold(name): spellings.spelling_of(code) for name, code in spelled.items()}
+    return single | spellings.own_spellings()
 
 
 def currencies() -> frozenset[str]:
@@ -122,7 +122,7 @@ def _currency(code: str) -> _Currency:
         raise MoneyError("unknownCurrency", message) from None
 
 
-def normalise(name: str) -> str:
+def find_currency(name: str) -> str:
     """Code of the currency that a person named: `usd`, `Eur`, `€`, `sats`, `reais`.
 
     Raises MoneyError unknownCurrency, also for what several share (`kr`).
@@ -137,7 +137,7 @@ def _spelling(name: str) -> spellings.Spelling:
     if words and all(word in table for word in words):
         meant = reduce(spellings.Spelling.beside, [table[word] for word in words])
     else:
-        meant = spellings.listed(folded, _by_name())
+        meant = spellings.find_in_cldr(folded, _by_name())
     if not meant.codes:
         message = f"{name[:MAX_TEXT]!r} names no currency: write its code, as in 5 USD"
         raise MoneyError("unknownCurrency", message)

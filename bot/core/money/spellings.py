@@ -15,7 +15,7 @@ from babel.numbers import get_currency_name
 from bot.core.text.sanitize import INVISIBLE_MARKS
 
 # Beside CLDR's English symbols: one currency each, wherever in the world it is written.
-OWN = {
+UNSHARED = {
     "USD": "US$|US $|U$S|U$D|U$",
     "EUR": "€|EURO|EUROS|ЕВРО|يورو|यूरो",  # noqa: RUF001 - Cyrillic is meant
     "BRL": "REAIS",
@@ -127,7 +127,7 @@ class Spelling:
         return Spelling(codes, next(meant, None))
 
 
-def only(code: str) -> Spelling:
+def spelling_of(code: str) -> Spelling:
     """Give the spelling of one currency."""
     return Spelling(frozenset({code}), code)
 
@@ -141,19 +141,21 @@ def fold(name: str) -> str:
     return " ".join(filter(None, (word.rstrip(".") for word in plain.split())))
 
 
-def known() -> dict[str, Spelling]:
+def own_spellings() -> dict[str, Spelling]:
     """Give our own spellings, folded."""
-    single = {name: only(code) for code, names in OWN.items() for name in names.split("|")}
+    single = {
+        name: spelling_of(code) for code, names in UNSHARED.items() for name in names.split("|")
+    }
     shared = {
         name: Spelling(frozenset(codes.split()), _USUAL.get(name))
         for codes, names in SHARED.items()
         for name in names.split("|")
     }
-    dollars = {f"{code}$": only(code) for code in shared["$"].codes}
+    dollars = {f"{code}$": spelling_of(code) for code in shared["$"].codes}
     return {fold(name): meant for name, meant in (single | shared | dollars).items()}
 
 
-def listed(name: str, codes: frozenset[str]) -> Spelling:
+def find_in_cldr(name: str, codes: frozenset[str]) -> Spelling:
     """Look a folded name up among CLDR's of the languages written in its script.
 
     Their files are opened at the first such name, for Latin ones cost 5 MB and 60 ms: never at the
@@ -165,7 +167,7 @@ def listed(name: str, codes: frozenset[str]) -> Spelling:
         code = _cldr(script, codes).get(name)
     except OSError:
         code = None
-    return only(code) if code else _NOTHING
+    return spelling_of(code) if code else _NOTHING
 
 
 @cache

@@ -80,7 +80,7 @@ async def list_(
     """Give the application's requests, newest first."""
     after = paging.read_cursor(cursor)
     now = (
-        await status_index.update(service.db, caller.app_id, service.now) if status else caller.now
+        await status_index.refresh(service.db, caller.app_id, service.now) if status else caller.now
     )
     read = partial(request_store.page, service.db, caller.app_id, now, status=status)
     write = partial(json_answers.item, service.public_url, now=now)

@@ -17,7 +17,7 @@ from bot.service.http.rate_limits import Limiter, payer_key
 from bot.service.model.checkout_limits import Holder
 from bot.service.store.apps import App
 from bot.service.usecases import applications
-from bot.service.usecases.request_commands import Caller, Key
+from bot.service.usecases.request_commands import Caller, IdempotencyKey
 from bot.service.wire import body_parsing
 
 CROWD = 20
@@ -156,7 +156,7 @@ async def json_text(request: Request) -> str:
     return await bodies.read(request, "application/json")
 
 
-def key(request: Request, text: str) -> Key | None:
+def key(request: Request, text: str) -> IdempotencyKey | None:
     """Give the Idempotency-Key with the hash of a sound JSON body, however it is spaced.
 
     Raises InvalidBody for a key that is empty or too long.
@@ -168,4 +168,4 @@ def key(request: Request, text: str) -> Key | None:
         problem = FieldProblem(IDEMPOTENCY_KEY, f"must have 1 to {MAX_KEY} characters")
         raise InvalidBody(f"{problem.field}: {problem.message}", [problem])
     body = exact_json.canonical(body_parsing.read_json(text))
-    return Key(header, hashlib.sha256(body.encode()).hexdigest())
+    return IdempotencyKey(header, hashlib.sha256(body.encode()).hexdigest())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bot.core.net.addresses import AllowList
 from bot.service.rails.exchange_rates import Exchange, SandboxExchange
 from bot.service.rails.rail import Rail, SandboxRail
-from bot.service.usecases.paying import Till
+from bot.service.usecases.paying import PaymentContext
 from bot.service.usecases.request_commands import Policy
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ class Service:
 
     @property
     def policy(self) -> Policy:
-        """Give what callers are allowed."""
+        """Return what callers are allowed."""
         return Policy(self.allow, self.exchange, self.embedded_app_id, self.mails, self.schemes)
 
     @property
-    def till(self) -> Till:
-        """Give how payments are taken."""
-        return Till(self.rail, self.exchange, self.reservation, self.holds)
+    def payment_context(self) -> PaymentContext:
+        """Return how payments are taken."""
+        return PaymentContext(self.rail, self.exchange, self.reservation, self.holds)

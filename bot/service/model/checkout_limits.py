@@ -19,7 +19,7 @@ class Holder:
     payer: str | None = None
 
 
-NOBODY = Holder()
+UNKNOWN_HOLDER = Holder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Held:
     nameless: int
 
 
-def may_hold(holder: Holder, held: Held, unsold: int | None, cap: int) -> bool:
+def may_reserve(holder: Holder, held: Held, unsold: int | None, cap: int) -> bool:
     """Return whether the holder's network may open one more checkout.
 
     `unsold` counts the units that remain or are reserved, None where any number may pay. `cap` is

@@ -24,7 +24,7 @@ _ADDRESS = re.compile(
 )
 
 
-def check(
+def check_payer_data(
     asked: Sequence[PayerField], form: Mapping[str, str]
 ) -> tuple[dict[PayerField, str], tuple[PayerField, ...]]:
     """Give the data as it is kept, and the fields whose form is wrong.
@@ -44,7 +44,7 @@ def check(
     return data, tuple(wrong)
 
 
-def name(data: Mapping[PayerField, str]) -> str | None:
+def payer_key(data: Mapping[PayerField, str]) -> str | None:
     """Give what tells one payer from another, None for a payer who said nothing."""
     known = (data.get("paymail"), data.get("email"), data.get("phoneNumber"))
     return next((value.lower() for value in known if value), None)

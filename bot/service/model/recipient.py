@@ -60,7 +60,7 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class RecipientStatus:
     """What an application is told of the recipient of a request."""
 
     id: str

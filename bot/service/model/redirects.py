@@ -17,7 +17,7 @@ def with_transaction(url: str, transaction_id: str) -> str:
     return ascii_url(f"{path}?{query}{mark}{fragment}")
 
 
-def leads(url: str, schemes: frozenset[str]) -> bool:
+def may_lead_to(url: str, schemes: frozenset[str]) -> bool:
     """Return whether payers may be led there: over the web, or to one of these schemes' apps."""
     try:
         check_app(url, schemes)
@@ -26,7 +26,7 @@ def leads(url: str, schemes: frozenset[str]) -> bool:
     return True
 
 
-def source(url: str) -> str:
+def csp_source(url: str) -> str:
     """Give the CSP source that matches the address: its origin, or else its scheme."""
     parts = split(url)
     if parts.scheme not in WEB:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from bot.service.model.recipient import Notice
+    from bot.service.model.recipient import RecipientStatus
 
 PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
 
@@ -114,7 +114,7 @@ class Terms:
 class PaymentRequest:
     """A request as it is stored; times in UTC epoch ms, `units` None where any number may pay.
 
-    `owner` is whose it is of its application's sellers, `notice` how the address stands that is
+    `owner` is whose it is of its application's sellers, `recipient` how the address stands that is
     told of its payments.
     """
 
@@ -128,7 +128,7 @@ class PaymentRequest:
     enabled_at: int | None = None
     expires_at: int | None = None
     owner: str = ""
-    notice: Notice | None = None
+    recipient: RecipientStatus | None = None
 
     @property
     def payments_count(self) -> int:
@@ -187,7 +187,7 @@ class Quote:
     rate: ExchangeRate | None = None
 
 
-class Settlement(StrEnum):
+class PaymentState(StrEnum):
     """How money came: for its unit, after the reservation had lapsed, or for no unit at all."""
 
     PAID = "paid"
@@ -210,12 +210,12 @@ class Payment:
     user_data: dict[PayerField, str]
     completed_at: int
     paid: Quote
-    state: Settlement = Settlement.PAID
+    state: PaymentState = PaymentState.PAID
 
     @property
     def oversold(self) -> bool:
         """Whether there was no unit left for it: the seller owes it back."""
-        return self.state is Settlement.OVERSOLD
+        return self.state is PaymentState.OVERSOLD
 
 
 @dataclass(frozen=True, slots=True)

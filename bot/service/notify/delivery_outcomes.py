@@ -83,7 +83,7 @@ def next_attempt(made: int, now: int, retry_after: int, jitter: int) -> int | No
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
+class DeliveryRecorder:
     """Where the attempts of one queue are written down together with what follows from them."""
 
     db: Database
@@ -117,7 +117,7 @@ class Book:
     def buried(self, tx: Transaction, message: Message) -> None:
         """Count a delivery that the worker set aside; it is dead, and listed with the reason."""
         if self.channel is Channel.EMAIL:
-            letter_limits.settled(tx, message.id, self.now())
+            letter_limits.settle_letter(tx, message.id, self.now())
         tx.count("delivery_attempts", self.channel.value, "dead")
 
     def _write(
@@ -143,7 +143,7 @@ class Book:
         else:
             came, ours = "failed", outbox.retry(tx, queue, message, due_at, outcome.note)
         if self.channel is Channel.EMAIL:
-            letter_limits.settled(tx, message.id, now)
+            letter_limits.settle_letter(tx, message.id, now)
         tx.count("delivery_attempts", self.channel.value, came if ours else "late")
         return ours
 

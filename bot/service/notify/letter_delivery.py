@@ -9,8 +9,8 @@ from bot.core.errors import MailRefused
 from bot.core.outbox.worker import Job
 from bot.service.model.delivery import Channel
 from bot.service.notify import letter_texts
-from bot.service.notify.delivery_outcomes import Book, Outcome
-from bot.service.notify.letter_texts import Origin, Target
+from bot.service.notify.delivery_outcomes import DeliveryRecorder, Outcome
+from bot.service.notify.letter_texts import LetterOrigin, LetterTarget
 from bot.service.usecases import letter_limits
 from bot.service.usecases.letter_limits import MAILS
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROOM = 4  # letters under way at once: mail servers count connections
 
 
-class Mails:
+class LetterDelivery:
     """Delivers the e-mails of the outbox; `job` is what a worker works.
 
     `sender` is who they are from, `public_url` where their links lead.
@@ -38,8 +38,8 @@ class Mails:
         self._db = db
         self._mailer = mailer
         self._now = now
-        self._origin = Origin(sender, public_url)
-        self._book = Book(db, Channel.EMAIL, MAILS, now)
+        self._origin = LetterOrigin(sender, public_url)
+        self._book = DeliveryRecorder(db, Channel.EMAIL, MAILS, now)
         self.job = Job(MAILS, self.handle, ROOM, self._book.buried)
 
     async def handle(self, message: Message) -> None:
@@ -49,7 +49,7 @@ class Mails:
         """
         began = self._now()
         letter = await self._db.transaction(
-            partial(letter_limits.admit, message=message, now=began)
+            partial(letter_limits.prepare_letter, message=message, now=began)
         )
         if letter is None:
             return
@@ -66,7 +66,9 @@ class Mails:
 
     def _written(self, message: Message, letter: Letter) -> EmailMessage:
         it = letter.recipient
-        target = Target(message.id, message.body["address"], it.stop_token)
+        target = LetterTarget(message.id, message.body["address"], it.stop_token)
         if letter.bodies:
-            return letter_texts.compose(letter.bodies, target, self._origin)
-        return letter_texts.question(it.token or "", message.body["at"], target, self._origin)
+            return letter_texts.payment_letter(letter.bodies, target, self._origin)
+        return letter_texts.confirmation_letter(
+            it.token or "", message.body["at"], target, self._origin
+        )

@@ -35,7 +35,7 @@ LISTED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class LetterOrigin:
     """Who letters are from, and where their links lead."""
 
     sender: str
@@ -43,7 +43,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LetterTarget:
     """A letter's id, the address that gets it, and the token of the link that ends them."""
 
     id: str
@@ -52,7 +52,7 @@ class Target:
 
 
 @contextmanager
-def written() -> Iterator[None]:
+def refuse_unwritable() -> Iterator[None]:
     """Refuse for good what can't be written; what is in the way may be private, and is not told."""
     try:
         yield
@@ -61,8 +61,10 @@ def written() -> Iterator[None]:
         raise MailRefused(told, final=True) from error
 
 
-@written()
-def compose(bodies: Sequence[Mapping[str, Any]], target: Target, origin: Origin) -> EmailMessage:
+@refuse_unwritable()
+def payment_letter(
+    bodies: Sequence[Mapping[str, Any]], target: LetterTarget, origin: LetterOrigin
+) -> EmailMessage:
     """Write the letter of one payment or of several, as they are owed; the same each time.
 
     Raises MailRefused where its address is none, or something else in it can't be written.
@@ -72,12 +74,14 @@ def compose(bodies: Sequence[Mapping[str, Any]], target: Target, origin: Origin)
         return _letter(_words(body, origin.public_url), body["completedAt"], target, origin)
     ids = "".join(body["transactionId"] for body in bodies)
     marked = f"{target.id}-{sha256(ids.encode()).hexdigest()[:16]}"
-    several = Target(marked, target.address, target.stop)
+    several = LetterTarget(marked, target.address, target.stop)
     return _letter(_summary(bodies), bodies[-1]["completedAt"], several, origin)
 
 
-@written()
-def question(token: str, at: int, target: Target, origin: Origin) -> EmailMessage:
+@refuse_unwritable()
+def confirmation_letter(
+    token: str, at: int, target: LetterTarget, origin: LetterOrigin
+) -> EmailMessage:
     """Write the letter that asks the holder of an address to confirm it, as asked at `at` (ms).
 
     Nothing in it is the seller's: whoever names an address would else write to it.
@@ -95,7 +99,9 @@ def question(token: str, at: int, target: Target, origin: Origin) -> EmailMessag
     return _letter(words, at, target, origin)
 
 
-def _letter(words: dict[str, Any], at: int, target: Target, origin: Origin) -> EmailMessage:
+def _letter(
+    words: dict[str, Any], at: int, target: LetterTarget, origin: LetterOrigin
+) -> EmailMessage:
     """Write a letter of these words; every one can be ended by its reader (RFC 8058)."""
     address, from_ = smtp.ascii_address(target.address), smtp.parse_sender(origin.sender)
     if address is None:

@@ -18,7 +18,7 @@ from bot.core.errors import MailRefused
 from bot.core.mail import smtp
 from bot.core.mail.smtp import SmtpServer, parse_server
 from bot.core.text import sanitize
-from bot.service.notify.letter_texts import written
+from bot.service.notify.letter_texts import refuse_unwritable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -76,7 +76,7 @@ class Mailer:
         the same Message-ID.
         """
         (sender,), (recipient,) = message["From"].addresses, message["To"].addresses
-        with written():
+        with refuse_unwritable():
             content = message.as_bytes(policy=SEVEN_BIT)
         async with self._session() as client:
             await client.mail(sender.addr_spec)

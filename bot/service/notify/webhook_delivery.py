@@ -17,7 +17,7 @@ from bot.core.net.dialling import GuardedTransport
 from bot.core.net.retry_after import read_retry_after
 from bot.core.outbox.worker import Job
 from bot.service.model.delivery import Channel
-from bot.service.notify.delivery_outcomes import MOST_KEPT, Book, Outcome
+from bot.service.notify.delivery_outcomes import MOST_KEPT, DeliveryRecorder, Outcome
 from bot.service.store import apps
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
 from bot.service.wire import json_answers
@@ -44,7 +44,7 @@ HEADERS = {
 }
 
 
-class Webhooks:
+class WebhookDelivery:
     """Delivers the webhooks of the outbox; `jobs` are what workers work.
 
     `internal` says where the bot's own receiver listens, by host; without it `own_job` is for other
@@ -65,8 +65,8 @@ class Webhooks:
         self._db = db
         self._vault = vault
         self._now = now
-        self._book = Book(db, Channel.WEBHOOK, WEBHOOKS, now)
-        self._own_book = Book(db, Channel.WEBHOOK, OWN_WEBHOOKS, now)
+        self._book = DeliveryRecorder(db, Channel.WEBHOOK, WEBHOOKS, now)
+        self._own_book = DeliveryRecorder(db, Channel.WEBHOOK, OWN_WEBHOOKS, now)
         self._embedded_app_id = embedded_app_id
         verify = http_client.context()
         self._outside = _client(allow, {}, verify)
@@ -99,7 +99,7 @@ class Webhooks:
         """Make one attempt at the bot's own receiver and settle it."""
         await self._deliver(message, self._own_book)
 
-    async def _deliver(self, message: Message, book: Book) -> None:
+    async def _deliver(self, message: Message, book: DeliveryRecorder) -> None:
         began = self._now()
         outcome = await self._attempt(message)
         host = addresses.endpoint(message.body["url"]).host

@@ -13,7 +13,7 @@ from bot.service.http.plain import PlainRoute
 from bot.service.model.checkout import Checkout
 from bot.service.page import forms, leading, render, view
 from bot.service.store import checkouts, payments, requests
-from bot.service.usecases.paying import Standing
+from bot.service.usecases.paying import PaymentProgress
 
 CANCEL = "cancel"
 
@@ -31,7 +31,7 @@ async def show(request: Request) -> Response:
         raise NotFound
     payment = await payments.read_of_checkout(service.db, held.id)
     if payment and not payment.oversold:
-        onward = leading.after(service, found, found.id, Standing(held.id, payment))
+        onward = leading.after(service, found, found.id, PaymentProgress(held.id, payment))
         return RedirectResponse(onward, 303, render.HEADERS)
     who = forms.reader(request)
     values = view.checkout(who, found, held, payment, now)

@@ -34,7 +34,7 @@ EVERYBODY = "everybody"
 async def ask(request: Request) -> Response:
     """Show the address and a button that confirms it."""
     service, token = calls.payer(request), request.path_params["token"]
-    it = await service.db.read(lambda tx: store.of_token(tx, token))
+    it = await service.db.read(lambda tx: store.find_by_token(tx, token))
     return _confirming(request, service, it, service.now())
 
 
@@ -44,7 +44,7 @@ async def confirm(request: Request) -> Response:
     service, token = calls.payer(request), request.path_params["token"]
     now = service.now()
     confirmed = await service.db.transaction(lambda tx: recipient_consent.confirm(tx, token, now))
-    it = confirmed or await service.db.read(lambda tx: store.of_token(tx, token))
+    it = confirmed or await service.db.read(lambda tx: store.find_by_token(tx, token))
     return _confirming(request, service, it, now)
 
 
@@ -52,7 +52,7 @@ async def confirm(request: Request) -> Response:
 async def offer(request: Request) -> Response:
     """Show the buttons that end letters."""
     service, token = calls.payer(request), request.path_params["token"]
-    it = await service.db.read(lambda tx: store.of_stop_token(tx, token))
+    it = await service.db.read(lambda tx: store.find_by_stop_token(tx, token))
     return _stopping(request, service, it)
 
 
@@ -62,7 +62,7 @@ async def stop(request: Request) -> Response:
     service, token = calls.payer(request), request.path_params["token"]
     everybody, now = await _asked(request) == EVERYBODY, service.now()
     it = await service.db.transaction(
-        lambda tx: recipient_consent.end(tx, token, now, everybody=everybody)
+        lambda tx: recipient_consent.unsubscribe(tx, token, now, everybody=everybody)
     )
     if it is None:
         return _page(request, service, None, "unknown", status=404)

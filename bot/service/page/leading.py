@@ -9,11 +9,11 @@ from bot.service.model import redirects
 if TYPE_CHECKING:
     from bot.service.http.dependencies import Service
     from bot.service.model.request import PaymentRequest
-    from bot.service.usecases.paying import Standing
+    from bot.service.usecases.paying import PaymentProgress
 
 
 def after(
-    service: Service, found: PaymentRequest | None, request_id: str, standing: Standing
+    service: Service, found: PaymentRequest | None, request_id: str, standing: PaymentProgress
 ) -> str:
     """Return where the payer goes on: away once paid, to their checkout while money is awaited.
 
@@ -23,7 +23,7 @@ def after(
     if payment is None or payment.oversold:
         return checkout(request_id, standing.checkout_id)
     url = found and found.terms.redirect_url
-    if url and redirects.leads(url, service.schemes):
+    if url and redirects.may_lead_to(url, service.schemes):
         return redirects.with_transaction(url, payment.id)
     return f"/pay/{request_id}/receipt/{payment.id}"
 

@@ -77,6 +77,6 @@ async def _make(service: Service, who: Reader, request_id: str) -> Answer:
 def quoted(service: Service, request: PaymentRequest) -> tuple[Quote | None, str | None]:
     """Give what a payer pays now, or else the state that stands in the way."""
     try:
-        return service.till.quote(request), None
+        return service.payment_context.quote(request), None
     except NotPayable as refusal:
         return None, refusal.state

@@ -64,8 +64,8 @@ def policy(picture: str | None = None, target: str | None = None, *, live: bool 
 
     Scripts are ours alone, and only where the page is kept up to date while one looks (`live`).
     """
-    images = f" {redirects.source(picture)}" if picture else ""
-    forms = f" {redirects.source(target)}" if target else ""
+    images = f" {redirects.csp_source(picture)}" if picture else ""
+    forms = f" {redirects.csp_source(target)}" if target else ""
     scripts = " script-src 'self'; connect-src 'self';" if live else ""
     return (
         f"default-src 'none'; style-src 'self';{scripts} img-src 'self'{images};"

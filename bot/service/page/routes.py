@@ -20,7 +20,7 @@ from bot.service.page.view import Form
 from bot.service.rails.rail import Manner
 from bot.service.store import payments, requests
 from bot.service.usecases import paying
-from bot.service.usecases.paying import Order
+from bot.service.usecases.paying import PaymentForm
 from bot.service.wire import json_answers
 
 FOREVER = "public, max-age=31536000, immutable"
@@ -58,7 +58,9 @@ async def pay(request: Request) -> Response:
     form = await forms.read(request)
     now = service.now()
     found = await requests.read(service.db, request_id, now)
-    data, wrong = payer_data.check(found.terms.requested_user_data if found else (), form)
+    data, wrong = payer_data.check_payer_data(
+        found.terms.requested_user_data if found else (), form
+    )
     token = form.get("token", "")
     if found and (wrong or not _TOKEN.fullmatch(token)):
         status = 409 if found.hindrance(now) else 400
@@ -66,11 +68,11 @@ async def pay(request: Request) -> Response:
             request, service, found, now, status=status, form=Form(form, wrong, stale=not wrong)
         )
     holder = calls.holder(request, request_id)
-    order = Order(request_id, token, data, _manner(service, form), holder)
+    order = PaymentForm(request_id, token, data, _manner(service, form), holder)
     try:
         # Timed when it commits, so that payments and their webhooks sort by time as they came.
         standing = await service.db.transaction(
-            lambda tx: paying.pay(tx, service.till, order, service.now())
+            lambda tx: paying.pay(tx, service.payment_context, order, service.now())
         )
     except NotPayable as refusal:
         return await _refused(request, service, request_id, refusal.state)

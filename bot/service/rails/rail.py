@@ -1,6 +1,6 @@
 """How money moves: a rail takes a payer's money for a checkout, at once or later.
 
-What arrives later comes as a notice, as often as the rail likes; `(rail, external id)` is unique.
+What arrives later is a settlement, reported any number of times; `(rail, external_id)` is unique.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Manner(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Charge:
     """What a rail is told of a checkout; times in epoch ms, `manner` where it lets one choose."""
 
     checkout_id: str
@@ -45,7 +45,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Settlement:
     """A rail's word that the money of a checkout arrived, under the rail's own id of it."""
 
     checkout_id: str
@@ -67,8 +67,8 @@ class Rail(Protocol):
     def manners(self) -> Sequence[Manner]:
         """How the payer may have the money arrive; none to choose from where it is real."""
 
-    def begin(self, tx: Transaction, attempt: Attempt) -> Notice | None:
-        """Ask for the money; give the notice where it is here at once.
+    def begin(self, tx: Transaction, attempt: Charge) -> Settlement | None:
+        """Ask for the money; give the settlement where it is here at once.
 
         Called within the transaction that opens the checkout, so it does no I/O.
         """
@@ -81,18 +81,18 @@ class SandboxRail:
     test_money = True
     manners = tuple(Manner)
 
-    def begin(self, tx: Transaction, attempt: Attempt) -> Notice | None:
-        """Give a notice with an id made of the checkout's, or send it later."""
-        notice = Notice(attempt.checkout_id, f"sandbox-{attempt.checkout_id}")
+    def begin(self, tx: Transaction, attempt: Charge) -> Settlement | None:
+        """Give a settlement with an id made of the checkout's, or send it later."""
+        settlement = Settlement(attempt.checkout_id, f"sandbox-{attempt.checkout_id}")
         due_at = _later(attempt)
         if due_at is not None:
-            body = {"checkoutId": notice.checkout_id, "externalId": notice.external_id}
+            body = {"checkoutId": settlement.checkout_id, "externalId": settlement.external_id}
             outbox.put(tx, SETTLEMENTS, self.name, body, attempt.opened_at, due_at=due_at)
-        return notice if attempt.manner in {Manner.AT_ONCE, Manner.TWICE} else None
+        return settlement if attempt.manner in {Manner.AT_ONCE, Manner.TWICE} else None
 
 
-def _later(attempt: Attempt) -> int | None:
-    """When a notice comes afterwards, in epoch ms."""
+def _later(attempt: Charge) -> int | None:
+    """When a settlement comes afterwards, in epoch ms."""
     if attempt.manner in {Manner.LATER, Manner.TWICE}:
         return attempt.opened_at + DELAY
     return attempt.lapses_at + DELAY if attempt.manner is Manner.LATE else None

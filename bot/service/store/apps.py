@@ -45,7 +45,7 @@ def insert(tx: Transaction, app: App) -> None:
     )
 
 
-def distrust(tx: Transaction, app_id: str) -> bool:
+def require_confirmation(tx: Transaction, app_id: str) -> bool:
     """Store that holders confirm the addresses which it names; False where they do already."""
     sql = "UPDATE apps SET confirms = 1 WHERE id = :id AND confirms = 0"
     return tx.execute(sql, id=app_id) == 1
@@ -76,7 +76,7 @@ def find(tx: Transaction, app_id: str) -> App | None:
     return App(**row) if row else None
 
 
-def every(tx: Transaction) -> list[App]:
+def list_all(tx: Transaction) -> list[App]:
     """Give all applications, oldest first."""
     return [App(**row) for row in tx.query("SELECT * FROM apps ORDER BY created_at, id")]
 

@@ -12,7 +12,7 @@ from bot.core import exact_json
 from bot.service.model import quote
 from bot.service.model.checkout import Checkout, CheckoutState
 from bot.service.model.checkout_limits import Held
-from bot.service.model.request import Settlement
+from bot.service.model.request import PaymentState
 from bot.service.store.requests import read_row
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
     )
 
 
-def take_unit(tx: Transaction, checkout: Checkout, now: int) -> Settlement:
+def take_unit(tx: Transaction, checkout: Checkout, now: int) -> PaymentState:
     """Turn the checkout's unit into a paid one; say how the money came.
 
     One whose reservation is gone takes another unit where one is left. Money beyond that, and
@@ -134,10 +134,10 @@ def take_unit(tx: Transaction, checkout: Checkout, now: int) -> Settlement:
     if tx.execute(PAY, id=checkout.id, now=now):
         if not tx.execute(TAKE_RESERVED, id=checkout.request_id):
             raise RuntimeError(f"checkout {checkout.id} had reserved nothing")
-        return Settlement.PAID
+        return PaymentState.PAID
     return_lapsed(tx, checkout.request_id, now)
     taken = tx.execute(TAKE_LATE, id=checkout.request_id, checkout=checkout.id)
-    settlement = Settlement.LATE if taken else Settlement.OVERSOLD
+    settlement = PaymentState.LATE if taken else PaymentState.OVERSOLD
     tx.execute(FINISH, id=checkout.id, state=settlement.value)
     if not taken:
         tx.execute(OVERSELL, id=checkout.request_id)
@@ -150,13 +150,13 @@ def find(tx: Transaction, checkout_id: str) -> Checkout | None:
     return _checkout(row) if row else None
 
 
-def of_form(tx: Transaction, request_id: str, token: str) -> Checkout | None:
+def find_by_form(tx: Transaction, request_id: str, token: str) -> Checkout | None:
     """Give the checkout that a form with this token opened."""
     row = tx.one(BY_FORM, request_id=request_id, token=token)
     return _checkout(row) if row else None
 
 
-def of_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -> Checkout | None:
+def find_by_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -> Checkout | None:
     """Return the checkout that a payer with a cookie holds; None where none is open."""
     if holder.payer is None:
         return None
@@ -166,7 +166,7 @@ def of_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -> Che
     return _checkout(row) if row else None
 
 
-def held(tx: Transaction, request_id: str, network: str, now: int) -> tuple[Held, int]:
+def count_held(tx: Transaction, request_id: str, network: str, now: int) -> tuple[Held, int]:
     """Return what a network holds of a request, and when the first of it lapses."""
     (row,) = tx.query(HELD, request_id=request_id, network=network, now=now)
     return Held(row["total"], row["total"] - row["known"]), row["until"] or now
@@ -183,7 +183,7 @@ def close_lapsed(tx: Transaction, now: int, most: int) -> int:
     return len(rows)
 
 
-def forget(tx: Transaction, before: int, most: int) -> int:
+def sweep(tx: Transaction, before: int, most: int) -> int:
     """Drop up to `most` checkouts that lapsed or were cancelled by then and unpaid; how many."""
     return tx.execute(FORGET, before=before, most=most)
 

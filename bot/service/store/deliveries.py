@@ -179,7 +179,7 @@ def add_attempt(tx: Transaction, delivery_id: str, attempt: Attempt) -> None:
     )
 
 
-def forget(tx: Transaction, queue: str, before: int, most: int) -> int:
+def sweep(tx: Transaction, queue: str, before: int, most: int) -> int:
     """Drop up to `most` of a queue's deliveries settled before `before`, the oldest; how many."""
     gone = 0
     for statement in FORGET:

@@ -45,12 +45,12 @@ def leader_of(tx: Transaction, delivery_id: str) -> str | None:
     return row["letter"] if row else None
 
 
-def lead(tx: Transaction, delivery_id: str) -> None:
+def begin_letter(tx: Transaction, delivery_id: str) -> None:
     """Begin a letter with a delivery."""
     tx.execute("UPDATE deliveries SET letter = :id WHERE id = :id", id=delivery_id)
 
 
-def join(tx: Transaction, leader: str, recipient_id: str) -> None:
+def join_letter(tx: Transaction, leader: str, recipient_id: str) -> None:
     """Put what waits for a recipient into the letter of `leader`."""
     tx.execute(JOIN, leader=leader, recipient=recipient_id, most=MOST)
     tx.execute(PARK, leader=leader)
@@ -67,12 +67,12 @@ def bodies(tx: Transaction, leader: str) -> list[dict[str, Any]]:
     return [exact_json.loads(row["body"]) for row in tx.query(BODIES, leader=leader)]
 
 
-def follow(tx: Transaction, leader: str, state: str, note: str, now: int) -> int:
+def settle_members(tx: Transaction, leader: str, state: str, note: str, now: int) -> int:
     """Settle the others of a letter as its leader was; how many."""
     return tx.execute(FOLLOW, leader=leader, state=state, note=note, now=now)
 
 
-def stranded(tx: Transaction) -> list[str]:
+def unsettled_leaders(tx: Transaction) -> list[str]:
     """Return the settled leaders of letters whose others are not: a worker gave them up."""
     return [row["leader"] for row in tx.query(STRANDED)]
 
@@ -92,7 +92,7 @@ def hasten(tx: Transaction, leader: str, recipient_id: str, now: int) -> None:
     )
 
 
-def part(tx: Transaction, delivery_id: str) -> None:
+def leave_letter(tx: Transaction, delivery_id: str) -> None:
     """Take a delivery that is sent anew out of the letter that it was in.
 
     Not the leader of one that is still to go: the others wait for it.

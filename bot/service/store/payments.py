@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.core import exact_json
 from bot.service.model import payer_data
-from bot.service.model.request import ExchangeRate, Payment, Quote, Settlement, Stats
+from bot.service.model.request import ExchangeRate, Payment, PaymentState, Quote, Stats
 from bot.service.store.requests import Place, read_receivers, write_receivers
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def insert(tx: Transaction, payment: Payment, source: Source) -> None:
         rate_source=rate.source if rate else None,
         rated_at=rate.at if rate else None,
         user_data=json.dumps(payment.user_data),
-        payer=payer_data.name(payment.user_data),
+        payer=payer_data.payer_key(payment.user_data),
         completed_at=payment.completed_at,
     )
 
@@ -165,7 +165,7 @@ def _payment(row: Row) -> Payment:
         user_data=exact_json.loads(row["user_data"]),
         completed_at=row["completed_at"],
         paid=_paid(row),
-        state=Settlement(row["state"]),
+        state=PaymentState(row["state"]),
     )
 
 

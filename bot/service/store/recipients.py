@@ -29,7 +29,7 @@ def find(tx: Transaction, recipient_id: str) -> Recipient | None:
     return _read(tx.one("SELECT * FROM recipients WHERE id = :id", id=recipient_id))
 
 
-def named(tx: Transaction, app_id: str, owner: str, address: str) -> Recipient | None:
+def find_by_address(tx: Transaction, app_id: str, owner: str, address: str) -> Recipient | None:
     """Return the recipient that an application's seller has at an address, by its key."""
     return _read(
         tx.one(
@@ -42,12 +42,12 @@ def named(tx: Transaction, app_id: str, owner: str, address: str) -> Recipient |
     )
 
 
-def of_token(tx: Transaction, token: str) -> Recipient | None:
+def find_by_token(tx: Transaction, token: str) -> Recipient | None:
     """Return the recipient whose address a link confirms."""
     return _read(tx.one("SELECT * FROM recipients WHERE token = :token", token=token))
 
 
-def of_stop_token(tx: Transaction, token: str) -> Recipient | None:
+def find_by_stop_token(tx: Transaction, token: str) -> Recipient | None:
     """Return the recipient whose letters a link ends."""
     return _read(tx.one("SELECT * FROM recipients WHERE stop_token = :token", token=token))
 
@@ -91,7 +91,7 @@ def count_open(tx: Transaction, app_id: str, owner: str, after: int) -> int:
     return int(row["n"]) if row else 0
 
 
-def ask(tx: Transaction, recipient_id: str, token: str, now: int) -> None:
+def record_ask(tx: Transaction, recipient_id: str, token: str, now: int) -> None:
     """Write down that a link with this token is to be sent; the link before it works no more."""
     tx.execute(
         "UPDATE recipients SET token = :token, asks = asks + 1, asked_at = :now WHERE id = :id",
@@ -101,7 +101,7 @@ def ask(tx: Transaction, recipient_id: str, token: str, now: int) -> None:
     )
 
 
-def asked(tx: Transaction, recipient_id: str, at: int) -> None:
+def record_ask_sent(tx: Transaction, recipient_id: str, at: int) -> None:
     """Write down when the link goes: its time begins."""
     tx.execute("UPDATE recipients SET asked_at = :at WHERE id = :id", at=at, id=recipient_id)
 
@@ -111,7 +111,7 @@ def confirm(tx: Transaction, token: str, now: int, after: int) -> Recipient | No
     return _read(tx.one(CONFIRM, token=token, now=now, after=after))
 
 
-def doubt(tx: Transaction, app_id: str) -> None:
+def require_confirmation(tx: Transaction, app_id: str) -> None:
     """Ask the holders of all addresses of an application whose word is no longer enough."""
     tx.execute(
         "UPDATE recipients SET state = 'unconfirmed' WHERE app_id = :app_id AND state = 'trusted'",
@@ -119,7 +119,7 @@ def doubt(tx: Transaction, app_id: str) -> None:
     )
 
 
-def end(tx: Transaction, mailbox: str, app_id: str, owner: str, now: int) -> None:
+def unsubscribe(tx: Transaction, mailbox: str, app_id: str, owner: str, now: int) -> None:
     """End the letters of a seller to a mailbox; '' for both: everybody's."""
     everybody = "" if app_id == owner == "" else " AND app_id = :app_id AND owner = :owner"
     tx.execute(
@@ -140,12 +140,12 @@ def end(tx: Transaction, mailbox: str, app_id: str, owner: str, now: int) -> Non
     )
 
 
-def wants_none(tx: Transaction, mailbox: str, app_id: str, owner: str) -> bool:
+def has_unsubscribed(tx: Transaction, mailbox: str, app_id: str, owner: str) -> bool:
     """Whether a mailbox wants no letters of this seller."""
     return tx.one(IN_FORCE, mailbox=mailbox, app_id=app_id, owner=owner) is not None
 
 
-def arrival(tx: Transaction, name: str) -> int:
+def read_arrival(tx: Transaction, name: str) -> int:
     """Return the theoretical arrival time of a bound."""
     row = tx.one("SELECT arrival_at FROM letter_paces WHERE name = :name", name=name)
     return int(row["arrival_at"]) if row else 0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
-from bot.service.model.recipient import Notice, RecipientState
+from bot.service.model.recipient import RecipientState, RecipientStatus
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Units, Webhook
 from bot.service.store import status_index
 
@@ -206,16 +206,16 @@ def read_row(row: Row) -> PaymentRequest:
         enabled_at=row["enabled_at"],
         expires_at=row["expires_at"],
         owner=row["owner"],
-        notice=_notice(row),
+        recipient=_recipient(row),
     )
 
 
-def _notice(row: Row) -> Notice | None:
+def _recipient(row: Row) -> RecipientStatus | None:
     """Return how the address stands that is told; what is read for a payment does not say it."""
     if row["recipient_id"] is None:
         return None
     state = RecipientState(row.get("notice_state") or RecipientState.TRUSTED)
-    return Notice(row["recipient_id"], state, row.get("notice_at"))
+    return RecipientStatus(row["recipient_id"], state, row.get("notice_at"))
 
 
 def _terms(row: Row) -> Terms:
@@ -271,7 +271,7 @@ def _row(request: PaymentRequest) -> dict[str, Any]:
         "enabled_at": request.enabled_at,
         "expires_at": request.expires_at,
         "owner": request.owner,
-        "recipient_id": request.notice.id if request.notice else None,
+        "recipient_id": request.recipient.id if request.recipient else None,
     }
 
 

@@ -54,7 +54,7 @@ MANY = 100
 """Requests whose stages are written in one transaction: payers wait for it."""
 
 
-async def update(db: Database, app_id: str, clock: Callable[[], int]) -> int:
+async def refresh(db: Database, app_id: str, clock: Callable[[], int]) -> int:
     """Write down the states of the application's requests; the moment (epoch ms) to read them at.
 
     It writes nothing where they stand there already, as they mostly do.
@@ -66,11 +66,11 @@ async def update(db: Database, app_id: str, clock: Callable[[], int]) -> int:
     if await db.one(FIRST, app_id=app_id, now=now):
         counts = await db.query(COUNTS, app_id=app_id, now=now)
         for _ in range(0, sum(row["n"] for row in counts), MANY):
-            if not await db.transaction(lambda tx: update_some(tx, app_id, clock())):
+            if not await db.transaction(lambda tx: refresh_some(tx, app_id, clock())):
                 break
     return clock()
 
 
-def update_some(tx: Transaction, app_id: str, now: int) -> int:
+def refresh_some(tx: Transaction, app_id: str, now: int) -> int:
     """Do it for at most MANY of them; how many, 0 where all are written down."""
     return tx.execute(UPDATE, app_id=app_id, now=now, many=MANY)

@@ -53,7 +53,7 @@ def create(tx: Transaction, keys: Vault, name: str, now: int) -> Credentials:
 
 def every(tx: Transaction) -> list[App]:
     """Give all applications, oldest first; revoked ones carry when."""
-    return store.every(tx)
+    return store.list_all(tx)
 
 
 def rotate(
@@ -101,8 +101,10 @@ def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
         return json.dumps([made.app_id, made.app_secret, made.webhook_secret])
 
     own = Credentials(*exact_json.loads(vault.keep(tx, keys, EMBEDDED, make)))
-    if store.distrust(tx, own.app_id):  # anybody may be a seller there, and name any address
-        recipients.doubt(tx, own.app_id)
+    if store.require_confirmation(
+        tx, own.app_id
+    ):  # anybody may be a seller there, and name any address
+        recipients.require_confirmation(tx, own.app_id)
     return own
 
 

@@ -80,7 +80,7 @@ FORGOTTEN = 500
 """How many of a queue are dropped in one transaction, for others wait for it."""
 
 
-def put(tx: Transaction, request: PaymentRequest, payment: Payment) -> None:
+def queue_deliveries(tx: Transaction, request: PaymentRequest, payment: Payment) -> None:
     """Owe what the request asks to be told of a payment: its webhook, its e-mail, or neither.
 
     Their ids, which receivers dedupe by, sort by time of payment. `request` is as the payment
@@ -111,13 +111,13 @@ def put(tx: Transaction, request: PaymentRequest, payment: Payment) -> None:
 
 def _owe_letter(tx: Transaction, request: PaymentRequest, body: dict[str, Any]) -> None:
     """Owe an e-mail; while nobody has confirmed the address, it waits until the link is over."""
-    it = recipient_store.find(tx, request.notice.id) if request.notice else None
+    it = recipient_store.find(tx, request.recipient.id) if request.recipient else None
     if it is None:
         return  # erased
     at, due_at = body["completedAt"], None
     if it.state is RecipientState.ASKED:
         if not it.asks:
-            recipient_consent.ask(tx, it, body["address"], request.id, at)
+            recipient_consent.ask_confirmation(tx, it, body["address"], request.id, at)
         due_at = max(at, it.lapses_at())
     body |= {"recipientId": it.id}
     _owe(tx, Channel.EMAIL, it.address, body, due_at)
@@ -173,18 +173,18 @@ def retry_own(tx: Transaction, app_id: str, delivery_id: str, now: int) -> Deliv
     return _own(tx, app_id, delivery_id)
 
 
-def forget(tx: Transaction, before: int) -> int:
+def sweep(tx: Transaction, before: int) -> int:
     """Drop deliveries settled before `before` (epoch ms) with all that is known of them; how many.
 
     Some at a time, lest payments wait for it: call it again until it gives 0.
     """
-    return sum(store.forget(tx, queue.name, before, FORGOTTEN) for queue in QUEUES)
+    return sum(store.sweep(tx, queue.name, before, FORGOTTEN) for queue in QUEUES)
 
 
 def _revive(tx: Transaction, delivery: Delivery, now: int, actor: str) -> None:
     queue = queue_of(delivery.channel, delivery.address)
     if outbox.revive(tx, queue, delivery.id, now):
-        joined_letters.part(tx, delivery.id)
+        joined_letters.leave_letter(tx, delivery.id)
         details = {"request": delivery.request_id, "was": delivery.state.value}
         audit.record(tx, actor, "delivery.retried", delivery.id, now, details)
 

@@ -52,7 +52,7 @@ class Letter:
     bodies: tuple[dict[str, Any], ...] = ()
 
 
-def admit(tx: Transaction, message: Message, now: int) -> Letter | None:
+def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None:
     """Return the letter that a message is sent in; None where it has to wait, or is settled.
 
     A letter that was begun stays as it is, however often it is tried.
@@ -72,17 +72,19 @@ def admit(tx: Transaction, message: Message, now: int) -> Letter | None:
     return Letter(it, tuple(store.bodies(tx, message.id)))
 
 
-def settled(tx: Transaction, leader: str, now: int) -> None:
+def settle_letter(tx: Transaction, leader: str, now: int) -> None:
     """Settle the other payments of a letter once their leader is."""
     row = tx.one("SELECT state, note FROM outbox WHERE id = :id", id=leader)
     if row and row["state"] in ("done", "dead", "ended"):
-        store.follow(tx, leader, row["state"], row["note"] or f"in one letter with {leader}", now)
+        store.settle_members(
+            tx, leader, row["state"], row["note"] or f"in one letter with {leader}", now
+        )
 
 
 def sweep(tx: Transaction, now: int) -> None:
     """Settle what waited for letters that were given up, and drop bounds that hold nobody back."""
-    for leader in store.stranded(tx):
-        settled(tx, leader, now)
+    for leader in store.unsettled_leaders(tx):
+        settle_letter(tx, leader, now)
     recipients.sweep_paces(tx, now)
 
 
@@ -105,9 +107,9 @@ def _begin(tx: Transaction, message: Message, it: Recipient, now: int) -> int | 
     at = _take(tx, bounds, now)
     if at is not None:
         return at
-    store.lead(tx, message.id)
+    store.begin_letter(tx, message.id)
     if _next(tx, bounds, now) > now:
-        store.join(tx, message.id, it.id)
+        store.join_letter(tx, message.id, it.id)
     return None
 
 
@@ -118,7 +120,9 @@ def _question(tx: Transaction, message: Message, it: Recipient, now: int) -> Let
         return None
     if message.attempts == 1:
         at = _take(tx, _bounds(it, asks=True), now)
-        recipients.asked(tx, it.id, at or now)  # its time to be confirmed begins when it goes
+        recipients.record_ask_sent(
+            tx, it.id, at or now
+        )  # its time to be confirmed begins when it goes
         if at is not None:
             outbox.release(tx, MAILS, message, at)
             return None
@@ -135,7 +139,7 @@ def _bounds(it: Recipient, *, asks: bool = False) -> list[tuple[str, Pace]]:
 def _next(tx: Transaction, bounds: list[tuple[str, Pace]], now: int) -> int:
     """Return when all bounds let a letter go."""
     return max(
-        pace.next_at(pace.sensible(recipients.arrival(tx, name), now)) for name, pace in bounds
+        pace.next_at(pace.sensible(recipients.read_arrival(tx, name), now)) for name, pace in bounds
     )
 
 
@@ -145,13 +149,13 @@ def _take(tx: Transaction, bounds: list[tuple[str, Pace]], now: int) -> int | No
     if at > now:
         return at
     for name, pace in bounds:
-        arrival_at = pace.sensible(recipients.arrival(tx, name), now)
+        arrival_at = pace.sensible(recipients.read_arrival(tx, name), now)
         recipients.write_arrival(tx, name, pace.arrival(arrival_at, now))
     return None
 
 
 def _end(tx: Transaction, message: Message, why: str, now: int) -> None:
     """Settle what never is to be sent, with whatever else waits for its recipient."""
-    store.join(tx, message.id, message.body.get("recipientId", ""))
+    store.join_letter(tx, message.id, message.body.get("recipientId", ""))
     outbox.end(tx, MAILS, message, now, why)
-    settled(tx, message.id, now)
+    settle_letter(tx, message.id, now)

@@ -13,9 +13,9 @@ from bot.service.model.recipient import (
     MOST_ASKS,
     MOST_OPEN,
     VALID,
-    Notice,
     Recipient,
     RecipientState,
+    RecipientStatus,
 )
 from bot.service.store import joined_letters
 from bot.service.store import recipients as store
@@ -32,7 +32,7 @@ TOO_MANY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class Requester:
     """Who names an address: an application for its seller `owner`, '' for itself.
 
     `confirms`: the holder has to confirm it.
@@ -43,30 +43,34 @@ class Naming:
     confirms: bool
 
 
-def name(tx: Transaction, who: Naming, address: str, request_id: str, now: int) -> Notice:
+def find_or_ask(
+    tx: Transaction, who: Requester, address: str, request_id: str, now: int
+) -> RecipientStatus:
     """Return the recipient at an address, who is asked first where `who` can't be trusted with it.
 
     Naming it again asks again once the link is over, a bounded number of times. Raises InvalidBody
     where too many of the seller's addresses wait already.
     """
-    found = store.named(tx, who.app_id, who.owner, mailboxes.key(address))
+    found = store.find_by_address(tx, who.app_id, who.owner, mailboxes.key(address))
     if found is None:
         found = _new(tx, who, address, now)
         open_asks = store.count_open(tx, who.app_id, who.owner, now - VALID)
         if found.state is RecipientState.ASKED and open_asks >= MOST_OPEN:
             raise InvalidBody(f"{FIELD} {TOO_MANY}.", [FieldProblem(FIELD, TOO_MANY)])
         store.insert(tx, found)
-    ask(tx, found, address, request_id, now)
-    return Notice(found.id, found.state, found.confirmed_at)
+    ask_confirmation(tx, found, address, request_id, now)
+    return RecipientStatus(found.id, found.state, found.confirmed_at)
 
 
-def ask(tx: Transaction, it: Recipient, address: str, request_id: str, now: int) -> None:
+def ask_confirmation(
+    tx: Transaction, it: Recipient, address: str, request_id: str, now: int
+) -> None:
     """Send a link that confirms the address, unless one is valid or too many were sent."""
     if it.state is not RecipientState.ASKED or (it.asks and it.may_be_confirmed(now)):
         return
     if store.count_asks(tx, it) >= MOST_ASKS:
         return
-    store.ask(tx, it.id, secrets.token_urlsafe(24), now)
+    store.record_ask(tx, it.id, secrets.token_urlsafe(24), now)
     body = {
         "ask": True,
         "recipientId": it.id,
@@ -87,30 +91,32 @@ def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:
     leader = joined_letters.first_waiting(tx, it.id) if it else None
     if it is None or leader is None:
         return it
-    joined_letters.lead(tx, leader)
-    joined_letters.join(tx, leader, it.id)
+    joined_letters.begin_letter(tx, leader)
+    joined_letters.join_letter(tx, leader, it.id)
     joined_letters.hasten(tx, leader, it.id, now)
     lanes.reopen(tx, MAILS, it.address)
     tx.wake(MAILS.name)
     return it
 
 
-def end(tx: Transaction, token: str, now: int, *, everybody: bool = False) -> Recipient | None:
+def unsubscribe(
+    tx: Transaction, token: str, now: int, *, everybody: bool = False
+) -> Recipient | None:
     """End the letters of a seller to who holds the link, or those of everybody here.
 
     None where there is no such link.
     """
-    it = store.of_stop_token(tx, token)
+    it = store.find_by_stop_token(tx, token)
     if it is not None:
         app_id, owner = ("", "") if everybody else (it.app_id, it.owner)
-        store.end(tx, it.mailbox, app_id, owner, now)
+        store.unsubscribe(tx, it.mailbox, app_id, owner, now)
     return it
 
 
-def _new(tx: Transaction, who: Naming, address: str, now: int) -> Recipient:
+def _new(tx: Transaction, who: Requester, address: str, now: int) -> Recipient:
     mailbox = mailboxes.digest(address)
     state = RecipientState.ASKED if who.confirms else RecipientState.TRUSTED
-    if store.wants_none(tx, mailbox, who.app_id, who.owner):
+    if store.has_unsubscribed(tx, mailbox, who.app_id, who.owner):
         state = RecipientState.ENDED
     return Recipient(
         id=secrets.token_hex(12),

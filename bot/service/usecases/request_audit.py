@@ -24,7 +24,7 @@ CHANGED = "changed"
 """Stands for a value before and after that is nobody's to read."""
 
 
-def made(tx: Transaction, request: PaymentRequest) -> None:
+def record_created(tx: Transaction, request: PaymentRequest) -> None:
     """Note a new request: what it costs and whom it pays."""
     terms, units = request.terms, request.units
     details: dict[str, Any] = {
@@ -38,13 +38,13 @@ def made(tx: Transaction, request: PaymentRequest) -> None:
     _note(tx, request, "created", request.created_at, details)
 
 
-def edited(tx: Transaction, before: PaymentRequest, after: PaymentRequest, now: int) -> None:
+def record_edited(tx: Transaction, before: PaymentRequest, after: PaymentRequest, now: int) -> None:
     """Note an edit, field by field as it was and as it is; one that changed nothing is none."""
     if details := dict(_changes(before, after)):
         _note(tx, after, "edited", now, details)
 
 
-def deleted(tx: Transaction, request: PaymentRequest, now: int) -> None:
+def record_deleted(tx: Transaction, request: PaymentRequest, now: int) -> None:
     """Note that a request was taken away, and what it had brought in."""
     terms = request.terms
     details = {"name": terms.product.name, "payments": request.payments_count}

@@ -22,7 +22,7 @@ from bot.service.model import changes, quote
 from bot.service.store import apps, checkouts
 from bot.service.store import requests as store
 from bot.service.usecases import recipient_consent, request_audit
-from bot.service.usecases.recipient_consent import Naming
+from bot.service.usecases.recipient_consent import Requester
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -72,7 +72,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class IdempotencyKey:
     """An Idempotency-Key and the hash of the body that it came with."""
 
     text: str
@@ -84,7 +84,9 @@ def new_id() -> str:
     return secrets.token_hex(12)
 
 
-def create(tx: Transaction, caller: Caller, creation: Creation, key: Key | None) -> PaymentRequest:
+def create(
+    tx: Transaction, caller: Caller, creation: Creation, key: IdempotencyKey | None
+) -> PaymentRequest:
     """Make a request, or give the one that the same key made before.
 
     Raises InvalidBody, EmailUnavailable and IdempotencyMismatch.
@@ -97,11 +99,13 @@ def create(tx: Transaction, caller: Caller, creation: Creation, key: Key | None)
         return earlier
     request = _notified(tx, caller, replace(request, owner=caller.owner))
     store.insert(tx, request)
-    request_audit.made(tx, request)
+    request_audit.record_created(tx, request)
     return request
 
 
-def _earlier(tx: Transaction, caller: Caller, key: Key, new: str) -> PaymentRequest | None:
+def _earlier(
+    tx: Transaction, caller: Caller, key: IdempotencyKey, new: str
+) -> PaymentRequest | None:
     taken = apps.take_key(
         tx,
         caller.app_id,
@@ -132,7 +136,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     if not store.write_edit(tx, request, changed, edited.decrease):
         raise NotEnoughUnits
     after = _own(tx, caller, request_id)
-    request_audit.edited(tx, request, after, caller.now)
+    request_audit.record_edited(tx, request, after, caller.now)
     return after
 
 
@@ -140,16 +144,18 @@ def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
     """Take a request away for good; NotFound where the application has none of this id."""
     request = _own(tx, caller, request_id)
     store.delete(tx, caller.app_id, request_id, caller.now)
-    request_audit.deleted(tx, request, caller.now)
+    request_audit.record_deleted(tx, request, caller.now)
 
 
 def _notified(tx: Transaction, caller: Caller, request: PaymentRequest) -> PaymentRequest:
     """Return a request with the recipient at the address that it names now."""
     email = request.terms.email
     if email is None:
-        return replace(request, notice=None)
-    who = Naming(request.app_id, request.owner, caller.confirms)
-    return replace(request, notice=recipient_consent.name(tx, who, email, request.id, caller.now))
+        return replace(request, recipient=None)
+    who = Requester(request.app_id, request.owner, caller.confirms)
+    return replace(
+        request, recipient=recipient_consent.find_or_ask(tx, who, email, request.id, caller.now)
+    )
 
 
 def _own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:

@@ -8,7 +8,7 @@ import structlog
 
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import Job
-from bot.service.rails.rail import SETTLEMENTS, Notice
+from bot.service.rails.rail import SETTLEMENTS, Settlement
 from bot.service.usecases import paying
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 
-class Settler:
+class SettlementHandler:
     """Takes the sandbox rail's later notices; `job` is what a worker works."""
 
     def __init__(self, db: Database, rail: Rail, now: Callable[[], int]) -> None:
@@ -32,7 +32,7 @@ class Settler:
         self.job = Job(SETTLEMENTS, self.handle)
 
     async def handle(self, message: Message) -> None:
-        """Take one notice; it and its mark commit together."""
+        """Take one settlement; it and its mark commit together."""
         payment = await self._db.transaction(lambda tx: self._take(tx, message))
         if payment is None:
             log.info("money told again", checkout=message.body["checkoutId"])
@@ -46,7 +46,7 @@ class Settler:
         )
 
     def _take(self, tx: Transaction, message: Message) -> Payment | None:
-        notice = Notice(message.body["checkoutId"], message.body["externalId"])
-        payment = paying.take(tx, self._rail.name, notice, self._now())
+        settlement = Settlement(message.body["checkoutId"], message.body["externalId"])
+        payment = paying.record_settlement(tx, self._rail.name, settlement, self._now())
         outbox.done(tx, SETTLEMENTS, message, self._now())
         return payment

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bot.core import exact_json
 from bot.core.money import amounts
-from bot.service.model.request import Kind, Settlement
+from bot.service.model.request import Kind, PaymentState
 from bot.service.wire.field_types import iso
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def payment(it: Payment) -> Json:
         userData=it.user_data,
         completedAt=iso(it.completed_at),
         paid=_paid(it.paid),
-        settlement=None if it.state is Settlement.PAID else it.state,
+        settlement=None if it.state is PaymentState.PAID else it.state,
     )
 
 
@@ -171,7 +171,7 @@ def _product(product: Product) -> Json:
 
 
 def _notifications(it: PaymentRequest) -> Json:
-    notice = it.notice if it.terms.email else None
+    notice = it.recipient if it.terms.email else None
     at = notice.confirmed_at if notice else None
     return given(
         webhook=_webhook(it.terms.webhook),

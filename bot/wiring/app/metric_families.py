@@ -9,7 +9,7 @@ from bot.chat.telegram.intake import KINDS
 from bot.chat.telegram.sender import CLASSES, COUNTED
 from bot.core.ops.metrics import Family
 from bot.service.model.delivery import Channel
-from bot.service.model.request import Kind, Settlement
+from bot.service.model.request import Kind, PaymentState
 
 SERVICE = (
     Family(
@@ -22,7 +22,7 @@ SERVICE = (
         "payments",
         "Payments booked: for their unit, after its reservation had lapsed, with no unit left.",
         ("settlement",),
-        (tuple(Settlement),),
+        (tuple(PaymentState),),
     ),
     Family(
         "delivery_attempts",

@@ -12,12 +12,12 @@ from bot.core.outbox import lanes
 from bot.core.text import links
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
-from bot.service.notify.webhook_delivery import Webhooks
+from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.rails.rail import SETTLEMENTS
 from bot.service.store import checkouts, status_index
 from bot.service.usecases import applications, delivery_queues, letter_limits
 from bot.service.usecases.request_commands import INTERNAL_HOST
-from bot.service.usecases.settlement_job import Settler
+from bot.service.usecases.settlement_job import SettlementHandler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -81,9 +81,13 @@ class ServiceSide:
             payer_rate=settings.payer_rate,
         )
         internal = {INTERNAL_HOST: receiver} if receiver else None
-        webhooks = Webhooks(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)
+        webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)
         self.closers.append(webhooks.close)
-        self.jobs = [*webhooks.jobs, Settler(db, service.rail, now).job, *self._mail(settings)]
+        self.jobs = [
+            *webhooks.jobs,
+            SettlementHandler(db, service.rail, now).job,
+            *self._mail(settings),
+        ]
         self.app: FastAPI = create_app(service)
 
     async def sweep(self, moment: int) -> None:
@@ -94,11 +98,11 @@ class ServiceSide:
         close = partial(checkouts.close_lapsed, now=moment, most=FORGOTTEN)
         while await self._db.transaction(close):
             pass
-        forget = partial(checkouts.forget, before=moment - CHECKOUTS_KEPT, most=FORGOTTEN)
+        forget = partial(checkouts.sweep, before=moment - CHECKOUTS_KEPT, most=FORGOTTEN)
         while await self._db.transaction(forget):
             pass
         before, dropped = moment - DELIVERIES_KEPT, 0
-        while more := await self._db.transaction(partial(delivery_queues.forget, before=before)):
+        while more := await self._db.transaction(partial(delivery_queues.sweep, before=before)):
             dropped += more
         if dropped:
             await self._db.transaction(partial(_note, dropped=dropped, now=moment))
@@ -107,19 +111,19 @@ class ServiceSide:
         for queue in (*delivery_queues.QUEUES, SETTLEMENTS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
         for app in await self._db.read(applications.every):
-            await status_index.update(self._db, app.id, self._now)
+            await status_index.refresh(self._db, app.id, self._now)
 
     def _mail(self, settings: Settings) -> list[Job]:
         """Give what sends e-mails; who sends none is spared the time and memory of it."""
         if settings.smtp_url is None or settings.smtp_from is None:
             return []
-        from bot.service.notify.letter_delivery import Mails  # noqa: PLC0415
+        from bot.service.notify.letter_delivery import LetterDelivery  # noqa: PLC0415
         from bot.service.notify.smtp_sender import Mailer, parse_server  # noqa: PLC0415
 
         mailer = Mailer(parse_server(settings.smtp_url.get_secret_value()))
         self.closers.append(mailer.close)
         self.checks["mail"] = mailer.check
-        mails = Mails(
+        mails = LetterDelivery(
             self._db, mailer, self._now, sender=settings.smtp_from, public_url=settings.url
         )
         return [mails.job]

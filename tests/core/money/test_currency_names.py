@@ -36,7 +36,7 @@ BY_CODE = {"CNH", "GGP", "IMP", "JEP", "XAG", "XAU"}  # named by their codes alo
 )
 def test_whole_names_are_known_in_every_language(name: str, code: str) -> None:
     """A currency's full name, in any of its forms, is that currency."""
-    assert code == amounts.normalise(name)
+    assert code == amounts.find_currency(name)
 
 
 @pytest.mark.parametrize(
@@ -44,15 +44,15 @@ def test_whole_names_are_known_in_every_language(name: str, code: str) -> None:
 )
 def test_metals_and_the_like_are_named_by_their_codes_alone(name: str) -> None:
     """`5 Gold` is no price in ounces."""
-    assert amounts.normalise("xau") == "XAU"
+    assert amounts.find_currency("xau") == "XAU"
     with pytest.raises(MoneyError):
-        amounts.normalise(name)
+        amounts.find_currency(name)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_our_words_are_no_part_of_another_currencys_name(language: str) -> None:
     """A word is only ours for one currency if CLDR has it in the names of no other."""
-    ours = {name: code for code, names in spellings.OWN.items() for name in names.split("|")}
+    ours = {name: code for code, names in spellings.UNSHARED.items() for name in names.split("|")}
     for code in set(CODES) - FUNDS - BY_CODE:
         for count in (1, 2, 5):
             name = get_currency_name(code, count, locale=language)
@@ -62,7 +62,7 @@ def test_our_words_are_no_part_of_another_currencys_name(language: str) -> None:
 
 def test_no_spelling_is_entered_twice() -> None:
     """What is one currency's and what several share are apart, so that no entry hides another."""
-    tables = [*spellings.OWN.values(), *spellings.SHARED.values()]
+    tables = [*spellings.UNSHARED.values(), *spellings.SHARED.values()]
     entered = [name for names in tables for name in names.split("|")]
     assert len(entered) == len(set(entered))
     assert all(name == spellings.fold(name) for name in entered)
@@ -70,17 +70,17 @@ def test_no_spelling_is_entered_twice() -> None:
 
 def test_every_spelling_is_of_currencies_that_there_are() -> None:
     """Nothing is read as a currency that can't be charged, and no code means another one."""
-    for name, spelling in spellings.known().items():
+    for name, spelling in spellings.own_spellings().items():
         assert spelling.codes
         assert spelling.codes <= amounts.currencies(), name
         assert spelling.usual is None or spelling.usual in spelling.codes
-        assert name not in amounts.currencies() or spelling == spellings.only(name)
+        assert name not in amounts.currencies() or spelling == spellings.spelling_of(name)
 
 
-@given(st.sampled_from(sorted(spellings.known())), st.sampled_from([*CODES, None]))
+@given(st.sampled_from(sorted(spellings.own_spellings())), st.sampled_from([*CODES, None]))
 def test_a_spelling_means_one_of_its_own(name: str, usual: str | None) -> None:
     """However a spelling is chosen from, what comes out is written so, or asked about."""
-    meant = spellings.known()[name]
+    meant = spellings.own_spellings()[name]
     try:
         assert amounts.read_currency(f"5 {name}", usual) in meant.codes & {usual, meant.usual}
     except MoneyError:
@@ -91,15 +91,15 @@ SHORT_OF_FILES = """
 import resource
 from bot.core.money import amounts
 from bot.core.errors import MoneyError
-amounts.normalise("usd")
+amounts.find_currency("usd")
 resource.setrlimit(resource.RLIMIT_NOFILE, (0, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 try:
-    print(amounts.normalise("reais"))
-    print(amounts.normalise("dólares canadienses"))
+    print(amounts.find_currency("reais"))
+    print(amounts.find_currency("dólares canadienses"))
 except MoneyError as error:
     print(error.reason)
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-print(amounts.normalise("dólares canadienses"))
+print(amounts.find_currency("dólares canadienses"))
 """
 
 

@@ -82,14 +82,14 @@ def test_unknown_currencies_are_refused(code: str) -> None:
 )
 def test_people_name_currencies_their_way(name: str, code: str) -> None:
     """A name that means one currency is that currency."""
-    assert code == amounts.normalise(name)
+    assert code == amounts.find_currency(name)
 
 
 @pytest.mark.parametrize("name", ["kr", "", "dollar", "US", "$$", "USDT", "x" * 10_000])
 def test_names_of_no_single_currency_are_refused(name: str) -> None:
     """A name that several currencies share, or none has, is asked about."""
     with pytest.raises(MoneyError) as caught:
-        amounts.normalise(name)
+        amounts.find_currency(name)
     assert caught.value.reason == "unknownCurrency"
     assert len(str(caught.value)) < 200
 

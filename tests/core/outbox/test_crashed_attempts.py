@@ -16,7 +16,7 @@ from bot.core.outbox.lanes import Queue
 from bot.core.outbox.worker import CRASHED, Job, Worker
 from bot.core.text.translations import t
 from bot.service.model.delivery import DeliveryState
-from bot.service.notify.webhook_delivery import Webhooks
+from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from tests.chat.alerts.test_drop_finished import lines, pay
@@ -218,7 +218,7 @@ async def test_the_seller_hears_of_a_call_that_was_set_aside(
 async def test_a_delivery_is_dead_and_listed_with_the_reason(tmp_path: Path) -> None:
     async with (
         opened(tmp_path) as service,
-        Webhooks(service.db, service.vault, service.clock, LOOPBACK) as out,
+        WebhookDelivery(service.db, service.vault, service.clock, LOOPBACK) as out,
     ):
         made = await service.create(
             notifications={"webhook": {"webhookUrl": "https://h.example/w"}}

@@ -14,7 +14,7 @@ OTHERS = ["123456", "1234567890123456", "44+2079460958", "020 7946 0958 x1", "٠
 
 @pytest.mark.parametrize("text", NUMBERS)
 def test_a_number_is_taken_and_found(text: str) -> None:
-    data, wrong = payer_data.check(["phoneNumber"], {"phoneNumber": text})
+    data, wrong = payer_data.check_payer_data(["phoneNumber"], {"phoneNumber": text})
     assert wrong == ()
     assert erasure.key(text) == erasure.key(data["phoneNumber"]) == phones.digits(text)
 
@@ -22,5 +22,8 @@ def test_a_number_is_taken_and_found(text: str) -> None:
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_is_none_is_refused_and_stays_a_word(text: str) -> None:
     assert phones.digits(text) is None
-    assert payer_data.check(["phoneNumber"], {"phoneNumber": text}) == ({}, ("phoneNumber",))
+    assert payer_data.check_payer_data(["phoneNumber"], {"phoneNumber": text}) == (
+        {},
+        ("phoneNumber",),
+    )
     assert erasure.key(text) == text

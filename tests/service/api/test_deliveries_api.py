@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.service.notify.webhook_delivery import Webhooks
+    from bot.service.notify.webhook_delivery import WebhookDelivery
 
 ALL = "/v3/deliveries"
 
@@ -52,7 +52,7 @@ async def listed(service: ServiceHarness, **query: Any) -> dict[str, Any]:
 
 
 async def test_a_delivery_is_told_with_all_that_is_known_of_it(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """Its address as the application gave it, query and all."""
     receiver.answers = [b"HTTP/1.1 503 X\r\nContent-Length: 4\r\n\r\nbusy"]
@@ -80,7 +80,7 @@ async def test_a_delivery_is_told_with_all_that_is_known_of_it(
 
 
 async def test_an_attempt_without_an_answer_says_why(
-    service: ServiceHarness, notifier: Webhooks
+    service: ServiceHarness, notifier: WebhookDelivery
 ) -> None:
     await pay_with_webhook(service, "http://127.0.0.1:1/")
     row = await attempt(service, notifier.job)
@@ -90,7 +90,7 @@ async def test_an_attempt_without_an_answer_says_why(
 
 
 async def test_what_was_delivered_says_when(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     await pay_with_webhook(service, receiver.url)
     await attempt(service, notifier.job)
@@ -132,7 +132,7 @@ async def test_without_a_limit_a_page_has_a_hundred(service: ServiceHarness) -> 
 
 
 async def test_the_list_is_narrowed_to_a_request_and_to_a_state(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     one = await pay_with_webhook(service, receiver.url)
     await attempt(service, notifier.job)
@@ -191,7 +191,7 @@ async def test_a_list_that_there_is_not_is_refused(
 
 
 async def test_an_application_sees_its_own_alone(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(410)]
     request_id = await pay_with_webhook(service, receiver.url)
@@ -219,7 +219,7 @@ async def test_nobody_sees_anything_without_credentials(
 
 
 async def test_a_settled_delivery_is_sent_again(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """From the first attempt on, and the log goes on."""
     receiver.answers = [answer(410)]
@@ -237,7 +237,7 @@ async def test_a_settled_delivery_is_sent_again(
 
 
 async def test_a_delivery_that_waits_for_its_next_attempt_is_sent_at_once(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(503)]
     await pay_with_webhook(service, receiver.url)

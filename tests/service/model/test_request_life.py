@@ -198,4 +198,4 @@ def test_edits_keep_the_units_balanced(total: int, steps: list[tuple[str, int]])
     ],
 )
 def test_payers_are_told_apart_by_what_they_said(data: dict[Any, str], name: str | None) -> None:
-    assert payer_data.name(data) == name
+    assert payer_data.payer_key(data) == name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.service.model.checkout_limits import Held, Holder, may_hold
+from bot.service.model.checkout_limits import Held, Holder, may_reserve
 from bot.service.store import checkouts
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_a_network_holds_five_without_cookies_and_half_of_what_is_not_sold(
     *, holder: Holder, held: Held, unsold: int | None, may: bool
 ) -> None:
     """Anybody's five where there are few; of donations nothing runs out."""
-    assert may_hold(holder, held, unsold, 5) is may
+    assert may_reserve(holder, held, unsold, 5) is may
 
 
 async def test_checkouts_that_nobody_paid_are_dropped_some_at_a_time(
@@ -56,7 +56,7 @@ async def test_checkouts_that_nobody_paid_are_dropped_some_at_a_time(
     await service.db.transaction(partial(checkouts.cancel, **cancel))
     service.clock.advance(1000)
     await service.db.transaction(partial(checkouts.close_lapsed, now=service.clock(), most=3))
-    forget = partial(checkouts.forget, most=3)
+    forget = partial(checkouts.sweep, most=3)
     early = partial(forget, before=service.clock() - 900_000)
     assert await service.db.transaction(early) == 0
     late = partial(forget, before=service.clock())

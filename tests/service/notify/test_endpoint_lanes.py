@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.net.addresses import LONGEST_ENDPOINT, AllowList
-from bot.service.notify.webhook_delivery import ROOM, Webhooks
+from bot.service.notify.webhook_delivery import ROOM, WebhookDelivery
 from bot.service.usecases.delivery_queues import WEBHOOKS, lane_of
 from bot.service.usecases.request_commands import INTERNAL_HOST
 from tests.support.service_harness import DROP, LOOPBACK, ServiceHarness, opened
@@ -56,7 +56,7 @@ async def receiving_at(address: str) -> AsyncIterator[tuple[Receiver, str]]:
 async def working_inside(service: ServiceHarness, receiver: Receiver) -> AsyncIterator[None]:
     """Deliver what goes to the bot's own receiver, the shop's application being the bot's."""
     async with (
-        Webhooks(
+        WebhookDelivery(
             service.db,
             service.vault,
             service.clock,
@@ -121,7 +121,11 @@ def test_endpoints_of_a_host_are_a_group(url: str, host: str | None) -> None:
 
 @pytest.mark.parametrize("other", ["path", "port"])
 async def test_an_endpoint_that_hangs_delays_no_other(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver, hanging: Receiver, other: str
+    service: ServiceHarness,
+    notifier: WebhookDelivery,
+    receiver: Receiver,
+    hanging: Receiver,
+    other: str,
 ) -> None:
     """A hundred are owed to it; it has no more under way than its lane is wide."""
     await owe_many(service, hanging.url, 100)
@@ -142,7 +146,7 @@ async def test_an_endpoint_that_hangs_delays_no_other(
 
 
 async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
-    service: ServiceHarness, notifier: Webhooks, hanging: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
 ) -> None:
     """Fifty paths, each with more than a lane takes: the host has its share and no more."""
     for number in range(50):
@@ -160,7 +164,7 @@ async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
 
 
 async def test_spellings_of_a_host_share_its_room(
-    service: ServiceHarness, notifier: Webhooks, hanging: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
 ) -> None:
     """And those of an endpoint its lane."""
     for host in ("127.1", "2130706433", "127。0。0。1", "0x7f.1"):
@@ -174,7 +178,7 @@ async def test_spellings_of_a_host_share_its_room(
 
 
 async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
-    service: ServiceHarness, notifier: Webhooks, hanging: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
 ) -> None:
     """All of it arrives, though no clock moves and nothing else is put."""
     for number in range(50):
@@ -191,7 +195,7 @@ async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
 
 
 async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     async with AsyncExitStack() as stack:
         addresses = [f"127.0.0.{number}" for number in range(2, 9)]

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from bot.core.mail.smtp import SmtpServer
 from bot.core.outbox import outbox
 from bot.service.notify.delivery_outcomes import SCHEDULE
-from bot.service.notify.letter_delivery import ROOM, Mails
+from bot.service.notify.letter_delivery import ROOM, LetterDelivery
 from bot.service.notify.smtp_sender import Mailer
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.letter_limits import MAILS
@@ -43,8 +43,8 @@ async def post() -> AsyncIterator[MailServerStub]:
         yield it
 
 
-def mails(service: ServiceHarness, server: SmtpServer) -> Mails:
-    return Mails(
+def mails(service: ServiceHarness, server: SmtpServer) -> LetterDelivery:
+    return LetterDelivery(
         service.db, Mailer(server, timeout=10), service.clock, sender=SENDER, public_url=URL
     )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.database.database import Row
-    from bot.service.notify.webhook_delivery import Webhooks
+    from bot.service.notify.webhook_delivery import WebhookDelivery
     from tests.support.webhook_receiver import Receiver
 
 BROKEN = {
@@ -43,7 +43,7 @@ async def tried(service: ServiceHarness) -> Row:
 @pytest.mark.parametrize("body", BROKEN)
 async def test_the_status_decides_whatever_becomes_of_the_body(
     service: ServiceHarness,
-    notifier: Webhooks,
+    notifier: WebhookDelivery,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
     *,
@@ -64,7 +64,10 @@ async def test_the_status_decides_whatever_becomes_of_the_body(
 
 
 async def test_a_body_may_end_after_the_time_for_its_head(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    service: ServiceHarness,
+    notifier: WebhookDelivery,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its time is its own: a 2xx that comes at the last moment is one all the same."""
     monkeypatch.setattr(webhook_delivery, "TIMEOUT", 1.0)
@@ -75,7 +78,7 @@ async def test_a_body_may_end_after_the_time_for_its_head(
 
 
 async def test_a_nonsense_retry_after_leaves_the_schedule_as_it_is(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     when = b"Retry-After: Mon, 01 Jan 2024 00:00:99999999999999999999 GMT"
     receiver.answers = [b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n" + when + b"\r\n\r\n"]
@@ -86,7 +89,7 @@ async def test_a_nonsense_retry_after_leaves_the_schedule_as_it_is(
 
 
 async def test_a_connection_that_is_reset_is_named(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """The library gives no reason for some errors: nothing is left hanging behind a colon."""
     receiver.silent = True
@@ -103,7 +106,7 @@ async def test_a_connection_that_is_reset_is_named(
 
 @pytest.mark.parametrize("host", ["xn--a.example", "xn--0.xn--0", "[::g]", "h.example:abc"])
 async def test_an_address_of_an_earlier_version_that_no_request_can_be_made_of_is_tried_in_vain(
-    service: ServiceHarness, notifier: Webhooks, host: str
+    service: ServiceHarness, notifier: WebhookDelivery, host: str
 ) -> None:
     """It is written down like every other failure, and is no bug in the log."""
     await pay_with_webhook(service, "http://placeholder.example/w")

@@ -17,7 +17,7 @@ from bot.core.net.addresses import AllowList
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
 from bot.service.notify import delivery_outcomes, webhook_delivery
-from bot.service.notify.webhook_delivery import Webhooks
+from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.usecases import applications, delivery_queues
 from bot.service.wire.answer_schemas import WebhookEvent
 from tests.support.service_harness import DROP, LOOPBACK, NOON, URL, ServiceHarness, client, opened
@@ -36,7 +36,7 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
 
 
 async def test_a_payment_is_told_with_a_body_signed_by_the_applications_secret(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """The secret itself does not travel."""
     request_id = await pay_with_webhook(service, receiver.url)
@@ -72,7 +72,7 @@ async def test_a_payment_is_told_with_a_body_signed_by_the_applications_secret(
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
 async def test_any_2xx_is_success(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver, status: int
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver, status: int
 ) -> None:
     receiver.answers = [answer(status)]
     await pay_with_webhook(service, receiver.url)
@@ -81,7 +81,7 @@ async def test_any_2xx_is_success(
 
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 404, 429, 500, 503])
 async def test_everything_else_is_tried_again(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver, status: int
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver, status: int
 ) -> None:
     """A redirect too: it is not followed."""
     receiver.answers = [answer(status, f"Location: {receiver.url}/elsewhere")]
@@ -93,7 +93,7 @@ async def test_everything_else_is_tried_again(
 
 
 async def test_the_schedule_ends_dead_and_a_retry_begins_it_anew(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """Eight attempts, all with one id and one body, each with its own time."""
     receiver.answers = [answer(500)] * len(delivery_outcomes.SCHEDULE)
@@ -115,7 +115,9 @@ async def test_the_schedule_ends_dead_and_a_retry_begins_it_anew(
     assert (await attempt(service, notifier.job))["state"] == "done"
 
 
-async def test_410_ends_it(service: ServiceHarness, notifier: Webhooks, receiver: Receiver) -> None:
+async def test_410_ends_it(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+) -> None:
     receiver.answers = [answer(410)]
     await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
@@ -123,7 +125,7 @@ async def test_410_ends_it(service: ServiceHarness, notifier: Webhooks, receiver
 
 
 async def test_retry_after_is_waited_for_where_it_is_later(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(503, "Retry-After: 3600")]
     await pay_with_webhook(service, receiver.url)
@@ -135,7 +137,7 @@ async def test_an_address_found_forbidden_when_dialled_is_dead_with_the_reason(
 ) -> None:
     """What was allowed at creation may not be at the connection; nothing is sent."""
     await pay_with_webhook(service, receiver.url)
-    async with Webhooks(service.db, service.vault, service.clock, AllowList()) as strict:
+    async with WebhookDelivery(service.db, service.vault, service.clock, AllowList()) as strict:
         row = await attempt(service, strict.job)
     assert row["state"] == "dead"
     assert "127.0.0.1" in row["note"]
@@ -147,21 +149,26 @@ async def test_a_secret_sealed_with_another_key_waits_for_the_right_one(
 ) -> None:
     """An unsigned webhook is never sent."""
     await pay_with_webhook(service, receiver.url)
-    async with Webhooks(service.db, Vault("other"), service.clock, LOOPBACK) as wrong:
+    async with WebhookDelivery(service.db, Vault("other"), service.clock, LOOPBACK) as wrong:
         row = await attempt(service, wrong.job)
     assert row["state"] == "waiting"
     assert "SECRET_KEY" in row["note"]
     assert receiver.received == []
 
 
-async def test_nobody_listening_is_tried_again(service: ServiceHarness, notifier: Webhooks) -> None:
+async def test_nobody_listening_is_tried_again(
+    service: ServiceHarness, notifier: WebhookDelivery
+) -> None:
     await pay_with_webhook(service, "http://127.0.0.1:1/")
     row = await attempt(service, notifier.job)
     assert (row["state"], row["note"].split(":")[0]) == ("waiting", "ConnectError")
 
 
 async def test_an_endpoint_that_says_nothing_is_given_up_and_tried_again(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    service: ServiceHarness,
+    notifier: WebhookDelivery,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All of it together has 15 seconds."""
     assert webhook_delivery.TIMEOUT == 15
@@ -173,7 +180,7 @@ async def test_an_endpoint_that_says_nothing_is_given_up_and_tried_again(
 
 
 async def test_an_endless_answer_is_not_read(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 100_000]
     await pay_with_webhook(service, receiver.url)
@@ -181,7 +188,7 @@ async def test_an_endless_answer_is_not_read(
 
 
 async def test_no_cookie_of_one_delivery_comes_with_the_next(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(500, "Set-Cookie: who=me; Path=/")]
     await pay_with_webhook(service, receiver.url)
@@ -192,7 +199,7 @@ async def test_no_cookie_of_one_delivery_comes_with_the_next(
 
 
 async def test_after_a_rotation_either_secret_proves_a_webhook_until_the_overlap_is_over(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """As the library of Standard Webhooks sees it: one header, the new signature first."""
     app_id, former = service.credentials.app_id, service.credentials.webhook_secret
@@ -237,10 +244,12 @@ async def test_the_bots_receiver_is_found_where_it_listens_now(
     assert receiver.received[0].headers["host"] == "bot.internal"
 
 
-def listening_inside(service: ServiceHarness, receiver: Receiver, embedded: str | None) -> Webhooks:
+def listening_inside(
+    service: ServiceHarness, receiver: Receiver, embedded: str | None
+) -> WebhookDelivery:
     """Make a notifier that finds the bot's own receiver there."""
     internal = {"bot.internal": lambda: ("127.0.0.1", receiver.port)}
-    return Webhooks(
+    return WebhookDelivery(
         service.db, service.vault, service.clock, AllowList(), internal, embedded_app_id=embedded
     )
 
@@ -257,7 +266,7 @@ async def test_no_other_application_gets_to_the_bots_receiver(
 
 
 async def test_each_outcome_is_one_line_in_the_log_without_secrets(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(500), answer(200)]
     await pay_with_webhook(service, receiver.url)

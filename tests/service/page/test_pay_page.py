@@ -291,7 +291,7 @@ async def test_an_app_that_was_taken_off_the_list_is_not_opened_any_more(tmp_pat
 )
 def test_the_policy_names_where_the_form_leads(url: str, source: str) -> None:
     """Else browsers block the redirect; an IPv6 host has no place in a CSP but its scheme."""
-    assert redirects.source(check_redirect(url)) == source
+    assert redirects.csp_source(check_redirect(url)) == source
 
 
 async def test_every_page_is_guarded(service: ServiceHarness) -> None:

@@ -84,7 +84,7 @@ async def test_whatever_the_clock_does_every_request_is_in_one_list(tmp_path: Pa
         app_id = db.run(lambda tx: applications.create(tx, Vault("key"), "shop", 0)).app_id
         db.run(lambda tx: insert_every_combination(tx, app_id))
         for now in (NOON - 2, NOON + 2, NOON, NOON + 1, NOON - 1):
-            assert await status_index.update(db, app_id, partial(int, now)) == now
+            assert await status_index.refresh(db, app_id, partial(int, now)) == now
             every = await requests.page(db, app_id, now, limit=1000)
             for status in Status:
                 listed = await requests.page(db, app_id, now, limit=1000, status=status)
@@ -190,7 +190,7 @@ async def test_changes_are_written_some_at_a_time_and_once(
     app_id = service.credentials.app_id
     for _ in range(7):
         await service.create(expirationInSeconds=1)
-    some = partial(status_index.update_some, app_id=app_id, now=NOON + 1000)
+    some = partial(status_index.refresh_some, app_id=app_id, now=NOON + 1000)
     assert [await service.db.transaction(some) for _ in range(4)] == [3, 3, 1, 0]
 
 
@@ -204,8 +204,8 @@ async def test_what_is_undone_meanwhile_is_not_done_again_without_end(
         await service.create(expirationInSeconds=1)
     told = itertools.chain([NOON + 1000], itertools.cycle([NOON + 1000, NOON + 999]))
     async with asyncio.timeout(20):
-        await status_index.update(service.db, app_id, lambda: next(told))
-    assert await status_index.update(service.db, app_id, partial(int, NOON + 1000)) == NOON + 1000
+        await status_index.refresh(service.db, app_id, lambda: next(told))
+    assert await status_index.refresh(service.db, app_id, partial(int, NOON + 1000)) == NOON + 1000
     assert {row["stage"] for row in await service.rows("payment_requests")} == {"expired"}
 
 
@@ -224,9 +224,9 @@ async def test_lists_of_others_change_nothing_here(service: ServiceHarness) -> N
     """Each application's states are written down for itself."""
     await service.create(expirationInSeconds=1)
     service.clock.advance(1)
-    await status_index.update(service.db, "another", service.clock)
+    await status_index.refresh(service.db, "another", service.clock)
     assert [row["stage"] for row in await service.rows("payment_requests")] == ["active"]
-    await status_index.update(service.db, service.credentials.app_id, service.clock)
+    await status_index.refresh(service.db, service.credentials.app_id, service.clock)
     assert [row["stage"] for row in await service.rows("payment_requests")] == ["expired"]
 
 
@@ -260,7 +260,7 @@ async def test_the_script_makes_what_it_says(tmp_path: Path) -> None:
     with closing(open_database(f"sqlite:///{path}")) as db:
         every = await db.query("SELECT app_id, created_at, deleted_at FROM payment_requests")
         now = max(row["created_at"] for row in every)
-        await status_index.update(db, app_id, partial(int, now))
+        await status_index.refresh(db, app_id, partial(int, now))
         read = partial(requests.page, db, app_id, now, limit=1000)
         listed = {status: await read(status=status) for status in Status}
         assert {status: len(rows) for status, rows in listed.items()} == {

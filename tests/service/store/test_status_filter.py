@@ -52,7 +52,7 @@ async def test_the_filter_and_the_request_agree_on_its_status(tmp_path: Path) ->
     count = db.run(lambda tx: insert_every_combination(tx, app_id))
     every = await requests.page(db, app_id, NOON, limit=1000)
     assert len(every) == count == 192
-    await status_index.update(db, app_id, lambda: NOON)
+    await status_index.refresh(db, app_id, lambda: NOON)
     for status in Status:
         filtered = await requests.page(db, app_id, NOON, limit=1000, status=status)
         expected = {one.id for one in every if one.status(NOON) is status}

@@ -13,10 +13,10 @@ from structlog.testing import capture_logs
 from bot.core.errors import NotFound
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
-from bot.service.model.request import Settlement
-from bot.service.rails.rail import DELAY, SETTLEMENTS, Notice, SandboxRail
+from bot.service.model.request import PaymentState
+from bot.service.rails.rail import DELAY, SETTLEMENTS, SandboxRail, Settlement
 from bot.service.usecases import paying
-from bot.service.usecases.settlement_job import Settler
+from bot.service.usecases.settlement_job import SettlementHandler
 from tests.support.service_harness import DROP, NOON, ServiceHarness, opened
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
 
 async def hear(service: ServiceHarness) -> int:
     """Let the rail say what it has to say by now; how much that was."""
-    settler = Settler(service.db, SandboxRail(), service.clock)
+    settler = SettlementHandler(service.db, SandboxRail(), service.clock)
     messages = await service.db.transaction(
         lambda tx: outbox.claim(tx, SETTLEMENTS, service.clock(), 100)
     )
@@ -89,7 +89,7 @@ async def test_money_that_comes_later_pays_when_it_comes(service: ServiceHarness
     assert (gone_on.status_code, gone_on.headers["location"]) == (303, target)
 
 
-async def test_a_notice_told_twice_pays_once(service: ServiceHarness) -> None:
+async def test_a_settlement_reported_twice_pays_once(service: ServiceHarness) -> None:
     made = await service.create(**DROP, **HOOK)
     answer = await service.pay(made["id"], manner="twice")
     assert "/receipt/" in answer.headers["location"]
@@ -301,13 +301,17 @@ async def test_more_money_for_one_checkout_is_owed_back(service: ServiceHarness)
     made = await service.create(**DROP, **HOOK)
     await service.pay(made["id"])
     (checkout,) = await service.rows("checkouts")
-    notice = Notice(checkout["id"], "another")
-    payment = await service.db.transaction(lambda tx: paying.take(tx, "sandbox", notice, NOON + 1))
+    settlement = Settlement(checkout["id"], "another")
+    payment = await service.db.transaction(
+        lambda tx: paying.record_settlement(tx, "sandbox", settlement, NOON + 1)
+    )
     assert payment
-    assert payment.state is Settlement.OVERSOLD
+    assert payment.state is PaymentState.OVERSOLD
     assert await units(service) == (2, 0, 1, 1)
     assert len(await told(service)) == 2
-    again = await service.db.transaction(lambda tx: paying.take(tx, "sandbox", notice, NOON + 2))
+    again = await service.db.transaction(
+        lambda tx: paying.record_settlement(tx, "sandbox", settlement, NOON + 2)
+    )
     assert again is None
     assert len(await told(service)) == 2
 
@@ -318,8 +322,8 @@ async def test_a_form_stands_by_the_payment_that_took_its_unit(service: ServiceH
     first = await service.pay(made["id"])
     (checkout,) = await service.rows("checkouts")
     for number in range(8):
-        notice = Notice(checkout["id"], f"more-{number}")
-        take = partial(paying.take, rail="sandbox", notice=notice, now=NOON)
+        settlement = Settlement(checkout["id"], f"more-{number}")
+        take = partial(paying.record_settlement, rail="sandbox", settlement=settlement, now=NOON)
         await service.db.transaction(take)
         again = await service.pay(made["id"])
         assert again.headers["location"] == first.headers["location"]
@@ -331,15 +335,19 @@ async def test_a_rail_can_not_pay_two_checkouts_with_one_payment(service: Servic
     await service.pay(made["id"], "b" * 32, manner="never")
     one, two = await service.db.query("SELECT * FROM checkouts ORDER BY state DESC")
     assert (one["state"], two["state"]) == ("paid", "open")
-    notice = Notice(two["id"], f"sandbox-{one['id']}")
+    settlement = Settlement(two["id"], f"sandbox-{one['id']}")
     with pytest.raises(RuntimeError, match="two checkouts"):
-        await service.db.transaction(lambda tx: paying.take(tx, "sandbox", notice, NOON))
+        await service.db.transaction(
+            lambda tx: paying.record_settlement(tx, "sandbox", settlement, NOON)
+        )
     assert await units(service) == (1, 1, 1, 0)
 
 
-async def test_a_notice_of_an_unknown_checkout_is_refused(service: ServiceHarness) -> None:
+async def test_a_settlement_of_an_unknown_checkout_is_refused(service: ServiceHarness) -> None:
     with pytest.raises(NotFound):
-        await service.db.transaction(lambda tx: paying.take(tx, "sandbox", Notice("x", "y"), NOON))
+        await service.db.transaction(
+            lambda tx: paying.record_settlement(tx, "sandbox", Settlement("x", "y"), NOON)
+        )
     assert await service.rows("payments") == []
 
 

@@ -11,7 +11,7 @@ from bot.core import exact_json
 from bot.core.errors import NotFound
 from bot.core.outbox import outbox
 from bot.service.model.delivery import Attempt, DeliveryState
-from bot.service.model.request import Payment, Quote, Settlement
+from bot.service.model.request import Payment, PaymentState, Quote
 from bot.service.store import deliveries as store
 from bot.service.store import requests
 from bot.service.usecases import delivery_queues
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.database.database import Row, Transaction
-    from bot.service.notify.webhook_delivery import Webhooks
+    from bot.service.notify.webhook_delivery import WebhookDelivery
 
 BOTH = {"notifications": {"webhook": HOOK, "email": "Ann.Lee@Shop.example"}}
 
@@ -60,7 +60,7 @@ async def owed(
     def work(tx: Transaction) -> None:
         request = requests.find(tx, request_id, service.clock())
         assert request
-        delivery_queues.put(tx, request, a_payment(request_id, number, **fields))
+        delivery_queues.queue_deliveries(tx, request, a_payment(request_id, number, **fields))
 
     service.db.run(work)
     return str(request_id)
@@ -137,7 +137,7 @@ async def test_what_was_paid_is_told_where_it_is_in_another_currency(
 
 
 async def test_money_for_which_no_unit_was_left_is_told_as_such(service: ServiceHarness) -> None:
-    await owed(service, state=Settlement.OVERSOLD)
+    await owed(service, state=PaymentState.OVERSOLD)
     for queue in (WEBHOOKS, MAILS):
         (row,) = await messages(service, queue.name)
         assert exact_json.loads(row["body"])["oversold"] is True
@@ -156,7 +156,7 @@ def log(service: ServiceHarness, delivery_id: str) -> list[Attempt]:
 
 
 async def test_every_attempt_is_kept_with_what_came_of_it(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """Also one that got no answer; numbers go on after a retry."""
     body = "grüße\x00\x1b[2J".encode() + b"x" * 2000
@@ -188,7 +188,7 @@ async def test_every_attempt_is_kept_with_what_came_of_it(
 
 
 async def test_an_attempt_that_outlived_its_lease_is_kept_and_decides_nothing(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """The receiver has seen both; what the second made of it stands."""
     await pay_with_webhook(service, receiver.url)
@@ -208,7 +208,7 @@ async def test_an_attempt_that_outlived_its_lease_is_kept_and_decides_nothing(
 
 
 async def test_an_attempt_whose_delivery_is_forgotten_meanwhile_does_no_harm(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     await pay_with_webhook(service, receiver.url)
     claimed = service.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, service.clock(), 1))
@@ -220,7 +220,7 @@ async def test_an_attempt_whose_delivery_is_forgotten_meanwhile_does_no_harm(
 
 
 async def test_the_operator_sees_what_every_application_is_owed(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [answer(500)]
     request_id = await pay_with_webhook(service, receiver.url)
@@ -311,8 +311,8 @@ async def test_what_was_settled_long_ago_is_forgotten_with_its_attempts(
     service.clock.advance(10)
     bury(service, third)
     before = service.clock.at
-    assert service.db.run(lambda tx: delivery_queues.forget(tx, before)) == 2
-    assert service.db.run(lambda tx: delivery_queues.forget(tx, before)) == 0
+    assert service.db.run(lambda tx: delivery_queues.sweep(tx, before)) == 2
+    assert service.db.run(lambda tx: delivery_queues.sweep(tx, before)) == 0
     for table in ("deliveries", "outbox"):
         assert {row["id"] for row in await service.rows(table)} == {third, fourth}
     assert [row["delivery_id"] for row in await service.rows("delivery_attempts")] == [third]
@@ -330,7 +330,7 @@ async def test_many_are_forgotten_a_part_at_a_time(
     service.clock.advance(1)
     bury(service, *(one.id for one in service.db.run(delivery_queues.every)))
     gone = [
-        service.db.run(lambda tx: delivery_queues.forget(tx, service.clock() + 1)) for _ in range(4)
+        service.db.run(lambda tx: delivery_queues.sweep(tx, service.clock() + 1)) for _ in range(4)
     ]
     assert gone == [4, 4, 2, 0]
     assert await service.rows("deliveries") == await service.rows("outbox") == []

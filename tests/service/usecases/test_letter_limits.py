@@ -9,7 +9,7 @@ import pytest
 from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import CRASHED
-from bot.service.notify.letter_delivery import Mails
+from bot.service.notify.letter_delivery import LetterDelivery
 from bot.service.store import joined_letters as store
 from bot.service.usecases import delivery_queues, letter_limits
 from bot.service.usecases.letter_limits import ENDED, FROM_SELLER, TO_MAILBOX
@@ -89,7 +89,7 @@ async def test_a_restart_allows_no_new_burst_and_loses_nothing(
     again = open_database(f"sqlite:///{tmp_path}/bot.db")
     try:
         await post.pay(made, 5)
-        post.service.db, post.mails = again, Mails(
+        post.service.db, post.mails = again, LetterDelivery(
             again, post.mails._mailer, post.service.clock, sender="a@b.example", public_url=URL
         )  # fmt: skip
         assert await post.work() == 0

@@ -12,24 +12,24 @@ import pytest
 
 from bot.core.errors import NotFound
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Manner, Notice, SandboxRail
+from bot.service.rails.rail import Manner, SandboxRail, Settlement
 from bot.service.usecases import paying
-from bot.service.usecases.paying import Order, Till
+from bot.service.usecases.paying import PaymentContext, PaymentForm
 from tests.support.service_harness import DROP, NOON, ServiceHarness
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
-    from bot.service.rails.rail import Attempt, Rail
-    from bot.service.usecases.paying import Standing
+    from bot.service.rails.rail import Charge, Rail
+    from bot.service.usecases.paying import PaymentProgress
 
 HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 
-def till(rail: Rail) -> Till:
-    return Till(rail, SandboxExchange(), 900_000)
+def context(rail: Rail) -> PaymentContext:
+    return PaymentContext(rail, SandboxExchange(), 900_000)
 
 
-TILL = till(SandboxRail())
+CONTEXT = context(SandboxRail())
 
 
 async def test_two_hundred_payers_of_a_drop_of_twenty(service: ServiceHarness) -> None:
@@ -121,14 +121,14 @@ async def test_a_payment_that_fails_half_way_leaves_nothing(service: ServiceHarn
     """Unit, checkout, payment and webhook commit together or not at all."""
 
     class Broken(SandboxRail):
-        def begin(self, tx: Transaction, attempt: Attempt) -> Notice | None:
+        def begin(self, tx: Transaction, attempt: Charge) -> Settlement | None:
             del tx
             raise OSError(attempt.checkout_id)
 
     made = await service.create(**DROP, **HOOK)
-    order = Order(made["id"], "t" * 32, {})
+    form = PaymentForm(made["id"], "t" * 32, {})
     with pytest.raises(OSError, match=r"[0-9a-f]{24}"):
-        await service.db.transaction(lambda tx: paying.pay(tx, till(Broken()), order, NOON))
+        await service.db.transaction(lambda tx: paying.pay(tx, context(Broken()), form, NOON))
     assert await service.get(made["id"]) == made
     for table in ("checkouts", "payments", "outbox"):
         assert await service.rows(table) == []
@@ -138,23 +138,27 @@ async def test_a_rails_payment_counts_once(service: ServiceHarness) -> None:
     """`(rail, external id)` is unique: a second payment of the same money is undone whole."""
 
     class Repeating(SandboxRail):
-        def begin(self, tx: Transaction, attempt: Attempt) -> Notice | None:
+        def begin(self, tx: Transaction, attempt: Charge) -> Settlement | None:
             del tx
-            return Notice(attempt.checkout_id, "the-same")
+            return Settlement(attempt.checkout_id, "the-same")
 
-    made, same = await service.create(**DROP), till(Repeating())
-    await service.db.transaction(lambda tx: paying.pay(tx, same, Order(made["id"], "a", {}), NOON))
+    made, same = await service.create(**DROP), context(Repeating())
+    await service.db.transaction(
+        lambda tx: paying.pay(tx, same, PaymentForm(made["id"], "a", {}), NOON)
+    )
     with pytest.raises(sqlite3.IntegrityError):
         await service.db.transaction(
-            lambda tx: paying.pay(tx, same, Order(made["id"], "b", {}), NOON)
+            lambda tx: paying.pay(tx, same, PaymentForm(made["id"], "b", {}), NOON)
         )
     assert (await service.get(made["id"]))["remainingUnits"] == 2
 
 
-def reserve(tx: Transaction, request_id: str, number: int, at: int, reservation: int) -> Standing:
+def reserve(
+    tx: Transaction, request_id: str, number: int, at: int, reservation: int
+) -> PaymentProgress:
     """Open a checkout whose money never comes."""
-    never = Till(SandboxRail(), SandboxExchange(), reservation)
-    return paying.pay(tx, never, Order(request_id, f"r{number}", {}, Manner.NEVER), at)
+    never = PaymentContext(SandboxRail(), SandboxExchange(), reservation)
+    return paying.pay(tx, never, PaymentForm(request_id, f"r{number}", {}, Manner.NEVER), at)
 
 
 async def test_a_reservation_holds_its_unit_until_it_lapses(service: ServiceHarness) -> None:
@@ -184,6 +188,6 @@ async def test_a_lapsed_unit_can_be_taken_out_by_an_edit(service: ServiceHarness
 
 
 async def test_a_request_that_is_not_there_can_not_be_paid(service: ServiceHarness) -> None:
-    for order in (Order("0" * 24, "t", {}), Order("x", "t", {})):
+    for form in (PaymentForm("0" * 24, "t", {}), PaymentForm("x", "t", {})):
         with pytest.raises(NotFound):
-            await service.db.transaction(partial(paying.pay, till=TILL, order=order, now=NOON))
+            await service.db.transaction(partial(paying.pay, context=CONTEXT, form=form, now=NOON))

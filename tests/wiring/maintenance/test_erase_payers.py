@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Row
-    from bot.service.notify.webhook_delivery import Webhooks
+    from bot.service.notify.webhook_delivery import WebhookDelivery
     from bot.wiring.maintenance.payer_erasure import Erased
     from tests.support.webhook_receiver import Receiver
 
@@ -120,7 +120,7 @@ async def test_a_checkout_that_was_never_paid_is_erased_too(service: ServiceHarn
 
 
 async def test_a_webhook_that_waits_goes_without_its_payer(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """It is signed when it is sent, so it is as good as any; its address stays."""
     made = await service.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
@@ -135,7 +135,7 @@ async def test_a_webhook_that_waits_goes_without_its_payer(
 
 
 async def test_what_an_endpoint_answered_goes_with_its_payer(
-    service: ServiceHarness, notifier: Webhooks, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """Some echo what they are sent, in whatever form; that it answered, and when, stays."""
     receiver.answers.append(b"HTTP/1.1 500 X\r\nContent-Length: 24\r\n\r\nno anna.b%40mail.example")
