@@ -1,6 +1,7 @@
-"""The payments that were told: each recorded once, its alert put in the same transaction.
+"""Recording of payments: each is stored once, and its alert is queued in the same transaction.
 
-A seller who wants no alerts of a request gets none, but of money that they owe back.
+A seller who turned a request's alerts off gets none, except for oversold payments: that money has
+to be paid back.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Transaction
 
-WEBHOOKS_COME = 24 * 3600 * 1000
-"""Milliseconds that a server tries to tell a payment, as HandCash Cloud does: a day."""
+WEBHOOK_RETRIES = 24 * 3600 * 1000
+"""Milliseconds that a server repeats a webhook: HandCash Cloud does for a day."""
 
 
 class Ledger:
-    """Records payments at `now` (epoch ms) in one transaction."""
+    """Records payments in a transaction of the caller, at `now` (epoch ms)."""
 
     def __init__(self, tx: Transaction, queues: Queues, now: int) -> None:
         self._tx = tx
@@ -44,20 +45,20 @@ class Ledger:
         self._now = now
 
     def record(self, listing_id: str, payment: Payment, left: int | None) -> bool:
-        """Record a payment and put its alert; False where it was recorded before.
+        """Record a payment and queue its alert; return False if it is known already.
 
-        `left` is what remains of a drop as it was told with the payment, None where it wasn't.
-        Where payments were found by their units alone, it takes the place of one of them, and is
-        told as possibly repeated: nobody can say whether it is that one.
+        `left` is the drop's units left after it, None if the server sent no number. It replaces a
+        placeholder if there is one, and its alert then says "possibly repeated": nobody knows
+        whether it is the payment that the placeholder stands for.
         """
-        since = self._now - WEBHOOKS_COME
-        explained = replace_placeholder(self._tx, listing_id, payment, since)
-        if explained and payment.found:
+        since = self._now - WEBHOOK_RETRIES
+        replaced = replace_placeholder(self._tx, listing_id, payment, since)
+        if replaced and payment.found:
             self._refresh(listing_id)
             return False
-        if not explained and not add_payment(self._tx, listing_id, payment, self._now):
+        if not replaced and not add_payment(self._tx, listing_id, payment, self._now):
             return False
-        self._announce(listing_id, payment, left, repeated=explained)
+        self._announce(listing_id, payment, left, repeated=replaced)
         return True
 
     def _announce(
@@ -66,52 +67,50 @@ class Ledger:
         listing = listings.get_listing(self._tx, listing_id)
         left = listing.left if left is None else left
         if listing.answer is not None and left is not None:
-            answer = _told(listing.answer, left, payment.reserved_units)
+            answer = _with_units(listing.answer, left, payment.reserved_units)
             listings.set_answer(self._tx, listing_id, answer)
         self._refresh(listing_id)
         if listing.alerts == "off" and not payment.oversold:
-            self._mute(listing, 0 if repeated else 1)
+            self._count_muted(listing, 0 if repeated else 1)
             return
         together = takings(self._tx, listing_id)
         alert = _alert(listing, payment, left)
         self._put_alert(listing, replace(alert, repeated=repeated, together=tuple(together)))
 
-    def miss(self, listing_id: str, known: int, missing: int) -> int:
-        """Record so many payments of which nothing is known but that their units are gone.
+    def record_missing(self, listing_id: str, known: int, missing: int) -> int:
+        """Record `missing` payments of which only the units are known; return the number of alerts.
 
-        Gives how many were told: none, unless just `known` had been told until now, nor while it is
-        not known whether units were taken out, for those may be the ones that are gone. A payment
-        that seemed to be one of those found before was a new one then, and both have been told.
+        It does nothing if more than `known` payments are recorded by now, or while the removal of
+        units is uncertain: those units may be the missing ones. Uncertain payments count first:
+        each was a new payment after all, and both alerts were sent.
         """
         listing = listings.get_listing(self._tx, listing_id)
         if listing.paid_count != known or listing.request_id is None:
             return 0
         if pending.is_removal_uncertain(self._tx, self._queues, listing_id):
             return 0
-        told_before = settle_uncertain(self._tx, listing_id, missing)
-        self._keep_told(listing, told_before)
-        for _ in range(missing - len(told_before)):
-            payment = _unnamed(listing)
+        announced_at = settle_uncertain(self._tx, listing_id, missing)
+        self._restore_placeholders(listing, announced_at)
+        for _ in range(missing - len(announced_at)):
+            payment = _placeholder(listing)
             add_payment(self._tx, listing_id, payment, self._now)
             self._announce(listing_id, payment, None)
-        return missing - len(told_before)
+        return missing - len(announced_at)
 
-    def _keep_told(self, listing: Listing, found_at: Sequence[int]) -> None:
-        """Record payments of which nothing is known, and which were told when they were found."""
-        if not found_at:
+    def _restore_placeholders(self, listing: Listing, announced_at: Sequence[int]) -> None:
+        """Add placeholders for payments whose alerts were sent at these times."""
+        if not announced_at:
             return
-        for at in found_at:
-            add_payment(self._tx, listing.id, _unnamed(listing), at)
+        for at in announced_at:
+            add_payment(self._tx, listing.id, _placeholder(listing), at)
         count = add_muted if listing.alerts == "off" else add_delivered
-        count(self._tx, listing.id, len(found_at))
+        count(self._tx, listing.id, len(announced_at))
         self._refresh(listing.id)
 
     def _refresh(self, listing_id: str) -> None:
-        """Let the cards of a request show what was paid for it."""
         posts.refresh(self._tx, self._queues, listing_id, self._now)
 
-    def _mute(self, listing: Listing, payments: int) -> None:
-        """Note payments of which the seller wants no message: their card has them."""
+    def _count_muted(self, listing: Listing, payments: int) -> None:
         add_muted(self._tx, listing.id, payments)
         delivery.settle(self._tx, self._queues, listing.id, self._now)
 
@@ -125,7 +124,7 @@ class Ledger:
 
 
 class PaymentRecorder:
-    """Records payments as they become known, each in a transaction of its own."""
+    """Records payments, each in a transaction of its own; `now` in epoch ms."""
 
     def __init__(self, db: Database, queues: Queues, now: Callable[[], int]) -> None:
         self._db = db
@@ -133,40 +132,40 @@ class PaymentRecorder:
         self._now = now
 
     async def record(self, listing: Listing, payment: Payment, left: int | None) -> bool:
-        """Record a payment and queue its alert; False where it was recorded before.
+        """Record a payment and queue its alert; return False if it is known already.
 
-        `left` is what remains of a drop as the webhook told it, None where it didn't.
+        `left` is the drop's units left by the webhook, None if it has no number.
         """
         return await self._db.transaction(lambda tx: self._record(tx, listing.id, payment, left))
 
     async def record_missing(self, listing_id: str, known: int, missing: int) -> int:
-        """Record payments of which only the units that are gone tell; how many.
+        """Record payments of which only the units are known; return the number of alerts.
 
-        None are, unless as many as `known` have been told until now. When their webhooks come
-        after all, they are told as possibly repeated and counted once.
+        It does nothing if more than `known` payments are recorded by now. If the webhook of one
+        comes later, its alert says "possibly repeated" and the payment counts once.
         """
         return await self._db.transaction(
-            lambda tx: self._ledger(tx).miss(listing_id, known, missing)
+            lambda tx: self._ledger(tx).record_missing(listing_id, known, missing)
         )
 
     def _record(self, tx: Transaction, listing_id: str, payment: Payment, left: int | None) -> bool:
-        fresh = self._ledger(tx).record(listing_id, payment, left)
-        if fresh:
+        is_new = self._ledger(tx).record(listing_id, payment, left)
+        if is_new:
             tx.count("payments_told", "found" if payment.found else "webhook")
-        return fresh
+        return is_new
 
     def _ledger(self, tx: Transaction) -> Ledger:
         return Ledger(tx, self._queues, self._now())
 
 
-def _unnamed(listing: Listing) -> Payment:
-    """Give a payment of which nothing is known but that it was made."""
+def _placeholder(listing: Listing) -> Payment:
+    """Build a payment of which nothing is known but that it was made."""
     wish, request_id = listing.wish, listing.request_id or ""
     return Payment(request_id, placeholder_id(), wish.amount, wish.currency, {}, found=True)
 
 
 def _alert(listing: Listing, payment: Payment, left: int | None) -> alert_text.Payment:
-    """Give a payment as its seller is to be told of it, with what it leaves."""
+    """Build the alert of a payment; `left` are the units left after it."""
     wish = listing.wish
     is_price = (payment.amount, payment.currency) == (wish.amount, wish.currency)
     return alert_text.Payment(
@@ -187,11 +186,11 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> alert_text.P
     )
 
 
-def _told(answer: Answer, left: int, reserved: int) -> Answer:
-    """Give the answer with a webhook's word of what is left, unless that is older than it.
+def _with_units(answer: Answer, left: int, reserved: int) -> Answer:
+    """Return the answer with a webhook's units, unless the webhook is older than the answer.
 
-    Each payment makes less of what remains and is reserved together; what lapses only changes
-    sides. So the lower sum is the newer word, in whatever order they come.
+    A payment lowers the sum of remaining and reserved units; a lapsed reservation keeps it. So the
+    lower sum is the newer one, in whatever order webhooks come.
     """
     known = answer.remaining_units
     if known is not None and left + reserved > known + answer.reserved_units:

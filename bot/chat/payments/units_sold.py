@@ -1,4 +1,4 @@
-"""How many units of a request were sold, by the word of its server."""
+"""The number of units of a request that were sold, derived from its server's answer."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
 
 PAID = ("completed", "soldOut")
-"""What `status` says of a one-off that was paid, where a server tells it."""
+"""Values of `status` for a one-off that was paid, on servers that send a status."""
 
 
 def count_sold(answer: Answer, listing: Listing, now: int) -> int:
-    """How often a request was paid, at least, as far as its server tells at `now` (epoch ms)."""
+    """Count the payments of a request that its server's answer proves, at `now` (epoch ms)."""
     if answer.paid_count is not None:
         return answer.paid_count
     if listing.wish.kind == "oneoff":
@@ -23,16 +23,16 @@ def count_sold(answer: Answer, listing: Listing, now: int) -> int:
     totals = [total for total in (answer.total_units, listing.wish.units) if total is not None]
     if not totals or answer.remaining_units is None:
         return 0
-    # What was taken out is off the wish; not every server takes it off its total.
+    # The wish's units shrink when units are taken out; not every server lowers its total.
     return max(0, min(totals) - answer.remaining_units - answer.reserved_units)
 
 
 def _is_closed(answer: Answer, listing: Listing, now: int) -> bool:
-    """Whether a one-off can't be paid because it was: nothing else has ended or not begun it."""
+    """Check that a one-off is closed by a payment: not by its end, its start or a stop."""
     if answer.is_enabled:
         return False
     if answer.status is not None:
         return answer.status in PAID
     ended = answer.expires_at is not None and answer.expires_at <= now
-    not_begun = answer.enabled_at is not None and answer.enabled_at > now
-    return listing.state == LIVE and not ended and not not_begun
+    has_begun = answer.enabled_at is None or answer.enabled_at <= now
+    return listing.state == LIVE and has_begun and not ended

@@ -1,9 +1,8 @@
-"""Webhooks in from the payment request service: proved, recorded, then answered.
+"""Receiver of the payment service's webhooks: authenticated, recorded, then answered.
 
-200 is said only once the payment and its alert are committed; everything else
-lets the service send again. The proof is the Standard Webhooks signature, or,
-where no secret for it is set, HandCash Cloud's: the application's own secret in
-the body.
+It answers 200 once the payment and its alert are committed; after any other answer the service
+sends the webhook again. A webhook is authenticated by its Standard Webhooks signature or, without a
+WEBHOOK_SECRET, as HandCash Cloud does it: by the application's own secret in the body.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ STATUS: dict[type[Refused], int] = {
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a webhook has to show; without a signing secret, the application's secret counts."""
+    """The secrets that authenticate a webhook; without `webhook_secret`, `app_secret` does."""
 
     app_secret: str
     webhook_secret: str | None
 
 
 class Receiver:
-    """Takes the payments of listings."""
+    """Records the payments that webhooks report; `now` in epoch ms."""
 
     def __init__(
         self, db: Database, recorder: PaymentRecorder, proof: Proof, now: Callable[[], int]
@@ -64,7 +63,7 @@ class Receiver:
         self._now = now
 
     def router(self) -> APIRouter:
-        """Give the route `POST /webhooks/payments/{token}`."""
+        """Return the route `POST /webhooks/payments/{token}`."""
         router = APIRouter(include_in_schema=False)
 
         @router.post(PATH + "/{token}")
@@ -86,36 +85,37 @@ class Receiver:
         if listing is None:
             raise NotFound("No request of ours has this address.")
         data = request_body.parse(body)
-        self._prove(headers, body, data)
+        self._authenticate(headers, body, data)
         payment, left = _payment(data, listing)
-        fresh = await self._recorder.record(listing, payment, left)
+        is_new = await self._recorder.record(listing, payment, left)
         log.info(
-            "payment received", listing=listing.id, transaction=payment.transaction_id, fresh=fresh
+            "payment received", listing=listing.id, transaction=payment.transaction_id, fresh=is_new
         )
 
-    def _prove(self, headers: Mapping[str, str], body: bytes, data: Mapping[str, Any]) -> None:
+    def _authenticate(
+        self, headers: Mapping[str, str], body: bytes, data: Mapping[str, Any]
+    ) -> None:
         if self._proof.webhook_secret is None:
-            told = data.get("appSecret")
-            known = self._proof.app_secret
-            if not isinstance(told, str) or not _same(told, known):
+            sent = data.get("appSecret")
+            if not isinstance(sent, str) or not _equal(sent, self._proof.app_secret):
                 raise Unauthorized("The body's appSecret is missing or wrong.")
             return
         now = datetime.fromtimestamp(self._now() / 1000, UTC)
         try:
             signing.verify([self._proof.webhook_secret], headers, body, now)
         except BadSignature as error:
-            raise Unauthorized(f"The signature does not hold: {error}") from error
+            raise Unauthorized(f"The signature is not valid: {error}") from error
 
 
-def _same(told: str, known: str) -> bool:
-    return hmac.compare_digest(told.encode("utf-8", "replace"), known.encode())
+def _equal(sent: str, secret: str) -> bool:
+    return hmac.compare_digest(sent.encode("utf-8", "replace"), secret.encode())
 
 
 def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | None]:
-    """Read a webhook's body; amount and what is left may be missing (HandCash sends neither)."""
+    """Read a webhook's payment and units left; HandCash sends neither amount nor units."""
     request_id = _id(data, "paymentRequestId")
     if listing.request_id is not None and request_id != listing.request_id:
-        raise InvalidBody("paymentRequestId is not that of this address.")
+        raise InvalidBody("paymentRequestId does not belong to this address.")
     amount = paid_amount.counted(data.get("amount"), data.get("currencyCode"), listing.wish)
     payer = data.get("userData")
     payment = Payment(
@@ -132,15 +132,15 @@ def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | 
 
 
 def _units(data: Mapping[str, Any], field: str, listing: Listing) -> int | None:
-    """Give a number of a drop's units; None where that is not told or can't be."""
-    told, units = data.get(field), listing.wish.units
-    if units is None or not isinstance(told, int) or isinstance(told, bool):
+    """Return a field's number of units; None if it is missing, impossible, or of no drop."""
+    sent, units = data.get(field), listing.wish.units
+    if units is None or not isinstance(sent, int) or isinstance(sent, bool):
         return None
-    return told if 0 <= told <= units else None
+    return sent if 0 <= sent <= units else None
 
 
 def _id(data: Mapping[str, Any], field: str) -> str:
     value = data.get(field)
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_ID or not value.isprintable():
-        raise InvalidBody(f"{field} is missing or no id.")
+        raise InvalidBody(f"{field} is missing or not an id.")
     return value

@@ -1,8 +1,7 @@
-"""The payment request service over HTTP: typed calls, typed errors.
+"""Client of the payment request service: typed calls and typed errors over HTTP.
 
-Needs nothing but the published interface, so any server that speaks it will do;
-what only some servers have (pages, a list of payments) is asked for and done
-without.
+It works with every server of the published interface. Extensions that only some servers have
+(pages, a request by its id, a list of payments) are tried first, with a fallback to the interface.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ T = TypeVar("T")
 PATH = "/v3/paymentRequests"
 TIMEOUT = httpx.Timeout(15.0, connect=5.0)
 LONGEST_EXPIRATION = 315_360_000
-"""Seconds; the interface has no way to say `never` that every server knows."""
+"""Seconds; not every server takes null for "no end", so this stands for it."""
 CLOCKS_APART = 24 * 3600 * 1000
-"""Milliseconds that a server's clock may be behind ours."""
+"""Milliseconds that a server's clock may be behind ours, at most."""
 PAGE = 100
-"""Items to a page, where the server gives pages at all; the interface's list is whole."""
+"""Items to a page, for servers that have pages; the interface's list comes whole."""
 
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-"""Failures before a word of the call has left."""
+"""Failures before any byte of the request was sent."""
 
 REFUSALS: dict[int, type[errors.Refused]] = {
     400: errors.InvalidBody,
@@ -65,9 +64,9 @@ BY_CODE: dict[str, type[errors.Refused]] = {
 
 
 class Client:
-    """One application's calls; the credentials go to `base_url` and nowhere else.
+    """The calls of one application; its credentials are sent to `base_url` only.
 
-    `owners`: that server is ours, and is told which seller a request is made for.
+    `owners`: send the seller's reference with a create; only the embedded service knows it.
     """
 
     def __init__(
@@ -85,78 +84,75 @@ class Client:
         )
 
     async def create(self, body: Mapping[str, Any], key: str, owner: str = "") -> Answer:
-        """Create a request (4.1) for a seller; the same `key` again gives the same request."""
+        """Create a request (interface 4.1); a repeated `key` returns the request made first."""
         headers = {"Idempotency-Key": key}
         if owner and self._owners:
             headers["Owner-Ref"] = owner
         return answers.request(await self._call("POST", PATH, body, headers))
 
     async def get(self, request_id: str) -> Answer:
-        """Give one request as it is now; NotFound where it is gone."""
+        """Fetch one request; raises NotFound."""
         answer, _ = await self.get_with_fields(request_id)
         return answer
 
     async def get_with_fields(self, request_id: str) -> tuple[Answer, Mapping[str, Any]]:
-        """Give one request as it is now, with all that its server tells; NotFound where it is gone.
+        """Fetch one request, parsed and as the JSON object sent; raises NotFound.
 
-        The interface has no such call: a server without it is asked for its list.
+        The interface has no such call: on a server without it, the list is searched.
         """
         try:
-            told = await self._call("GET", _path(request_id))
-            return answers.request(told), told
+            sent = await self._call("GET", _path(request_id))
+            return answers.request(sent), sent
         except (errors.NotFound, errors.MethodNotAllowed):
             async with aclosing(self._pages(PATH)) as pages:
                 async for page in pages:
                     for item in page:
-                        if _is(item, lambda item: item.get("id") == request_id):
+                        if _matches(item, lambda item: item.get("id") == request_id):
                             return answers.request(item), item
             raise errors.NotFound from None
 
     async def request_pages(self) -> AsyncGenerator[list[Answer], None]:
-        """Give the requests of the application (4.2), at most `PAGE` at a time.
+        """Yield the requests of the application (interface 4.2), at most `PAGE` at a time.
 
-        What can't be read is left out.
+        Unreadable items are left out.
         """
         async with aclosing(self._pages(PATH)) as pages:
             async for page in pages:
                 yield _readable(page, answers.request, "requests")
 
     async def check_access(self) -> None:
-        """Ask for the first of our requests, only to hear whether we are answered.
-
-        Raises PeerError and Refused.
-        """
+        """Check that the server accepts our credentials; raises PeerError and Refused."""
         async with aclosing(self.request_pages()) as pages:
             await anext(pages, None)
 
     async def payment_pages(self, request_id: str) -> AsyncGenerator[list[Paid], None]:
-        """Give a request's payments, newest first, at most `PAGE` at a time.
+        """Yield a request's payments, newest first, at most `PAGE` at a time.
 
-        The interface has no such call: NotFound or MethodNotAllowed where the server has none.
+        The interface has no such call: a server without it raises NotFound or MethodNotAllowed.
         """
         async with aclosing(self._pages(f"{_path(request_id)}/payments")) as pages:
             async for page in pages:
                 yield _readable(page, answers.payment, "payments")
 
     async def find_by_listing(self, listing_id: str, since: int) -> Sequence[Answer]:
-        """Give the requests that were created for this listing, oldest first as far as told.
+        """Return the requests that were created for a listing, oldest first.
 
-        None was before `since` (epoch ms), so a list that goes back in time is read no further.
-        More than one only where the server made a lost create twice.
+        There is more than one only if the server made a lost create twice. None is older than
+        `since` (epoch ms), so a list that runs back in time is read no further.
         """
         found = []
         async with aclosing(self._pages(PATH)) as pages:
             async for page in pages:
                 found += [
                     item for item in page
-                    if _is(item, lambda item: answers.listing_of(item) == listing_id)
+                    if _matches(item, lambda item: answers.listing_of(item) == listing_id)
                 ]  # fmt: skip
                 if answers.are_before(page, since - CLOCKS_APART):
                     break
         return [answers.request(item) for item in sorted(found, key=answers.created_at)]
 
     async def _pages(self, path: str) -> AsyncGenerator[Sequence[Any], None]:
-        """Give a list page by page, in pieces where the server gives it whole."""
+        """Yield a list page by page; a list that comes whole is cut into pages."""
         seen: set[str | None] = {None}
         data = await self._first_page(path)
         while True:
@@ -171,40 +167,40 @@ class Client:
             if cursor in seen:
                 raise errors.BadAnswer("the list never ends")
             seen.add(cursor)
-            data = await self._call("GET", _asking(path, cursor=cursor))
+            data = await self._call("GET", _page_address(path, cursor=cursor))
 
     async def _first_page(self, path: str) -> Any:
-        """Not every server takes a parameter that the interface doesn't have."""
         try:
-            return await self._call("GET", _asking(path))
-        except errors.InvalidBody:
+            return await self._call("GET", _page_address(path))
+        except errors.InvalidBody:  # `limit` is no parameter of the interface
             return await self._call("GET", path)
 
     async def edit(self, request_id: str, body: Mapping[str, Any]) -> Answer | None:
-        """Change what `body` names, null clears (4.3); the request as it then is, where told.
+        """Edit the fields in `body`, null clears (interface 4.3); return the request if sent.
 
-        The interface says neither what a server answers nor that it knows null.
+        The interface defines neither the response nor null, so a body with nulls that is refused
+        is sent again without them.
         """
         path = _path(request_id)
         try:
-            told = await self._call("PUT", path, body)
+            sent = await self._call("PUT", path, body)
         except errors.InvalidBody:
             plain = _without_null(body)
             if plain == body:
                 raise
-            told = await self._call("PUT", path, plain)
-        return next(iter(_readable([told], answers.request, "edited requests")), None)
+            sent = await self._call("PUT", path, plain)
+        return next(iter(_readable([sent], answers.request, "edited requests")), None)
 
     async def stop(self, request_id: str) -> None:
-        """End a request now, by an edit (4.3)."""
+        """End a request now, by an edit (interface 4.3)."""
         await self.edit(request_id, {"expirationInSeconds": 1})
 
     async def resume(self, request_id: str, seconds: int | None) -> None:
-        """Let a stopped request be paid again for so long, None for ever, by an edit (4.3)."""
+        """Resume a stopped request for `seconds`, None for no end, by an edit (interface 4.3)."""
         await self.edit(request_id, {"expirationInSeconds": seconds})
 
     async def delete(self, request_id: str) -> None:
-        """Remove a request (4.4); one that is gone already is no error."""
+        """Delete a request (interface 4.4); one that is gone already is no error."""
         try:
             await self._call("DELETE", _path(request_id))
         except errors.NotFound:
@@ -228,24 +224,23 @@ class Client:
                 method, path, content=content, headers={**kind, **(headers or {})}
             )
         except UNSENT as error:
-            what = f"{type(error).__name__} at {method} {path}"
-            raise errors.NotReached(f"{what}: {error}".rstrip(": ")) from error
+            failure = f"{type(error).__name__} at {method} {path}"
+            raise errors.NotReached(f"{failure}: {error}".rstrip(": ")) from error
         except httpx.HTTPError as error:
             raise errors.Unreachable(f"{type(error).__name__} at {method} {path}") from error
-        return _read(response)
+        return _parse(response)
 
 
 def _path(request_id: str) -> str:
-    """Another server's ids may be any text."""
-    return f"{PATH}/{quote(request_id, safe='')}"
+    return f"{PATH}/{quote(request_id, safe='')}"  # another server's ids may be any text
 
 
-def _asking(path: str, **more: str) -> str:
-    return f"{path}?{urlencode({'limit': PAGE, **more})}"
+def _page_address(path: str, **parameters: str) -> str:
+    return f"{path}?{urlencode({'limit': PAGE, **parameters})}"
 
 
 def _without_null(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Give an edit's body for a server that can't clear: the longest time, empty words."""
+    """Replace nulls, for servers that can't clear: the longest time, an empty text."""
     return {
         name: _without_null(value) if isinstance(value, dict)
         else value if value is not None
@@ -254,7 +249,7 @@ def _without_null(body: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _read(response: httpx.Response) -> Any:
+def _parse(response: httpx.Response) -> Any:
     status = response.status_code
     if status == httpx.codes.TOO_MANY_REQUESTS:
         raise errors.Throttled(f"the server answered {status}", _retry_after(response))
@@ -280,14 +275,14 @@ def _json(response: httpx.Response) -> Any:
 
 
 def _refusal(status: int, data: Any) -> errors.BotError:
-    told = data if isinstance(data, dict) else {}
+    body = data if isinstance(data, dict) else {}
     if status == httpx.codes.METHOD_NOT_ALLOWED:
         return errors.MethodNotAllowed()
-    kind = BY_CODE.get(str(told.get("code"))) or REFUSALS.get(status)
+    kind = BY_CODE.get(str(body.get("code"))) or REFUSALS.get(status)
     if kind is None:
         return errors.BadAnswer(f"the server answered {status}")
-    message = told.get("message")
-    return kind(message if isinstance(message, str) else None, _problems(told.get("info")))
+    message = body.get("message")
+    return kind(message if isinstance(message, str) else None, _problems(body.get("info")))
 
 
 def _problems(info: Any) -> list[errors.FieldProblem]:
@@ -301,14 +296,14 @@ def _problems(info: Any) -> list[errors.FieldProblem]:
 
 
 def _retry_after(response: httpx.Response) -> int | None:
-    """Seconds to wait; a date is meant by the server's own clock."""
-    sent = read_date(response.headers.get("Date"))
-    now = datetime.now(UTC).timestamp() if sent is None else sent
+    """Return the seconds to wait; a Retry-After date is compared with the server's own Date."""
+    server_time = read_date(response.headers.get("Date"))
+    now = datetime.now(UTC).timestamp() if server_time is None else server_time
     return read_retry_after(response.headers.get("Retry-After"), int(now * 1000)) or None
 
 
 def _readable(items: Sequence[Any], read: Callable[[Any], T], what: str) -> list[T]:
-    """Give what can be read; the rest keeps nobody from it."""
+    """Return the readable items; an unreadable one must not hide the others."""
     found = []
     for item in items:
         try:
@@ -316,12 +311,12 @@ def _readable(items: Sequence[Any], read: Callable[[Any], T], what: str) -> list
         except errors.BadAnswer:
             continue
     if len(found) < len(items):
-        log.debug("items that nobody can read", of=what, number=len(items) - len(found))
+        log.debug("unreadable items left out", of=what, number=len(items) - len(found))
     return found
 
 
-def _is(item: Any, wanted: Callable[[Mapping[str, Any]], bool]) -> bool:
+def _matches(item: Any, condition: Callable[[Mapping[str, Any]], bool]) -> bool:
     try:
-        return wanted(item)
-    except AttributeError:
+        return condition(item)
+    except AttributeError:  # not a JSON object
         return False

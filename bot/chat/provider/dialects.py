@@ -1,8 +1,8 @@
-"""How servers spell the two currencies of a request, and whether they understood its price.
+"""Dialects: the field names that servers use for a request's two currencies, and the price check.
 
 HandCash's pages contradict each other, and a server may ignore a field that it doesn't know: the
-request then has another price than its seller's. So the answer is compared with the wish, and
-where it differs the next spelling is tried (docs/decisions/0039).
+request then has another price than its seller's. So the price in the answer is compared with the
+wish, and if it differs, the next dialect is tried (docs/decisions/0039).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The names of the field that says what is paid and of the one that says what prices are in."""
+    """The names of two fields: the currency that is paid and the currency of the price."""
 
     name: str
     instrument: str
     denomination: str
 
     def spell(self, wish: Wish, instrument: str) -> dict[str, str]:
-        """Return the currencies of a create; prices in what is paid need no denomination."""
+        """Return the currency fields of a create; an equal denomination is left out."""
         fields = {self.instrument: instrument}
         if wish.currency != instrument:
             fields[self.denomination] = wish.currency
@@ -44,20 +44,20 @@ DIALECTS = (
     Dialect("corrected", "instrumentCurrencyCode", "currency"),
     Dialect("sample", "currencyCode", "denominatedIn"),
 )
-"""In the order of trying: the interface's typed names, which HandCash's OpenAPI has too; those of
-its page "Corrected Documentation"; those of the interface's sample call."""
+"""In the order of trying: the typed names of the interface and of HandCash's OpenAPI; the names of
+its page "Corrected Documentation"; the names of the interface's sample call."""
 
 _FIELDS = frozenset(name for one in DIALECTS for name in (one.instrument, one.denomination))
 _WORDS = re.compile("currency|currencies|denominat", re.IGNORECASE)
 
 
 def instrument_of(wish: Wish, instrument: str | None) -> str:
-    """Return the currency that payers give; `instrument` is the operator's."""
+    """Return the currency that payers pay in; `instrument` is the operator's setting."""
     return wish.instrument or instrument or wish.currency
 
 
 def dialects_to_try(known: str | None, wish: Wish, instrument: str) -> tuple[Dialect, ...]:
-    """Return the dialects to try, the one that is known to work first, none that says the same."""
+    """Return the dialects that spell this wish differently, the `known` one first."""
     ordered = sorted(DIALECTS, key=lambda one: one.name != known)
     different: dict[tuple[tuple[str, str], ...], Dialect] = {}
     for one in ordered:
@@ -66,25 +66,25 @@ def dialects_to_try(known: str | None, wish: Wish, instrument: str) -> tuple[Dia
 
 
 def is_about_spelling(problem: FieldProblem) -> bool:
-    """Whether a refusal may be about how the currencies are spelled."""
+    """Check whether a refusal may be about the names of the currency fields."""
     if problem.field:
         return problem.field.rpartition(".")[2] in _FIELDS
     return _WORDS.search(problem.message) is not None
 
 
 class PriceCheck(Enum):
-    """What an answer says of the price that was wished for."""
+    """Result of comparing the price of a request with the wish."""
 
     RIGHT = "right"
     WRONG = "wrong"
-    UNTOLD = "untold"
+    MISSING = "missing"
 
 
 def check_price(answer: Answer, wish: Wish, instrument: str) -> PriceCheck:
-    """Compare the price of a request, as its server tells it, with the seller's."""
+    """Compare the price in a server's answer with the wish."""
     price = answer.price
     if price is None:
-        return PriceCheck.UNTOLD
+        return PriceCheck.MISSING
     wished = Decimal(amounts.from_minor(wish.amount, wish.currency))
     same = Decimal(price.amount) == wished and price.currency == wish.currency
     paid_as_wished = price.instrument in (None, instrument)
@@ -93,13 +93,16 @@ def check_price(answer: Answer, wish: Wish, instrument: str) -> PriceCheck:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What came of the first spelling: the price that the server made of it, or its refusal."""
+    """Outcome of a dialect that failed: the price that the server made, or its refusal.
+
+    `refusal` is the refused field and the server's message.
+    """
 
     price: str | None = None
     refusal: tuple[str, str] = ("", "")
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Failure:
-        """Build a failure from what `dataclasses.asdict` made of one."""
+        """Build a failure from the JSON object of one."""
         field, message = data["refusal"]
         return cls(data["price"], (field, message))

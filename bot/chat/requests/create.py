@@ -124,7 +124,7 @@ class Attempt:
 
     def is_unchecked(self, made: Answer) -> bool:
         """Whether the server doesn't tell what this request costs."""
-        return self._checks.get(made.id) is PriceCheck.UNTOLD
+        return self._checks.get(made.id) is PriceCheck.MISSING
 
     def progress_after(self, error: Exception, now: int) -> Progress:
         """Return what is known after this error: what failed, whether the request may be there."""
@@ -211,7 +211,7 @@ class Attempt:
             return False
         checked = self._checks[answer.id] = await self._checked(answer)
         return checked is PriceCheck.WRONG or (
-            checked is PriceCheck.UNTOLD and bool(self._progress.failed)
+            checked is PriceCheck.MISSING and bool(self._progress.failed)
         )
 
     async def _checked(self, answer: Answer) -> PriceCheck:
@@ -220,12 +220,12 @@ class Attempt:
         Raises PeerError: what could not be read now is no price that a server doesn't tell.
         """
         wish, instrument = self._order.listing.wish, self._order.instrument
-        if (told := check_price(answer, wish, instrument)) is not PriceCheck.UNTOLD:
+        if (told := check_price(answer, wish, instrument)) is not PriceCheck.MISSING:
             return told
         try:
             return check_price(await self._client.get(answer.id), wish, instrument)
         except Refused:
-            return PriceCheck.UNTOLD
+            return PriceCheck.MISSING
 
     async def _keep(self, right: Sequence[Answer], others: Sequence[Answer]) -> Answer:
         order, client = self._order, self._client

@@ -51,7 +51,7 @@ def test_each_dialect_names_both_currencies() -> None:
 @pytest.mark.parametrize(
     ("price", "said"),
     [
-        (None, PriceCheck.UNTOLD),
+        (None, PriceCheck.MISSING),
         (Price("5", "USD", "BSV"), PriceCheck.RIGHT),
         (Price("5.000", "USD"), PriceCheck.RIGHT),
         (Price("5", "BSV", "BSV"), PriceCheck.WRONG),
