@@ -91,7 +91,7 @@ ROOMS = {
     ),
     "service.page.card": Room("service.page service.model core", "PIL"),
     "service.api": Room(
-        "service.http service.model service.page service.store service.usecases service.wire core",
+        "service.http service.model service.store service.usecases service.wire core",
         "fastapi pydantic starlette",
     ),
     "service.app": Room(

@@ -11,11 +11,11 @@ from starlette.exceptions import HTTPException
 
 from bot.core import errors
 from bot.core.errors import Refused, StorageError
-from bot.service.api import deliveries, docs, public, routes
+from bot.service.api import deliveries, openapi_route, public, routes
 from bot.service.http import responses
 from bot.service.http.calls import Doors
 from bot.service.http.responses import Internal, Unavailable
-from bot.service.page import checkout_routes, consent, forms, render
+from bot.service.page import checkout_routes, consent, docs_page, forms, render
 from bot.service.page import routes as pages
 from bot.service.page.live import Live
 from bot.service.page.sheets import Sheets
@@ -46,7 +46,8 @@ ROUTERS = (
     public.router,
     routes.router,
     deliveries.router,
-    docs.router,
+    openapi_route.router,
+    docs_page.docs_router(openapi_route.spec),
 )
 
 

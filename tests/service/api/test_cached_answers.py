@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.net.rates import Rate
-from bot.service.api import docs
+from bot.service.api import openapi_route
 from bot.service.app import create_app
 from bot.service.http.dependencies import Service
-from bot.service.page import render
+from bot.service.page import docs_page, render
 from tests.support.raw_http import get, open_site
 from tests.support.service_harness import URL
 
@@ -24,7 +24,7 @@ PAGE = "/pay/" + "0" * 24
 
 @pytest.mark.parametrize(
     ("path", "written"),
-    [("/docs", docs._for_people), ("/openapi.json", docs._for_machines)],
+    [("/docs", docs_page._html), ("/openapi.json", openapi_route._encoded)],
 )
 async def test_the_documents_are_written_once(
     service: ServiceHarness, path: str, written: _lru_cache_wrapper[bytes]

@@ -12,9 +12,9 @@ from starlette.requests import Request
 
 from bot.core.errors import StorageError
 from bot.core.ops import endpoints
-from bot.service.api.docs import brief
 from bot.service.http import responses
 from bot.service.http.responses import Internal
+from bot.service.page.docs_page import brief
 from tests.support.service_harness import NEW, ServiceHarness
 
 

@@ -1,0 +1,31 @@
+"""`/openapi.json`, the contract for machines."""
+
+from functools import lru_cache
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.responses import JSONResponse, Response
+
+from bot.service.api import deliveries, public, routes
+from bot.service.http import responses
+from bot.service.http.calls import Serving
+from bot.service.http.openapi import document
+
+router = APIRouter(include_in_schema=False)
+
+
+@lru_cache(maxsize=4)
+def spec(public_url: str) -> dict[str, Any]:
+    """Build the OpenAPI document, once for each address."""
+    return document((routes.quick, routes.router, deliveries.router, public.router), public_url)
+
+
+@router.get("/openapi.json")
+async def openapi(service: Serving) -> Response:
+    """Return the contract for machines."""
+    return Response(_encoded(service.public_url), 200, responses.HEADERS, JSONResponse.media_type)
+
+
+@lru_cache(maxsize=1)
+def _encoded(public_url: str) -> bytes:
+    return bytes(JSONResponse(spec(public_url)).body)
