@@ -14,7 +14,14 @@ from bot.chat.pictures import decoder_process
 from bot.chat.telegram.downloads import TooManyBytes
 from bot.chat.telegram.errors import asked_wait, told
 from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
-from bot.core.errors import OverBudget, PeerError, PictureError, Refused, wait_asked_for
+from bot.core.errors import (
+    OverBudget,
+    PeerError,
+    PictureError,
+    Refused,
+    StorageError,
+    wait_asked_for,
+)
 from bot.core.outbox import outbox
 
 if TYPE_CHECKING:
@@ -37,7 +44,9 @@ LONGEST = 40.0
 """Seconds for fetching one; less than its lease."""
 
 BACKOFF = (1_000, 3_000, 10_000, 30_000)
-"""Milliseconds until the next try; after the last one the seller is asked to send it again."""
+"""Milliseconds until the next try; after the last one the seller is asked to send it again.
+
+Where this machine can start no process, which is not the photo's fault, the last delay repeats."""
 
 TOO_BIG = "file is too big"
 """Telegram's answer about a file of more than the 20 MB that bots may download."""
@@ -62,7 +71,7 @@ class Photos:
         self._now = now
 
     async def take(self, message: Message) -> None:
-        """Fetch one photo and settle what follows; raises StorageError."""
+        """Fetch one photo and settle what follows."""
         photo: bytes | str
         try:
             async with asyncio.timeout(LONGEST):
@@ -73,10 +82,11 @@ class Photos:
         except OverBudget as error:
             log.warning("photo refused", chat=message.lane, reason=str(error))
             photo = TOO_HEAVY
-        except (TelegramError, PeerError, Refused, TimeoutError) as error:
-            log.warning("photo not fetched", chat=message.lane, reason=_reason(error))
-            if (wait := _wait(error, message.attempts)) is not None:
-                await self._db.insist(partial(self._again, message=message, wait=wait))
+        except (TelegramError, PeerError, Refused, StorageError, TimeoutError) as error:
+            reason, wait = _reason(error), _wait(error, message.attempts)
+            log.warning("photo not fetched", chat=message.lane, reason=reason)
+            if wait is not None:
+                await self._db.insist(partial(self._again, message, wait, reason))
                 return
             photo = UNREACHABLE
         await self._db.insist(partial(self._arrived, message=message, photo=photo))
@@ -96,8 +106,7 @@ class Photos:
                 raise PictureError(TOO_LARGE, error.message) from None
             raise
 
-    def _again(self, tx: Transaction, message: Message, wait: int) -> None:
-        note = "Telegram did not hand out the photo"
+    def _again(self, message: Message, wait: int, note: str, tx: Transaction) -> None:
         outbox.retry(tx, self._queues.photos, message, self._now() + wait, note)
 
     def _arrived(self, tx: Transaction, message: Message, photo: bytes | str) -> None:
@@ -113,6 +122,8 @@ def _reason(error: Exception) -> str:
 
 def _wait(error: Exception, attempts: int) -> int | None:
     """Return the milliseconds until the next try, None where there is to be none."""
+    if isinstance(error, StorageError):  # no child process can be started
+        return BACKOFF[min(attempts, len(BACKOFF)) - 1]
     if attempts > len(BACKOFF) or isinstance(error, FINAL):
         return None
     asked = asked_wait(error) if isinstance(error, RetryAfter) else wait_asked_for(error) * 1000

@@ -20,7 +20,6 @@ from bot.chat.telegram.downloads import Downloads
 from bot.chat.telegram.photos import BACKOFF, Photos
 from bot.core import exact_json
 from bot.core.bounded_process import BoundedChild, Budget
-from bot.core.errors import StorageError
 from bot.core.outbox.worker import Job
 from bot.sandbox.bot_api import api
 from bot.sandbox.world.faults import Fault
@@ -176,9 +175,10 @@ async def test_a_photo_comes_when_telegram_is_back(studio: Studio, clock: Clock)
     assert studio.kept == [studio.draft["image"]]
 
 
-async def test_a_photo_waits_for_a_file_handle_and_is_not_called_damaged(
-    studio: Studio, monkeypatch: pytest.MonkeyPatch
+async def test_a_photo_backs_off_while_no_child_process_can_be_started(
+    studio: Studio, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It is downloaded again at the delays of other retries, and never called damaged."""
     await studio.begin()
     studio.sam.send_photo(photo())
     await studio.chat.take()
@@ -187,10 +187,21 @@ async def test_a_photo_waits_for_a_file_handle_and_is_not_called_damaged(
     def start(*_args: object, **_more: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(subprocess, "Popen", start)
-    with pytest.raises(StorageError, match="Too many open files"):
+    with monkeypatch.context() as patch, capture_logs() as logs:
+        patch.setattr(subprocess, "Popen", start)
         await studio.fetch()
+        for attempts, wait in enumerate((*BACKOFF, BACKOFF[-1], BACKOFF[-1]), 1):
+            clock.advance(wait / 1000 - 0.001)
+            await studio.fetch()
+            assert len(logs) == attempts
+            clock.advance(0.001)
+            await studio.fetch()
+    assert {line["event"] for line in logs} == {"photo not fetched"}
+    assert "Too many open files" in logs[0]["reason"]
     assert (studio.kept, studio.chat.texts) == ([], [])
+    clock.advance(BACKOFF[-1] / 1000)
+    await studio.fetch()
+    assert studio.kept == [studio.draft["image"]]
 
 
 async def test_a_picture_that_takes_too_much_memory_is_told(
