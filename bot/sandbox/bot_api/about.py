@@ -115,6 +115,6 @@ def _commands_key(world: World, params: Params) -> tuple[tuple[str, int, int], s
 
 
 def _announce(world: World) -> None:
-    """Tell who watches that the bot's texts or commands have changed."""
+    """Notify the chat page that the bot's texts or commands changed."""
     world.feed.add("profile", 0)
     world.bell.ring()

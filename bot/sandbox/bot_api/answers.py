@@ -64,7 +64,7 @@ async def answer_inline_query(world: World, params: Params) -> bool:
 
 
 def _opens(world: World, address: str) -> bool:
-    """Whether a press may lead there: to this bot with a start parameter, for it has no game."""
+    """Return whether a callback may open it: only this bot's deep links, since it has no game."""
     name = re.escape(world.bot.username)
     links = rf"(https?://)?t\.me/{name}\?start=[\w-]{{1,64}}|tg://resolve\?domain={name}&start=[\w-]{{1,64}}"
     return re.fullmatch(links, address, re.IGNORECASE | re.ASCII) is not None
@@ -78,7 +78,7 @@ def _open(world: World, params: Params) -> InlineQuery:
 
 
 def _remember(world: World, params: Params, query: InlineQuery) -> None:
-    """Telegram keeps the answer, for everybody unless `is_personal`."""
+    """Cache the answer, for everybody unless `is_personal`, as Telegram does."""
     owner = query.sender.id if params.flag("is_personal") else 0
     until = world.now() + params.number("cache_time", CACHE_SECONDS)
     world.inline_cache[query.query, query.offset, owner] = until, query

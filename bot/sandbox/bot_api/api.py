@@ -62,7 +62,7 @@ class Cut(Response):
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send less than the length promised."""
+        """Send fewer bytes than Content-Length promises."""
         del scope, receive
         headers = [(b"content-type", b"application/json"), (b"content-length", b"1000")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

@@ -18,7 +18,7 @@ CAPTION_UNITS = 1024
 
 
 def text_content(text: str, parse_mode: str, entities: Any) -> Json:
-    """Text and entities. Errors: 400 for an empty, too long or broken text."""
+    """Return text and entities. Errors: 400 for an empty, too long or broken text."""
     body = formatted(text, parse_mode, _listed(entities))
     if blank(body.text):
         raise bad_request("message text is empty")
@@ -28,7 +28,7 @@ def text_content(text: str, parse_mode: str, entities: Any) -> Json:
 
 
 def caption_content(caption: str, parse_mode: str, entities: Any) -> Json:
-    """Caption and caption_entities, nothing for an empty one. Errors: 400."""
+    """Return caption and caption_entities, {} for an empty one. Errors: 400."""
     body = formatted(caption, parse_mode, _listed(entities))
     if body.units > CAPTION_UNITS:
         raise bad_request("message caption is too long")
@@ -65,7 +65,7 @@ async def media_of(files: Files, kind: str, params: Params, name: str) -> Json:
 
 
 def described_media(item: Any, params: Params) -> tuple[str, Params]:
-    """Kind and parameters of an InputMedia; attached uploads stay reachable. Errors: 400."""
+    """Return kind and parameters of an InputMedia, with attached uploads. Errors: 400."""
     if not isinstance(item, Mapping):
         raise bad_request("media not found")
     kind = str(item.get("type", ""))

@@ -67,13 +67,13 @@ class Params:
 
     @property
     def chat_id(self) -> int | None:
-        """The chat that a call is about, for faults; None when it names none by number."""
+        """Return the id of the call's chat, for faults; None where it is not a number."""
         text = self.text("chat_id").strip()
         return int(text) if text.removeprefix("-").isdecimal() else None
 
 
 async def params_of(request: Request) -> Params:
-    """Everything in the query string and the body. Errors: 400 unreadable, 413 too large."""
+    """Read the query string and the body. Errors: 400 unreadable, 413 too large."""
     if int(request.headers.get("content-length") or 0) > BODY_BYTES:
         raise ApiError(413, "Request Entity Too Large")
     values: dict[str, Any] = dict(request.query_params)

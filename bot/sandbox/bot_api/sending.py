@@ -1,4 +1,4 @@
-"""Bot API methods that put something into a chat."""
+"""Bot API methods that send a message to a chat."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -148,7 +148,7 @@ async def _dialog(world: World, body: Body) -> Json:
 
 
 async def _faults(world: World, body: Body) -> Json:
-    """Plan a Fault from its fields; `{"clear": true}` drops those still planned."""
+    """Schedule a Fault from its fields; `{"clear": true}` drops those still planned."""
     if body.get("clear"):
         world.faults.clear()
         return {}

@@ -30,7 +30,7 @@ class _Connection(SMTP):
         super().connection_lost(error)
 
     async def end(self) -> None:
-        """Hang up, and see what was under way end."""
+        """Close the connection and wait for its handler."""
         if self.transport is not None:
             cast("asyncio.WriteTransport", self.transport).abort()
         if self._handler_coroutine is not None:
@@ -69,7 +69,7 @@ class MailServer:
         )
 
     async def close(self) -> None:
-        """Hang up on everybody."""
+        """Close all connections."""
         if self._server is not None:
             self._server.close()
         self._socket.close()

@@ -11,7 +11,7 @@ SHOWN_MESSAGES = 200
 
 
 def state(world: World, user_id: int) -> Json:
-    """Everything that the page shows to this person, or to the first one for an unknown id."""
+    """Return all that the page shows to this person; to the first one for an unknown id."""
     viewer = person(world, user_id if user_id in world.users else min(world.users))
     language = viewer.user.language_code or ""
     profile = world.profile

@@ -1,1 +1,1 @@
-"""The pretended Telegram: people, chats, messages, files, limits."""
+"""The simulated Telegram: people, chats, messages, files, limits."""

@@ -48,7 +48,7 @@ class Formatted:
 
 
 def units(text: str) -> int:
-    """Length in UTF-16 code units."""
+    """Return the length in UTF-16 code units."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 
@@ -58,12 +58,12 @@ def cleaned(text: str) -> str:
 
 
 def blank(text: str) -> bool:
-    """Tell whether there is nothing to see: spaces of every kind, zero-width characters, tags."""
+    """Return whether nothing is visible: spaces of every kind, zero-width characters, tags."""
     return _EMPTY.fullmatch(text) is not None
 
 
 def web_address(address: str) -> str | None:
-    """Complete an http(s) address that Telegram links to; None for any other.
+    """Return the full http(s) address that Telegram links to; None for any other.
 
     A host needs a dot or must be an IP address: Telegram answers "Wrong HTTP URL" to others.
     """

@@ -43,5 +43,5 @@ def conflict(reason: str) -> ApiError:
 
 
 def too_many(seconds: int) -> ApiError:
-    """429 with the seconds to wait, as the description and as `parameters.retry_after`."""
+    """Return 429 with the seconds to wait, in the description and in `parameters.retry_after`."""
     return ApiError(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)

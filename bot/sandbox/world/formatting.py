@@ -40,7 +40,7 @@ Entity = dict[str, Any]
 
 
 def parse_html(source: str) -> tuple[str, list[Entity]]:
-    """Plain text and entities. Errors: 400 "can't parse entities: …" with the byte offset."""
+    """Return text and entities. Errors: 400 "can't parse entities: …" with the byte offset."""
     return _Parser(source).run()
 
 

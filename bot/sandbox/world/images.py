@@ -16,7 +16,7 @@ class Picture:
 
 
 def measure(data: bytes) -> Picture | None:
-    """Tell what the bytes are, None when they are no picture that Telegram takes as a photo."""
+    """Return format and size; None for bytes that Telegram takes for no photo."""
     for magic, reader in _READERS.items():
         if data.startswith(magic):
             try:
@@ -44,7 +44,7 @@ def _jpeg(data: bytes) -> Picture | None:
 
 
 def _segments(data: bytes) -> Iterator[tuple[int, int]]:
-    """Each JPEG segment before the scan: its marker and the place of its length."""
+    """Yield each JPEG segment before the scan: its marker and the offset of its length."""
     at = 2
     while at + 4 <= len(data) and data[at] == 0xFF:  # noqa: PLR2004 - every marker starts so
         yield data[at + 1], at + 2

@@ -73,7 +73,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The text or caption, empty for none."""
+        """Return the text or caption, empty for none."""
         return str(self.content.get("text", self.content.get("caption", "")))
 
     @property
@@ -83,17 +83,17 @@ class Message:
 
     @property
     def keyboard(self) -> list[list[Json]]:
-        """The rows of the inline keyboard, none if there is none."""
+        """Return the rows of the inline keyboard."""
         return list((self.markup or {}).get("inline_keyboard", []))
 
     @property
     def buttons(self) -> list[Json]:
-        """Every inline button, row after row."""
+        """Return every inline button, row after row."""
         return [button for row in self.keyboard for button in row]
 
     @property
     def photo(self) -> str | None:
-        """The file_id of the largest size of its picture."""
+        """Return the file_id of the picture's largest size."""
         sizes = self.content.get("photo")
         return str(sizes[-1]["file_id"]) if sizes else None
 
@@ -159,7 +159,7 @@ class Chat:
 
     @property
     def visible(self) -> list[Message]:
-        """The messages that are not deleted, oldest first."""
+        """Return the messages that are not deleted, oldest first."""
         return [message for message in self.messages.values() if not message.deleted]
 
     @property

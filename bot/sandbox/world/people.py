@@ -122,7 +122,7 @@ class Person:
         offset: str = "",
         seconds: float = INLINE_SECONDS,
     ) -> InlineQuery:
-        """Type `@bot query` in a chat and get its results. Errors: TimeoutError.
+        """Send `@bot query` as an inline query and return its results. Errors: TimeoutError.
 
         An answer that Telegram still caches for this person is given without asking the bot.
         """
@@ -131,7 +131,7 @@ class Person:
         return asked
 
     def ask_inline(self, query: str, chat: Chat | None = None, offset: str = "") -> InlineQuery:
-        """Type `@bot query` without waiting for the answer."""
+        """Send `@bot query` as an inline query without waiting for the answer."""
         query = query.strip()[:QUERY_CHARACTERS]
         if cached := self._cached(query, offset):
             return cached
@@ -184,7 +184,7 @@ class Person:
         _bot_status(self, group, "kicked")
 
     def migrate(self, group: Chat) -> Chat:
-        """Upgrade a group to a supergroup; the old id answers 400 with the new one."""
+        """Migrate a group to a supergroup; the old id answers 400 with the new one."""
         if group.kind != "group" or group.migrated_to is not None:
             raise WorldError("only a group can become a supergroup")
         members = list(group.members.values())
@@ -262,7 +262,7 @@ def join(
 
 
 def person(world: World, user_id: int) -> Person:
-    """Who joined before. Errors: LookupError."""
+    """Return the person with this id. Errors: LookupError."""
     user, chat = world.users.get(user_id), world.chats.get(user_id)
     if user is None or chat is None:
         raise LookupError(f"no person {user_id}")
@@ -299,7 +299,7 @@ def _membership(bot: Json, status: str) -> Json:
 
 
 def _heard(world: World, message: Message) -> bool:
-    """Whether the bot is told: in groups only of commands, replies to it and what came via it.
+    """Return whether the bot gets it: in groups only commands, replies to it and messages via it.
 
     Source: core.telegram.org/bots/features#privacy-mode.
     """

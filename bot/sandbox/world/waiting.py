@@ -35,7 +35,7 @@ class Bell:
         return seen
 
     async def pause(self, seconds: float) -> None:
-        """Let the time pass, less if the world is closed meanwhile."""
+        """Wait, at most until the world is closed."""
         await self.until(lambda: False, seconds)
 
     async def _once(self, deadline: float) -> None:

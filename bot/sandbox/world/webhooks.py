@@ -47,7 +47,7 @@ class Webhook:
             self._task = None
 
     async def close(self) -> None:
-        """Stop and see the delivery under way end."""
+        """Stop and wait for the current delivery to end."""
         task = self._task
         self.stop()
         if task:

@@ -168,7 +168,7 @@ class World:
         self.changed("deleted", message.chat, message=message.id)
 
     def remember_inline(self, message: Message) -> str:
-        """Give a message sent via the bot the id by which the bot may edit it."""
+        """Assign the id by which the bot may edit a message that was sent via it."""
         message.inline_message_id = secrets.token_urlsafe(20)
         self.inline_messages[message.inline_message_id] = message
         return message.inline_message_id
@@ -185,7 +185,7 @@ class World:
         self.bell.ring()
 
     def changed(self, kind: str, chat: Chat, **more: Any) -> None:
-        """Tell whoever watches."""
+        """Notify all waiters and the chat page."""
         self.feed.add(kind, chat.id, **more)
         self.bell.ring()
 
