@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bot.chat.payments.reconciler import FIRST_WAIT, GRACE
+from bot.chat.payments.missing_payments import GRACE
+from bot.chat.payments.reconciler import FIRST_WAIT
 from bot.core import signing
 from tests.support.product_process import Process, free_port, running_product, sandbox_telegram
 from tests.support.scripted_server import listening_peer

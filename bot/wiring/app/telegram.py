@@ -111,7 +111,7 @@ class TelegramSide:
         )  # fmt: skip
         recorder = PaymentRecorder(db, self._queues, now)
         self._receiver = Receiver(db, recorder, proof, now)
-        self._reconciler = Reconciler(db, client, recorder, now, steady=steady)
+        self._reconciler = Reconciler(db, client, recorder, now)
         self._schedule = Schedule(db, self._queues, now, steady)
         inline = Inline(self._searched, chat, settings.url)
         self._searching = Searching(inline.answer, db.count, self._queues.messages.pace)

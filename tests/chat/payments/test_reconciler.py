@@ -44,7 +44,7 @@ async def test_a_payment_that_no_webhook_told_is_told_once_as_found_later(
     listing = await market.listed(COFFEE)
     await market.pays(listing, email="pat@example.org")
     chat.clock.advance(60)
-    assert [await reconciler.look() for _ in range(3)] == [1, 0, 0]
+    assert [await reconciler.compare() for _ in range(3)] == [1, 0, 0]
     (alert,) = alerts(chat)
     assert (alert["listing_id"], alert["name"], alert["found"]) == (listing.id, "Coffee", True)
     assert (alert["amount"], alert["currency"], alert["oversold"]) == (500, "USD", False)
@@ -59,7 +59,7 @@ async def test_a_webhook_has_half_a_minute_to_come_by_itself(
     paid_at = chat.clock()
     for waited, found in ((29_999, 0), (30_000, 1)):
         chat.clock.at = paid_at + waited
-        assert await reconciler.look() == found
+        assert await reconciler.compare() == found
 
 
 async def test_what_webhooks_told_is_not_found(
@@ -68,7 +68,7 @@ async def test_what_webhooks_told_is_not_found(
     listing = await market.listed(COFFEE)
     await market.told(listing, await market.pays(listing))
     chat.clock.advance(60)
-    assert await reconciler.look() == 0
+    assert await reconciler.compare() == 0
     assert [alert["found"] for alert in alerts(chat)] == [False]
     assert market.asked == ["GET /v3/paymentRequests?limit=100"]
 
@@ -79,7 +79,7 @@ async def test_a_late_webhook_of_what_was_found_is_not_told_again(
     listing = await market.listed(DROP)
     transaction = await market.pays(listing)
     chat.clock.advance(60)
-    await reconciler.look()
+    await reconciler.compare()
     assert await market.told(listing, transaction) is False
     assert len(chat.said) == 1
 
@@ -91,7 +91,7 @@ async def test_what_is_missing_among_others_is_told_in_its_order_with_what_is_le
     paid = [await market.pays(listing) for _ in range(4)]
     await market.told(listing, paid[1])
     chat.clock.advance(60)
-    assert await reconciler.look() == 3
+    assert await reconciler.compare() == 3
     told_now = alerts(chat)[1:]
     assert [alert["remaining_units"] for alert in told_now] == [3, 2, 1]
     rows = chat.rows("received_payments")
@@ -111,12 +111,12 @@ async def test_only_as_many_pages_are_read_as_are_needed(
         await market.told(listing, transaction)
     chat.clock.advance(60)
     of_one = f"GET /v3/paymentRequests/{listing.request_id}/payments?limit=100"
-    assert await reconciler.look() == 2
+    assert await reconciler.compare() == 2
     assert [ask.partition("&")[0] for ask in market.asked[1:]] == [of_one, of_one]
     await market.pays(listing)
     chat.clock.advance(60)
     market.asked.clear()
-    assert await reconciler.look() == 1
+    assert await reconciler.compare() == 1
     assert market.asked[1:] == [of_one]
 
 
@@ -135,7 +135,7 @@ async def test_new_payments_do_not_hide_an_old_one(
         await market.pays(listing)
 
     market.before["/payments"] = buys
-    assert await reconciler.look() == 1
+    assert await reconciler.compare() == 1
     found = [row for row in chat.rows("received_payments") if row["found"]]
     assert [row["transaction_id"] for row in found] == [old]
 
@@ -149,7 +149,7 @@ async def test_requests_of_others_are_left_alone(
         made = await market.service.create(notifications={"webhook": hook})
         await market.service.pay(made["id"])
     chat.clock.advance(60)
-    assert await reconciler.look() == 0
+    assert await reconciler.compare() == 0
     assert len(market.asked) == 1
     assert len((await market.service.seller.get("/v3/paymentRequests")).json()["items"]) == 3
 
@@ -167,7 +167,7 @@ async def test_the_server_rests_a_hundred_times_as_long_as_it_works(
         chat.clock.advance(0.02)
 
     market.before[""] = takes
-    await reconciler.look()
+    await reconciler.compare()
     assert recorded_sleep.seconds == [0, 2, 2]
 
 
@@ -188,5 +188,5 @@ async def test_a_look_that_found_something_is_a_line_in_the_log(
     chat.clock.advance(60)
     with capture_logs() as logs:
         for _ in range(2):
-            await reconciler.look()
+            await reconciler.compare()
     assert [(line["log_level"], line["found"]) for line in logs] == [("info", 1), ("debug", 0)]

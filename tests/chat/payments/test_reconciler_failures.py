@@ -73,7 +73,7 @@ async def test_a_listing_that_can_not_be_read_keeps_nobody_from_the_others(
     both = [item(one, str(one.request_id), paymentsCount=1) for one in (broken, sound)]
     await peer.say(http_response(200, {"items": both}), http_response(200, PAID))
     with capture_logs():
-        assert await looking.look() == 1
+        assert await looking.compare() == 1
     assert [alert["listing_id"] for alert in alerts(chat)] == [sound.id]
 
 
@@ -86,5 +86,5 @@ async def test_another_tools_request_that_names_half_a_character_is_not_ours(
     hook = {"webhook": {"customParameters": {"listing": STRANGE}}}
     theirs = {**ours, "id": "f" * 24, "notifications": hook}
     await peer.say(http_response(200, {"items": [theirs, ours]}), http_response(200, PAID))
-    assert await looking.look() == 1
+    assert await looking.compare() == 1
     assert [alert["listing_id"] for alert in alerts(chat)] == [listing.id]

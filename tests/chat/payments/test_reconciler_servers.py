@@ -48,7 +48,7 @@ async def looks(chat: ChatHarness, looking: Reconciler, peer: Peer, *items: dict
     """Let it look at a server with these requests, more than a minute after the look before."""
     chat.clock.advance(61)
     await peer.say(http_response(200, {"items": list(items)}))
-    return await looking.look()
+    return await looking.compare()
 
 
 def units(left: int) -> dict[str, Any]:
@@ -135,11 +135,11 @@ async def test_handcashs_late_webhook_is_no_second_payment(
         looking = Reconciler(chat.db, client, chat.recorder, chat.clock, recorded_sleep)
         transaction = await server.pay(made.id, hook=False)
         for found in (0, 1, 0):
-            assert await looking.look() == found
+            assert await looking.compare() == found
             chat.clock.advance(60)
         assert await server.send(made.id, server.hook(transaction)) == 200
         for _ in range(2):
-            assert await looking.look() == 0
+            assert await looking.compare() == 0
             chat.clock.advance(60)
         await client.close()
     assert [(one["found"], one["repeated"]) for one in alerts(chat)] == [
@@ -160,7 +160,7 @@ async def test_what_a_listed_payment_says_is_told_and_the_price_where_it_says_no
     ]
     counted = item(listing, paymentsCount=2, **units(0))
     await peer.say(http_response(200, {"items": [counted]}), http_response(200, {"items": listed}))
-    assert await looking.look() == 2
+    assert await looking.compare() == 2
     assert [
         (one["amount"], one["currency"], one["remaining_units"], one["oversold"])
         for one in alerts(chat)
@@ -187,7 +187,7 @@ async def test_payments_that_are_counted_but_not_listed_are_told_by_their_number
         await peer.say(
             http_response(200, {"items": [item(listing, paymentsCount=2)]}), http_response(status)
         )
-        assert await looking.look() == found
+        assert await looking.compare() == found
     assert [alert["amount"] for alert in alerts(chat)] == [500, 500]
 
 
@@ -199,7 +199,7 @@ async def test_what_is_counted_and_can_not_be_found_is_said_once(
     counted = http_response(200, {"items": [item(listing, paymentsCount=2)]})
     with capture_logs() as logs:
         await peer.say(counted, http_response(200, {"items": [{"transactionId": "t1"}]}), counted)
-        assert [await looking.look() for _ in range(2)] == [1, 0]
+        assert [await looking.compare() for _ in range(2)] == [1, 0]
     said = [(line["number"], line["listing"]) for line in logs if line["log_level"] == "warning"]
     assert said == [(1, listing.id)]
     assert len(peer.calls) == 3
@@ -216,7 +216,7 @@ async def test_a_payment_of_a_server_whose_clock_is_ahead_is_found_when_its_time
         for waited, found in ((0, 0), (60, 1)):
             chat.clock.advance(waited)
             await peer.say(counted, http_response(200, {"items": [paid]}))
-            assert await looking.look() == found
+            assert await looking.compare() == found
     assert [line["log_level"] for line in logs] == ["debug", "info"]
 
 
@@ -232,7 +232,7 @@ async def test_a_request_made_twice_is_taken_away(
     await peer.say(
         http_response(200, {"items": [item(listing), item(listing, OTHER)]}), http_response(200)
     )
-    await looking.look()
+    await looking.compare()
     assert [(call.method, call.path) for call in peer.calls[1:]] == [
         ("DELETE", f"/v3/paymentRequests/{OTHER}")
     ]
@@ -243,7 +243,7 @@ async def test_what_is_left_of_a_failed_create_is_taken_away(
 ) -> None:
     listing = chat.add_listing(sam, state=FAILED)
     await peer.say(http_response(200, {"items": [item(listing)]}), http_response(404))
-    await looking.look()
+    await looking.compare()
     assert [call.method for call in peer.calls] == ["GET", "DELETE"]
 
 
@@ -356,7 +356,7 @@ async def test_trouble_with_one_request_keeps_nobody_from_the_others(
     counted = [item(one, str(one.request_id), paymentsCount=1) for one in (first, second)]
     listed = http_response(200, {"items": [{"transactionId": "t1"}]})
     await peer.say(http_response(200, {"items": counted}), http_response(500), listed)
-    assert await looking.look() == 1
+    assert await looking.compare() == 1
     assert [alert["listing_id"] for alert in alerts(chat)] == [second.id]
 
 
@@ -367,8 +367,8 @@ async def test_trouble_with_many_requests_is_trouble_with_the_server(
     counted = [item(one, str(one.request_id), paymentsCount=1) for one in many]
     await peer.say(http_response(200, {"items": counted}), *[http_response(500)] * 10)
     with pytest.raises(errors.Overloaded):
-        await looking.look()
-    assert len(peer.calls) == 1 + reconciler.MOST_TROUBLES + 1
+        await looking.compare()
+    assert len(peer.calls) == 1 + reconciler.MOST_FAILURES + 1
 
 
 async def test_what_was_seen_before_a_failure_is_remembered(
@@ -379,7 +379,7 @@ async def test_what_was_seen_before_a_failure_is_remembered(
     assert await looks(chat, looking, peer, gone) == 0
     await peer.say(http_response(500))
     with pytest.raises(errors.Overloaded):
-        await looking.look()
+        await looking.compare()
     assert await looks(chat, looking, peer, gone) == 1
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.payments.reconciler import CONFIRMED, Reconciler
+from bot.chat.payments.missing_payments import CONFIRMED
+from bot.chat.payments.reconciler import Reconciler
 from bot.chat.requests.create import SETTLING
 from bot.chat.requests.edit import DOUBT
 from bot.chat.store.received_payments import Payment
@@ -104,7 +105,7 @@ async def look(cloud: HandCashJobs) -> int:
     calm = Reconciler(cloud.chat.db, cloud.client, cloud.chat.recorder, cloud.chat.clock, _rest)
     found = 0
     for _ in range(3):
-        found += await calm.look()
+        found += await calm.compare()
         cloud.chat.clock.advance(CONFIRMED / 1000)
     return found
 

@@ -77,6 +77,31 @@ CHAT = (
     )
     """,
     "CREATE INDEX received_payments_listing ON received_payments (listing_id, received_at)",
+    # The reconciler's memory. A sighting: units of the listing were gone without a payment, `sold`
+    # of them in all; they count as sold if they still are after a while.
+    """
+    CREATE TABLE sightings (
+        listing_id TEXT PRIMARY KEY REFERENCES listings (id),
+        sold BIGINT NOT NULL,
+        seen_at BIGINT NOT NULL
+    )
+    """,
+    # Listings whose server counts more payments than it lists: they aren't searched again before
+    # one of the two numbers changes.
+    """
+    CREATE TABLE payment_gaps (
+        listing_id TEXT PRIMARY KEY REFERENCES listings (id),
+        counted BIGINT NOT NULL,
+        recorded BIGINT NOT NULL
+    )
+    """,
+    # Requests that a server made twice and that were paid, once the operator's log has them.
+    """
+    CREATE TABLE paid_duplicates (
+        request_id TEXT PRIMARY KEY,
+        listing_id TEXT NOT NULL REFERENCES listings (id)
+    )
+    """,
     # The sum of a listing's payments, for alerts and cards, in `billions` and `rest` of minor units
     # (core/database/big_sums.py).
     """

@@ -1,0 +1,166 @@
+"""Payments of one request that no webhook reported: found at the service and recorded.
+
+A server that lists its payments names them. Of the others only the number of units that are gone
+is known, so those count as sold once they have been gone for a while.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, TypeAlias
+
+import structlog
+
+from bot.chat.model import paid_amount
+from bot.chat.payments.units_sold import count_sold
+from bot.chat.store import listings, reconciler_memory
+from bot.chat.store.received_payments import Payment, known_transactions
+from bot.chat.store.reconciler_memory import Gap, Sighting
+from bot.core.errors import MethodNotAllowed, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from bot.chat.model.answers import Answer, Paid
+    from bot.chat.payments.recording import PaymentRecorder
+    from bot.chat.provider.client import Client
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database
+
+log = structlog.get_logger()
+
+GRACE = 30_000
+"""Milliseconds that the webhook of a payment may take to arrive."""
+CONFIRMED = 60_000
+"""Milliseconds after which units that are still gone count as sold."""
+
+Paced: TypeAlias = "Callable[[AsyncGenerator[list[Paid], None]], AsyncGenerator[list[Paid], None]]"
+
+
+class MissingPayments:
+    """Finds and records the missing payments of requests, between `begin` and `end`.
+
+    `now` in epoch ms; `paced` adds rests between the pages of a list.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        client: Client,
+        recorder: PaymentRecorder,
+        now: Callable[[], int],
+        paced: Paced,
+    ) -> None:
+        self._db = db
+        self._client = client
+        self._recorder = recorder
+        self._now = now
+        self._paced = paced
+        self._outdated: set[str] = set()
+
+    async def begin(self) -> None:
+        """Begin a comparison of all requests."""
+        self._outdated = await self._db.read(reconciler_memory.sighted_listings)
+
+    async def end(self) -> None:
+        """End a comparison that reached all requests: sightings that it did not repeat are over."""
+        if outdated := self._outdated:
+            await self._db.transaction(lambda tx: reconciler_memory.delete_sightings(tx, outdated))
+
+    async def record(self, answer: Answer, listing: Listing) -> int:
+        """Record the missing payments of a request; return their number.
+
+        Raises PeerError, Refused and StorageError.
+        """
+        sold = count_sold(answer, listing, self._now())
+        if sold <= listing.paid_count:
+            return 0
+        if answer.paid_count is not None:
+            try:
+                return await self._record_listed(answer, listing, answer.paid_count)
+            except (NotFound, MethodNotAllowed):
+                log.debug("the service lists no payments", listing=listing.id)
+        return await self._record_counted(listing, sold)
+
+    async def _record_listed(self, answer: Answer, listing: Listing, counted: int) -> int:
+        """Record the payments that the service lists and we don't know, oldest first."""
+        gap = await self._db.read(lambda tx: reconciler_memory.find_gap(tx, listing.id))
+        if gap == Gap(counted, listing.paid_count):
+            return 0
+        unknown = await self._unknown(answer.id, counted - listing.paid_count)
+        before = self._now() - GRACE
+        due = [paid for paid in unknown if (paid.completed_at or 0) <= before]
+        found = 0
+        for paid in reversed(due):
+            # No units left are passed: more may have been sold since the server was asked.
+            payment = _payment(paid, answer, listing)
+            found += await self._recorder.record(listing, payment, None)
+        recorded = await self._recorded(listing)
+        missing = counted - recorded - (len(unknown) - len(due))
+        if missing > 0:
+            gap = Gap(counted, recorded)
+            await self._db.transaction(lambda tx: reconciler_memory.save_gap(tx, listing.id, gap))
+            log.warning(
+                "payments that the service counts and does not list",
+                listing=listing.id, number=missing,
+            )  # fmt: skip
+        return found
+
+    async def _recorded(self, listing: Listing) -> int:
+        """Count the payments recorded by now: webhooks arrive meanwhile."""
+        now = await self._db.read(lambda tx: listings.find_listing(tx, listing.id))
+        return now.paid_count if now else 0
+
+    async def _unknown(self, request_id: str, missing: int) -> list[Paid]:
+        """Fetch the unknown payments, newest first, until `missing` of them are found.
+
+        Payments made from now on are not among the missing ones.
+        """
+        unknown, now = [], self._now()
+        async with aclosing(self._paced(self._client.payment_pages(request_id))) as pages:
+            async for page in pages:
+                ids = [paid.transaction_id for paid in page]
+                known = await known_transactions(self._db, request_id, ids)
+                for paid in page:
+                    if paid.transaction_id not in known:
+                        unknown.append(paid)
+                        missing -= (paid.completed_at or 0) <= now
+                if missing <= 0:
+                    break
+        return unknown
+
+    async def _record_counted(self, listing: Listing, sold: int) -> int:
+        """Record payments of which only the units are known, once they are confirmed.
+
+        Units that were gone a while ago have had their webhooks since: payments recorded by now are
+        subtracted. A sighting from the future was made by a clock that was set back since.
+        """
+        self._outdated.discard(listing.id)
+        now = self._now()
+        seen = await self._db.read(lambda tx: reconciler_memory.find_sighting(tx, listing.id))
+        if seen is not None and seen.seen_at <= now < seen.seen_at + CONFIRMED:
+            return 0
+        found = 0
+        if seen is not None and seen.seen_at <= now:
+            missing = min(seen.sold, sold) - listing.paid_count
+            if missing > 0:
+                found = await self._recorder.record_missing(listing.id, listing.paid_count, missing)
+        sighting = Sighting(sold, now)  # after the recording: a crash between them repeats nothing
+        await self._db.transaction(
+            lambda tx: reconciler_memory.save_sighting(tx, listing.id, sighting)
+        )
+        return found
+
+
+def _payment(paid: Paid, answer: Answer, listing: Listing) -> Payment:
+    amount = paid_amount.counted(paid.amount, paid.currency, listing.wish)
+    return Payment(
+        request_id=answer.id,
+        transaction_id=paid.transaction_id,
+        amount=amount.minor,
+        currency=amount.currency,
+        payer=paid.payer,
+        oversold=paid.oversold,
+        found=True,
+        named=amount.named,
+    )

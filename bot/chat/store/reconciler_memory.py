@@ -1,0 +1,88 @@
+"""SQL of the reconciler's memory: it is in the database, so restarts and replicas share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bot.core.database.database import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A comparison in which more units were gone than payments recorded.
+
+    `sold` counts the units sold in all, `seen_at` is in epoch ms.
+    """
+
+    sold: int
+    seen_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A search that left a gap: the server counts more payments than it lists and we recorded."""
+
+    counted: int
+    recorded: int
+
+
+def find_sighting(tx: Transaction, listing_id: str) -> Sighting | None:
+    """Return the sighting of a listing, None if there is none."""
+    row = tx.one("SELECT sold, seen_at FROM sightings WHERE listing_id = :id", id=listing_id)
+    return Sighting(row["sold"], row["seen_at"]) if row else None
+
+
+def sighted_listings(tx: Transaction) -> set[str]:
+    """Return the ids of all listings that have a sighting."""
+    return {str(row["listing_id"]) for row in tx.query("SELECT listing_id FROM sightings")}
+
+
+def save_sighting(tx: Transaction, listing_id: str, sighting: Sighting) -> None:
+    """Store the sighting of a listing; it replaces an earlier one."""
+    tx.execute(
+        "INSERT INTO sightings (listing_id, sold, seen_at) VALUES (:id, :sold, :seen_at)"
+        " ON CONFLICT (listing_id) DO UPDATE SET sold = excluded.sold, seen_at = excluded.seen_at",
+        id=listing_id,
+        sold=sighting.sold,
+        seen_at=sighting.seen_at,
+    )
+
+
+def delete_sightings(tx: Transaction, listing_ids: Iterable[str]) -> None:
+    """Delete the sightings of these listings."""
+    for listing_id in listing_ids:
+        tx.execute("DELETE FROM sightings WHERE listing_id = :id", id=listing_id)
+
+
+def find_gap(tx: Transaction, listing_id: str) -> Gap | None:
+    """Return the gap that the last search of a listing's payments left, None if there is none."""
+    row = tx.one("SELECT counted, recorded FROM payment_gaps WHERE listing_id = :id", id=listing_id)
+    return Gap(row["counted"], row["recorded"]) if row else None
+
+
+def save_gap(tx: Transaction, listing_id: str, gap: Gap) -> None:
+    """Store the gap that a search left; it replaces an earlier one."""
+    tx.execute(
+        "INSERT INTO payment_gaps (listing_id, counted, recorded)"
+        " VALUES (:id, :counted, :recorded) ON CONFLICT (listing_id)"
+        " DO UPDATE SET counted = excluded.counted, recorded = excluded.recorded",
+        id=listing_id,
+        counted=gap.counted,
+        recorded=gap.recorded,
+    )
+
+
+def mark_duplicate_reported(tx: Transaction, listing_id: str, request_id: str) -> bool:
+    """Store that a paid duplicate is reported to the operator; return False if it was before."""
+    return bool(
+        tx.execute(
+            "INSERT INTO paid_duplicates (request_id, listing_id) VALUES (:request, :listing)"
+            " ON CONFLICT (request_id) DO NOTHING",
+            request=request_id,
+            listing=listing_id,
+        )
+    )
