@@ -29,7 +29,9 @@ def recorded_payments(scope: Scope) -> Place:
         return {"body": NOTHING} if covered else None
 
     keys = ("request_id", "transaction_id")
-    has_numbers = any(name.isdecimal() for name in scope.people)  # other servers write them freely
+    has_numbers = any(
+        name.isdecimal() for name in scope.people or ()
+    )  # other servers write them freely
     named, given = narrowed("body", () if has_numbers else scope.people)
     where = f"body <> '{NOTHING}' AND {named}"
     return Place("received_payments", keys, ("body", "received_at"), change, where, given=given)

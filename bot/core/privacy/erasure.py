@@ -44,12 +44,12 @@ HIDDEN = "…"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose data is to go: of these people (their `key`s), paid before a time, to one request.
+    """Whose data to erase: of these people (their `key`s), paid before a time, to one request.
 
-    What is empty or None does not narrow it; `before` in epoch ms.
+    None does not narrow it; an empty set of people is nobody. `before` in epoch ms.
     """
 
-    people: frozenset[str] = frozenset()
+    people: frozenset[str] | None = None
     before: int | None = None
     request_id: str | None = None
 
@@ -59,7 +59,7 @@ class Scope:
             return False
         if self.before is not None and at >= self.before:
             return False
-        return any(not self.people or key(text) in self.people for text in texts(data))
+        return any(self.people is None or key(text) in self.people for text in texts(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +135,12 @@ class Place:
         return tx.execute(f"UPDATE {self.table} SET {new} WHERE {which}", **given, **values)  # noqa: S608 - as above
 
 
-def narrowed(column: str, people: Collection[str]) -> tuple[str, dict[str, str]]:
+def narrowed(column: str, people: Collection[str] | None) -> tuple[str, dict[str, str]]:
     """Give a condition that is true of every row whose JSON names one of these, and its parameters.
 
     True of every row where there are too many, or some that SQL might not find.
     """
-    if not 0 < len(people) <= MOST_NARROWED or not all(map(PLAIN.fullmatch, people)):
+    if not people or len(people) > MOST_NARROWED or not all(map(PLAIN.fullmatch, people)):
         return "1 = 1", {}
     given = {f"like{number}": _like(name) for number, name in enumerate(sorted(people))}
     anyone = " OR ".join(f"LOWER({column}) LIKE :{name} ESCAPE '!'" for name in given)

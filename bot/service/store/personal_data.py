@@ -83,7 +83,7 @@ def recipients(tx: Transaction, scope: Scope) -> list[Row]:
         return []
     named = (
         tx.query("SELECT id, address FROM recipients WHERE address = :key", key=mailboxes.key(who))
-        for who in scope.people
+        for who in scope.people or ()
     )
     return [row for rows in named for row in rows]
 

@@ -80,7 +80,7 @@ def scope_of(
         raise BotError("say whose data: WHO, --before or --request; see erase --help")
     if request_id is not None and not _is_known(tx, request_id):
         raise BotError("--request: there is no payment request of this id")
-    people = frozenset(name for word in who for name in _people(tx, word))
+    people = frozenset(name for word in who for name in _people(tx, word)) if who else None
     return Scope(people, before, request_id)
 
 
@@ -114,8 +114,9 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     for it in await db.read(lambda tx: service.recipients(tx, scope)):
         await db.transaction(partial(service.forget_recipient, it=it, now=now))
     keys = {erasure.key(value) for value in found.values}
-    values = {*found.values, *(scope.people - keys)}
-    keys |= scope.people
+    people = scope.people or frozenset()
+    values = {*found.values, *(people - keys)}
+    keys |= people
     gone = keys - await _living(db, keys)
     wanted = sorted(one for one in values if erasure.key(one) in gone)
     request_id = scope.request_id

@@ -231,6 +231,19 @@ async def test_a_payment_stands_for_its_payer_in_service_and_chat(service: Servi
     assert [row["user_data"] for row in await service.rows("payments")] == ["{}", "{}"]
 
 
+async def test_a_payment_whose_payer_was_erased_stands_for_nobody(service: ServiceHarness) -> None:
+    """Erased again, it narrows the erasure to nobody: it must not widen it to everybody."""
+    made = await service.create(**ASKED)
+    await service.pay(made["id"], **ANNA)
+    (anna,) = await service.rows("payments")
+    await service.pay(made["id"], token="z" * 32, **BOB)
+    for _ in range(2):
+        await erase(service.db, anna["id"])
+        kept = {row["id"]: row["user_data"] for row in await service.rows("payments")}
+        assert kept.pop(anna["id"]) == "{}"
+        assert [json.loads(data) for data in kept.values()] == [digits(BOB)]
+
+
 async def test_before_a_time_everybodys_goes_and_later_ones_stay(service: ServiceHarness) -> None:
     """Who paid again since keeps their later payment, and what is still theirs elsewhere."""
     made = await service.create(**ASKED)
