@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install install-dev demo run test lint bench lock clean
+.PHONY: install install-dev demo run test test-slow test-all lint bench lock clean
 install: .venv/installed
 install-dev: .venv/installed-dev
 
@@ -23,8 +23,18 @@ demo: install
 run: install
 	$(BIN)/python -m bot run
 
+# `make test` is quick and for every change; `make test-slow` is the rest, `make test-all` both.
+SLOW := process or simulation or browser or schema
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+
 test: install-dev
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(PYTEST) -m "not ($(SLOW))" $(ARGS)
+
+test-slow: install-dev
+	$(PYTEST) -m "$(SLOW)" $(ARGS)
+
+test-all: install-dev
+	$(PYTEST) $(ARGS)
 
 lint: install-dev
 	$(BIN)/ruff check .

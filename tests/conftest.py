@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from bot.core.database.database import open_database
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from tests.support.chat_harness import ChatHarness, telegram_of
+from tests.support.chromium import CHROMIUM
 from tests.support.scripted_server import Peer, listening_peer
 from tests.support.sender_harness import Sending
 from tests.support.service_harness import LOOPBACK, Clock, ServiceHarness, opened
@@ -18,7 +20,6 @@ from tests.support.webhook_receiver import Receiver, receiving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
 
     from bot.core.database.database import Database
 
@@ -29,6 +30,28 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("slow machine")
+
+FOLDER_MARKERS = {
+    "browser": "browser",
+    "e2e": "process",
+    "floods": "process",
+    "simulation": "simulation",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by their folder, and those that draw examples."""
+    no_chromium = pytest.mark.skipif(
+        not CHROMIUM.exists(), reason=f"no browser at {CHROMIUM}: apt install chromium"
+    )
+    for item in items:
+        folder, *_ = item.path.relative_to(Path(__file__).parent).parts
+        if folder in FOLDER_MARKERS:
+            item.add_marker(FOLDER_MARKERS[folder])
+        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+            item.add_marker("property")
+        if item.get_closest_marker("browser"):
+            item.add_marker(no_chromium)
 
 
 @pytest.fixture

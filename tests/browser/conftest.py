@@ -1,10 +1,59 @@
-"""What all tests in a browser share."""
+"""One browser for all of these tests, and what its pages show."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
 from playwright.async_api import expect
+
+from bot.sandbox.world import people
+from tests.support.browser_payer import opened
+from tests.support.chromium import open_browser
+from tests.support.sandbox_server import Bot, cast
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from playwright.async_api import Browser
+
+    from tests.support.service_harness import ServiceHarness
 
 SLOW = 15_000.0
 """Milliseconds that a page may take to show something on a busy machine; by default 5,000."""
 
 expect.set_options(timeout=SLOW)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with open_browser() as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+    """The payment service on a real port."""
+    async with opened(tmp_path) as harness:
+        yield harness
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def bot() -> AsyncIterator[Bot]:
+    """A sandbox in which Sam has started the bot."""
+    async with cast() as client:
+        people.person(client.world, 1001).start()
+        await client.updates()
+        yield client
+
+
+@pytest.fixture
+def sam(bot: Bot) -> people.Person:
+    return people.person(bot.world, 1001)
+
+
+@pytest.fixture
+def pat(bot: Bot) -> people.Person:
+    return people.person(bot.world, 1002)

@@ -7,31 +7,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
-import pytest_asyncio
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import expect
 
 from bot.sandbox.world import people
-from tests.support.browser_payer import DESK, PHONE, SMALL, browsing, fits
-from tests.support.chat_page import CHROMIUM, HAS_BROWSER, KEYBOARD, open_chat_page, picture
+from tests.support.chat_page import KEYBOARD, open_chat_page, picture
+from tests.support.chromium import DESK, PHONE, SMALL, accessibility_problems, fits
 from tests.support.product_process import PATIENCE
-from tests.support.sandbox_server import Bot, cast
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from playwright.async_api import Browser, Locator, Page
 
     from bot.sandbox.world.model import Chat
+    from tests.support.sandbox_server import Bot
 
-pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),  # one browser serves all
-    pytest.mark.browser,
-    pytest.mark.skipif(not HAS_BROWSER, reason=f"no browser at {CHROMIUM}: apt install chromium"),
-]
+pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 LONG = "Sourdough_bread_" * 20
 PAY = "http://127.0.0.1:8080/pay/0123456789abcdef01234567"
 CARD_KEYS = {
@@ -45,30 +36,6 @@ CARD_KEYS = {
         [{"text": "Stop", "callback_data": "s", "style": "danger"}],
     ]
 }
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with browsing() as it:
-        yield it
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def bot() -> AsyncIterator[Bot]:
-    async with cast() as client:
-        people.person(client.world, 1001).start()
-        await client.updates()
-        yield client
-
-
-@pytest.fixture
-def sam(bot: Bot) -> people.Person:
-    return people.person(bot.world, 1001)
-
-
-@pytest.fixture
-def pat(bot: Bot) -> people.Person:
-    return people.person(bot.world, 1002)
 
 
 @pytest.fixture
@@ -107,16 +74,6 @@ def message(page: Page, words: str) -> Locator:
     return page.get_by_role("listitem").filter(has_text=words).last
 
 
-async def complaints(page: Page) -> list[str]:
-    found = await Axe().run(page, options={"runOnly": RULES})
-    assert found.response["passes"]
-    return [
-        f"{one['id']}: {node['html']}"
-        for one in found.response["violations"]
-        for node in one["nodes"]
-    ]
-
-
 async def go_back(page: Page, size: Any) -> None:
     if size["width"] < 760:
         await page.get_by_role("button", name="Back to chats").click()
@@ -151,7 +108,7 @@ async def sound(page: Page, *, dark: bool = False) -> None:
     """Nothing is wrong with what is shown, `dark` in either scheme."""
     for scheme in SCHEMES if dark else SCHEMES[:1]:
         await page.emulate_media(color_scheme=scheme)
-        assert await complaints(page) == []
+        assert await accessibility_problems(page) == []
     assert await fits(page)
     assert await page.evaluate(
         "[...document.querySelectorAll('.scroller, .sidebar-scroll, .text, .file')]"

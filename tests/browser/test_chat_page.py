@@ -10,16 +10,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from bot.sandbox.world import people
-from tests.support.browser_payer import DESK, browsing
-from tests.support.chat_page import (
-    CHROMIUM,
-    HAS_BROWSER,
-    HOSTILE_MAIL,
-    KEYBOARD,
-    offer,
-    open_chat_page,
-)
+from tests.support.chat_page import HOSTILE_MAIL, KEYBOARD, offer, open_chat_page
+from tests.support.chromium import DESK
 from tests.support.product_process import PATIENCE
 from tests.support.sandbox_server import Bot, cast, png
 
@@ -28,31 +20,18 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser, Page
 
-pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),  # one browser serves all
-    pytest.mark.browser,
-    pytest.mark.skipif(not HAS_BROWSER, reason=f"no browser at {CHROMIUM}: apt install chromium"),
-]
+    from bot.sandbox.world import people
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with browsing() as it:
-        yield it
-
-
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def bot() -> AsyncIterator[Bot]:
     async with cast() as client:
         yield client
 
 
-@pytest.fixture
-def sam(bot: Bot) -> people.Person:
-    return people.person(bot.world, 1001)
-
-
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser, bot: Bot) -> AsyncIterator[Page]:
     async with open_chat_page(browser, bot) as opened:
         yield opened

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import expect
 
 from bot.sandbox.world import people
-from tests.support.browser_payer import DESK, browsing
-from tests.support.chat_page import CHROMIUM, HAS_BROWSER, open_chat_page
+from tests.support.chat_page import open_chat_page
+from tests.support.chromium import DESK
 from tests.support.product_process import PATIENCE
-from tests.support.sandbox_server import Bot, cast
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -23,26 +21,9 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Page, Route
 
     from bot.sandbox.world.model import Chat
+    from tests.support.sandbox_server import Bot
 
-pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),  # one browser serves all
-    pytest.mark.browser,
-    pytest.mark.skipif(not HAS_BROWSER, reason=f"no browser at {CHROMIUM}: apt install chromium"),
-]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with browsing() as it:
-        yield it
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def bot() -> AsyncIterator[Bot]:
-    async with cast() as client:
-        people.person(client.world, 1001).start()
-        await client.updates()
-        yield client
+pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 
 @pytest.fixture

@@ -6,34 +6,29 @@ import asyncio
 import io
 import re
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+import pytest_asyncio
 import zxingcpp
 from PIL import Image
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, expect
 
-from tests.support.chat_page import CHROMIUM, FLAGS, HAS_BROWSER
+from tests.support.chromium import DESK, PHONE, fits, watch
 from tests.support.product_process import QUICK, Process, process, run_command
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from playwright.async_api import BrowserContext, ConsoleMessage, Locator, Request
+    from playwright.async_api import Browser, Locator, ViewportSize
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not HAS_BROWSER, reason=f"no browser at {CHROMIUM}: apt install chromium"),
-]
-
-PHONE = {"width": 390, "height": 780}
-DESK = {"width": 1280, "height": 800}
+pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def demo(tmp_path: Path) -> AsyncIterator[Process]:
     """The demo without Telegram's pace, which a script would only wait for."""
     async with process(tmp_path, "demo", "--no-browser", **QUICK) as run:
@@ -44,41 +39,22 @@ async def demo(tmp_path: Path) -> AsyncIterator[Process]:
 
 
 @asynccontextmanager
-async def browsing(demo: Process, folder: Path, **look: object) -> AsyncIterator[Page]:
-    """A browser that looks like `look`; what it complains of and asks others for is forbidden."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        context = await browser.new_context(base_url=demo.url, **look)  # type: ignore[arg-type]
-        problems = watched(context, urlsplit(demo.url).netloc)
-        try:
-            yield await context.new_page()
-        except BaseException as error:
-            for number, page in enumerate(context.pages):
-                await page.screenshot(path=folder / f"failed-{number}.png", full_page=True)
-            error.add_note(f"screenshots in {folder}")
-            raise
-        finally:
-            await browser.close()
+async def open_demo(
+    browser: Browser, demo: Process, folder: Path, **look: Any
+) -> AsyncIterator[Page]:
+    """Open a page of the demo that looks like `look`; its pages must cause no problem."""
+    context = await browser.new_context(base_url=demo.url, **look)
+    problems = watch(context, demo.url)
+    try:
+        yield await context.new_page()
+    except BaseException as error:
+        for number, page in enumerate(context.pages):
+            await page.screenshot(path=folder / f"failed-{number}.png", full_page=True)
+        error.add_note(f"screenshots in {folder}")
+        raise
+    finally:
+        await context.close()
     assert problems == []
-
-
-def watched(context: BrowserContext, home: str) -> list[str]:
-    """What goes wrong in any of the browser's pages, as it happens."""
-    problems: list[str] = []
-
-    def asked(request: Request) -> None:
-        address = urlsplit(request.url)
-        if address.scheme in ("http", "https") and address.netloc != home:
-            problems.append(f"asked {request.url}")
-
-    def complained(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
-            problems.append(f"console: {message.text}")
-
-    context.on("request", asked)
-    context.on("console", complained)
-    context.on("weberror", lambda error: problems.append(str(error.error)))
-    return problems
 
 
 async def say(page: Page, text: str) -> None:
@@ -95,11 +71,6 @@ def from_bot(page: Page, words: str) -> Locator:
 async def press(page: Page, words: str, button: str) -> None:
     """Press a button of the bot's last message with these words."""
     await from_bot(page, words).last.get_by_role("button", name=button).click()
-
-
-async def fits(page: Page) -> bool:
-    """Whether nothing sticks out sideways."""
-    return bool(await page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
 async def make_drop(page: Page) -> Locator:
@@ -142,10 +113,10 @@ async def pay(page: Page, card: Locator, way: str = "Open") -> None:
     ("size", "scheme"), [(DESK, "light"), (PHONE, "dark")], ids=["desk", "dark phone"]
 )
 async def test_from_start_to_the_alert_in_the_browser(
-    demo: Process, tmp_path: Path, size: dict[str, int], scheme: str
+    browser: Browser, demo: Process, tmp_path: Path, size: ViewportSize, scheme: str
 ) -> None:
     """The guided form, the QR picture, the pay page by its link, the alert, sold out."""
-    async with browsing(demo, tmp_path, viewport=size, color_scheme=scheme) as page:
+    async with open_demo(browser, demo, tmp_path, viewport=size, color_scheme=scheme) as page:
         card = await make_drop(page)
         await card.get_by_role("button", name="Open picture").click()
         await expect(page.get_by_role("status")).to_have_css("opacity", "0")
@@ -163,10 +134,10 @@ async def test_from_start_to_the_alert_in_the_browser(
 
 
 async def test_a_drop_is_shared_into_a_group_and_sold_out_there_too(
-    demo: Process, tmp_path: Path
+    browser: Browser, demo: Process, tmp_path: Path
 ) -> None:
     """Found while typing, posted as a picture to pay by; when all is sold, every card says so."""
-    async with browsing(demo, tmp_path, viewport=DESK) as page:
+    async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
         card = await make_drop(page)
         await card.get_by_role("button", name="Share").click()
         await page.get_by_role("dialog").get_by_role("button", name="Saturday market").click()
@@ -198,10 +169,10 @@ async def decoded(picture: Locator) -> str:
 
 
 async def test_what_was_said_is_there_when_the_page_is_opened_again(
-    demo: Process, tmp_path: Path
+    browser: Browser, demo: Process, tmp_path: Path
 ) -> None:
     """Reloading loses nothing; a button of an old message still works."""
-    async with browsing(demo, tmp_path, viewport=DESK) as page:
+    async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
         await make_drop(page)
         await page.reload()
         card = from_bot(page, "2 of 2 left")
@@ -210,9 +181,11 @@ async def test_what_was_said_is_there_when_the_page_is_opened_again(
         await expect(from_bot(page, "Stopped")).to_be_visible()
 
 
-async def test_a_payment_told_by_e_mail_is_read_in_the_page(demo: Process, tmp_path: Path) -> None:
+async def test_a_payment_told_by_e_mail_is_read_in_the_page(
+    browser: Browser, demo: Process, tmp_path: Path
+) -> None:
     """An application of one's own, a mail for its payment, the receipt by the mail's link."""
-    async with browsing(demo, tmp_path, viewport=PHONE, color_scheme="dark") as page:
+    async with open_demo(browser, demo, tmp_path, viewport=PHONE, color_scheme="dark") as page:
         await page.goto("/chat")
         await page.get_by_role("button", name="Back to chats").click()
         await page.get_by_role("button", name="E-mails None sent yet").click()

@@ -7,59 +7,28 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
-import pytest_asyncio
 import zxingcpp
-from axe_playwright_python.async_playwright import Axe
 from PIL import Image
 from playwright.async_api import expect
 
 from bot.core.net.rates import Rate
-from tests.support.browser_payer import DESK, PHONE, SMALL, browsing, fits, opened, payer
-from tests.support.chat_page import CHROMIUM, HAS_BROWSER
+from tests.support.browser_payer import opened, payer
+from tests.support.chromium import DESK, PHONE, SMALL, accessibility_problems, fits
 from tests.support.pay_page_states import ASKED, RESERVATION, STATES, FlakyExchange, Scene
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from playwright.async_api import Browser, Page, Response
 
     from tests.support.service_harness import ServiceHarness
 
-pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),  # one browser serves all
-    pytest.mark.browser,
-    pytest.mark.skipif(not HAS_BROWSER, reason=f"no browser at {CHROMIUM}: apt install chromium"),
-]
+pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 LOOKS = [(size, scheme) for size in (SMALL, DESK) for scheme in SCHEMES]
 FIRST_VIEW = 50_000
 """Bytes that a first view may weigh, without the product's picture."""
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with browsing() as it:
-        yield it
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with opened(tmp_path) as it:
-        yield it
-
-
-async def complaints(page: Page) -> list[str]:
-    """What axe finds, under the page's own policy."""
-    found = await Axe().run(page, options={"runOnly": RULES})
-    assert found.response["passes"]
-    return [
-        f"{one['id']}: {node['html']}"
-        for one in found.response["violations"]
-        for node in one["nodes"]
-    ]
 
 
 async def small_targets(page: Page) -> list[str]:
@@ -86,7 +55,7 @@ async def test_axe_finds_nothing_in_any_state(browser: Browser, tmp_path: Path, 
             for size, scheme in LOOKS:
                 await page.set_viewport_size(size)
                 await page.emulate_media(color_scheme=scheme)
-                assert await complaints(page) == []
+                assert await accessibility_problems(page) == []
                 assert await fits(page)
                 assert await small_targets(page) == []
                 assert await page.locator("h1:visible").count() == 1
@@ -110,7 +79,7 @@ async def test_axe_finds_nothing_in_a_form_that_was_refused(
             await expect(summary).to_contain_text("2 things need another look.")
             await expect(summary).to_be_focused()
             await expect(page).to_have_title("Please check: Coffee")
-            assert await complaints(page) == []
+            assert await accessibility_problems(page) == []
             await summary.get_by_role("link", name="An e-mail address looks like").click()
             await expect(page.get_by_label("E-mail address")).to_be_focused()
             await expect(page.get_by_label("E-mail address")).to_have_value("me")

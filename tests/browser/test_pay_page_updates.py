@@ -11,25 +11,19 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from bot.service.page.view import SLOWEST, WATCHED
-from tests.support.browser_payer import browsing, opened, payer
-from tests.support.chat_page import CHROMIUM, HAS_BROWSER
+from tests.support.browser_payer import payer
 from tests.support.pay_page_states import STATES, FlakyExchange, Scene
 from tests.support.service_harness import DROP
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from playwright.async_api import Browser, Page, Request
 
     from tests.support.browser_payer import Payer
     from tests.support.service_harness import ServiceHarness
 
-pytestmark = [
-    pytest.mark.asyncio(loop_scope="module"),  # one browser serves all
-    pytest.mark.browser,
-    pytest.mark.skipif(not HAS_BROWSER, reason=f"no browser at {CHROMIUM}: apt install chromium"),
-]
+pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 DAWN = datetime(2020, 2, 2, tzinfo=UTC)
 """What the payers' clocks say, which are wrong by years."""
@@ -40,19 +34,7 @@ PATIENCE = 120_000
 """Milliseconds of the browser's time that pass at once, and that a look may be waited for."""
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with opened(tmp_path) as it:
-        yield it
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with browsing() as it:
-        yield it
-
-
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def who(browser: Browser, service: ServiceHarness) -> AsyncIterator[Payer]:
     """A payer whose browser's time stands still until the test moves it."""
     async with payer(browser, service, timezone_id="Asia/Tokyo") as it:

@@ -294,6 +294,7 @@ def test_where_another_server_is_used_the_payments_told_are_exported() -> None:
     assert (refused.exit_code, "PAYMENTS_URL" in refused.stderr) == (1, True)
 
 
+@pytest.mark.process
 def test_who_reads_no_further_ends_it_without_a_word() -> None:
     """As in `export | head -1`."""
     open_database(URL).close()

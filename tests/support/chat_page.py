@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import io
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from PIL import Image
+
+from tests.support.chromium import PHONE, watch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from playwright.async_api import Browser, ConsoleMessage, Page, Request
+    from playwright.async_api import Browser, Page
 
     from tests.support.sandbox_server import Bot
 
-CHROMIUM = Path("/usr/bin/chromium")
-HAS_BROWSER = CHROMIUM.exists()
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 A = {"text": "Yes", "callback_data": "y"}
 KEYBOARD = {
     "inline_keyboard": [
@@ -68,29 +65,14 @@ def picture(width: int = 300, height: int = 200, colour: str = "teal") -> bytes:
 async def open_chat_page(
     browser: Browser, bot: Bot, foreseen: tuple[str, ...] = (), **look: Any
 ) -> AsyncIterator[Page]:
-    """The chat page before somebody, on a phone unless `look` says else.
+    """Open the chat page, on a phone unless `look` has another size.
 
-    What the browser complains of, and what it asks others for, fails the test, unless it has one
-    of the words `foreseen` in it.
+    A problem that has none of the words `foreseen` in it fails the test.
     """
     home = str(bot.http.base_url)
-    phone = {"viewport": {"width": 390, "height": 780}}
     allowed = {"permissions": ["clipboard-read", "clipboard-write"]}
-    context = await browser.new_context(base_url=home, **(phone | allowed | look))
-    problems: list[str] = []
-
-    def asked(request: Request) -> None:
-        address = urlsplit(request.url)
-        if address.scheme in ("http", "https") and address.netloc != urlsplit(home).netloc:
-            problems.append(f"asked {request.url}")
-
-    def complained(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
-            problems.append(f"console: {message.text}")
-
-    context.on("request", asked)
-    context.on("console", complained)
-    context.on("weberror", lambda error: problems.append(str(error.error)))
+    context = await browser.new_context(base_url=home, **({"viewport": PHONE} | allowed | look))
+    problems = watch(context, home)
     try:
         page = await context.new_page()
         await page.goto("/chat")

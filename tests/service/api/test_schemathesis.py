@@ -51,7 +51,7 @@ SEED = int(os.environ.get("SCHEMA_SEED", "7"))
 SECONDS = 120 + 3 * EXAMPLES
 """After so many it hangs; a budget of 20 takes about 20 on two cores."""
 
-pytestmark = pytest.mark.timeout(SECONDS)
+pytestmark = [pytest.mark.schema, pytest.mark.timeout(SECONDS)]
 FOLDER = Path(__file__).parent
 COMMAND = Path(sys.executable).with_name("schemathesis")
 MADE = 5

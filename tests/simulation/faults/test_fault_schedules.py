@@ -1,8 +1,8 @@
 """Two hundred courses of events in which the network fails and parts die: nothing is lost, nothing
 is told twice unmarked, nothing comes out of order.
 
-`make test ARGS="tests/simulation/faults -rP" FAULT_SEED=7` plays the one of seed 7 and prints its
-story, `make test ARGS=tests/simulation/faults FAULT_SEEDS=5000` plays the first 5,000.
+`make test-all ARGS="tests/simulation/faults -rP" FAULT_SEED=7` plays the one of seed 7 and prints
+its story, `make test-all ARGS=tests/simulation/faults FAULT_SEEDS=5000` plays the first 5,000.
 """
 
 from __future__ import annotations
@@ -43,5 +43,5 @@ def test_whatever_fails_each_payment_is_told_once_and_in_order(
     outcome = outcomes[seed].result()
     if ONE or outcome.problems:
         sys.stdout.write("\n".join([*outcome.story, ""]))
-    again = f'make test ARGS="tests/simulation/faults -rP" FAULT_SEED={seed}'
+    again = f'make test-all ARGS="tests/simulation/faults -rP" FAULT_SEED={seed}'
     assert not outcome.problems, "\n".join([*outcome.problems, f"once more: {again}"])

@@ -1,6 +1,6 @@
 """An hour in which a hundred sellers press and type anything at any time: nothing goes wrong.
 
-`make test ARGS="tests/simulation/monkeys -rP" MONKEY_SEED=7` plays one hour and prints what
+`make test-all ARGS="tests/simulation/monkeys -rP" MONKEY_SEED=7` plays one hour and prints what
 was done in it; `MONKEY_ACTS=5000` lets more be done, `MONKEY_SEEDS=50` plays so many hours.
 """
 
@@ -51,7 +51,8 @@ def test_whatever_people_do_nothing_is_refused_stuck_unanswered_or_seen_by_other
     outcome = outcomes[seed].result()
     if ONE or outcome.problems:
         sys.stdout.write("\n".join([*outcome.acts, ""]))
-    again = f'make test ARGS="tests/simulation/monkeys -rP" MONKEY_SEED={seed} MONKEY_ACTS={NUMBER}'
+    chosen = f"MONKEY_SEED={seed} MONKEY_ACTS={NUMBER}"
+    again = f'make test-all ARGS="tests/simulation/monkeys -rP" {chosen}'
     assert not outcome.problems, "\n".join([*outcome.problems, f"once more: {again}"])
     scarce = {name: outcome.figures[name] for name in LEAST if outcome.figures[name] < LEAST[name]}
     assert not scarce or NUMBER < ACTS, f"too little happened: {scarce}"

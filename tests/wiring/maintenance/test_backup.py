@@ -128,6 +128,7 @@ def test_a_folder_that_is_not_there_is_said_in_one_line() -> None:
     assert refused.stderr == "nowhere: can't be written to: No such file or directory\n"
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("_used")
 def test_a_disk_that_is_full_leaves_no_half_file() -> None:
     """Files of this process may have 64 KiB, a third of what a backup needs."""
@@ -173,6 +174,7 @@ def test_a_backup_waits_for_no_writer_and_has_what_was_committed(db: Database) -
         writer.execute("COMMIT")
 
 
+@pytest.mark.process
 async def test_payments_go_on_while_backups_are_made(tmp_path: Path) -> None:
     """Five backups in a row under load: each has all that was acknowledged before it began."""
     async with drop_under_load(tmp_path) as (_, run, shop):

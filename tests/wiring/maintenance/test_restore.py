@@ -228,6 +228,7 @@ def test_the_database_is_no_backup_of_itself() -> None:
     assert apps_of(DATA) == ["later", "shop"]
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("_kept")
 def test_killed_at_any_moment_the_old_or_the_new_is_there(
     monkeypatch: pytest.MonkeyPatch,

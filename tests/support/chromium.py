@@ -1,0 +1,72 @@
+"""A real Chromium, and a watch on what its pages complain of and ask others for."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import ViewportSize, async_playwright
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+SMALL: ViewportSize = {"width": 320, "height": 640}
+PHONE: ViewportSize = {"width": 390, "height": 780}
+DESK: ViewportSize = {"width": 1280, "height": 800}
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+"""The rules that axe checks."""
+
+
+@asynccontextmanager
+async def open_browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+def watch(context: BrowserContext, home: str) -> list[str]:
+    """Collect what goes wrong in the pages of a context, as it happens.
+
+    That is every error and warning, and every request to an address that is not of `home`.
+    """
+    problems: list[str] = []
+
+    def check_address(request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme in ("http", "https") and address.netloc != urlsplit(home).netloc:
+            problems.append(f"asked {request.url}")
+
+    def check_message(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            problems.append(f"console: {message.text}")
+
+    context.on("request", check_address)
+    context.on("console", check_message)
+    context.on("weberror", lambda error: problems.append(str(error.error)))
+    return problems
+
+
+async def fits(page: Page) -> bool:
+    """Check that nothing sticks out sideways."""
+    return bool(await page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+async def accessibility_problems(page: Page) -> list[str]:
+    """Check a page with axe, under the page's own policy; return the elements that break a rule."""
+    found = await Axe().run(page, options={"runOnly": RULES})
+    assert found.response["passes"]
+    return [
+        f"{one['id']}: {node['html']}"
+        for one in found.response["violations"]
+        for node in one["nodes"]
+    ]

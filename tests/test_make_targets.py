@@ -1,0 +1,43 @@
+"""`make test` and `make test-slow` together run every test once, and a build calls both."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from itertools import product
+
+from tests.support.paths import ROOT
+
+
+def pytest_options(target: str) -> list[str]:
+    """Return what a make target calls pytest with, but for how the work is shared out."""
+    printed = subprocess.run(
+        ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    (command,) = [shlex.split(line) for line in printed.splitlines() if "-m pytest" in line]
+    options = command[command.index("pytest") + 1 :]
+    assert options[:4] == ["-n", "auto", "--dist", "worksteal"]
+    return options[4:]
+
+
+def test_each_test_is_run_by_one_of_the_two_targets() -> None:
+    """Whatever markers a test has, exactly one of the two expressions selects it."""
+    pyproject = (ROOT / "pyproject.toml").read_text("utf-8")
+    markers = re.findall(r'^    "([a-z]+): ', pyproject, re.MULTILINE)
+    assert "process" in markers
+    option, quick = pytest_options("test")
+    other_option, slow = pytest_options("test-slow")
+    assert (option, other_option) == ("-m", "-m")
+    for values in product((False, True), repeat=len(markers)):
+        test = dict(zip(markers, values, strict=True))
+        assert eval(quick, {}, test) is not eval(slow, {}, test)
+
+
+def test_test_all_selects_everything() -> None:
+    assert pytest_options("test-all") == []
+
+
+def test_a_build_runs_lint_and_both() -> None:
+    build = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert re.findall(r"^make ([a-z-]+)", build, re.MULTILINE) == ["lint", "test", "test-slow"]
