@@ -38,6 +38,7 @@ from bot.chat.forms.prompts import prompt
 from bot.chat.forms.receivers import read_portions
 from bot.chat.forms.summary import fact
 from bot.chat.messages.buttons import markup
+from bot.chat.messages.payloads import Alert, AlertPayment, TextMessage
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import Reply, escaped, plain
 from bot.chat.model.seller import Seller
@@ -189,9 +190,9 @@ def card_of(words: str, **given: object) -> card_text.Card:
     return replace(card, **given)  # type: ignore[arg-type] # a card's own fields
 
 
-def payment_of(words: str, number: int = 0) -> alert_text.Payment:
+def payment_of(words: str, number: int = 0) -> AlertPayment:
     payer = {"email": words, words: words, "phoneNumber": "+44"}
-    return alert_text.Payment(
+    return AlertPayment(
         f"{LISTING[:-1]}{number}", "drop", name_of(words), 250, "USD", payer, 6, 10, 1,
         together=((1000, "USD"),), count=4,
     )  # fmt: skip
@@ -282,17 +283,17 @@ def test_a_list_has_a_line_for_each_whatever_it_is_called(language: str, words: 
 @typed(25, language=SPOKEN)
 def test_alerts_tell_what_the_payer_said(language: str, words: str) -> None:
     held(alert_text.alert([payment_of(words)], language), name_of(words))
-    bodies = [alert_text.body(payment_of(words, number % 3), language) for number in range(30)]
+    bodies = [Alert((payment_of(words, number % 3),), language) for number in range(30)]
     gathered = alert_text.gather(bodies)
     assert gathered is not None
-    held(alert_text.alert(alert_text.told_by(gathered[1]) or (), language), name_of(words))
+    held(alert_text.alert(gathered[1].payments, language), name_of(words))
 
 
 @typed(20, language=SPOKEN)
 def test_what_was_not_delivered_is_listed(chat: ChatHarness, language: str, words: str) -> None:
     def look(tx: Transaction) -> None:
         for number in range(4):
-            body = alert_text.body(payment_of(words, number), language)
+            body = Alert((payment_of(words, number),), language)
             outbox.put(tx, chat.queues.messages, "7", body, NOW, priority=ALERT)
         person = Person(7, 7, private=True, tag=None)
         seller = seller_of(words, language)
@@ -300,7 +301,7 @@ def test_what_was_not_delivered_is_listed(chat: ChatHarness, language: str, word
 
     chat.clear_messages()
     chat.db.run(look)
-    (page,) = (body["args"]["text"] for body in chat.said if "args" in body)
+    (page,) = (body.text for body in chat.said if isinstance(body, TextMessage))
     held(Reply(page), name_of(words))
 
 

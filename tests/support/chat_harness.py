@@ -7,13 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.alerts import alert_text
+from bot.chat.cards.views import view_of
 from bot.chat.dialogue.dialogue import Chat
+from bot.chat.messages.payloads import Alert, CardMessage, Refresh, TextMessage
 from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
 from bot.chat.model.answers import Answer
 from bot.chat.model.wish import Wish
 from bot.chat.payments.recording import PaymentRecorder
 from bot.chat.store import listings, sellers
 from bot.chat.store.listings import CREATING, LIVE
+from bot.chat.store.posts import OWN, VISITED
 from bot.chat.telegram.intake import Intake
 from bot.sandbox.world import people
 from bot.sandbox.world.limits import NO_LIMITS
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
     from telegram import Bot
 
+    from bot.chat.messages.payloads import CallbackAnswer, MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Row, Transaction
@@ -101,29 +105,30 @@ class ChatHarness:
         return query
 
     @property
-    def said(self) -> list[dict[str, Any]]:
-        """What is to be sent, in order of putting: bodies, but of refreshes."""
-        return [body for body in bodies(self.db, self.queues.messages) if "post" not in body]
+    def said(self) -> list[Any]:
+        """What is to be sent, in order of putting: payloads, but of refreshes."""
+        found = bodies(self.db, self.queues.messages)
+        return [body for body in found if not isinstance(body, Refresh)]
 
     @property
     def refreshes(self) -> list[str]:
         """The posts that are to be brought up to date, in order of putting: their ids."""
         found = bodies(self.db, self.queues.messages)
-        return [body["post"] for body in found if "post" in body]
+        return [body.post_id for body in found if isinstance(body, Refresh)]
 
     @property
     def texts(self) -> list[str]:
-        return [args.get("text") or args["caption"] for args in self.worded]
+        return [text_of(self.db, body, self.clock()) for body in self.said]
 
     @property
-    def worded(self) -> list[dict[str, Any]]:
-        """The arguments of what is to be sent, payments in words."""
-        return [alert_text.worded(body)["args"] for body in self.said]
+    def worded(self) -> list[Any]:
+        """What is to be sent, payments in words."""
+        return [alert_text.worded(body) if isinstance(body, Alert) else body for body in self.said]
 
     @property
-    def answers(self) -> list[dict[str, Any]]:
-        """The arguments of the callback answers to be given."""
-        return [body["args"] for body in bodies(self.db, self.queues.answers)]
+    def answers(self) -> list[CallbackAnswer]:
+        """The callback answers to be given."""
+        return bodies(self.db, self.queues.answers)
 
     @property
     def calls(self) -> list[dict[str, Any]]:
@@ -159,6 +164,21 @@ class ChatHarness:
 
     def listing(self, listing_id: str) -> Listing:
         return self.db.run(lambda tx: found(tx, listing_id))
+
+
+def text_of(db: Database, body: MessagePayload, now: int) -> str:
+    """The text that a message has when it is sent at `now`."""
+    match body:
+        case Alert():
+            return alert_text.worded(body).text
+        case CardMessage():
+            own, language = (VISITED, body.language) if body.is_public else (OWN, None)
+            return db.run(
+                lambda tx: view_of(tx, found(tx, body.listing_id), own, now, language).reply.text
+            )
+        case TextMessage():
+            return body.text
+    raise ValueError(body)
 
 
 def found(tx: Transaction, listing_id: str) -> Listing:

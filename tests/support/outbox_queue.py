@@ -79,10 +79,10 @@ class QueueHarness:
         return {exact_json.loads(row["body"])["word"]: row["state"] for row in self.rows()}
 
 
-def bodies(db: Database, queue: Queue) -> list[dict[str, Any]]:
+def bodies(db: Database, queue: Queue) -> list[Any]:
     """What a queue holds, in order of putting."""
     rows = db.run(lambda tx: tx.query(SELECT, queue=queue.name))
-    return [exact_json.loads(row["body"]) for row in sorted(rows, key=lambda row: str(row["id"]))]
+    return [queue.decode(row["body"]) for row in sorted(rows, key=lambda row: str(row["id"]))]
 
 
 async def work(

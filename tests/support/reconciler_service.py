@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.messages.payloads import Alert
 from bot.chat.provider.client import Client
 from bot.chat.store import listings
 from bot.chat.store.listings import LIVE
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
+    from bot.chat.messages.payloads import AlertPayment
     from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
@@ -137,6 +139,6 @@ class RecordedSleep:
         self.seconds.append(seconds)
 
 
-def alerts(chat: ChatHarness) -> list[dict[str, Any]]:
+def alerts(chat: ChatHarness) -> list[AlertPayment]:
     """The payments that were told, in order."""
-    return [payment for body in chat.said for payment in body.get("payments", [])]
+    return [payment for body in chat.said if isinstance(body, Alert) for payment in body.payments]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.alerts import alert_text
-from bot.chat.messages.payloads import answered, said
+from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
 from bot.chat.telegram.sender import Sender
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import REPLY, next_open
 from bot.sandbox.world.faults import Fault
+from tests.support.chat_harness import text_of
 from tests.support.outbox_queue import bodies, work
 
 if TYPE_CHECKING:
     from telegram import Bot
 
+    from bot.chat.messages.payloads import MessagePayload
     from bot.core.database.database import Transaction
     from bot.sandbox.world.model import Chat
     from tests.support.chat_harness import ChatHarness
@@ -44,9 +45,9 @@ class Sending:
 
     def put(self, chat: Chat, *texts: str, priority: int = REPLY) -> None:
         for text in texts:
-            self.put_body(chat, said(Reply(text), "en"), priority)
+            self.put_body(chat, new_message(Reply(text), "en"), priority)
 
-    def put_body(self, chat: Chat, body: dict[str, Any], priority: int = REPLY) -> None:
+    def put_body(self, chat: Chat, body: MessagePayload, priority: int = REPLY) -> None:
         queue, now, lane = self.queues.messages, self.chat.clock(), str(chat.id)
         self.chat.db.run(
             lambda tx: outbox.put(tx, queue, lane, body, now, priority=priority) and None
@@ -61,7 +62,7 @@ class Sending:
 
     async def answer(self, query_id: str, toast: str | None = None) -> None:
         queue, now = self.queues.answers, self.chat.clock()
-        body = answered(query_id, toast)
+        body = CallbackAnswer(query_id, toast)
         await self.chat.db.transaction(lambda tx: outbox.put(tx, queue, "7", body, now))
         await work(self.chat.db, queue, self.sender.answer, self.chat.clock)
 
@@ -71,8 +72,7 @@ class Sending:
     @property
     def waiting(self) -> list[str]:
         found = bodies(self.chat.db, self.queues.messages)
-        calls = [alert_text.worded(body)["args"] for body in found]
-        return [args.get("text") or args["caption"] for args in calls]
+        return [text_of(self.chat.db, body, self.chat.clock()) for body in found]
 
     @property
     def waits(self) -> int | None:

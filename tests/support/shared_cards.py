@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards.views import view_of
-from bot.chat.messages.payloads import said
+from bot.chat.messages.payloads import new_message
 from bot.chat.store import listings, posts
 from bot.chat.store.posts import OWN
 from bot.chat.store.received_payments import Payment
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from telegram import Bot
 
+    from bot.chat.messages.payloads import MessagePayload
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Row, Transaction
-    from bot.sandbox.world.model import Chat, Json, Message
+    from bot.sandbox.world.model import Chat, Message
     from bot.sandbox.world.people import Person
 
 PUBLIC_URL = "https://bot.example.org"
@@ -40,9 +41,9 @@ class SharedCards(Sending):
         """Let the seller's card be sent; the message."""
         chat = self.chat
 
-        def put(tx: Transaction) -> Json:
+        def put(tx: Transaction) -> MessagePayload:
             view = view_of(tx, found(tx, listing.id), OWN, chat.clock())
-            return said(view.reply, view.language)
+            return new_message(view.reply, view.language)
 
         private = chat.world.chats[listing.chat_id]
         self.put_body(private, chat.db.run(put))

@@ -6,19 +6,21 @@ the message is claimed, and kept with it, so that a lost answer repeats the same
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
 
-from bot.chat.alerts import quiet_hours
 from bot.chat.cards.card_text import possibly_repeated, total_of
-from bot.chat.messages.payloads import said
+from bot.chat.messages.buttons import markup
+from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import TEXT_LIMIT, Button, Reply, Rows, escaped, plain, shown_units
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bot.chat.messages.payloads import AlertPayment, MessagePayload
 
 MOST = 100
 """Payments in one digest: more is no message that anybody reads."""
@@ -35,103 +37,55 @@ _NAMED = 80
 _KNOWN_FIELDS = ("paymail", "email", "phoneNumber")
 
 
-@dataclass(frozen=True, slots=True)
-class Payment:
-    """A payment as its seller is told of it; `amount` in minor units of `currency`.
+def gather(bodies: Iterable[MessagePayload]) -> tuple[int, Alert] | None:
+    """Join as many of these messages as are alerts and one message has room for, from the first on.
 
-    `payer` as the webhook brought it, values of any kind. `remaining_units` and `reserved_units`
-    are those after it, `together` is what the request took with it in all, by currency, from
-    `count` payments: none where an earlier version put it. `found`: no webhook told it, it was
-    found by looking. `repeated`: it may have been told before. `price` is that of the request
-    where another amount came; `named` is what the server named where that can't be counted.
+    Return how many and their digest; None where the first stays alone. The digest is silent only
+    if all of them are.
     """
-
-    listing_id: str
-    kind: str
-    name: str
-    amount: int
-    currency: str
-    payer: Mapping[str, object] = field(default_factory=dict)
-    remaining_units: int | None = None
-    total_units: int | None = None
-    reserved_units: int = 0
-    oversold: bool = False
-    found: bool = False
-    repeated: bool = False
-    together: tuple[tuple[int, str], ...] = ()
-    count: int = 0
-    named: str | None = None
-    price: tuple[int, str] | None = None
-
-
-def body(payment: Payment, language: str, *, silent: bool = False) -> dict[str, Any]:
-    """Give the body of a queued message that tells of `payment`; `silent`: without a sound."""
-    told = {name: getattr(payment, name) for name in Payment.__slots__}
-    return {"payments": [told], "language": language, **({"silent": True} if silent else {})}
-
-
-def worded(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give the call that a queued message is, with its payments in words."""
-    payments = told_by(body)
-    if payments is None:
-        return body
-    call = said(alert(payments, body["language"]), body["language"])
-    return quiet_hours.silenced(call) if body.get("silent") else call
-
-
-def told_by(body: Mapping[str, Any]) -> list[Payment] | None:
-    """Give the payments that a queued message tells of; None for a message of another kind."""
-    payments = body.get("payments")
-    return None if payments is None else [_read(payment) for payment in payments]
-
-
-def _read(payment: Mapping[str, Any]) -> Payment:
-    together = tuple((amount, currency) for amount, currency in payment.get("together", ()))
-    price = tuple(payment["price"]) if payment.get("price") else None
-    return Payment(**{**payment, "together": together, "price": price})
-
-
-def gather(bodies: Iterable[Mapping[str, Any]]) -> tuple[int, dict[str, Any]] | None:
-    """Make one body of as many of these as one message can tell of, from the first on.
-
-    Gives how many that are; None where the first stays alone. It is silent only if all of them are.
-    """
-    alike = list(takewhile(_may_gather, islice(bodies, MOST)))
-    while len(alike) > 1:
-        told = {**alike[0], "payments": [payment for one in alike for payment in one["payments"]]}
-        if not all(one.get("silent") for one in alike):
-            told.pop("silent", None)
-        if len(told["payments"]) <= MOST and _fits(told):
-            return len(alike), told
-        alike = alike[: len(alike) // 2]
+    joined = list(_joinable(islice(bodies, MOST)))
+    while len(joined) > 1:
+        payments = tuple(payment for one in joined for payment in one.payments)
+        is_silent = all(one.is_silent for one in joined)
+        digest = replace(joined[0], payments=payments, is_silent=is_silent)
+        if len(payments) <= MOST and _fits(digest):
+            return len(joined), digest
+        joined = joined[: len(joined) // 2]
     return None
 
 
-def _fits(body: Mapping[str, Any]) -> bool:
-    """Whether one message can tell of all that, and say that it may be a repetition."""
-    language = body["language"]
-    room = TEXT_LIMIT - shown_units(possibly_repeated("", language))
-    return shown_units(alert(told_by(body) or (), language).text) <= room
+def _fits(digest: Alert) -> bool:
+    """Check that one message has room for a digest and the mark of a repetition."""
+    room = TEXT_LIMIT - shown_units(possibly_repeated("", digest.language))
+    return shown_units(alert(digest.payments, digest.language).text) <= room
 
 
-def _may_gather(body: Mapping[str, Any]) -> bool:
-    """Whether others may come with it: what may be a repetition says so of itself alone."""
-    payments = body.get("payments", [])
-    repeated = any(payment["repeated"] for payment in payments)
-    return bool(payments) and not repeated and not body.get("alone")
+def _joinable(bodies: Iterable[MessagePayload]) -> Iterator[Alert]:
+    """Yield alerts up to the first message that goes alone, such as one that is a repetition."""
+    for body in bodies:
+        if not isinstance(body, Alert) or body.is_single:
+            return
+        if any(payment.repeated for payment in body.payments):
+            return
+        yield body
 
 
-def apart(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Take a digest that Telegram refuses apart again, so that one payment spoils no other's alert.
+def split(digest: Alert) -> list[Alert]:
+    """Split a digest that Telegram refuses, so that one payment spoils no other's alert.
 
-    Gives the bodies of alerts that stay alone, none for what tells of one payment or of none.
+    Return an alert for each payment, none where it has only one.
     """
-    payments = body.get("payments", [])
-    alone = [{**body, "payments": [payment], "alone": True} for payment in payments]
-    return alone if len(alone) > 1 else []
+    single = [replace(digest, payments=(one,), is_single=True) for one in digest.payments]
+    return single if len(single) > 1 else []
 
 
-def alert(payments: Sequence[Payment], language: str) -> Reply:
+def worded(body: Alert) -> TextMessage:
+    """Return an alert as a text."""
+    reply = alert(body.payments, body.language)
+    return TextMessage(reply.text, body.language, markup(reply.rows), is_silent=body.is_silent)
+
+
+def alert(payments: Sequence[AlertPayment], language: str) -> Reply:
     """Tell the seller of payments: how much, for what, from whom, what is left, and the total."""
     found = groups(payments)
     lines = [t(language, "digest", count=len(payments))] if len(found) > 1 else []
@@ -146,15 +100,15 @@ def alert(payments: Sequence[Payment], language: str) -> Reply:
     return Reply(text, _rows(found, language))
 
 
-def groups(payments: Sequence[Payment]) -> list[list[Payment]]:
+def groups(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]:
     """Put together what was paid for one request in one currency, in the order of coming."""
-    found: dict[tuple[str, str], list[Payment]] = {}
+    found: dict[tuple[str, str], list[AlertPayment]] = {}
     for payment in payments:
         found.setdefault((payment.listing_id, payment.currency), []).append(payment)
     return list(found.values())
 
 
-def _group(group: Sequence[Payment], language: str) -> list[str]:
+def _group(group: Sequence[AlertPayment], language: str) -> list[str]:
     """Write the lines of one request's payments."""
     first = group[0]
     name = escaped(first.name, _NAME)
@@ -168,7 +122,7 @@ def _group(group: Sequence[Payment], language: str) -> list[str]:
     return [*lines, *_remarks(group, language)]
 
 
-def _counted(head: str, group: Sequence[Payment], language: str) -> str:
+def _counted(head: str, group: Sequence[AlertPayment], language: str) -> str:
     amounts = {payment.amount for payment in group}
     if len(amounts) > 1:
         return t(language, "alert-several", head=head, count=len(group))
@@ -176,7 +130,7 @@ def _counted(head: str, group: Sequence[Payment], language: str) -> str:
     return t(language, "alert-several-alike", head=head, count=len(group), each=each)
 
 
-def _remarks(group: Sequence[Payment], language: str) -> list[str]:
+def _remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
     """Say what is out of the ordinary, and what is left after the last of them."""
     lines = _amounts(group, language)
     if found := sum(payment.found for payment in group):
@@ -188,7 +142,7 @@ def _remarks(group: Sequence[Payment], language: str) -> list[str]:
     return lines
 
 
-def _amounts(group: Sequence[Payment], language: str) -> list[str]:
+def _amounts(group: Sequence[AlertPayment], language: str) -> list[str]:
     """Return lines on which of a request's payments came with another amount than its price."""
     others = [payment for payment in group if payment.price is not None]
     odd = [payment for payment in group if payment.price is None and payment.named]
@@ -200,7 +154,7 @@ def _amounts(group: Sequence[Payment], language: str) -> list[str]:
     return lines
 
 
-def _compared(payment: Payment, language: str) -> dict[str, str]:
+def _compared(payment: AlertPayment, language: str) -> dict[str, str]:
     """Return the amount that the server named, and the price."""
     amount = _amount(payment.amount, payment.currency, language)
     return {
@@ -209,7 +163,7 @@ def _compared(payment: Payment, language: str) -> dict[str, str]:
     }
 
 
-def _together(payments: Sequence[Payment], listing_id: str, language: str) -> list[str]:
+def _together(payments: Sequence[AlertPayment], listing_id: str, language: str) -> list[str]:
     """Say what a request took in all, with the last of these; nothing after its first payment."""
     of_it = [payment for payment in payments if payment.listing_id == listing_id]
     latest = max(of_it, key=lambda payment: payment.count)
@@ -223,7 +177,7 @@ def together(amounts: Sequence[tuple[int, str]], count: int, language: str) -> s
     return t(language, "alert-together", total=total_of(amounts, language), count=count)
 
 
-def _newest(group: Sequence[Payment]) -> Payment:
+def _newest(group: Sequence[AlertPayment]) -> AlertPayment:
     """Give the one that knows best what is left: it only gets less, reservations included."""
     known = [payment for payment in group if payment.remaining_units is not None]
     return min(
@@ -233,7 +187,7 @@ def _newest(group: Sequence[Payment]) -> Payment:
     )
 
 
-def _rows(groups: Sequence[Sequence[Payment]], language: str) -> Rows:
+def _rows(groups: Sequence[Sequence[AlertPayment]], language: str) -> Rows:
     """Give a button to each request's card, with its name where there are several."""
     listings = {group[0].listing_id: group[0].name for group in groups}
     if len(listings) == 1:
@@ -249,7 +203,7 @@ def _amount(amount: int, currency: str, language: str) -> str:
     return escaped(format_money(amount, currency, language))
 
 
-def _payer(payment: Payment, language: str) -> list[str]:
+def _payer(payment: AlertPayment, language: str) -> list[str]:
     """Write what the payer was asked for, known fields first, whatever they hold."""
     known = [name for name in _KNOWN_FIELDS if name in payment.payer]
     others = [name for name in payment.payer if name not in _KNOWN_FIELDS]
@@ -265,7 +219,7 @@ def _payer(payment: Payment, language: str) -> list[str]:
     ]
 
 
-def _left_after(payment: Payment, language: str) -> str | None:
+def _left_after(payment: AlertPayment, language: str) -> str | None:
     if payment.kind == "oneoff":
         return t(language, "alert-closed")
     if payment.remaining_units is None:

@@ -9,7 +9,7 @@ from bot.chat.alerts import quiet_hours
 from bot.chat.alerts.alert_text import together
 from bot.chat.cards.card_text import total_of
 from bot.chat.cards.status import card_of
-from bot.chat.messages.payloads import said
+from bot.chat.messages.payloads import TextMessage
 from bot.chat.messages.reply import Reply, escaped
 from bot.chat.store import received_payments, sellers
 from bot.chat.times import moments, zones
@@ -74,10 +74,9 @@ def _put(tx: Transaction, queues: Queues, awaiting: DueSummary, now: int) -> Non
     if lanes.is_paused(tx, queues.messages, lane):
         return
     days = received_payments.takings_between(tx, seller_id, span.since, span.until)
-    body = said(summary(days, seller.language, now), seller.language)
-    if quiet_hours.is_quiet(seller, now):
-        body = quiet_hours.silenced(body)
-    outbox.put(tx, queues.messages, lane, body, now, priority=lanes.NOTICE)
+    text = summary(days, seller.language, now).text
+    message = TextMessage(text, seller.language, is_silent=quiet_hours.is_quiet(seller, now))
+    outbox.put(tx, queues.messages, lane, message, now, priority=lanes.NOTICE)
 
 
 def _span(seller: Seller, now: int) -> Span | None:

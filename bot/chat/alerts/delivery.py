@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bot.chat.alerts import alert_text, quiet_hours, undelivered
-from bot.chat.messages.payloads import said
+from bot.chat.alerts import quiet_hours, undelivered
+from bot.chat.messages.buttons import markup
+from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import Button, Reply, escaped
 from bot.chat.store import received_payments as stored_payments
 from bot.chat.store import sellers
@@ -20,8 +21,9 @@ from bot.core.outbox import lanes, outbox
 from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
+    from bot.chat.messages.payloads import AlertPayment, MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.store.listings import Listing
     from bot.chat.store.received_payments import AlertCounts
@@ -44,22 +46,26 @@ class Ending:
     oversold: int
 
 
-def delivered(tx: Transaction, queues: Queues, body: Mapping[str, Any], now: int) -> None:
+def delivered(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
     """Count what a message told that Telegram took, in the transaction that settles it."""
-    payments = alert_text.told_by(body) or []
+    payments = _payments(body)
     fresh = Counter(payment.listing_id for payment in payments if not payment.repeated)
     for listing_id, number in fresh.items():
         add_delivered(tx, listing_id, number)
     _settle_all(tx, queues, payments, now)
 
 
-def buried(tx: Transaction, queues: Queues, body: Mapping[str, Any], now: int) -> None:
+def buried(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
     """Take note of a message that was given up, in the transaction that buries it, after that."""
-    _settle_all(tx, queues, alert_text.told_by(body) or [], now)
+    _settle_all(tx, queues, _payments(body), now)
+
+
+def _payments(body: MessagePayload) -> tuple[AlertPayment, ...]:
+    return body.payments if isinstance(body, Alert) else ()
 
 
 def _settle_all(
-    tx: Transaction, queues: Queues, payments: list[alert_text.Payment], now: int
+    tx: Transaction, queues: Queues, payments: Sequence[AlertPayment], now: int
 ) -> None:
     drops = dict.fromkeys(payment.listing_id for payment in payments if payment.kind == "drop")
     for listing_id in drops:
@@ -77,10 +83,10 @@ def settle(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
     listing = account.listing
     seller = sellers.find_seller(tx, listing.seller_id)
     language = seller.language if seller else choose(None)
-    body = said(_line(listing, ending, language), language)
-    if listing.alerts != "on" or quiet_hours.is_quiet(seller, now):
-        body = quiet_hours.silenced(body)
-    outbox.put(tx, queues.messages, str(listing.chat_id), body, now, priority=lanes.ALERT)
+    line = _line(listing, ending, language)
+    is_silent = listing.alerts != "on" or quiet_hours.is_quiet(seller, now)
+    message = TextMessage(line.text, language, markup(line.rows), is_silent=is_silent)
+    outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=lanes.ALERT)
 
 
 def _ending(tx: Transaction, queues: Queues, account: AlertCounts) -> Ending | None:
@@ -104,7 +110,7 @@ def _units(listing: Listing) -> int | None:
     return min((units for units in known if units is not None), default=None)
 
 
-def _lost(tx: Transaction, queues: Queues, listing: Listing) -> list[alert_text.Payment]:
+def _lost(tx: Transaction, queues: Queues, listing: Listing) -> list[AlertPayment]:
     """Give the payments of a listing whose alerts were given up."""
     lost = undelivered.lost(tx, queues, str(listing.chat_id))
     return [one for one in lost if one.listing_id == listing.id and not one.repeated]

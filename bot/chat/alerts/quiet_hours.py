@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bot.chat.times import moments, zones
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bot.chat.model.seller import Seller
 
 
@@ -23,8 +21,3 @@ def is_quiet(seller: Seller | None, now: int) -> bool:
         return moments.is_within(now, seller.zone or zones.UNIVERSAL, seller.quiet)
     except (OSError, KeyError):
         return False
-
-
-def silenced(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the body of a call that makes no sound (Bot API: disable_notification)."""
-    return {**body, "args": {**body["args"], "disable_notification": True}}

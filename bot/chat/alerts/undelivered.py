@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from bot.chat.alerts import alert_text
-from bot.core import exact_json
+from bot.chat.messages.payloads import Alert
+from bot.core.errors import Unreadable
 from bot.core.outbox import lanes, outbox
 
 if TYPE_CHECKING:
+    from bot.chat.messages.payloads import AlertPayment
     from bot.chat.messages.queues import Queues
     from bot.core.database.database import Row, Transaction
 
@@ -40,7 +41,7 @@ class Untold:
     `is_dead`: it was given up. `uncertain`: it may have arrived all the same.
     """
 
-    payments: tuple[alert_text.Payment, ...]
+    payments: tuple[AlertPayment, ...]
     created_at: int
     note: str | None
     is_dead: bool
@@ -52,7 +53,7 @@ def newest(tx: Transaction, queues: Queues, lane: str) -> list[Untold]:
     dead = [(row, True) for row in _rows(tx, queues, lane, DEAD, LOOKED_AT)]
     waiting = [(row, False) for row in _rows(tx, queues, lane, WAITING, LOOKED_AT)]
     found = sorted([*dead, *waiting], key=lambda one: str(one[0]["id"]), reverse=True)
-    return [_read(row, is_dead=is_dead) for row, is_dead in found]
+    return [_read(queues, row, is_dead=is_dead) for row, is_dead in found]
 
 
 def count(tx: Transaction, queues: Queues, lane: str) -> int:
@@ -61,10 +62,10 @@ def count(tx: Transaction, queues: Queues, lane: str) -> int:
     return int(row["number"]) if row else 0
 
 
-def lost(tx: Transaction, queues: Queues, lane: str) -> list[alert_text.Payment]:
+def lost(tx: Transaction, queues: Queues, lane: str) -> list[AlertPayment]:
     """Give the payments of which alerts to this chat were given up."""
     rows = _rows(tx, queues, lane, DEAD, EVERY)
-    return [*chain.from_iterable(_read(row, is_dead=True).payments for row in rows)]
+    return [*chain.from_iterable(_read(queues, row, is_dead=True).payments for row in rows)]
 
 
 def revive(tx: Transaction, queues: Queues, lane: str, now: int) -> int:
@@ -80,9 +81,13 @@ def _rows(tx: Transaction, queues: Queues, lane: str, sql: str, most: int) -> li
     return tx.query(sql, queue=queues.messages.name, lane=lane, priority=lanes.ALERT, most=most)
 
 
-def _read(row: Row, *, is_dead: bool) -> Untold:
+def _read(queues: Queues, row: Row, *, is_dead: bool) -> Untold:
+    try:
+        body = queues.messages.decode(row["body"])
+    except Unreadable:
+        body = None
     return Untold(
-        payments=tuple(alert_text.told_by(exact_json.loads(row["body"])) or ()),
+        payments=body.payments if isinstance(body, Alert) else (),
         created_at=int(row["created_at"]),
         note=row["note"],
         is_dead=is_dead,

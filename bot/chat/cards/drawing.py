@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import card_text
-from bot.chat.messages.payloads import CARD, PUBLIC
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -23,11 +22,9 @@ class File:
     name: str
 
 
-def draw(what: str, view: View, photo: bytes | None) -> bytes:
-    """Draw a view's card, or the poster or square that `what` names, such as `print-dark.pdf`."""
-    if what in (CARD, PUBLIC):
-        return _card(view, photo)
-    return _sheet(what, view, photo)
+def draw(design: str | None, view: View, photo: bytes | None) -> bytes:
+    """Draw a view's card, or the poster of a design such as `print-dark.pdf`."""
+    return _card(view, photo) if design is None else _sheet(design, view, photo)
 
 
 def _card(view: View, photo: bytes | None) -> bytes:
@@ -47,11 +44,11 @@ def _card(view: View, photo: bytes | None) -> bytes:
     return drawing.card(face)
 
 
-def _sheet(what: str, view: View, photo: bytes | None) -> bytes:
+def _sheet(design: str, view: View, photo: bytes | None) -> bytes:
     from bot.chat.pictures import poster  # noqa: PLC0415 - costs memory, seldom used
 
-    design, _, ending = what.partition(".")
-    layout, _, ground = design.partition("-")
+    name, _, ending = design.partition(".")
+    layout, _, ground = name.partition("-")
     card, language = view.card, view.language
     sheet = poster.Sheet(
         name=card.name,

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.cards.drawing import File, draw
 from bot.chat.cards.views import View, key_of, view_of
 from bot.chat.messages.buttons import markup
-from bot.chat.messages.payloads import CARD, PUBLIC
+from bot.chat.messages.payloads import CardMessage, PosterFile, Refresh, TextMessage
 from bot.chat.messages.queues import INLINE
 from bot.chat.store import listings, posts, seller_images, shown_texts
 from bot.chat.store.listings import DELETED
 from bot.chat.store.posts import OWN, SHARED, VISITED, MessagePlace, Shown
 from bot.core.database import file_handles
-from bot.core.images import qr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,14 +78,15 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A call whose picture is still to be drawn."""
+    """A call whose picture is still to be drawn: the poster of that design, or the card."""
 
     call: Call
-    what: str
+    design: str | None
     view: View
 
 
 Made = Call | Later | _Plan | None
+Sendable = TextMessage | CardMessage | PosterFile | Refresh
 
 
 class Showing:
@@ -97,21 +97,24 @@ class Showing:
         self._queues = queues
         self._now = now
 
-    async def call(self, body: Mapping[str, Any], lane: str, attempts: int) -> Call | Later | None:
-        """Give the call that a body is by now, None where there is nothing to do any more.
+    async def call(self, body: Sendable, lane: str, attempts: int) -> Call | Later | None:
+        """Return the call that sends a payload now; None where there is nothing left to send.
 
         Raises StorageError.
         """
         make: Callable[[Transaction], Made]
         now = self._now()
-        if "post" in body:
-            make = partial(_refreshed, post_id=body["post"], attempts=attempts, now=now)
-        elif "draw" in body:
-            make = partial(_shown, body=body, lane=lane, now=now)
-        elif "message_id" in body["args"]:
-            make = partial(_unsaid, body=body, lane=lane)
-        else:
-            return _plain(body, lane)
+        match body:
+            case Refresh():
+                make = partial(_refreshed, post_id=body.post_id, attempts=attempts, now=now)
+            case CardMessage():
+                make = partial(_card, body=body, lane=lane, now=now)
+            case PosterFile():
+                make = partial(_poster, body=body, lane=lane, now=now)
+            case TextMessage(message_id=None):
+                return _text(body, lane)
+            case TextMessage():
+                make = partial(_changed_text, body=body, lane=lane)
         made = await self._db.read(make)
         return await self._drawn(made) if isinstance(made, _Plan) else made
 
@@ -119,7 +122,7 @@ class Showing:
         image = plan.view.card.image
         photo = await seller_images.image_data(self._db, image) if image else None
         with file_handles.needed():
-            data = await asyncio.to_thread(draw, plan.what, plan.view, photo)
+            data = await asyncio.to_thread(draw, plan.design, plan.view, photo)
         name = plan.call.picture.name if isinstance(plan.call.picture, File) else "card.jpg"
         return replace(plan.call, picture=File(data, name))
 
@@ -176,17 +179,22 @@ class Showing:
             posts.refresh_one(tx, self._queues, post, now)
 
 
-def _plain(body: Mapping[str, Any], lane: str) -> Call:
-    """Give the call that stands in a body; a card as an earlier version put it has its code."""
-    args = body["args"]
-    place = MessagePlace(lane, args["message_id"]) if "message_id" in args else None
-    picture = File(qr.png(body["qr"]), "qr.png") if "qr" in body else None
-    return Call(body["method"], {**args, **_chat(lane)}, picture, place)
+def _text(body: TextMessage, lane: str) -> Call:
+    args: dict[str, Any] = {"caption" if body.is_caption else "text": body.text}
+    if body.is_silent:
+        args["disable_notification"] = True
+    if body.message_id is not None:
+        place = MessagePlace(lane, body.message_id)
+        edit = {**args, **_address(place), "reply_markup": body.keyboard}
+        return Call(body.method, edit, place=place)
+    if body.keyboard is not None:
+        args["reply_markup"] = body.keyboard
+    return Call(body.method, {**args, **_chat(lane)})
 
 
-def _unsaid(tx: Transaction, body: Mapping[str, Any], lane: str) -> Call | None:
-    """Give the call that stands in a body, None where its message says just that already."""
-    call = _plain(body, lane)
+def _changed_text(tx: Transaction, body: TextMessage, lane: str) -> Call | None:
+    """Return the call that edits a text; None where the message has just that text already."""
+    call = _text(body, lane)
     known = shown_texts.text_key_at(tx, call.place) if call.place else None
     return None if known == _words(call) else call
 
@@ -196,21 +204,21 @@ def _words(call: Call) -> str:
     return key_of(args.get("text", args.get("caption")), args.get("reply_markup"))
 
 
-def _shown(tx: Transaction, body: Mapping[str, Any], lane: str, now: int) -> Made:
-    """Make the call of a body that says what to draw."""
-    what, args = body["draw"], body["args"]
-    listing = listings.get_listing(tx, body["listing"])
-    if what == CARD:
-        view = view_of(tx, listing, OWN, now)
-    else:
-        view = view_of(tx, listing, VISITED, now, body["language"])
-    if what not in (CARD, PUBLIC):
-        file = File(b"", body["filename"])
-        return _Plan(Call(body["method"], {**args, **_chat(lane)}, file), what, view)
-    if "message_id" not in args:
+def _card(tx: Transaction, body: CardMessage, lane: str, now: int) -> Made:
+    listing = listings.get_listing(tx, body.listing_id)
+    own, language = (VISITED, body.language) if body.is_public else (OWN, None)
+    view = view_of(tx, listing, own, now, language)
+    if body.message_id is None:
         return _new(tx, view, lane)
-    place = MessagePlace(lane, args["message_id"])
+    place = MessagePlace(lane, body.message_id)
     return _changed(tx, view, place, posts.post_at(tx, place))
+
+
+def _poster(tx: Transaction, body: PosterFile, lane: str, now: int) -> Made:
+    listing = listings.get_listing(tx, body.listing_id)
+    view = view_of(tx, listing, VISITED, now, body.language)
+    call = Call(body.method, _chat(lane), File(b"", body.file_name))
+    return _Plan(call, body.design, view)
 
 
 def _refreshed(tx: Transaction, post_id: str, attempts: int, now: int) -> Made:
@@ -280,7 +288,7 @@ def _pictured(tx: Transaction, call: Call, view: View) -> Call | _Plan:
     lent = posts.card_picture(tx, view.listing.id)
     if lent and lent[1] == view.seen.picture:
         return replace(call, picture=lent[0])
-    return _Plan(call, CARD, view)
+    return _Plan(call, None, view)
 
 
 def _said(view: View, what: str) -> dict[str, Any]:

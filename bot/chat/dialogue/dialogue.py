@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -13,7 +13,7 @@ from bot.chat.dialogue.events import Chosen, Moved, Spoke, Tapped, read
 from bot.chat.dialogue.sharing import take_chosen
 from bot.chat.dialogue.turn import Turn
 from bot.chat.forms.bot_texts import commands
-from bot.chat.messages.payloads import answered, said
+from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
 from bot.chat.store import queries, sellers
 from bot.core.errors import StorageError, Unreadable
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from bot.chat.cards.card_text import Card
     from bot.chat.dialogue.events import Event, Person
+    from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
@@ -81,7 +82,7 @@ class Chat:
         chat_id = int(message.lane)
         if chat_id:
             language = sellers.language_of(tx, chat_id) or choose(None)  # in private they are one
-            self._put(tx, chat_id, said(Reply(t(language, "update-failed")), language))
+            self._put(tx, chat_id, new_message(Reply(t(language, "update-failed")), language))
 
     async def search(self, seller_id: int, text: str, limit: int, start: int) -> list[Card]:
         """Give the cards of the seller's requests that can be shared and fit `text`.
@@ -135,7 +136,7 @@ class Chat:
         if isinstance(event, Tapped):
             self._answer(tx, event.query_id, event.person.chat_id, words)
         elif event.command in {name for name, _ in commands(language)}:
-            self._put(tx, event.person.chat_id, said(Reply(words), language))
+            self._put(tx, event.person.chat_id, new_message(Reply(words), language))
 
     def _set_aside(self, tx: Transaction, message: Message, why: str) -> None:
         outbox.bury(tx, self._queues.updates, message, self._now(), why)
@@ -151,9 +152,9 @@ class Chat:
         if isinstance(query, dict) and "id" in query:
             self._answer(tx, str(query["id"]), message.lane, None)
 
-    def _put(self, tx: Transaction, chat_id: int, body: dict[str, Any]) -> None:
-        outbox.put(tx, self._queues.messages, str(chat_id), body, self._now())
+    def _put(self, tx: Transaction, chat_id: int, payload: MessagePayload) -> None:
+        outbox.put(tx, self._queues.messages, str(chat_id), payload, self._now())
 
     def _answer(self, tx: Transaction, query_id: str, chat: object, words: str | None) -> None:
-        body = answered(query_id, words)
-        outbox.put(tx, self._queues.answers, str(chat), body, self._now())
+        answer = CallbackAnswer(query_id, words)
+        outbox.put(tx, self._queues.answers, str(chat), answer, self._now())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.dialogue import edit_effects
+from bot.chat.messages.payloads import PhotoDownload
 from bot.chat.messages.reply import Reply
 from bot.chat.requests import audit_trail
 from bot.chat.store import listings, seller_images, sellers
@@ -59,7 +60,7 @@ def _save(turn: Turn, setting: Setting) -> None:
 
 def _fetch(turn: Turn, photo: Photo) -> None:
     """Let a photo be fetched for its form, in the order in which photos were sent."""
-    body = {"file": photo.file_id, "draft": photo.draft_id, "seller": turn.person.id}
+    body = PhotoDownload(photo.file_id, photo.draft_id, turn.person.id)
     outbox.put(turn.tx, turn.queues.photos, str(turn.person.chat_id), body, turn.now)
 
 

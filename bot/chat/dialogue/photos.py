@@ -11,6 +11,7 @@ from bot.chat.forms.form import pictured
 from bot.chat.store import seller_images, sellers
 
 if TYPE_CHECKING:
+    from bot.chat.messages.payloads import PhotoDownload
     from bot.chat.messages.queues import Queues
     from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message
@@ -21,13 +22,14 @@ def arrive(tx: Transaction, queues: Queues, message: Message, photo: bytes | str
 
     Nothing is kept of one whose form is over by now, nor of the one in whose place it comes.
     """
-    seller_id, chat_id = int(message.body["seller"]), int(message.lane)
+    wanted: PhotoDownload = message.body
+    seller_id, chat_id = wanted.seller_id, int(message.lane)
     seller, draft = sellers.find_seller(tx, seller_id), sellers.find_draft(tx, chat_id, seller_id)
     if seller is None:
         return
     image = seller_images.add_image(tx, seller_id, photo, now) if isinstance(photo, bytes) else None
     problem = f"photo-{photo}" if isinstance(photo, str) else None
-    outcome = pictured(draft, message.body["draft"], image, problem, seller)
+    outcome = pictured(draft, wanted.draft_id, image, problem, seller)
     person = Person(seller_id, chat_id, private=True, tag=None)
     follow(Turn(tx, queues, person, seller, draft, now), outcome)
     if outcome.change is None:  # else it is on its way into a request

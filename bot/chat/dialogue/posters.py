@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.dialogue.ownership import own_card
+from bot.chat.messages.payloads import PosterFile
 from bot.chat.store import pending, queries
 
 if TYPE_CHECKING:
@@ -44,17 +45,9 @@ def send_poster(turn: Turn, listing: Listing, design: str) -> str:
     chat, files = str(turn.person.chat_id), FILES[design]
     if pending.is_file_queued(turn.tx, turn.queues, chat, listing.id, files):
         return turn.words("toast-poster-coming")
-    for draw in files:
-        turn.put(
-            {
-                "method": "sendDocument",
-                "args": {},
-                "filename": f"{file_name(listing.wish.name)}-{draw}",
-                "listing": listing.id,
-                "draw": draw,
-                "language": turn.seller.language,
-            }
-        )
+    for file in files:
+        name = f"{file_name(listing.wish.name)}-{file}"
+        turn.put(PosterFile(listing.id, turn.seller.language, file, name))
     return turn.words("toast-poster")
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import FOLLOWED
 from bot.chat.cards.views import view_of
-from bot.chat.messages.payloads import PUBLIC, changed, said
+from bot.chat.messages.payloads import CardMessage, new_message
 from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import Reply
 from bot.chat.store import listings, posts
 from bot.chat.store.listings import DELETED, LIVE, STOPPED
-from bot.chat.store.posts import OWN, SHARED, VISITED, MessagePlace, Shown
+from bot.chat.store.posts import OWN, SHARED, MessagePlace, Shown
 
 if TYPE_CHECKING:
     from bot.chat.dialogue.events import Chosen, Tapped
     from bot.chat.dialogue.turn import Turn
     from bot.chat.messages.queues import Queues
-    from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 
 BETWEEN = "-"
@@ -62,10 +60,9 @@ def follow_link(turn: Turn, payload: str) -> bool:
         turn.say(Reply(turn.words("link-gone")))
     elif listing.seller_id == turn.person.id:
         own = view_of(turn.tx, listing, OWN, turn.now)
-        turn.put(said(own.reply, own.language))
+        turn.put(new_message(own.reply, own.language))
     else:
-        reply = _visited(turn, listing)
-        turn.put({**said(reply, turn.seller.language), "draw": PUBLIC})
+        turn.put(CardMessage(listing.id, turn.seller.language, is_public=True))
     return True
 
 
@@ -75,12 +72,6 @@ def look(turn: Turn, tapped: Tapped, listing_id: str) -> str | None:
     known = (*SHOWN, DELETED)
     if listing is None or listing.answer is None or listing.state not in known:
         return turn.words("link-gone")
-    language, reply = turn.seller.language, _visited(turn, listing)
-    body = changed(reply, tapped.message_id, language, picture=tapped.picture)
-    turn.put({**body, "draw": PUBLIC})
+    place = tapped.message_id if tapped.picture else None
+    turn.put(CardMessage(listing.id, turn.seller.language, place, is_public=True))
     return None
-
-
-def _visited(turn: Turn, listing: Listing) -> Reply:
-    view = view_of(turn.tx, listing, VISITED, turn.now, turn.seller.language)
-    return replace(view.reply, picture=listing.id)

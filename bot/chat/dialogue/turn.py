@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.messages.payloads import answered, changed
-from bot.core.outbox import lanes, outbox
+from bot.chat.messages.payloads import CallbackAnswer, replacement
+from bot.core.outbox import outbox
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.dialogue.events import Person, Tapped
     from bot.chat.forms.draft import Draft
+    from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.messages.reply import Reply
     from bot.chat.model.seller import Seller
@@ -39,20 +40,19 @@ class Turn:
     def say(self, reply: Reply) -> None:
         """Say it: in the place of the message whose button was pressed, if one was."""
         message_id = self.tapped.message_id if self.tapped else None
-        picture = self.tapped.picture if self.tapped else False
-        body = changed(reply, message_id, self.seller.language, picture=picture)
-        self.put(body)
+        is_picture = self.tapped.picture if self.tapped else False
+        self.put(replacement(reply, self.seller.language, message_id, is_picture=is_picture))
 
-    def put(self, body: dict[str, Any], priority: int = lanes.REPLY) -> None:
+    def put(self, payload: MessagePayload) -> None:
         """Put a message for this chat."""
         chat = str(self.person.chat_id)
-        outbox.put(self.tx, self.queues.messages, chat, body, self.now, priority=priority)
+        outbox.put(self.tx, self.queues.messages, chat, payload, self.now)
 
     def answer(self, tapped: Tapped, toast: str | None) -> None:
         """Answer the press itself, with words or without."""
-        body = answered(tapped.query_id, toast)
+        answer = CallbackAnswer(tapped.query_id, toast)
         chat = str(tapped.person.chat_id)
-        outbox.put(self.tx, self.queues.answers, chat, body, self.now)
+        outbox.put(self.tx, self.queues.answers, chat, answer, self.now)
 
     def call(self, body: dict[str, Any]) -> None:
         """Ask the service for something; `body` names the call and the listing."""

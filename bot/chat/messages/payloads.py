@@ -1,50 +1,167 @@
-"""Bodies of queued messages: Bot API calls that say a reply."""
+"""Payloads of the chat's queues: the contents of queued messages (core/outbox/payload_kinds.py).
+
+A payload names what is sent; the call of the Bot API is made when its turn comes. `method` is the
+call that it most likely becomes, for the metrics.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bot.chat.messages.buttons import markup
+from bot.core.outbox.payload_kinds import PayloadKinds
 
 if TYPE_CHECKING:
     from bot.chat.messages.reply import Reply
 
-CARD, PUBLIC = "card", "public"
-"""What a body says under `draw` that shows a request to its seller, or to others."""
 
+@dataclass(frozen=True, slots=True)
+class TextMessage:
+    """A text in HTML with its InlineKeyboardMarkup.
 
-def said(reply: Reply, language: str) -> dict[str, Any]:
-    """Give the body of a queued message that says `reply`; a card is made when it is sent."""
-    keyboard = markup(reply.rows)
-    extra = {"reply_markup": keyboard} if keyboard else {}
-    if reply.picture is None:
-        args = {"text": reply.text, **extra}
-        return {"method": "sendMessage", "args": args, "language": language}
-    args = {"caption": reply.text, **extra}
-    return {"method": "sendPhoto", "args": args, "language": language, **_drawn(reply.picture)}
-
-
-def changed(
-    reply: Reply, message_id: int | None, language: str, *, picture: bool
-) -> dict[str, Any]:
-    """Give the body that shows `reply` in the place of an earlier message.
-
-    `picture` says whether that message is one: a text stays one, nor can a message that is too
-    old (None) be touched; then a card is said anew.
+    It is a new message, or takes the place of the text, or the caption of the picture, that
+    `message_id` has now; that is 0 in the lane of a message posted inline.
     """
-    if message_id is None or (reply.picture is not None and not picture):
-        return said(reply, language)
-    method, field = ("editMessageCaption", "caption") if picture else ("editMessageText", "text")
-    args = {"message_id": message_id, field: reply.text, "reply_markup": markup(reply.rows)}
-    drawn = _drawn(reply.picture) if reply.picture else {}
-    return {"method": method, "args": args, "language": language, **drawn}
+
+    text: str
+    language: str
+    keyboard: dict[str, Any] | None = None
+    message_id: int | None = None
+    is_caption: bool = False
+    is_silent: bool = False
+
+    @property
+    def method(self) -> str:
+        if self.message_id is None:
+            return "sendMessage"
+        return "editMessageCaption" if self.is_caption else "editMessageText"
 
 
-def _drawn(listing_id: str) -> dict[str, str]:
-    return {"listing": listing_id, "draw": CARD}
+@dataclass(frozen=True, slots=True)
+class CardMessage:
+    """A request's card, as its seller sees it or `is_public`: as others do.
+
+    It is a new message, or takes the place of the picture that `message_id` is. What it shows is
+    read when it is sent.
+    """
+
+    listing_id: str
+    language: str
+    message_id: int | None = None
+    is_public: bool = False
+
+    @property
+    def method(self) -> str:
+        return "sendPhoto" if self.message_id is None else "editMessageCaption"
 
 
-def answered(query_id: str, toast: str | None) -> dict[str, Any]:
-    """Give the body that answers a callback query, with words or without."""
-    words = {"text": toast} if toast else {}
-    return {"method": "answerCallbackQuery", "args": {"callback_query_id": query_id, **words}}
+@dataclass(frozen=True, slots=True)
+class PosterFile:
+    """A request's poster as a file; `design` such as `print-dark.pdf`."""
+
+    listing_id: str
+    language: str
+    design: str
+    file_name: str
+    method: ClassVar[str] = "sendDocument"
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """The edit that brings a post up to date (chat/store/posts.py)."""
+
+    post_id: str
+    method: ClassVar[str] = "editMessageMedia"
+
+
+@dataclass(frozen=True, slots=True)
+class AlertPayment:
+    """A payment as its seller is told of it; `amount` in minor units of `currency`.
+
+    `payer` has what the payer was asked for, values of any JSON type. `remaining_units` and
+    `reserved_units` are those after the payment; `together` is what the request took with it in
+    all, by currency, from `count` payments. `found`: the reconciler found it, no webhook brought
+    it. `repeated`: an alert may have been sent before. `price` is that of the request where
+    another amount came; `named` is the amount as the server wrote it where it can't be read.
+    """
+
+    listing_id: str
+    kind: str
+    name: str
+    amount: int
+    currency: str
+    payer: dict[str, Any] = field(default_factory=dict)
+    remaining_units: int | None = None
+    total_units: int | None = None
+    reserved_units: int = 0
+    oversold: bool = False
+    found: bool = False
+    repeated: bool = False
+    together: tuple[tuple[int, str], ...] = ()
+    count: int = 0
+    named: str | None = None
+    price: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """A message about one payment, or a digest of several; `is_single` is never joined to others.
+
+    Its text is written when it is sent.
+    """
+
+    payments: tuple[AlertPayment, ...]
+    language: str
+    is_silent: bool = False
+    is_single: bool = False
+    method: ClassVar[str] = "sendMessage"
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackAnswer:
+    """The answer to a callback query: with a text, or only so that the button stops spinning."""
+
+    query_id: str
+    text: str | None = None
+    method: ClassVar[str] = "answerCallbackQuery"
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoDownload:
+    """A photo that a seller sent for a form, still to be fetched."""
+
+    file_id: str
+    draft_id: str
+    seller_id: int
+
+
+MessagePayload = TextMessage | CardMessage | PosterFile | Refresh | Alert
+
+MESSAGES = PayloadKinds(
+    text=TextMessage, card=CardMessage, poster=PosterFile, refresh=Refresh, alert=Alert
+)
+ANSWERS = PayloadKinds(answer=CallbackAnswer)
+PHOTOS = PayloadKinds(photo=PhotoDownload)
+
+
+def new_message(reply: Reply, language: str) -> TextMessage | CardMessage:
+    """Return the payload that sends a reply."""
+    if reply.picture is not None:
+        return CardMessage(reply.picture, language)
+    return TextMessage(reply.text, language, markup(reply.rows))
+
+
+def replacement(
+    reply: Reply, language: str, message_id: int | None, *, is_picture: bool
+) -> TextMessage | CardMessage:
+    """Return the payload that shows a reply in the place of an earlier message.
+
+    It is a new message where that one is too old to edit (None), and for a card where that one
+    is no picture: Telegram makes no picture of a text.
+    """
+    if message_id is None or (reply.picture is not None and not is_picture):
+        return new_message(reply, language)
+    if reply.picture is not None:
+        return CardMessage(reply.picture, language, message_id)
+    return TextMessage(reply.text, language, markup(reply.rows), message_id, is_caption=is_picture)

@@ -26,6 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat.messages.payloads import ANSWERS, MESSAGES, PHOTOS
 from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Feeds, Gather, Pace, Queue
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def make_queues(
         lane_pace=lane_pace,
         class_width=CLASS_WIDTH,
         gather=gather,
+        payloads=MESSAGES,
     )
     return Queues(
         updates=Queue(
@@ -122,8 +124,8 @@ def make_queues(
         ),
         calls=Queue("calls", lease=60_000, group=_again, group_width=MOST_AGAIN),
         messages=messages,
-        answers=Queue("answers", lease=60_000, ordered=False, width=4),
-        photos=Queue("photos", lease=60_000, crashes=PHOTO_CRASHES),
+        answers=Queue("answers", lease=60_000, ordered=False, width=4, payloads=ANSWERS),
+        photos=Queue("photos", lease=60_000, crashes=PHOTO_CRASHES, payloads=PHOTOS),
     )
 
 

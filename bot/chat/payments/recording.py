@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat.alerts import alert_text, delivery, quiet_hours
+from bot.chat.alerts import delivery, quiet_hours
+from bot.chat.messages.payloads import Alert, AlertPayment
 from bot.chat.store import listings, pending, posts, sellers
 from bot.chat.store.received_payments import (
     Payment,
@@ -114,13 +115,13 @@ class Ledger:
         add_muted(self._tx, listing.id, payments)
         delivery.settle(self._tx, self._queues, listing.id, self._now)
 
-    def _put_alert(self, listing: Listing, payment: alert_text.Payment) -> None:
+    def _put_alert(self, listing: Listing, payment: AlertPayment) -> None:
         queue, lane = self._queues.messages, str(listing.chat_id)
         seller = sellers.find_seller(self._tx, listing.seller_id)
         silent = listing.alerts == "silent" or quiet_hours.is_quiet(seller, self._now)
         language = seller.language if seller else choose(None)
-        body = alert_text.body(payment, language, silent=silent)
-        outbox.put(self._tx, queue, lane, body, self._now, priority=lanes.ALERT)
+        alert = Alert((payment,), language, is_silent=silent)
+        outbox.put(self._tx, queue, lane, alert, self._now, priority=lanes.ALERT)
 
 
 class PaymentRecorder:
@@ -164,11 +165,11 @@ def _placeholder(listing: Listing) -> Payment:
     return Payment(request_id, placeholder_id(), wish.amount, wish.currency, {}, found=True)
 
 
-def _alert(listing: Listing, payment: Payment, left: int | None) -> alert_text.Payment:
+def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment:
     """Build the alert of a payment; `left` are the units left after it."""
     wish = listing.wish
     is_price = (payment.amount, payment.currency) == (wish.amount, wish.currency)
-    return alert_text.Payment(
+    return AlertPayment(
         listing_id=listing.id,
         kind=wish.kind,
         name=wish.name,

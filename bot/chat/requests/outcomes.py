@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.chat.cards.card_text import card
 from bot.chat.cards.status import card_of
-from bot.chat.messages.payloads import changed, said
+from bot.chat.messages.payloads import new_message, replacement
 from bot.chat.messages.queues import AGAIN
 from bot.chat.messages.reply import Reply, escaped
 from bot.chat.store import listings, posts, seller_images, sellers
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bot.chat.forms.outcome import Outcome
+    from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Transaction
@@ -85,7 +86,7 @@ class Desk:
             return
         shown = card(card_of(listing, self.now()), language)
         anew = message.body["call"] in ANEW
-        self.put(tx, message, said(shown, language) if anew else _in_place(message, shown))
+        self.put(tx, message, new_message(shown, language) if anew else _in_place(message, shown))
 
     def tell(self, tx: Transaction, message: Message, key: str, **values: object) -> None:
         """Say something to whoever asked."""
@@ -111,11 +112,11 @@ class Desk:
 
     def say(self, tx: Transaction, message: Message, reply: Reply) -> None:
         """Say what is in words already."""
-        self.put(tx, message, said(reply, message.body["language"]))
+        self.put(tx, message, new_message(reply, message.body["language"]))
 
-    def put(self, tx: Transaction, message: Message, body: dict[str, Any]) -> None:
+    def put(self, tx: Transaction, message: Message, payload: MessagePayload) -> None:
         """Put a message for the chat that the call came from."""
-        outbox.put(tx, self.queues.messages, str(message.body["chat"]), body, self.now())
+        outbox.put(tx, self.queues.messages, str(message.body["chat"]), payload, self.now())
 
     def ask(self, tx: Transaction, message: Message, outcome: Outcome) -> None:
         """Go on with the form that a refusal opens anew."""
@@ -146,7 +147,7 @@ def _place(message: Message) -> dict[str, Any]:
     return message.body.get("place") or {"message_id": None, "picture": False}
 
 
-def _in_place(message: Message, reply: Reply) -> dict[str, Any]:
+def _in_place(message: Message, reply: Reply) -> MessagePayload:
     place = _place(message)
     language = message.body["language"]
-    return changed(reply, place["message_id"], language, picture=place["picture"])
+    return replacement(reply, language, place["message_id"], is_picture=place["picture"])

@@ -60,7 +60,7 @@ def messages(scope: Scope, listing_id: str | None, gone: Gone) -> Place:
 
     def _anonymous(payment: dict[str, Any], at: int) -> dict[str, Any]:
         request_id = scope.request_id if payment["listing_id"] == listing_id else None
-        covered = scope.covers(request_id, at, payment["payer"])
+        covered = scope.covers(request_id, at, payment.get("payer", {}))
         return {**payment, "payer": {}} if covered else payment
 
     return Place("outbox", ("id",), ("body", "note", "created_at"), change, f"({KEPT})")

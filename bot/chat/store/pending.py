@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.chat.messages.payloads import PosterFile
 from bot.chat.messages.queues import AGAIN
-from bot.core import exact_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,8 +25,11 @@ def is_file_queued(
     tx: Transaction, queues: Queues, chat: str, listing_id: str, files: Sequence[str]
 ) -> bool:
     """Whether one of these drawn files of a listing is still to be sent to a chat."""
-    found = _under_way(tx, queues.messages, chat, "sendDocument")
-    return any(body.get("listing") == listing_id and body.get("draw") in files for body in found)
+    found = _under_way(tx, queues.messages, chat, "poster")
+    return any(
+        isinstance(body, PosterFile) and body.listing_id == listing_id and body.design in files
+        for body in found
+    )
 
 
 def is_removal_uncertain(tx: Transaction, queues: Queues, listing_id: str) -> bool:
@@ -35,7 +38,7 @@ def is_removal_uncertain(tx: Transaction, queues: Queues, listing_id: str) -> bo
     return any(body["call"] == "edit" for body in _under_way(tx, queues.calls, lane, "edit"))
 
 
-def _under_way(tx: Transaction, queue: Queue, lane: str, word: str) -> Iterator[dict[str, Any]]:
+def _under_way(tx: Transaction, queue: Queue, lane: str, word: str) -> Iterator[Any]:
     """Give the messages of a lane that have this word in them."""
     rows = tx.query(UNDER_WAY, queue=queue.name, lane=lane, part=f"%{word}%")
-    return (exact_json.loads(row["body"]) for row in rows)
+    return (queue.decode(row["body"]) for row in rows)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from bot.chat.messages.payloads import Refresh
 from bot.chat.model.answers import Answer
 from bot.chat.store.listings import DELETED, short_id
 from bot.core import exact_json
@@ -122,7 +123,7 @@ def refresh_one(tx: Transaction, queues: Outgoing, post: Post, now: int) -> None
 
 def _put(tx: Transaction, queues: Outgoing, row: Row, now: int, due_at: int) -> None:
     """Put the message that changes a post."""
-    key, body = outbox.new_id(now), {"method": "editMessageMedia", "post": row["id"]}
+    key, body = outbox.new_id(now), Refresh(row["id"])
     outbox.put(
         tx, queues.messages, row["lane"], body, now,
         key=key, priority=lanes.NOTICE, due_at=due_at,

@@ -75,7 +75,7 @@ class Photos:
         photo: bytes | str
         try:
             async with asyncio.timeout(LONGEST):
-                data = await self._fetch(message.body["file"])
+                data = await self._fetch(message.body.file_id)
             photo = decoder_process.read(await self._child.run(data))
         except PictureError as error:
             photo = error.reason

@@ -20,6 +20,7 @@ from bot.chat.alerts import alert_text, delivery
 from bot.chat.cards.card_text import possibly_repeated
 from bot.chat.cards.drawing import File
 from bot.chat.cards.rendering import Call, Later, Sent, Showing
+from bot.chat.messages.payloads import Alert, Refresh
 from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
 from bot.chat.store import listings, posts, shown_texts
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from telegram import Bot
 
+    from bot.chat.messages.payloads import CallbackAnswer, MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.telegram.failures import Verdict
     from bot.core.database.database import Database, Transaction
@@ -95,8 +97,9 @@ class Sender:
 
         Raises StorageError, and then nothing was sent.
         """
-        body = alert_text.worded(message.body)
-        call = await self._showing.call(body, message.lane, message.attempts)
+        body: MessagePayload = message.body
+        sendable = alert_text.worded(body) if isinstance(body, Alert) else body
+        call = await self._showing.call(sendable, message.lane, message.attempts)
         if isinstance(call, Call):
             await self._attempt(self._queues.messages, message, _marked(call, message))
         else:
@@ -104,7 +107,9 @@ class Sender:
 
     async def answer(self, message: Message) -> None:
         """Answer one callback query."""
-        call = Call(message.body["method"], message.body["args"])
+        body: CallbackAnswer = message.body
+        words = {"text": body.text} if body.text else {}
+        call = Call(body.method, {"callback_query_id": body.query_id, **words})
         await self._attempt(self._queues.answers, message, call)
 
     def buried(self, tx: Transaction, message: Message) -> None:
@@ -162,7 +167,7 @@ class Sender:
         await self._db.insist(lambda tx: self._settle(tx, queue, message, call, outcome))
 
     def _count(self, tx: Transaction, message: Message, came: str) -> None:
-        tx.count("telegram_messages", _method(message), CLASSES[message.priority], came)
+        tx.count("telegram_messages", message.body.method, CLASSES[message.priority], came)
 
     def _settle(
         self, tx: Transaction, queue: Queue, message: Message, call: Call, outcome: Verdict
@@ -176,7 +181,7 @@ class Sender:
             case Fate.LOST:
                 outbox.done(tx, queue, message, now)
                 _forget(tx, call)
-            case Fate.DEAD if single := alert_text.apart(message.body):
+            case Fate.DEAD if single := _split(message.body):
                 outbox.split(tx, queue, message, single, now)
             case _ if _hopeless(message, outcome.fate):
                 _unknow(tx, call)
@@ -213,7 +218,7 @@ class Sender:
             outbox.bury(tx, queue, message, self._now(), why)  # nothing would resume the lane
             return
         _unknow(tx, call)
-        if message.priority == lanes.ALERT or "post" in message.body:
+        if message.priority == lanes.ALERT or isinstance(message.body, Refresh):
             outbox.retry(tx, queue, message, self._now(), why)
         else:
             outbox.bury(tx, queue, message, self._now(), why)
@@ -271,14 +276,13 @@ def _unknow(tx: Transaction, call: Call) -> None:
         shown_texts.forget_text(tx, call.place)
 
 
-def _method(message: Message) -> str:
-    """Give the method of a message; alerts that wait for their words are put into new ones."""
-    return str(message.body.get("method", "sendMessage"))
+def _split(body: MessagePayload | CallbackAnswer) -> list[Alert]:
+    return alert_text.split(body) if isinstance(body, Alert) else []
 
 
 def _repeats(message: Message) -> bool:
     """Whether a message is sent that its chat may have already."""
-    return message.uncertain and _method(message) in NEW
+    return message.uncertain and message.body.method in NEW
 
 
 def _marked(call: Call, message: Message) -> Call:
@@ -287,5 +291,5 @@ def _marked(call: Call, message: Message) -> Call:
     if not _repeats(message) or field not in call.args:
         return call
     limit = CAPTION_LIMIT if call.picture else TEXT_LIMIT
-    text = possibly_repeated(call.args[field], message.body["language"])
+    text = possibly_repeated(call.args[field], message.body.language)
     return replace(call, args={**call.args, field: text}) if shown_units(text) <= limit else call

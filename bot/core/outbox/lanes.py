@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bot.core import exact_json
-from bot.core.outbox.payloads import read_object
+from bot.core.outbox.payload_kinds import read_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.payloads import Payloads
+    from bot.core.outbox.payload_kinds import PayloadKinds
 
 WHOLE_QUEUE = "*"
 """The lane whose row keeps the pace of its whole queue."""
@@ -164,7 +164,7 @@ class Queue:
     feeds: Feeds | None = None
     gather: Gather | None = None
     crashes: int = 10
-    payloads: Payloads | None = None
+    payloads: PayloadKinds | None = None
 
     def encode(self, body: Any) -> str:
         """Write a message's body as JSON."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.alerts import alert_text
+from bot.chat.messages.payloads import TextMessage
 from bot.chat.payments.recording import Ledger
 from bot.chat.store import sellers
 from bot.chat.store.received_payments import Payment
@@ -45,9 +46,9 @@ def pay(chat: ChatHarness, listing: Listing, *numbers: int, oversold: bool = Fal
 def told(chat: ChatHarness) -> list[tuple[str, bool]]:
     """The first lines of the messages to be sent about money, and whether they make no sound."""
     return [
-        (args["text"].splitlines()[0], args.get("disable_notification", False))
-        for args in chat.worded
-        if "received for" in args.get("text", "")
+        (body.text.splitlines()[0], body.is_silent)
+        for body in chat.worded
+        if isinstance(body, TextMessage) and "received for" in body.text
     ]
 
 
@@ -61,7 +62,7 @@ async def give_up(chat: ChatHarness, sending: Sending, *listings: Listing) -> No
 
 
 def last(chat: ChatHarness) -> str:
-    return str(chat.worded[-1]["text"])
+    return str(chat.worded[-1].text)
 
 
 ALERT = "💰 <b>$5.00</b> received for <b>Coffee</b>"
@@ -78,7 +79,7 @@ async def test_a_requests_payments_are_told_as_its_seller_chose(
     for press in (other, mode):
         await chat.presses(sam, f"alerts:{listing.id}:{press}")
     words = {"on": "with a sound", "silent": "without a sound", "off": "Alerts are off"}
-    assert words[mode] in chat.answers[-1]["text"]
+    assert words[mode] in str(chat.answers[-1].text)
     chat.clear_messages()
     pay(chat, listing, 1)
     assert told(chat) == expected
@@ -100,12 +101,12 @@ async def test_the_menu_ticks_what_is_chosen_and_leads_back_to_the_card(
 ) -> None:
     await chat.presses(sam, f"alerts:{listing.id}")
     await chat.presses(sam, f"alerts:{listing.id}:silent")
-    menus = [args["reply_markup"]["inline_keyboard"] for args in chat.worded]
+    menus = [body.keyboard["inline_keyboard"] for body in chat.worded]
     labels = [[button["text"] for button in rows[0]] for rows in menus]
     assert labels == [["✅ On", "Silent", "Off"], ["On", "✅ Silent", "Off"]]
     assert [rows[1][0]["callback_data"] for rows in menus] == [f"refresh:{listing.id}"] * 2
-    assert {args["message_id"] for args in chat.worded}
-    assert "you owe it back" in chat.worded[0]["text"]
+    assert {body.message_id for body in chat.worded}
+    assert "you owe it back" in chat.worded[0].text
 
 
 async def test_what_is_chosen_already_is_said_and_changes_nothing(
@@ -114,7 +115,7 @@ async def test_what_is_chosen_already_is_said_and_changes_nothing(
     """A double tap would edit the menu into itself, which Telegram refuses."""
     for _ in range(2):
         await chat.presses(sam, f"alerts:{listing.id}:silent")
-    assert [one["text"] for one in chat.answers] == [chat.answers[0]["text"]] * 2
+    assert [one.text for one in chat.answers] == [chat.answers[0].text] * 2
     assert len(chat.said) == 1
 
 
@@ -183,7 +184,7 @@ async def test_alerts_says_that_everything_was_delivered(
     await sending.work()
     await chat.says(sam, "/alerts")
     assert chat.texts == ["✅ Everything was delivered: no alert is missing."]
-    assert "reply_markup" not in chat.worded[0]
+    assert chat.worded[0].keyboard is None
 
 
 async def test_alerts_lists_what_was_given_up_newest_first_and_sends_it_again(
@@ -202,13 +203,13 @@ async def test_alerts_lists_what_was_given_up_newest_first_and_sends_it_again(
     assert "Send again" in hint
     await sending.work_later()
     await chat.presses(sam, "undelivered:again")
-    assert chat.answers[-1]["text"] == "They are on their way again."
+    assert chat.answers[-1].text == "They are on their way again."
     assert "it is on its way" in last(chat)
     await sending.work_later()
     money = [m.text for m in sam.chat.from_bot() if "received for" in m.text]
     assert money == ["💰 $5.00 received for Coffee", "💰 $7.00 received for <Cake>"]
     await chat.presses(sam, "undelivered:again")
-    assert chat.answers[-1]["text"] == "Everything was delivered."
+    assert chat.answers[-1].text == "Everything was delivered."
 
 
 async def test_what_waited_while_the_chat_was_blocked_is_listed_and_comes(
@@ -238,7 +239,7 @@ async def test_alerts_shows_ones_own_only(
     await chat.says(pat, "/alerts")
     assert chat.texts[-1].startswith("✅ Everything was delivered")
     await chat.presses(pat, "undelivered:again")
-    assert chat.answers[-1]["text"] == "Everything was delivered."
+    assert chat.answers[-1].text == "Everything was delivered."
     dead = [row for row in chat.rows("outbox") if row["state"] == "dead"]
     assert [row["lane"] for row in dead] == [str(sam.id)]
 

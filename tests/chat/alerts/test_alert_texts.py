@@ -3,50 +3,58 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.alerts.alert_text import MOST, Payment, alert, apart, body, gather, told_by, worded
+from bot.chat.alerts.alert_text import MOST, alert, gather, split, worded
 from bot.chat.cards.card_text import possibly_repeated
+from bot.chat.messages.payloads import (
+    MESSAGES,
+    Alert,
+    AlertPayment,
+    MessagePayload,
+    TextMessage,
+)
 from bot.chat.messages.reply import TEXT_LIMIT, shown_units
-from bot.core import exact_json
 from tests.support.telegram_limits import actions, check, labels, parsed
 
 LISTING, OTHER = "abcdefghij", "zyxwvutsrq"
 EVIL = "<b>&amp;</i>\u202e\u200f\u0000\ud800\n" * 300
 MARK = "Possibly repeated: I may have told you this already."
-COFFEE = Payment(LISTING, "donation", "Coffee", 500, "USD")
-PACK = Payment(OTHER, "drop", "Pack", 250, "USD", {}, 7, 10)
+COFFEE = AlertPayment(LISTING, "donation", "Coffee", 500, "USD")
+PACK = AlertPayment(OTHER, "drop", "Pack", 250, "USD", {}, 7, 10)
 OVERSOLD = "⚠️ OVERSOLD: this money came when nothing was left for it. You owe it back to the payer."
 ALERTS = [
-    (Payment(LISTING, "donation", "Coffee", 500, "USD"), "💰 $5.00 received for Coffee"),
+    (AlertPayment(LISTING, "donation", "Coffee", 500, "USD"), "💰 $5.00 received for Coffee"),
     (
-        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 7, 10),
+        AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 7, 10),
         "💰 $2.50 received for Pack\n7 of 10 left",
     ),
-    (Payment(LISTING, "drop", "Pack", 250, "USD", {}, 7), "💰 $2.50 received for Pack\n7 left"),
     (
-        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10),
+        AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 7),
+        "💰 $2.50 received for Pack\n7 left",
+    ),
+    (
+        AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10),
         "💰 $2.50 received for Pack\n🏁 SOLD OUT: that was the last one.",
     ),
-    (Payment(LISTING, "drop", "Pack", 250, "USD"), "💰 $2.50 received for Pack"),
+    (AlertPayment(LISTING, "drop", "Pack", 250, "USD"), "💰 $2.50 received for Pack"),
     (
-        Payment(LISTING, "oneoff", "Dawn", 12000, "EUR"),
+        AlertPayment(LISTING, "oneoff", "Dawn", 12000, "EUR"),
         "💰 €120.00 received for Dawn\n✅ Paid: closed now.",
     ),
     (
-        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, 2),
+        AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, 2),
         "💰 $2.50 received for Pack\n0 of 10 left\n2 are being paid right now",
     ),
     (
-        Payment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, oversold=True),
+        AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, oversold=True),
         f"💰 $2.50 received for Pack\n{OVERSOLD}",
     ),
     (
-        Payment(
+        AlertPayment(
             LISTING,
             "donation",
             "<i>",
@@ -79,17 +87,16 @@ AMOUNTS = [
 
 @pytest.mark.parametrize(("payments", "line"), AMOUNTS)
 def test_an_amount_that_is_not_the_price_is_told_with_it(
-    payments: list[Payment], line: str
+    payments: list[AlertPayment], line: str
 ) -> None:
     """Also once it has lain in the queue."""
-    kept = [told for one in payments for told in body(one, "en")["payments"]]
-    read = told_by(exact_json.loads(exact_json.dumps({"payments": kept})))
+    read = [payment for one in bodies(*payments) for payment in one.payments]
     assert read == payments
     assert line in check(alert(read, "en")).split("⚠️")[1]
 
 
 @pytest.mark.parametrize(("payment", "expected"), ALERTS)
-def test_an_alert_tells_amount_payer_and_what_is_left(payment: Payment, expected: str) -> None:
+def test_an_alert_tells_amount_payer_and_what_is_left(payment: AlertPayment, expected: str) -> None:
     reply = alert([payment], "en")
     assert expected == check(reply)
     assert actions(reply.rows) == [("card", LISTING)]
@@ -173,15 +180,6 @@ def test_a_digest_says_each_requests_total_once_as_of_its_last_payment() -> None
     )
 
 
-def test_what_an_earlier_version_put_is_still_read() -> None:
-    """Without a total, which it did not know."""
-    (old,) = bodies(PACK)
-    for name in ("together", "count"):
-        del old["payments"][0][name]
-    assert told_by(old) == [PACK]
-    assert check(alert(told_by(old) or [], "en")) == "💰 $2.50 received for Pack\n7 of 10 left"
-
-
 def test_a_digest_names_every_payer_and_what_is_out_of_the_ordinary() -> None:
     ann = replace(PACK, payer={"email": "ann@a.b", "paymail": "ann"})
     bob = replace(PACK, payer={"email": "bob@a.b"}, oversold=True, remaining_units=0)
@@ -203,9 +201,9 @@ def test_a_digest_says_what_is_left_by_the_lowest_sum_of_remaining_and_reserved(
         assert check(alert(payments, "en")) == expected
 
 
-def bodies(*payments: Payment) -> list[dict[str, Any]]:
+def bodies(*payments: AlertPayment) -> list[Alert]:
     """What the queue holds of them: written and read as the outbox does."""
-    return [exact_json.loads(exact_json.dumps(body(payment, "en"))) for payment in payments]
+    return [MESSAGES.decode(MESSAGES.encode(Alert((payment,), "en"))) for payment in payments]
 
 
 def test_what_a_message_brings_is_kept_with_it_in_order() -> None:
@@ -214,46 +212,45 @@ def test_what_a_message_brings_is_kept_with_it_in_order() -> None:
     gathered = gather(bodies(*payments))
     assert gathered is not None
     count, made = gathered
-    assert (count, told_by(made)) == (3, payments)
+    assert (count, made.payments) == (3, tuple(payments))
     again = gather([made, *bodies(COFFEE)])
     assert again is not None
-    assert told_by(again[1]) == [*payments, COFFEE]
+    assert again[1].payments == (*payments, COFFEE)
 
 
 def test_one_alone_and_what_is_no_payment_stay_as_they_are() -> None:
-    words = {"method": "sendMessage", "args": {"text": "Hello"}, "language": "en"}
-    repeated = body(replace(COFFEE, repeated=True), "en")
-    assert told_by(words) is None
-    for found in ([words, *bodies(COFFEE)], [*bodies(COFFEE), words], bodies(COFFEE)):
+    words = TextMessage("Hello", "en")
+    (repeated,) = bodies(replace(COFFEE, repeated=True))
+    alone: list[list[MessagePayload]]
+    alone = [[words, *bodies(COFFEE)], [*bodies(COFFEE), words], [*bodies(COFFEE)]]
+    for found in alone:
         assert gather(found) is None
     assert gather([repeated, *bodies(COFFEE)]) is None
     assert gather([*bodies(COFFEE, COFFEE), repeated, *bodies(COFFEE)]) == (
         2,
-        {"payments": [*bodies(COFFEE)[0]["payments"] * 2], "language": "en"},
+        Alert((COFFEE, COFFEE), "en"),
     )
 
 
 @pytest.mark.parametrize(
-    ("silent", "expected"), [((True, True), True), ((True, False), None), ((False, True), None)]
+    ("silent", "expected"), [((True, True), True), ((True, False), False), ((False, True), False)]
 )
 def test_a_digest_is_silent_only_if_all_of_it_is(
-    silent: tuple[bool, bool], expected: object
+    silent: tuple[bool, bool], *, expected: bool
 ) -> None:
-    gathered = gather([body(COFFEE, "en", silent=one) for one in silent])
+    gathered = gather([Alert((COFFEE,), "en", is_silent=one) for one in silent])
     assert gathered is not None
-    assert worded(gathered[1])["args"].get("disable_notification") is expected
-    assert worded(body(COFFEE, "en", silent=silent[0]))["args"].get("disable_notification") is (
-        True if silent[0] else None
-    )
+    assert worded(gathered[1]).is_silent is expected
+    assert worded(Alert((COFFEE,), "en", is_silent=silent[0])).is_silent is silent[0]
 
 
 def test_a_digest_comes_apart_into_alerts_that_stay_alone() -> None:
     gathered = gather(bodies(PACK, COFFEE))
     assert gathered is not None
-    single = apart(gathered[1])
-    assert [told_by(one) for one in single] == [[PACK], [COFFEE]]
+    single = split(gathered[1])
+    assert [one.payments for one in single] == [(PACK,), (COFFEE,)]
     assert gather(single) is None
-    assert apart(single[0]) == apart({"method": "sendMessage", "args": {}}) == []
+    assert split(single[0]) == []
 
 
 @pytest.mark.parametrize("size", [1, 50, 2000])
@@ -263,8 +260,7 @@ def test_a_message_brings_no_more_than_telegram_takes(size: int) -> None:
     gathered = gather(bodies(*[replace(PACK, payer=payer)] * (MOST + 50)))
     assert gathered is not None
     count, made = gathered
-    payments = told_by(made)
-    assert payments is not None
+    payments = made.payments
     assert 1 < count == len(payments) <= MOST
     text = alert(payments, "en").text
     assert possibly_repeated(text, "en") != text
@@ -280,17 +276,17 @@ def test_a_message_tells_of_no_more_payments_than_anybody_reads() -> None:
     assert size_of([two[1], *bodies(*[COFFEE] * (MOST - 1))]) == (MOST // 2, MOST // 2 + 1)
 
 
-def size_of(found: list[dict[str, Any]]) -> tuple[int, int]:
+def size_of(found: list[Alert]) -> tuple[int, int]:
     """How many messages come together, and of how many payments they tell."""
     gathered = gather(found)
     assert gathered is not None
-    return gathered[0], len(told_by(gathered[1]) or ())
+    return gathered[0], len(gathered[1].payments)
 
 
 def test_a_digest_keeps_room_to_say_that_it_is_possibly_repeated() -> None:
     """To the last unit: with one more it brings less."""
 
-    def payments(last: int) -> list[Payment]:
+    def payments(last: int) -> list[AlertPayment]:
         sizes = [200] * 19 + [last]
         return [replace(COFFEE, payer={"email": "x" * size}) for size in sizes]
 
@@ -306,17 +302,18 @@ def test_a_digest_keeps_room_to_say_that_it_is_possibly_repeated() -> None:
 def test_no_words_break_an_alert(names: list[str], other: str) -> None:
     """Whatever a person or another server writes, Telegram takes the message."""
     payments = [
-        Payment(LISTING, "drop", name, 1, "BTC", {other: name, name: 1}, 1, 2) for name in names
+        AlertPayment(LISTING, "drop", name, 1, "BTC", {other: name, name: 1}, 1, 2)
+        for name in names
     ]
     check(alert(payments[:1], "en"))
     gathered = gather(bodies(*payments))
     assert gathered is not None
     count, made = gathered
-    told = told_by(made)
-    assert told == payments[:count]
+    told = made.payments
+    assert told == tuple(payments[:count])
     check(alert(told, "en"))
 
 
 def test_the_worst_words_break_nothing() -> None:
     data = dict.fromkeys(map(str, range(99)), EVIL)
-    assert "<b>&amp;" in check(alert([Payment(LISTING, "oneoff", EVIL, 1, "USD", data)], "en"))
+    assert "<b>&amp;" in check(alert([AlertPayment(LISTING, "oneoff", EVIL, 1, "USD", data)], "en"))

@@ -190,7 +190,7 @@ def test_in_quiet_hours_it_makes_no_sound(chat: ChatHarness, sam: Person) -> Non
     chat.db.run(lambda tx: sellers.save_quiet(tx, sam.id, (19 * 60, 7 * 60)))
     chat.clock.advance(12 * 3600)
     put(chat)
-    assert chat.worded[0]["disable_notification"] is True
+    assert chat.worded[0].is_silent is True
 
 
 def test_many_are_put_batch_by_batch(chat: ChatHarness, monkeypatch: pytest.MonkeyPatch) -> None:

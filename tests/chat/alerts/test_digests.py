@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.alerts import alert_text
+from bot.chat.messages.payloads import TextMessage
 from bot.chat.messages.queues import make_queues
 from bot.chat.payments.recording import Ledger
 from bot.chat.store.received_payments import Payment
@@ -293,8 +294,7 @@ async def test_a_message_posted_inline_has_a_lane_of_its_own_and_is_edited_there
     )
     inline_id = chat.world.remember_inline(shown)
     lane = f"inline:{inline_id}"
-    args = {"inline_message_id": inline_id, "text": "after"}
-    body = {"method": "editMessageText", "args": args, "language": "en"}
+    body = TextMessage("after", "en", message_id=0)
     queue, now = chat.queues.messages, chat.clock()
     chat.db.run(lambda tx: outbox.put(tx, queue, lane, body, now, priority=lanes.NOTICE))
     await sending.work()

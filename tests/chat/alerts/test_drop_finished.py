@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bot.chat.alerts import delivery
 from bot.chat.payments.recording import Ledger
@@ -15,6 +15,7 @@ from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, answer
 from tests.support.sender_harness import BLOCKED, REFUSAL, Sending
 
 if TYPE_CHECKING:
+    from bot.chat.messages.payloads import MessagePayload
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
@@ -47,7 +48,7 @@ def texts(sam: Person) -> list[str]:
     return [message.text for message in sam.chat.from_bot()]
 
 
-def deliver(chat: ChatHarness, body: dict[str, Any]) -> None:
+def deliver(chat: ChatHarness, body: MessagePayload) -> None:
     """Settle an alert as the sender does once Telegram took it."""
     chat.db.run(lambda tx: delivery.delivered(tx, chat.queues, body, chat.clock()))
 

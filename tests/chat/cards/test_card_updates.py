@@ -12,14 +12,13 @@ from PIL import Image
 from bot.chat.alerts import alert_text
 from bot.chat.cards.rendering import LENDING, LENDING_TRIES, Call, Sent, Showing
 from bot.chat.cards.views import view_of
-from bot.chat.messages.payloads import changed
+from bot.chat.messages.payloads import CardMessage, PosterFile, replacement
 from bot.chat.messages.queues import make_queues
 from bot.chat.messages.reply import Reply
 from bot.chat.store import listings, posts, seller_images
 from bot.chat.store.listings import STOPPED
 from bot.chat.store.posts import LIVE_CARDS, OWN
 from bot.core.net.rates import Rate
-from bot.core.outbox.lanes import REPLY
 from bot.sandbox.world.limits import Limits
 from tests.support.chat_harness import COFFEE, DROP, STICKERS, URL, ChatHarness, answer, found
 from tests.support.sellers_and_payers import decoded
@@ -53,7 +52,7 @@ def press(
     chat, card = cards.chat, reply
     if card is None:
         card = chat.db.run(lambda tx: view_of(tx, found(tx, listing.id), OWN, chat.clock()).reply)
-    cards.put_body(message.chat, changed(card, message.id, "en", picture=True))
+    cards.put_body(message.chat, replacement(card, "en", message.id, is_picture=True))
 
 
 async def test_a_card_is_a_picture_with_its_code_and_is_known_from_then_on(
@@ -198,7 +197,7 @@ async def test_a_card_that_changed_while_it_was_on_its_way_is_made_anew_at_once(
     chat = cards.chat
     showing = Showing(chat.db, chat.queues, chat.clock)
     view = chat.db.run(lambda tx: view_of(tx, found(tx, drop.id), OWN, chat.clock()))
-    body = {"method": "sendPhoto", "args": {}, "listing": drop.id, "draw": "card"}
+    body = CardMessage(drop.id, "en")
     call = await showing.call(body, str(drop.chat_id), 1)
     assert isinstance(call, Call)
     assert call.args["caption"] == view.reply.text
@@ -361,9 +360,7 @@ async def test_posters_are_drawn_and_sent_as_documents(
     cards: SharedCards, sam: Person, drop: Listing
 ) -> None:
     for name in ("print-light.png", "print-dark.pdf", "square-dark.png"):
-        args = {"caption": name}
-        body = {"method": "sendDocument", "args": args, "language": "en", "filename": f"x-{name}"}
-        cards.put_body(sam.chat, {**body, "listing": drop.id, "draw": name}, REPLY)
+        cards.put_body(sam.chat, PosterFile(drop.id, "en", name, f"x-{name}"))
     await cards.work()
     names = [message.content["document"]["file_name"] for message in sam.chat.from_bot()]
     assert names == ["x-print-light.png", "x-print-dark.pdf", "x-square-dark.png"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from bot.chat.messages.payloads import changed
+from bot.chat.messages.payloads import replacement
 from bot.chat.messages.reply import Reply
 from bot.chat.store import seller_images
 from bot.chat.store.listings import DELETED
@@ -32,7 +32,7 @@ def drop(chat: ChatHarness, sam: Person) -> Listing:
 
 def answers(cards: SharedCards, card: Message, reply: Reply) -> None:
     """Put what a press on a card's button brings in its place."""
-    cards.put_body(card.chat, changed(reply, card.id, "en", picture=True))
+    cards.put_body(card.chat, replacement(reply, "en", card.id, is_picture=True))
 
 
 def gone_and_stamped(cards: SharedCards, own: Message, *shared: Message) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.dialogue.commands import PAGE
 from bot.chat.dialogue.dialogue import TRIES
+from bot.chat.messages.payloads import CallbackAnswer
 from bot.chat.store import sellers
 from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
 from bot.core import exact_json
@@ -20,6 +21,7 @@ from tests.support.chat_harness import COFFEE, ChatHarness, answer
 from tests.support.outbox_queue import work
 
 if TYPE_CHECKING:
+    from bot.chat.messages.payloads import TextMessage
     from bot.core.database.database import Database
     from bot.core.outbox.outbox import Message
     from bot.sandbox.world.people import Person
@@ -180,7 +182,7 @@ async def test_a_poison_press_is_answered_all_the_same(chat: ChatHarness, sam: P
     await chat.store()
     with capture_logs():
         await fails_as_in_a_worker(chat)
-    assert chat.answers == [{"callback_query_id": query.id}]
+    assert chat.answers == [CallbackAnswer(query.id)]
 
 
 async def test_an_update_that_cannot_be_read_is_set_aside_at_once_and_in_silence(
@@ -209,7 +211,7 @@ async def test_a_request_of_somebody_else_cannot_be_touched(
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, answer())
     await chat.presses(pat, f"{word}:{listing.id}")
-    assert [one["text"] for one in chat.answers] == [t("en", "listing-gone")]
+    assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
     assert (chat.calls, chat.said) == ([], [])
     assert chat.listing(listing.id).state == LIVE
 
@@ -223,7 +225,7 @@ async def test_a_request_that_is_gone_is_said_to_be_gone(
     if state == DELETED:
         listing_id = chat.add_listing(sam, COFFEE, answer(), state=state).id
     await chat.presses(sam, f"{word}:{listing_id}")
-    assert [one["text"] for one in chat.answers] == [t("en", "listing-gone")]
+    assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
     assert (chat.calls, chat.said) == ([], [])
 
 
@@ -236,7 +238,7 @@ async def test_a_button_asks_the_service_and_knows_its_message(
     (call,) = chat.calls
     assert (call["call"], call["listing"], call["chat"]) == (word, listing.id, sam.id)
     assert call["place"] == {"message_id": query.message.id, "picture": False}
-    assert chat.answers == [{"callback_query_id": query.id}]
+    assert chat.answers == [CallbackAnswer(query.id)]
 
 
 async def test_deleting_asks_first_and_says_what_is_lost(chat: ChatHarness, sam: Person) -> None:
@@ -244,10 +246,8 @@ async def test_deleting_asks_first_and_says_what_is_lost(chat: ChatHarness, sam:
     await chat.presses(sam, f"delete:{listing.id}")
     assert chat.calls == []
     (question,) = chat.said
-    assert t("en", "delete-question", name="Coffee") in question["args"]["text"]
-    buttons = [
-        row[0]["callback_data"] for row in question["args"]["reply_markup"]["inline_keyboard"]
-    ]
+    assert t("en", "delete-question", name="Coffee") in question.text
+    buttons = [row[0]["callback_data"] for row in question.keyboard["inline_keyboard"]]
     assert buttons == [f"delete-yes:{listing.id}", f"refresh:{listing.id}"]
 
 
@@ -256,7 +256,7 @@ async def test_a_request_still_being_made_cannot_be_touched_yet(
 ) -> None:
     listing = chat.add_listing(sam)
     await chat.presses(sam, f"card:{listing.id}")
-    assert [one["text"] for one in chat.answers] == [t("en", "listing-not-ready")]
+    assert [one.text for one in chat.answers] == [t("en", "listing-not-ready")]
     assert chat.calls == []
 
 
@@ -269,14 +269,14 @@ DATA = [
 @pytest.mark.parametrize("data", DATA)
 async def test_every_press_is_answered_once(chat: ChatHarness, sam: Person, data: str) -> None:
     query = await chat.presses(sam, data)
-    assert [one["callback_query_id"] for one in chat.answers] == [query.id]
+    assert [one.query_id for one in chat.answers] == [query.id]
 
 
 async def test_a_button_that_nobody_knows_is_answered_with_words(
     chat: ChatHarness, sam: Person
 ) -> None:
     await chat.presses(sam, "nonsense")
-    assert [one["text"] for one in chat.answers] == [t("en", "button-unknown")]
+    assert [one.text for one in chat.answers] == [t("en", "button-unknown")]
     assert chat.said == []
 
 
@@ -302,7 +302,7 @@ async def test_in_a_group_a_press_is_answered_and_does_nothing(
     sam.press_old(sam.send("/help", group), f"delete-yes:{listing.id}")
     await chat.take()
     words = t("en", "only-in-private", bot="PaymentRequestBot")
-    assert [one["text"] for one in chat.answers] == [words]
+    assert [one.text for one in chat.answers] == [words]
     assert chat.calls == []
 
 
@@ -326,7 +326,7 @@ async def test_who_was_not_let_in_cannot_create(shop: ChatHarness, text: str) ->
 async def test_who_was_not_let_in_cannot_create_by_a_button(shop: ChatHarness) -> None:
     pat = shop.add_person("Pat", user_id=1002)
     await shop.presses(pat, "new")
-    assert [one["text"] for one in shop.answers] == [t("en", "not-allowed")]
+    assert [one.text for one in shop.answers] == [t("en", "not-allowed")]
     assert (shop.rows("drafts"), shop.said) == ([], [])
 
 
@@ -384,8 +384,8 @@ async def test_the_list_is_newest_first_and_in_pages(chat: ChatHarness, sam: Per
     assert pages == [made[:0:-1], made[:1], made[:1]]
 
 
-def cards_of(body: dict[str, Any]) -> list[str]:
-    rows = body["args"]["reply_markup"]["inline_keyboard"]
+def cards_of(body: TextMessage) -> list[str]:
+    rows = body.keyboard["inline_keyboard"] if body.keyboard else []
     data = [button.get("callback_data", "") for row in rows for button in row]
     return [one.removeprefix("card:") for one in data if one.startswith("card:")]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.dialogue.posters import FILES, PAGE
+from bot.chat.messages.payloads import PosterFile
 from bot.chat.store import listings, queries, received_payments
 from bot.chat.store.listings import CREATING, DELETED
 from bot.chat.store.received_payments import Payment
@@ -33,7 +34,7 @@ async def test_a_request_of_somebody_else_is_neither_seen_nor_touched(
 ) -> None:
     listing = chat.add_listing(sam, DROP, answer())
     await chat.presses(pat, data(word, listing.id))
-    assert [one["text"] for one in chat.answers] == [t("en", "listing-gone")]
+    assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
     assert (chat.calls, chat.said, chat.rows("drafts")) == ([], [], [])
 
 
@@ -46,7 +47,7 @@ async def test_what_is_not_there_yet_or_no_more_is_said_to_be(
     listing = chat.add_listing(sam, DROP, known, state=state)
     await chat.presses(sam, data(word, listing.id))
     key = "listing-gone" if state == DELETED else "listing-not-ready"
-    assert [one["text"] for one in chat.answers] == [t("en", key)]
+    assert [one.text for one in chat.answers] == [t("en", key)]
     assert (chat.calls, chat.said) == ([], [])
 
 
@@ -56,7 +57,7 @@ async def test_every_press_is_answered_once_and_says_something(
 ) -> None:
     listing = chat.add_listing(sam, DROP, answer(remaining_units=4))
     query = await chat.presses(sam, data(word, listing.id))
-    assert [one["callback_query_id"] for one in chat.answers] == [query.id]
+    assert [one.query_id for one in chat.answers] == [query.id]
     assert chat.said
 
 
@@ -65,7 +66,7 @@ async def test_a_field_that_nobody_knows_is_an_unknown_button(
 ) -> None:
     listing = chat.add_listing(sam, DROP, answer())
     await chat.presses(sam, f"edit:{listing.id}:price")
-    assert [one["text"] for one in chat.answers] == [t("en", "button-unknown")]
+    assert [one.text for one in chat.answers] == [t("en", "button-unknown")]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ async def test_where_there_are_no_units_to_take_out_that_is_the_answer(
 ) -> None:
     listing = chat.add_listing(sam, wish, answer(**told))
     await chat.presses(sam, f"edit:{listing.id}:units")
-    assert [one["text"] for one in chat.answers] == [t("en", key)]
+    assert [one.text for one in chat.answers] == [t("en", key)]
     assert chat.rows("drafts") == []
 
 
@@ -141,7 +142,7 @@ async def test_units_sold_while_the_form_stood_open_are_not_taken_out(
     await chat.says(sam, "3")
     assert chat.texts == [t("en", "units-too-many", name="Stickers", left=2)]
     assert chat.calls == []
-    keys = chat.said[-1]["args"]["reply_markup"]["inline_keyboard"]
+    keys = chat.said[-1].keyboard["inline_keyboard"]
     assert [key["callback_data"] for row in keys for key in row] == [
         f"card:{listing.id}",
         f"edit:{listing.id}",
@@ -164,7 +165,7 @@ async def test_who_was_not_let_in_cannot_duplicate(chat: ChatHarness, sam: Perso
     shop.world = chat.world
     listing = chat.add_listing(sam, COFFEE, answer())
     await shop.presses(sam, f"duplicate:{listing.id}")
-    assert [one["text"] for one in shop.answers] == [t("en", "not-allowed")]
+    assert [one.text for one in shop.answers] == [t("en", "not-allowed")]
     assert shop.rows("drafts") == []
 
 
@@ -174,10 +175,10 @@ async def test_a_poster_comes_as_files_that_are_drawn_when_they_are_sent(
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, answer())
     await chat.presses(sam, f"poster:{listing.id}:{design}")
-    sent = [(body["method"], body["draw"], body["listing"]) for body in chat.said]
-    assert sent == [("sendDocument", draw, listing.id) for draw in FILES[design]]
-    assert [body["filename"] for body in chat.said] == [f"coffee-{draw}" for draw in FILES[design]]
-    assert [one["text"] for one in chat.answers] == [t("en", "toast-poster")]
+    assert chat.said == [
+        PosterFile(listing.id, "en", file, f"coffee-{file}") for file in FILES[design]
+    ]
+    assert [one.text for one in chat.answers] == [t("en", "toast-poster")]
 
 
 async def test_a_poster_is_on_its_way_once_however_often_it_is_pressed(
@@ -188,7 +189,7 @@ async def test_a_poster_is_on_its_way_once_however_often_it_is_pressed(
     for _ in range(5):
         await chat.presses(sam, f"poster:{listing.id}:print-light")
     assert len(chat.said) == 2
-    coming = [one["text"] for one in chat.answers].count(t("en", "toast-poster-coming"))
+    coming = [one.text for one in chat.answers].count(t("en", "toast-poster-coming"))
     assert coming == 4
     await chat.presses(sam, f"poster:{listing.id}:square-dark")
     await chat.presses(sam, f"poster:{other.id}:print-light")

@@ -42,7 +42,7 @@ async def press(cards: SharedCards, person: Person, message: Message, data: str)
     person.press_old(message, data)
     await cards.chat.take()
     await cards.work()
-    return cards.chat.answers[-1].get("text")
+    return cards.chat.answers[-1].text
 
 
 async def test_a_chosen_result_of_anothers_request_is_left_alone(

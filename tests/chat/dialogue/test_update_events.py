@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.dialogue.events import Chosen, Moved, Person, Searched, Spoke, Tapped, read
-from bot.chat.messages.payloads import answered, changed, said
-from bot.chat.messages.reply import Button, Reply
+from bot.chat.messages.reply import Button
 from bot.core.errors import Unreadable
 from bot.sandbox.world.model import Draft
 from tests.support.chat_harness import BOT_NAME, ChatHarness
@@ -222,63 +221,6 @@ def test_other_updates_are_nothing_to_us(kind: str) -> None:
     channel = {"id": 7, "type": "channel", "title": "News"}
     post = {"message_id": 1, "date": 1, "chat": channel, "text": "/help"}
     assert read({"update_id": 1, kind: post}, BOT_NAME) is None
-
-
-def test_a_text_is_sent_as_a_message() -> None:
-    assert said(Reply("Hi", ROWS), "en") == {
-        "method": "sendMessage",
-        "args": {"text": "Hi", "reply_markup": MARKUP},
-        "language": "en",
-    }
-
-
-def test_without_buttons_there_is_no_keyboard() -> None:
-    assert said(Reply("Hi"), "en")["args"] == {"text": "Hi"}
-
-
-def test_a_card_is_sent_as_a_photo_that_is_drawn_then() -> None:
-    assert said(Reply("Hi", ROWS, LISTING), "en") == {
-        "method": "sendPhoto",
-        "args": {"caption": "Hi", "reply_markup": MARKUP},
-        "listing": LISTING,
-        "draw": "card",
-        "language": "en",
-    }
-
-
-@pytest.mark.parametrize(
-    ("message_id", "was_picture", "reply", "method"),
-    [
-        (5, False, Reply("Hi"), "editMessageText"),
-        (5, True, Reply("Hi"), "editMessageCaption"),
-        (5, True, Reply("Hi", picture=LISTING), "editMessageCaption"),
-        (5, False, Reply("Hi", picture=LISTING), "sendPhoto"),
-        (None, False, Reply("Hi"), "sendMessage"),
-        (None, True, Reply("Hi", picture=LISTING), "sendPhoto"),
-    ],
-)
-def test_a_reply_takes_the_place_of_a_message_where_telegram_lets_it(
-    message_id: int | None, reply: Reply, method: str, *, was_picture: bool
-) -> None:
-    assert changed(reply, message_id, "en", picture=was_picture)["method"] == method
-
-
-def test_an_edit_names_its_message_and_takes_buttons_away() -> None:
-    assert changed(Reply("Hi"), 5, "en", picture=False)["args"] == {
-        "message_id": 5,
-        "text": "Hi",
-        "reply_markup": None,
-    }
-
-
-@pytest.mark.parametrize(("toast", "words"), [(None, {}), ("", {}), ("Done", {"text": "Done"})])
-def test_a_callback_is_answered_with_words_or_without(
-    toast: str | None, words: dict[str, str]
-) -> None:
-    assert answered("1", toast) == {
-        "method": "answerCallbackQuery",
-        "args": {"callback_query_id": "1", **words},
-    }
 
 
 SPARSE: list[tuple[dict[str, Any], Event | None]] = [

@@ -46,9 +46,9 @@ async def test_a_payment_that_no_webhook_told_is_told_once_as_found_later(
     chat.clock.advance(60)
     assert [await reconciler.compare() for _ in range(3)] == [1, 0, 0]
     (alert,) = alerts(chat)
-    assert (alert["listing_id"], alert["name"], alert["found"]) == (listing.id, "Coffee", True)
-    assert (alert["amount"], alert["currency"], alert["oversold"]) == (500, "USD", False)
-    assert alert["payer"] == {"email": "pat@example.org"}
+    assert (alert.listing_id, alert.name, alert.found) == (listing.id, "Coffee", True)
+    assert (alert.amount, alert.currency, alert.oversold) == (500, "USD", False)
+    assert alert.payer == {"email": "pat@example.org"}
 
 
 async def test_a_webhook_has_half_a_minute_to_come_by_itself(
@@ -69,7 +69,7 @@ async def test_what_webhooks_told_is_not_found(
     await market.told(listing, await market.pays(listing))
     chat.clock.advance(60)
     assert await reconciler.compare() == 0
-    assert [alert["found"] for alert in alerts(chat)] == [False]
+    assert [alert.found for alert in alerts(chat)] == [False]
     assert market.asked == ["GET /v3/paymentRequests?limit=100"]
 
 
@@ -93,7 +93,7 @@ async def test_what_is_missing_among_others_is_told_in_its_order_with_what_is_le
     chat.clock.advance(60)
     assert await reconciler.compare() == 3
     told_now = alerts(chat)[1:]
-    assert [alert["remaining_units"] for alert in told_now] == [3, 2, 1]
+    assert [alert.remaining_units for alert in told_now] == [3, 2, 1]
     rows = chat.rows("received_payments")
     assert [row["transaction_id"] for row in rows if row["found"]] == [paid[0], paid[2], paid[3]]
     shown = chat.listing(listing.id).answer

@@ -61,7 +61,7 @@ async def test_whatever_fails_in_a_look_is_a_line_in_the_log_and_no_end(
     assert waits == [FIRST_WAIT, BACKOFF[0]]
     errors = [line["event"] for line in logs if line["log_level"] == "error"]
     assert errors == ["not compared with the service"]
-    assert [alert["listing_id"] for alert in alerts(chat)] == [listing.id]
+    assert [alert.listing_id for alert in alerts(chat)] == [listing.id]
 
 
 async def test_a_listing_that_can_not_be_read_keeps_nobody_from_the_others(
@@ -74,7 +74,7 @@ async def test_a_listing_that_can_not_be_read_keeps_nobody_from_the_others(
     await peer.say(http_response(200, {"items": both}), http_response(200, PAID))
     with capture_logs():
         assert await looking.compare() == 1
-    assert [alert["listing_id"] for alert in alerts(chat)] == [sound.id]
+    assert [alert.listing_id for alert in alerts(chat)] == [sound.id]
 
 
 async def test_another_tools_request_that_names_half_a_character_is_not_ours(
@@ -87,4 +87,4 @@ async def test_another_tools_request_that_names_half_a_character_is_not_ours(
     theirs = {**ours, "id": "f" * 24, "notifications": hook}
     await peer.say(http_response(200, {"items": [theirs, ours]}), http_response(200, PAID))
     assert await looking.compare() == 1
-    assert [alert["listing_id"] for alert in alerts(chat)] == [listing.id]
+    assert [alert.listing_id for alert in alerts(chat)] == [listing.id]

@@ -62,7 +62,7 @@ async def test_units_that_stay_gone_for_a_minute_were_sold(
     listing = chat.add_listing(sam, DROP, answer())
     gone = item(listing, **units(3))
     assert [await looks(chat, looking, peer, gone) for _ in range(3)] == [0, 2, 0]
-    told_now = [(one["amount"], one["payer"], one["found"]) for one in alerts(chat)]
+    told_now = [(one.amount, one.payer, one.found) for one in alerts(chat)]
     assert told_now == [(250, {}, True)] * 2
     assert chat.listing(listing.id).paid_count == 2
 
@@ -77,7 +77,7 @@ async def test_webhooks_that_come_meanwhile_count(
         payment = Payment(REQUEST_ID, name, 250, "USD", {})
         assert await chat.recorder.record(listing, payment, None)
     assert await looks(chat, looking, peer, item(listing, **units(1))) == 1
-    assert [alert["found"] for alert in alerts(chat)] == [False, False, True]
+    assert [alert.found for alert in alerts(chat)] == [False, False, True]
 
 
 async def test_units_that_are_back_at_the_second_look_were_not_sold(
@@ -111,7 +111,7 @@ async def test_a_late_webhook_of_what_only_units_told_is_not_told_as_new(
     late = Payment(REQUEST_ID, "t1", 250, "USD", {})
     await chat.recorder.record(listing, late, 4)
     assert [await looks(chat, looking, peer, gone) for _ in range(2)] == [0, 0]
-    assert [alert["repeated"] for alert in alerts(chat)] == [False, True]
+    assert [alert.repeated for alert in alerts(chat)] == [False, True]
     assert [row["transaction_id"] for row in chat.rows("received_payments")] == ["t1"]
 
 
@@ -142,7 +142,7 @@ async def test_handcashs_late_webhook_is_no_second_payment(
             assert await looking.compare() == 0
             chat.clock.advance(60)
         await client.close()
-    assert [(one["found"], one["repeated"]) for one in alerts(chat)] == [
+    assert [(one.found, one.repeated) for one in alerts(chat)] == [
         (True, False),
         (False, True),
     ]
@@ -162,8 +162,7 @@ async def test_what_a_listed_payment_says_is_told_and_the_price_where_it_says_no
     await peer.say(http_response(200, {"items": [counted]}), http_response(200, {"items": listed}))
     assert await looking.compare() == 2
     assert [
-        (one["amount"], one["currency"], one["remaining_units"], one["oversold"])
-        for one in alerts(chat)
+        (one.amount, one.currency, one.remaining_units, one.oversold) for one in alerts(chat)
     ] == [(250, "USD", 4, False), (300, "EUR", 3, True)]
 
 
@@ -174,7 +173,7 @@ async def test_a_one_off_that_is_closed_for_no_other_reason_was_paid(
     listing = chat.add_listing(sam, PAINTING, answer())
     gone = item(listing, isEnabled=False, **closed)
     assert [await looks(chat, looking, peer, gone) for _ in range(3)] == [0, 1, 0]
-    assert [alert["amount"] for alert in alerts(chat)] == [12_000]
+    assert [alert.amount for alert in alerts(chat)] == [12_000]
 
 
 async def test_payments_that_are_counted_but_not_listed_are_told_by_their_number(
@@ -188,7 +187,7 @@ async def test_payments_that_are_counted_but_not_listed_are_told_by_their_number
             http_response(200, {"items": [item(listing, paymentsCount=2)]}), http_response(status)
         )
         assert await looking.compare() == found
-    assert [alert["amount"] for alert in alerts(chat)] == [500, 500]
+    assert [alert.amount for alert in alerts(chat)] == [500, 500]
 
 
 async def test_what_is_counted_and_can_not_be_found_is_said_once(
@@ -357,7 +356,7 @@ async def test_trouble_with_one_request_keeps_nobody_from_the_others(
     listed = http_response(200, {"items": [{"transactionId": "t1"}]})
     await peer.say(http_response(200, {"items": counted}), http_response(500), listed)
     assert await looking.compare() == 1
-    assert [alert["listing_id"] for alert in alerts(chat)] == [second.id]
+    assert [alert.listing_id for alert in alerts(chat)] == [second.id]
 
 
 async def test_trouble_with_many_requests_is_trouble_with_the_server(

@@ -15,7 +15,6 @@ from PIL import Image, ImageChops
 from bot.chat.cards.card_text import Card
 from bot.chat.cards.drawing import draw
 from bot.chat.cards.views import View
-from bot.chat.messages.payloads import CARD
 from bot.chat.messages.reply import Reply
 from bot.chat.pictures import card as drawing
 from bot.chat.pictures.card import Face, card
@@ -274,7 +273,7 @@ def test_what_is_over_looks_dark_and_is_not_to_be_scanned(language: str) -> None
     for status in ("active", "soldOut"):
         shown_card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, status, LINK)
         view = View(listing, shown_card, Reply(""), language, OWN)
-        drawn[status] = draw(CARD, view, None)
+        drawn[status] = draw(None, view, None)
     face = Face("Tea", format_money(250, "USD", language), LINK)
     assert drawn["active"] == card(replace(face, hint=t(language, "poster-scan")))
     assert drawn["soldOut"] == card(replace(face, stamp=t(language, "stamp-soldOut"), dark=True))

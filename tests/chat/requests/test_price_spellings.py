@@ -55,7 +55,7 @@ async def test_a_server_that_ignores_one_spelling_is_asked_in_another(
     assert is_sold_as_wished(cloud, listing)
     assert [call.method for call in cloud.server.calls] == ["POST", "DELETE", "GET", "POST"]
     assert len(cloud.server.deleted) == 1
-    assert [body["method"] for body in chat.said] == ["sendPhoto"]
+    assert [body.method for body in chat.said] == ["sendPhoto"]
 
 
 async def test_each_spelling_has_a_key_of_its_own(cloud: HandCashJobs, listing: Listing) -> None:

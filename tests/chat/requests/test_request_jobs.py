@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.chat.messages.payloads import CardMessage
 from bot.chat.messages.reply import TEXT_LIMIT, shown_units
 from bot.chat.model.answers import Price
 from bot.chat.model.wish import Wish
@@ -115,8 +116,7 @@ async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
         answer(remaining_units=3, price=Price("2.50", "USD", "USD")),
     )
     (card,) = chat.said
-    drawn = (card["method"], card["draw"], card["listing"])
-    assert drawn == ("sendPhoto", "card", listing.id)
+    assert card == CardMessage(listing.id, "en")
     assert chat.states(chat.queues.calls) == []
 
 
@@ -198,7 +198,7 @@ async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_t
         chat.clock.advance(wait / 1000)
     await asking.work(listed(), made(COFFEE))
     assert (asking.waits in {None, TIDYING}, asking.state(listing)) == (True, LIVE)
-    assert [body["method"] for body in chat.said] == ["sendMessage", "sendPhoto"]
+    assert [body.method for body in chat.said] == ["sendMessage", "sendPhoto"]
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ async def test_a_change_is_made_and_shown_in_place(
     assert [one.method for one in asking.peer.calls] == asked
     assert asking.state(listing) == state
     (shown,) = chat.said
-    assert (shown["method"], shown["args"]["message_id"]) == ("editMessageCaption", 5)
+    assert (shown.method, shown.message_id) == ("editMessageCaption", 5)
 
 
 async def test_a_card_that_is_asked_for_is_sent_anew_and_fresh(
@@ -305,7 +305,7 @@ async def test_a_card_that_is_asked_for_is_sent_anew_and_fresh(
     fresh = http_response(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 1})
     await asking.ask("card", listing, fresh, **PLACE)
     assert chat.listing(listing.id).answer == answer(remaining_units=1)
-    assert [body["method"] for body in chat.said] == ["sendPhoto"]
+    assert [body.method for body in chat.said] == ["sendPhoto"]
 
 
 @pytest.mark.parametrize("call", ["card", "refresh", "stop", "resume"])
@@ -358,7 +358,7 @@ async def test_without_the_service_a_card_is_shown_as_last_heard_and_says_so(
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, answer())
     await asking.ask("card", listing, CUT, **PLACE)
-    assert [body["method"] for body in chat.said] == ["sendMessage", "sendPhoto"]
+    assert [body.method for body in chat.said] == ["sendMessage", "sendPhoto"]
     assert chat.texts[0] == t("en", "service-stale", name="Coffee")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.chat.messages.payloads import Refresh
 from bot.chat.store import listings, posts
 from bot.chat.store.listings import DELETED
 from bot.chat.store.posts import (
@@ -98,7 +99,7 @@ def test_a_change_after_the_message_was_taken_up_puts_another(posting: Posting) 
     posting.refresh()
     posting.chat.clock.advance(1)
     (message,) = posting.claim()
-    assert message.body["post"] == post.id
+    assert message.body == Refresh(post.id)
     posting.refresh()
     posting.refresh()
     assert len(posting.waiting) == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.alerts import alert_text
 from bot.chat.messages.buttons import markup
-from bot.chat.messages.payloads import changed, said
+from bot.chat.messages.payloads import new_message, replacement
 from bot.chat.messages.queues import make_queues
 from bot.chat.messages.reply import Button, Reply
 from bot.chat.store import shown_texts as memory
@@ -31,12 +31,12 @@ ONE, TWO = (Reply(text, ((KEY,),)) for text in ("one", "two"))
 async def cards(sending: Sending, sam: Person, *replies: Reply, message_id: int) -> None:
     """Put these in the place of a message, one after the other, and send them."""
     for reply in replies:
-        sending.put_body(sam.chat, changed(reply, message_id, "en", picture=False))
+        sending.put_body(sam.chat, replacement(reply, "en", message_id, is_picture=False))
     await sending.work()
 
 
 async def test_a_message_is_not_changed_into_itself(sending: Sending, sam: Person) -> None:
-    sending.put_body(sam.chat, said(ONE, "en"))
+    sending.put_body(sam.chat, new_message(ONE, "en"))
     await sending.work()
     (message,) = sam.chat.from_bot()
     await cards(sending, sam, ONE, TWO, TWO, ONE, message_id=message.id)
@@ -61,7 +61,7 @@ async def test_of_a_message_that_nobody_remembers_an_edit_is_made(
 async def test_an_edit_that_was_given_up_leaves_nothing_known(
     sending: Sending, sam: Person
 ) -> None:
-    sending.put_body(sam.chat, said(ONE, "en"))
+    sending.put_body(sam.chat, new_message(ONE, "en"))
     await sending.work()
     (message,) = sam.chat.from_bot()
     sending.fault("error", method="editMessageText", code=400, description="Bad Request: odd")
@@ -72,7 +72,7 @@ async def test_an_edit_that_was_given_up_leaves_nothing_known(
 async def test_what_is_said_is_remembered_for_as_long_as_somebody_may_tap_twice(
     sending: Sending, sam: Person
 ) -> None:
-    sending.put_body(sam.chat, said(ONE, "en"))
+    sending.put_body(sam.chat, new_message(ONE, "en"))
     await sending.work()
     chat, now = sending.chat, sending.chat.clock()
     assert chat.db.run(partial(memory.sweep_texts, before=now)) == 0

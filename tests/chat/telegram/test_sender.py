@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from starlette.applications import Starlette
@@ -13,9 +13,9 @@ from starlette.routing import Route
 from structlog.testing import capture_logs
 
 from bot.chat.alerts import alert_text
-from bot.chat.messages.payloads import said
+from bot.chat.messages.payloads import CardMessage, TextMessage, new_message
 from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
-from bot.chat.messages.reply import CAPTION_LIMIT, Reply
+from bot.chat.messages.reply import TEXT_LIMIT, Reply
 from bot.chat.store.listings import CREATING
 from bot.chat.telegram.failures import BACKOFF
 from bot.chat.telegram.sender import TRIES, Sender
@@ -26,7 +26,7 @@ from bot.core.outbox.worker import Job, Worker
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.world import TOKEN
 from bot.wiring.app.telegram import _make_bot
-from tests.support.chat_harness import COFFEE, URL, ChatHarness, answer, telegram_of
+from tests.support.chat_harness import COFFEE, ChatHarness, answer, telegram_of
 from tests.support.outbox_queue import work
 from tests.support.sandbox_server import serve_asgi
 from tests.support.sender_harness import Sending
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
     from tests.support.service_harness import Clock
 
-PNG = b"\x89PNG"
 MARK = "Possibly repeated: I may have told you this already.\n"
 
 
@@ -62,25 +61,6 @@ async def test_replies_go_before_alerts_and_these_before_notices(
         sending.put(sam.chat, text, priority=priority)
     await sending.work()
     assert seen(sam.chat) == ["reply", "alert", "notice"]
-
-
-def coded(text: str) -> dict[str, Any]:
-    """A picture of a code with words below, as versions before this one put it."""
-    args = {"caption": text}
-    return {"method": "sendPhoto", "args": args, "qr": URL, "language": "en"}
-
-
-async def test_a_card_that_an_earlier_version_put_is_sent_with_its_code(
-    sending: Sending, sam: Person
-) -> None:
-    sending.put_body(sam.chat, coded("card"))
-    await sending.work()
-    (message,) = sam.chat.from_bot()
-    assert message.text == "card"
-    assert message.photo
-    stored = sending.chat.world.files.get(message.photo)
-    assert stored is not None
-    assert stored.data.startswith(PNG)
 
 
 async def test_links_are_shown_without_a_preview(sending: Sending, sam: Person) -> None:
@@ -121,10 +101,12 @@ async def test_a_picture_whose_answer_was_lost_comes_again_and_says_so(
     sending: Sending, sam: Person
 ) -> None:
     sending.fault("cut", method="sendPhoto")
-    sending.put_body(sam.chat, coded("card"))
+    listing = sending.chat.add_listing(sam, COFFEE, answer())
+    sending.put_body(sam.chat, CardMessage(listing.id, "en"))
     await sending.work()
     await sending.work_later()
-    assert seen(sam.chat) == ["card", f"{MARK}card"]
+    first, second = seen(sam.chat)
+    assert second == f"{MARK}{first}"
 
 
 async def test_a_message_that_a_lost_process_may_have_sent_says_so(
@@ -141,9 +123,9 @@ async def test_a_message_that_a_lost_process_may_have_sent_says_so(
 async def test_a_text_with_no_room_for_the_mark_comes_again_without(
     sending: Sending, sam: Person
 ) -> None:
-    longest = "x" * CAPTION_LIMIT
-    sending.fault("cut", method="sendPhoto")
-    sending.put_body(sam.chat, coded(longest))
+    longest = "x" * TEXT_LIMIT
+    sending.fault("cut", method="sendMessage")
+    sending.put(sam.chat, longest)
     await sending.work()
     await sending.work_later()
     assert seen(sam.chat) == [longest, longest]
@@ -168,9 +150,8 @@ async def test_an_edit_is_never_marked_for_it_cannot_double(sending: Sending, sa
     sending.put(sam.chat, "old")
     await sending.work()
     (shown,) = sam.chat.from_bot()
-    body = {"method": "editMessageText", "args": {"message_id": shown.id, "text": "new"}}
     sending.fault("cut", method="editMessageText")
-    sending.put_body(sam.chat, body | {"language": "en"})
+    sending.put_body(sam.chat, TextMessage("new", "en", message_id=shown.id))
     await sending.work()
     await sending.work_later()
     assert seen(sam.chat) == ["new"]
@@ -184,8 +165,7 @@ async def test_an_edit_that_has_nothing_to_do_is_settled(
     sending.put(sam.chat, "old")
     await sending.work()
     number = sam.chat.from_bot()[0].id if message_id == "same" else 1
-    args = {"message_id": number, "text": "old"}
-    sending.put_body(sam.chat, {"method": "editMessageText", "args": args, "language": "en"})
+    sending.put_body(sam.chat, TextMessage("old", "en", message_id=number))
     sending.put(sam.chat, "next")
     await sending.work()
     assert (seen(sam.chat), sending.waiting) == (["old", "next"], [])
@@ -362,7 +342,7 @@ async def test_a_worker_sends_what_is_put_while_it_runs(sending: Sending, sam: P
     running = asyncio.create_task(made.run())
     queue, now = sending.queues.messages, sending.chat.clock()
     for number in range(5):
-        body = said(Reply(f"{number}"), "en")
+        body = new_message(Reply(f"{number}"), "en")
         put = partial(outbox.put, queue=queue, lane=str(sam.id), body=body, now=now)
         await sending.chat.db.transaction(put)
     await sending.chat.world.bot_message(sam.chat, "4")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from structlog.testing import capture_logs
 
-from bot.chat.alerts import alert_text
+from bot.chat.messages.payloads import Alert, AlertPayment
 from bot.chat.messages.queues import SENT_AT_ONCE
 from bot.chat.telegram import sender
 from bot.chat.telegram.failures import BACKOFF
@@ -31,7 +31,7 @@ SECONDS = 10.0
 DRIP_SECONDS = 0.02
 MARK = "Possibly repeated: I may have told you this already.\n"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-COFFEE = alert_text.Payment("abcdefghij", "donation", "Coffee", 500, "USD", repeated=True)
+COFFEE = AlertPayment("abcdefghij", "donation", "Coffee", 500, "USD", repeated=True)
 
 
 @asynccontextmanager
@@ -86,7 +86,7 @@ async def test_a_repetition_says_so_once_for_whatever_reasons(chat: ChatHarness)
     async with telegram_of(chat.world) as bot:
         sending = Sending(chat, bot)
         sending.fault("cut", method="sendMessage")
-        sending.put_body(sam.chat, alert_text.body(COFFEE, "en"), ALERT)
+        sending.put_body(sam.chat, Alert((COFFEE,), "en"), ALERT)
         await sending.work()
         await sending.work_later()
     told = f"{MARK}💰 $5.00 received for Coffee"

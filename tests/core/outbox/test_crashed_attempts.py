@@ -10,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.alerts import undelivered
+from bot.chat.messages.payloads import CallbackAnswer
 from bot.chat.provider.client import Client
 from bot.core.outbox import lease_owners, outbox
 from bot.core.outbox.lanes import Queue
@@ -181,7 +182,7 @@ async def test_an_update_is_set_aside_with_an_apology_and_its_press_is_answered(
     crash(chat.db, queue, clock, queue.crashes)
     await work(chat.db, Job(queue, refused, buried=chat.dialogue.buried), clock)
     assert chat.texts == [t("en", "update-failed")]
-    assert chat.answers == [{"callback_query_id": query.id}]
+    assert chat.answers == [CallbackAnswer(query.id)]
 
 
 async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(

@@ -275,9 +275,9 @@ async def test_an_alert_of_that_request_goes_without_its_payer(chat: ChatHarness
     tell(chat, listing, "t1", anna)
     tell(chat, other, "t2", anna)
     await erase(chat.db, request=listing.request_id)
-    payers = {it["payments"][0]["listing_id"]: it["payments"][0]["payer"] for it in chat.said}
+    payers = {it.payments[0].listing_id: it.payments[0].payer for it in chat.said}
     assert payers == {listing.id: {}, other.id: anna}
-    assert all(alert_text.worded(it)["args"]["text"] for it in chat.said)
+    assert all(alert_text.worded(it).text for it in chat.said)
 
 
 @pytest.mark.parametrize(

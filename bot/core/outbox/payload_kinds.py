@@ -1,6 +1,6 @@
 """Payloads: the contents of queued messages, frozen dataclasses that are stored as JSON objects.
 
-A queue names the kinds of payload that it takes: `Queue("photos", ..., payloads=Payloads(photo=
+A queue names the kinds of payload that it takes: `Queue("photos", ..., payloads=PayloadKinds(photo=
 Photo))`. `outbox.put` then takes a `Photo` and a claimed message has one as its `body`; no other
 code touches the JSON. A field may be anything that JSON has, a tuple or a dataclass of such, and
 its annotation must be importable at run time (`dict[str, Any]`, not a name of TYPE_CHECKING).
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Payloads:
+class PayloadKinds:
     """The kinds of payload that a queue takes, each under the name that is stored with it."""
 
     def __init__(self, **kinds: type) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bot.core.errors import Unreadable
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import Pace, Queue
-from bot.core.outbox.payloads import Payloads
+from bot.core.outbox.payload_kinds import PayloadKinds
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Letter:
     text: str
 
 
-PAYLOADS = Payloads(parcel=Parcel, letter=Letter)
+PAYLOADS = PayloadKinds(parcel=Parcel, letter=Letter)
 PARCEL = Parcel((Item("cup", 5, {"weight": Decimal("1.10"), "tags": ["a"]}),), is_silent=True)
 STORED = (
     '{"kind":"parcel","items":[{"name":"cup","amount":5,"facts":{"weight":1.10,"tags":["a"]}}],'
