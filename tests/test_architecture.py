@@ -82,14 +82,14 @@ ROOMS = {
     "service.notify.letter_texts": Room("service.model core", "jinja2"),
     "service.notify.smtp_sender": Room("service.notify core", "aiosmtplib httpx"),
     "service.http": Room(
-        "service.model service.rails service.store service.usecases service.wire core",
+        "service.model service.store service.usecases service.wire core",
         "fastapi limits pydantic pydantic_core starlette",
     ),
     "service.page": Room(
         "service.http service.model service.rails service.store service.usecases service.wire core",
         "fastapi jinja2 starlette structlog",
     ),
-    "service.page.card": Room("service.page service.model core", "PIL"),
+    "service.page.preview_picture": Room("service.page service.model core", "PIL"),
     "service.api": Room(
         "service.http service.model service.store service.usecases service.wire core",
         "fastapi pydantic starlette",
@@ -139,7 +139,7 @@ ROOMS = {
     "sandbox.web.mailbox": Room("sandbox.world", "aiosmtpd"),
     # All of it put together.
     "config": Room("core", "pydantic pydantic_settings"),
-    "wiring.web": Room("service.http core", "httptools starlette structlog uvicorn"),
+    "wiring.web": Room("core", "httptools starlette structlog uvicorn"),
     "wiring.maintenance": Room("chat service config core"),
     "wiring.app": Room(
         "chat service sandbox wiring.web config core",
@@ -351,15 +351,15 @@ def _distribution(requirement: str) -> str:
         ),
         ("bot.chat.cards.card_text", "import bot.service.app", "bot.service.app"),
         (
-            "bot.service.api.routes",
+            "bot.service.api.request_routes",
             "from bot.chat.store import listings",
             "bot.chat.store.listings",
         ),
         ("bot.service.notify", "def f():\n    from bot import chat", "bot.chat"),
         (
             "bot.sandbox.bot_api.api",
-            "from bot.service.http import calls",
-            "bot.service.http.calls",
+            "from bot.service.http import callers",
+            "bot.service.http.callers",
         ),
         ("bot.sandbox.bot_api.api", "from bot.chat import store", "bot.chat.store"),
         (

@@ -23,7 +23,7 @@ from bot.core.ops.endpoints import Ops
 from bot.sandbox.web.server import routes as sandbox_routes
 from bot.sandbox.world.world import World
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
+from tests.support.service_harness import make_service
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database
@@ -138,7 +138,7 @@ def test_the_readmes_picture_is_a_small_png() -> None:
 
 
 def test_every_address_of_the_readme_has_a_route(db: Database) -> None:
-    app = create_app(Service(db=db, now=lambda: 0, public_url="http://pay.test"))
+    app = create_app(make_service(db, lambda: 0, "http://pay.test"))
     routes = [*app.routes, *Ops(db, lambda: 0).router().routes, *sandbox_routes(World())]
     text = README.read_text("utf-8").replace("http://127.0.0.1:8080", "`").replace(">", "`")
     commands = {f"/{name}" for name in COMMANDS} | BOTFATHER

@@ -11,21 +11,20 @@ from starlette.exceptions import HTTPException
 
 from bot.core import errors
 from bot.core.errors import Refused, StorageError
-from bot.service.api import deliveries, openapi_route, public, routes
+from bot.service.api import delivery_routes, openapi_route, public_routes, request_routes
 from bot.service.http import responses
-from bot.service.http.calls import Doors
 from bot.service.http.responses import Internal, Unavailable
-from bot.service.page import checkout_routes, consent, docs_page, forms, render
-from bot.service.page import routes as pages
-from bot.service.page.live import Live
-from bot.service.page.sheets import Sheets
+from bot.service.http.service import ServiceState
+from bot.service.page import checkout_routes, docs_page, email_routes, forms, pay_routes, render
+from bot.service.page.live_part import LiveParts
+from bot.service.page.page_cache import PageCache
 from bot.service.wire import body_parsing
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from bot.service.http.dependencies import Service
+    from bot.service.http.service import Service
 
 PAGES = ("/pay/", "/email/")
 """Where people look, so that even errors are pages."""
@@ -39,13 +38,13 @@ HTTP_REFUSALS: dict[int, type[Refused]] = {
 
 
 ROUTERS = (
-    routes.quick,
-    pages.router,
+    request_routes.quick,
+    pay_routes.router,
     checkout_routes.router,
-    consent.router,
-    public.router,
-    routes.router,
-    deliveries.router,
+    email_routes.router,
+    public_routes.router,
+    request_routes.router,
+    delivery_routes.router,
     openapi_route.router,
     docs_page.docs_router(openapi_route.spec),
 )
@@ -60,8 +59,8 @@ def create_app(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.doors = Doors(service)
-    app.state.live, app.state.sheets = Live(), Sheets(service)
+    app.state.service = ServiceState(service)
+    app.state.live, app.state.page_cache = LiveParts(), PageCache(service)
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` costs each call as much again
     app.add_exception_handler(Refused, _refused)

@@ -11,13 +11,12 @@ import httpx
 from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
-from bot.service.http.payers import COOKIE, PATH
+from bot.service.http.payer_cookies import COOKIE, PATH
 from bot.service.usecases import applications
 from tests.support.chromium import PHONE, watch
 from tests.support.product_process import free_port
 from tests.support.sandbox_server import serve_asgi
-from tests.support.service_harness import Clock, ServiceHarness, headers_of
+from tests.support.service_harness import Clock, ServiceHarness, headers_of, make_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,7 +32,7 @@ async def opened(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    app = create_app(Service(db=db, now=clock, public_url=url, **settings))
+    app = create_app(make_service(db, clock, url, **settings))
     headers = headers_of(credentials)
     async with (
         serve_asgi(app, int(port)),

@@ -16,10 +16,15 @@ from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.money import amounts
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from bot.service.usecases import applications
 from tests.support.sandbox_server import serve_asgi
-from tests.support.service_harness import LOOPBACK, URL, ServiceHarness, client, headers_of
+from tests.support.service_harness import (
+    LOOPBACK,
+    ServiceHarness,
+    client,
+    headers_of,
+    make_service,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -99,7 +104,7 @@ async def market_of(
     """Serve the payment service on its own database, at the time of the chat."""
     db, vault = open_database(f"sqlite:///{folder}/there/bot.db"), Vault("key")
     keys = db.run(lambda tx: applications.create(tx, vault, "bot", chat.clock()))
-    app = create_app(Service(db=db, now=chat.clock, public_url=URL, allow=LOOPBACK))
+    app = create_app(make_service(db, chat.clock, allow=LOOPBACK))
 
     async def watched(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":

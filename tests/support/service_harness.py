@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,12 +14,16 @@ from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.net.addresses import AllowList
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
+from bot.service.http.service import Service, Site
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.rails.rail import SandboxRail
 from bot.service.usecases import applications
+from bot.service.usecases.paying import PaymentContext
+from bot.service.usecases.request_commands import Policy
 from bot.service.wire.answer_schemas import ErrorAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from bot.core.database.database import Database, Row
@@ -106,12 +111,34 @@ def token_of(page: str) -> str:
     return found[1]
 
 
+def make_service(
+    db: Database, now: Callable[[], int], public_url: str = URL, **settings: Any
+) -> Service:
+    """Build the service with fields of its parts: `holds=5`, `payer_rate=Rate(1, 60)`."""
+    site = Site(public_url, **_taken(settings, Site))
+    policy: dict[str, Any] = {"allow": AllowList(), "exchange": SandboxExchange()}
+    context: dict[str, Any] = {"rail": SandboxRail(), "reservation": 900_000}
+    policy |= _taken(settings, Policy)
+    context |= _taken(settings, PaymentContext) | {"exchange": policy["exchange"]}
+    known = {
+        one.name for kind in (Site, Policy, PaymentContext) for one in dataclasses.fields(kind)
+    }
+    assert not settings.keys() - known
+    return Service(db, now, site, Policy(**policy), PaymentContext(**context))
+
+
+def _taken(settings: dict[str, Any], kind: type) -> dict[str, Any]:
+    return {
+        one.name: settings[one.name] for one in dataclasses.fields(kind) if one.name in settings
+    }
+
+
 @asynccontextmanager
 async def opened(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
-    """Open the service on a database of its own; `settings` go to `Service`."""
+    """Open the service on a database of its own; `settings` go to `make_service`."""
     db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault("key")
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
-    app = create_app(Service(db=db, now=clock, public_url=URL, **settings))
+    app = create_app(make_service(db, clock, **settings))
     async with client(app, headers_of(credentials)) as seller, client(app) as anyone:
         yield ServiceHarness(db, clock, vault, credentials, seller, anyone)
     db.close()

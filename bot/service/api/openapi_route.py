@@ -6,9 +6,9 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from bot.service.api import deliveries, public, routes
+from bot.service.api import delivery_routes, public_routes, request_routes
 from bot.service.http import responses
-from bot.service.http.calls import Serving
+from bot.service.http.callers import Serving
 from bot.service.http.openapi import document
 
 router = APIRouter(include_in_schema=False)
@@ -17,7 +17,10 @@ router = APIRouter(include_in_schema=False)
 @lru_cache(maxsize=4)
 def spec(public_url: str) -> dict[str, Any]:
     """Build the OpenAPI document, once for each address."""
-    return document((routes.quick, routes.router, deliveries.router, public.router), public_url)
+    return document(
+        (request_routes.quick, request_routes.router, delivery_routes.router, public_routes.router),
+        public_url,
+    )
 
 
 @router.get("/openapi.json")

@@ -1,59 +1,50 @@
-"""How often somebody may call: `API_RATE` an application, `PAYER_RATE` an address."""
+"""Rate limits on callers: `API_RATE` for an application, `PAYER_RATE` for a payer.
+
+Each process counts in its memory, in fixed windows that begin with a key's first call.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from functools import lru_cache
-from ipaddress import IPv6Address, ip_address, ip_network
-from typing import TYPE_CHECKING
 
 from limits import RateLimitItemPerSecond
 from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
 from bot.core.errors import RateLimited
+from bot.core.net.rates import Rate
 
-if TYPE_CHECKING:
-    from bot.core.net.rates import Rate
-
-
-SUBSCRIBER = 64
-"""Bits of an IPv6 address that a network gives to one subscriber, who chooses the others freely
-(RFC 6177)."""
-
-LONGEST_ADDRESS = 64
-"""Characters kept of what a proxy names and is no address at all."""
+CROWD = 20
+"""Multiple of `PAYER_RATE` for one address where many people may share it: the scripts of open
+pages, views of pay pages, and payers with a cookie, who are also counted one by one."""
 
 
-def payer_key(host: str) -> str:
-    """Return what a payer's calls are counted under: the address, of IPv6 the subscriber's part."""
-    return _payer_key(host[:LONGEST_ADDRESS])
+class RateLimit:
+    """One limit, by key; without a rate it limits nothing."""
 
-
-@lru_cache(maxsize=4096)
-def _payer_key(host: str) -> str:
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if not isinstance(address, IPv6Address):
-        return str(address)
-    if address.ipv4_mapped:
-        return str(address.ipv4_mapped)
-    return str(ip_network((int(address), SUBSCRIBER), strict=False))
-
-
-class Limiter:
-    """Counts calls by key, in windows that begin with a key's first call; no rate, no limit."""
-
-    def __init__(self, rate: Rate | None) -> None:
+    def __init__(self, name: str, rate: Rate | None, windows: FixedWindowRateLimiter) -> None:
+        self._name = name
         self._item = RateLimitItemPerSecond(rate.count, rate.seconds) if rate else None
-        self._windows = FixedWindowRateLimiter(MemoryStorage())
+        self._windows = windows
 
     def hit(self, key: str) -> None:
-        """Count a call; RateLimited, with the whole seconds to wait, where it is one too many."""
-        if self._item is None or self._windows.hit(self._item, key):
+        """Count a call. Raises RateLimited with the whole seconds to wait."""
+        if self._item is None or self._windows.hit(self._item, self._name, key):
             return
-        opens_at = self._windows.get_window_stats(self._item, key).reset_time
+        opens_at = self._windows.get_window_stats(self._item, self._name, key).reset_time
         raise RateLimited(max(1, math.ceil(opens_at - time.time())))
+
+
+class RateLimits:
+    """The limits of a service; they share one store, whose clean-up needs a thread."""
+
+    def __init__(self, api: Rate | None, payer: Rate | None) -> None:
+        windows = FixedWindowRateLimiter(MemoryStorage())
+        crowd = payer and Rate(payer.count * CROWD, payer.seconds)
+        self.applications = RateLimit("application", api, windows)
+        self.failed_logins = RateLimit("failed login", api, windows)
+        self.payers = RateLimit("payer", payer, windows)
+        self.checkouts = RateLimit("checkout", payer, windows)
+        self.crowds = RateLimit("crowd", crowd, windows)
+        self.open_pages = RateLimit("open page", crowd, windows)

@@ -7,11 +7,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from bot.core.errors import InvalidBody, NotFound
-from bot.service.http import calls
-from bot.service.http.dependencies import Service
-from bot.service.http.plain import PlainRoute
+from bot.service.http import callers
+from bot.service.http.plain_route import PlainRoute
+from bot.service.http.service import Service
 from bot.service.model.checkout import Checkout
-from bot.service.page import forms, leading, render, view
+from bot.service.page import forms, next_page, render, view
 from bot.service.store import checkouts, payments, requests
 from bot.service.usecases.paying import PaymentProgress
 
@@ -31,11 +31,11 @@ async def show(request: Request) -> Response:
         raise NotFound
     payment = await payments.read_of_checkout(service.db, held.id)
     if payment and not payment.oversold:
-        onward = leading.after(service, found, found.id, PaymentProgress(held.id, payment))
+        onward = next_page.after(service, found, found.id, PaymentProgress(held.id, payment))
         return RedirectResponse(onward, 303, render.HEADERS)
     who = forms.reader(request)
     values = view.checkout(who, found, held, payment, now)
-    money, target = service.rail.test_money, found.terms.redirect_url
+    money, target = service.payment_context.rail.test_money, found.terms.redirect_url
     return render.html("checkout.html", who, values, test_money=money, target=target)
 
 
@@ -54,7 +54,7 @@ async def act(request: Request) -> Response:
     )
     if await service.db.transaction(cancel):
         log.info("checkout cancelled", request=held.request_id)
-    return RedirectResponse(leading.checkout(held.request_id, held.id), 303, render.HEADERS)
+    return RedirectResponse(next_page.checkout(held.request_id, held.id), 303, render.HEADERS)
 
 
 async def _held(request: Request) -> tuple[Service, Checkout]:
@@ -63,10 +63,10 @@ async def _held(request: Request) -> tuple[Service, Checkout]:
     Its page looks again by itself, so each checkout is counted apart: many who wait behind one
     address don't lock each other out.
     """
-    at, checkout_id = calls.doors(request), request.path_params["checkout_id"]
-    held = await checkouts.read(at.service.db, forms.request_id(request), checkout_id)
+    service, checkout_id = callers.state(request).service, request.path_params["checkout_id"]
+    held = await checkouts.read(service.db, forms.request_id(request), checkout_id)
     if held is None:
-        calls.payer(request)
+        callers.admit_payer(request)
         raise NotFound
-    at.waiting.hit(checkout_id)
-    return at.service, held
+    callers.admit_checkout(request, checkout_id)
+    return service, held

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
 
-from bot.service.http import calls
-from bot.service.http.plain import PlainRoute
+from bot.service.http import callers
+from bot.service.http.plain_route import PlainRoute
 from bot.service.page import render
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def docs_router(spec: Callable[[str], dict[str, Any]]) -> APIRouter:
 
     @router.get("/docs")
     async def docs(request: Request) -> HTMLResponse:
-        return render.document(_html(spec, calls.doors(request).service.public_url))
+        return render.document(_html(spec, callers.state(request).service.public_url))
 
     return router
 

@@ -30,7 +30,7 @@ def request_id(request: Request) -> str:
 
 async def read(request: Request) -> dict[str, str]:
     """Return the fields of a posted form. Raises InvalidBody and what `bodies.read` raises."""
-    text = await bodies.read(request, "application/x-www-form-urlencoded")
+    text = await bodies.read_text(request, bodies.FORM)
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:

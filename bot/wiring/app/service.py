@@ -11,12 +11,14 @@ from bot.core.ops import audit
 from bot.core.outbox import lanes
 from bot.core.text import links
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
+from bot.service.http.service import Service, Site
 from bot.service.notify.webhook_delivery import WebhookDelivery
-from bot.service.rails.rail import SETTLEMENTS
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.rails.rail import SETTLEMENTS, SandboxRail
 from bot.service.store import checkouts, status_index
 from bot.service.usecases import applications, delivery_queues, letter_limits
-from bot.service.usecases.request_commands import INTERNAL_HOST
+from bot.service.usecases.paying import PaymentContext
+from bot.service.usecases.request_commands import INTERNAL_HOST, Policy
 from bot.service.usecases.settlement_job import SettlementHandler
 
 if TYPE_CHECKING:
@@ -66,26 +68,24 @@ class ServiceSide:
         self.own = db.run(lambda tx: applications.ensure_embedded_app(tx, keys, now()))
         payer_key = db.run(lambda tx: vault.keep(tx, keys, "payers", vault.new_password))
         allow = AllowList.parse(settings.webhook_allow)
-        service = Service(
-            db=db,
-            now=now,
-            public_url=settings.url,
+        rail, exchange = SandboxRail(), SandboxExchange()
+        reservation = settings.reservation_seconds * 1000
+        site = Site(settings.url, settings.api_rate, settings.payer_rate, payer_key.encode())
+        policy = Policy(
+            allow,
+            exchange,
             embedded_app_id=self.own.app_id,
-            allow=allow,
             mails=settings.smtp_url is not None,
             schemes=links.check_schemes(settings.redirect_schemes),
-            holds=settings.payer_holds,
-            payer_key=payer_key.encode(),
-            reservation=settings.reservation_seconds * 1000,
-            api_rate=settings.api_rate,
-            payer_rate=settings.payer_rate,
         )
+        context = PaymentContext(rail, exchange, reservation, settings.payer_holds)
+        service = Service(db, now, site, policy, context)
         internal = {INTERNAL_HOST: receiver} if receiver else None
         webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)
         self.closers.append(webhooks.close)
         self.jobs = [
             *webhooks.jobs,
-            SettlementHandler(db, service.rail, now).job,
+            SettlementHandler(db, rail, now).job,
             *self._mail(settings),
         ]
         self.app: FastAPI = create_app(service)

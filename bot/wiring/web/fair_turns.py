@@ -10,7 +10,7 @@ import asyncio
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from bot.service.http.rate_limits import payer_key
+from bot.core.net.subscriber import subscriber_key
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -41,7 +41,7 @@ class Turns:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on as soon as it is its turn."""
         client = scope.get("client")
-        key = payer_key(client[0]) if client else ""
+        key = subscriber_key(client[0]) if client else ""
         is_free = not self._waiting and self._has_room(key)
         turn = self._begin(key) if is_free else await self._wait(key)
         try:

@@ -19,7 +19,7 @@ import structlog
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from bot.core import exact_json
-from bot.service.http.rate_limits import payer_key
+from bot.core.net.subscriber import subscriber_key
 from bot.wiring.web.streams import Alarm, Gate, Outlet
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def owner(self) -> str:
         """The payer whose request this is; of a proxy that asks nothing just now, the proxy."""
         client = self.cycle.scope["client"] if self._is_answering() else self.client
-        return payer_key(client[0]) if client else ""
+        return subscriber_key(client[0]) if client else ""
 
     @property
     def is_resting(self) -> bool:

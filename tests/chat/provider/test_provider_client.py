@@ -15,14 +15,13 @@ from bot.core import errors, exact_json
 from bot.core.database.vault import Vault
 from bot.core.errors import BotError, FieldProblem
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from bot.service.usecases import applications
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
 from tests.support.chat_harness import answer as answer_with
 from tests.support.sandbox_server import serve_asgi
 from tests.support.scripted_server import CUT, http_response, listening_peer
-from tests.support.service_harness import LOOPBACK, NEW, NOON
+from tests.support.service_harness import LOOPBACK, NEW, NOON, make_service
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -336,7 +335,7 @@ async def with_service(
     """Act on our own service, over HTTP."""
     vault = Vault("key")
     made = db.run(lambda tx: applications.create(tx, vault, "bot", clock()))
-    service = Service(db=db, now=clock, public_url="http://pay.test", allow=LOOPBACK)
+    service = make_service(db, clock, "http://pay.test", allow=LOOPBACK)
     async with serve_asgi(create_app(service)) as root:
         client = Client(root, made.app_id, made.app_secret)
         await act(client)

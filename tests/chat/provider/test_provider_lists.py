@@ -12,13 +12,12 @@ from bot.chat.model.answers import Paid
 from bot.chat.provider.client import PAGE, Client
 from bot.core import errors
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
 from tests.support.chat_harness import answer as answer_with
 from tests.support.sandbox_server import serve_asgi
 from tests.support.scripted_server import http_response
-from tests.support.service_harness import NEW, NOON, NOON_ISO
+from tests.support.service_harness import NEW, NOON, NOON_ISO, make_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -37,7 +36,7 @@ OF = {"customParameters": {"listing": "abc"}}
 @pytest.fixture
 async def ours(service: ServiceHarness) -> AsyncIterator[Client]:
     """The client of that shop, over HTTP."""
-    app = create_app(Service(db=service.db, now=service.clock, public_url="http://pay.test"))
+    app = create_app(make_service(service.db, service.clock, "http://pay.test"))
     keys = service.credentials
     async with serve_asgi(app) as root:
         client = Client(root, keys.app_id, keys.app_secret)

@@ -13,19 +13,18 @@ from bot.core import exact_json
 from bot.core.net import request_body
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from bot.service.usecases import applications
 from tests.support.raw_http import stalling
 from tests.support.service_harness import (
     ALL,
     LOOPBACK,
     NEW,
-    URL,
     ServiceHarness,
     client,
     code,
     fields,
     headers_of,
+    make_service,
     opened,
 )
 
@@ -130,7 +129,7 @@ async def test_unknown_addresses_and_methods_answer_in_the_same_form(
 
 
 async def test_a_status_of_another_router_is_kept(service: ServiceHarness) -> None:
-    app = create_app(Service(db=service.db, now=service.clock, public_url=URL))
+    app = create_app(make_service(service.db, service.clock))
     router = APIRouter()
 
     @router.get("/closed")
@@ -232,9 +231,7 @@ async def test_an_app_that_the_operator_named_is_taken_in_any_case(tmp_path: Pat
 async def test_the_bots_own_application_alone_may_name_its_receiver(tmp_path: Path) -> None:
     async with opened(tmp_path) as service:
         own = service.db.run(lambda tx: applications.ensure_embedded_app(tx, service.vault, 0))
-        app = create_app(
-            Service(db=service.db, now=service.clock, public_url=URL, embedded_app_id=own.app_id)
-        )
+        app = create_app(make_service(service.db, service.clock, embedded_app_id=own.app_id))
         body = NEW | {"notifications": {"webhook": {"webhookUrl": "http://bot.internal/w/1"}}}
         async with client(app) as calls:
             mine = await calls.post(ALL, json=body, headers=headers_of(own))
@@ -259,7 +256,7 @@ async def test_an_application_that_calls_too_often_is_told_when_to_come_back(
 
 
 async def test_a_bug_is_a_500_that_tells_nothing(service: ServiceHarness) -> None:
-    app = create_app(Service(db=service.db, now=service.clock, public_url=URL))
+    app = create_app(make_service(service.db, service.clock))
     router = APIRouter()
 
     @router.get("/bug")
@@ -300,7 +297,7 @@ async def test_a_caller_who_hangs_up_is_no_bug(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    app = create_app(Service(db=service.db, now=service.clock, public_url=URL))
+    app = create_app(make_service(service.db, service.clock))
     await app(scope, receive, send)
     assert sent[0]["status"] == 400
     assert await service.rows("payment_requests") == []

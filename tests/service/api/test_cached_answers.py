@@ -9,10 +9,9 @@ import pytest
 from bot.core.net.rates import Rate
 from bot.service.api import openapi_route
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from bot.service.page import docs_page, render
 from tests.support.raw_http import get, open_site
-from tests.support.service_harness import URL
+from tests.support.service_harness import make_service
 
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
@@ -30,7 +29,7 @@ async def test_the_documents_are_written_once(
     service: ServiceHarness, path: str, written: _lru_cache_wrapper[bytes]
 ) -> None:
     written.cache_clear()
-    app = create_app(Service(db=service.db, now=service.clock, public_url=URL))
+    app = create_app(make_service(service.db, service.clock))
     async with open_site(app) as site:
         bodies = {(await site.ask(get(path))).body for _ in range(5)}
     assert len(bodies) == 1
@@ -42,9 +41,7 @@ async def test_a_refusal_is_written_once_for_each_language_and_wait(
 ) -> None:
     """However many dialects of a language who asks too often makes up."""
     render._state.cache_clear()
-    app = create_app(
-        Service(db=service.db, now=service.clock, public_url=URL, payer_rate=Rate(1, 60))
-    )
+    app = create_app(make_service(service.db, service.clock, payer_rate=Rate(1, 60)))
     async with open_site(app) as site:
         await site.ask(get(PAGE))
         missing = render._state.cache_info().misses

@@ -13,9 +13,8 @@ import httpx
 import pytest
 
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from tests.support.sandbox_server import serve_asgi
-from tests.support.service_harness import LOOPBACK, URL, ServiceHarness
+from tests.support.service_harness import LOOPBACK, ServiceHarness, make_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -130,7 +129,7 @@ class Sdk:
 
 @pytest.fixture
 async def sdk(service: ServiceHarness) -> AsyncIterator[Sdk]:
-    app = create_app(Service(db=service.db, now=service.clock, public_url=URL, allow=LOOPBACK))
+    app = create_app(make_service(service.db, service.clock, allow=LOOPBACK))
     keys = {"app-id": service.credentials.app_id, "app-secret": service.credentials.app_secret}
     async with (
         serve_asgi(app) as root,

@@ -27,17 +27,16 @@ import pytest
 import uvloop
 
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from bot.service.usecases import applications
 from tests.support.raw_http import open_site
 from tests.support.service_harness import (
     ALL,
     DROP,
     HOOK,
-    URL,
     ServiceHarness,
     client,
     headers_of,
+    make_service,
     opened,
 )
 
@@ -84,7 +83,7 @@ class Run:
 
 async def run(folder: Path) -> list[Run]:
     async with opened(folder, mails=True) as service:
-        app = create_app(Service(db=service.db, now=service.clock, public_url=URL, mails=True))
+        app = create_app(make_service(service.db, service.clock, mails=True))
         other = service.db.run(
             lambda tx: applications.create(tx, service.vault, "other", service.clock())
         )

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.net.rates import Rate
+from bot.core.net.subscriber import subscriber_key
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
-from bot.service.http.rate_limits import payer_key
 from tests.support.raw_http import NOBODY, RunningServer, get, open_site
-from tests.support.service_harness import ALL, URL, ServiceHarness, headers_of
+from tests.support.service_harness import ALL, ServiceHarness, headers_of, make_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,7 +30,7 @@ WRONG = ("App-Id: x", "App-Secret: y")
 async def limited(
     service: ServiceHarness, *, proxies: tuple[str, ...] = NOBODY, **rates: Any
 ) -> AsyncIterator[RunningServer]:
-    app = create_app(Service(db=service.db, now=service.clock, public_url=URL, **rates))
+    app = create_app(make_service(service.db, service.clock, **rates))
     async with open_site(app, proxies) as site:
         yield site
 
@@ -126,12 +125,12 @@ async def test_proxies_may_be_given_as_a_network(service: ServiceHarness) -> Non
 def test_payers_are_told_apart_as_networks_tell_subscribers_apart(
     *, one: str, other: str, same: bool
 ) -> None:
-    assert (payer_key(one) == payer_key(other)) is same
+    assert (subscriber_key(one) == subscriber_key(other)) is same
 
 
 def test_what_is_no_address_is_counted_as_it_stands_but_not_kept_whole() -> None:
-    assert payer_key("unknown") == "unknown"
-    assert len(payer_key("x" * 30_000)) == 64
+    assert subscriber_key("unknown") == "unknown"
+    assert len(subscriber_key("x" * 30_000)) == 64
 
 
 async def test_a_subscribers_many_addresses_are_one_payer(service: ServiceHarness) -> None:

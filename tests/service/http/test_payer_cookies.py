@@ -14,10 +14,16 @@ import pytest
 
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
-from bot.service.http.payers import FORM, PayerCookies
+from bot.service.http.payer_cookies import FORM, PayerCookies
 from tests.support.raw_http import NOBODY, open_site
-from tests.support.service_harness import DROP, URL, ServiceHarness, client, opened, token_of
+from tests.support.service_harness import (
+    DROP,
+    ServiceHarness,
+    client,
+    make_service,
+    opened,
+    token_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -70,7 +76,7 @@ async def market(
 ) -> AsyncIterator[Market]:
     given: dict[str, Any] = {"holds": CAP, "payer_key": KEY, "payer_rate": RATE} | settings
     async with opened(folder, **given) as service, AsyncExitStack() as stack:
-        app = create_app(Service(db=service.db, now=service.clock, public_url=URL, **given))
+        app = create_app(make_service(service.db, service.clock, **given))
         site = await stack.enter_async_context(open_site(app, proxies))
         yield Market(service, f"http://127.0.0.1:{site.port}", stack)
 
@@ -250,7 +256,7 @@ async def test_the_cookie_travels_by_https_alone_where_the_page_does(
     service: ServiceHarness,
 ) -> None:
     made = await service.create()
-    app = create_app(Service(db=service.db, now=service.clock, public_url="https://pay.test"))
+    app = create_app(make_service(service.db, service.clock, "https://pay.test"))
     async with client(app) as anyone:
         page = await anyone.get(f"/pay/{made['id']}")
     assert page.headers["set-cookie"].endswith("; SameSite=Lax; Secure")

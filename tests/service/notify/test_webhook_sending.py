@@ -15,12 +15,19 @@ from bot.core import exact_json, signing
 from bot.core.database.vault import Vault
 from bot.core.net.addresses import AllowList
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from bot.service.notify import delivery_outcomes, webhook_delivery
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.usecases import applications, delivery_queues
 from bot.service.wire.answer_schemas import WebhookEvent
-from tests.support.service_harness import DROP, LOOPBACK, NOON, URL, ServiceHarness, client, opened
+from tests.support.service_harness import (
+    DROP,
+    LOOPBACK,
+    NOON,
+    ServiceHarness,
+    client,
+    make_service,
+    opened,
+)
 from tests.support.webhook_delivery import attempt, pay_with_webhook, request_with_own_webhook
 from tests.support.webhook_receiver import Received, Receiver, answer
 
@@ -292,7 +299,7 @@ async def test_a_payment_is_of_the_time_of_its_commit(service: ServiceHarness) -
         return NOON + 1000 * threading.current_thread().name.startswith("db-writer")
 
     request_id = await request_with_own_webhook(service, **DROP)
-    app = create_app(Service(db=service.db, now=now, public_url=URL))
+    app = create_app(make_service(service.db, now))
     async with client(app) as payer:
         paid = await payer.post(f"/pay/{request_id}", data={"token": "t" * 32})
     assert paid.status_code == 303

@@ -16,8 +16,8 @@ from PIL import Image
 from bot.core.images import lettering
 from bot.core.net.rates import Rate
 from bot.core.text import translations
-from bot.service.page import card, view
-from bot.service.page.card import Content
+from bot.service.page import preview_picture, view
+from bot.service.page.preview_picture import Content
 from bot.service.page.view import CARD, Reader
 from tests.support.service_harness import DROP, URL, ServiceHarness, opened
 
@@ -41,7 +41,7 @@ async def picture(service: ServiceHarness, request_id: str) -> Image.Image:
 def drawn(**shown: Any) -> Image.Image:
     """The picture of these words, in grey."""
     content = Content(**{"url": f"{URL}/pay/1", "name": "Coffee", "price": "$5.00"} | shown)
-    return Image.open(io.BytesIO(card.draw(content))).convert("L")
+    return Image.open(io.BytesIO(preview_picture.draw(content))).convert("L")
 
 
 async def test_a_shared_link_says_what_it_is_for(service: ServiceHarness) -> None:
@@ -121,13 +121,13 @@ def test_nothing_is_written_outside_its_column(name: str) -> None:
     """However long: all around the words and the code is ground."""
     shown = drawn(name=name.strip(), price="1,000,000,000.00 USD")
     width, height = CARD
-    free = card.MARGIN - 8  # letters such as j reach a little beyond where they begin
-    column = card.MARGIN + card.COLUMN + 8
+    free = preview_picture.MARGIN - 8  # letters such as j reach a little beyond where they begin
+    column = preview_picture.MARGIN + preview_picture.COLUMN + 8
     for edge in (
         (0, 0, width, free), (0, height - free, width, height),
         (0, 0, free, height), (column, 0, column + free, height),
     ):  # fmt: skip
-        assert shown.crop(edge).getextrema() == (card.GROUND, card.GROUND)
+        assert shown.crop(edge).getextrema() == (preview_picture.GROUND, preview_picture.GROUND)
 
 
 @pytest.mark.parametrize("name", ["קפה", "قهوة", "コーヒー", "Coffee ☕", "कॉफ़ी"])

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.net.rates import Rate
-from bot.service.http.calls import CROWD
-from bot.service.http.dependencies import Service
-from bot.service.page import live
-from bot.service.page.live import FRESH
+from bot.service.http.rate_limits import CROWD
+from bot.service.page import live_part
+from bot.service.page.live_part import FRESH
 from bot.service.page.view import IDLE, SLOWEST, WATCHED, Reader
-from tests.support.service_harness import DROP, NOON, URL, ServiceHarness, opened
+from tests.support.service_harness import DROP, NOON, ServiceHarness, make_service, opened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,8 +98,8 @@ async def test_a_thousand_watchers_are_one_read_a_second(service: ServiceHarness
 async def test_a_watcher_who_leaves_takes_nothing_from_the_others(service: ServiceHarness) -> None:
     """All wait for one answer; it is made though the first of them is gone."""
     made = await service.create(**DROP)
-    watched, who = live.Live(), Reader("en", "en")
-    settings = Service(db=service.db, now=service.clock, public_url=URL)
+    watched, who = live_part.LiveParts(), Reader("en", "en")
+    settings = make_service(service.db, service.clock)
     first, second = (asyncio.create_task(watched.part(settings, who, made["id"])) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
@@ -142,7 +141,7 @@ async def test_few_answers_are_kept(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory does not grow with the requests that are watched: the oldest answer goes."""
-    monkeypatch.setattr(live, "MOST", 2)
+    monkeypatch.setattr(live_part, "MOST", 2)
     ids = [(await service.create())["id"] for _ in range(3)]
     for one in ids:
         await look(service, one)

@@ -12,10 +12,17 @@ from PIL import Image
 from bot.core.net.rates import Rate
 from bot.core.text.links import check_redirect
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from bot.service.model import redirects
 from bot.service.page import view
-from tests.support.service_harness import DROP, URL, ServiceHarness, client, opened, token_of
+from tests.support.service_harness import (
+    DROP,
+    URL,
+    ServiceHarness,
+    client,
+    make_service,
+    opened,
+    token_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -273,7 +280,7 @@ async def test_an_app_that_was_taken_off_the_list_is_not_opened_any_more(tmp_pat
     async with opened(tmp_path, schemes=frozenset({"shop"})) as service:
         made = await service.create(redirectUrl="shop://paid")
         assert (await service.pay(made["id"])).headers["location"].startswith("shop://paid?")
-        without = create_app(Service(db=service.db, now=service.clock, public_url=URL))
+        without = create_app(make_service(service.db, service.clock))
         async with client(without) as anyone:
             answer = await anyone.post(f"/pay/{made['id']}", data={"token": "u" * 32})
     assert f"/pay/{made['id']}/receipt/" in answer.headers["location"]

@@ -14,7 +14,6 @@ from bench import million
 from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from bot.service.model.request import Status
 from bot.service.store import requests, status_index
 from bot.service.usecases import applications
@@ -23,10 +22,10 @@ from tests.support.service_harness import (
     ALL,
     DROP,
     NOON,
-    URL,
     ServiceHarness,
     client,
     headers_of,
+    make_service,
     opened,
 )
 
@@ -214,7 +213,7 @@ async def test_a_request_that_ends_during_the_call_is_told_as_it_is_listed(tmp_p
     async with opened(tmp_path) as service:
         await service.create(expirationInSeconds=1)
         ticks = itertools.count(NOON + 999)
-        app = create_app(Service(db=service.db, now=lambda: next(ticks), public_url=URL))
+        app = create_app(make_service(service.db, lambda: next(ticks)))
         async with client(app, headers_of(service.credentials)) as seller:
             answer = await seller.get(ALL, params={"status": "expired", "limit": 9})
     assert [item["status"] for item in answer.json()["items"]] == ["expired"]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.errors import MoneyError
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
-from tests.support.service_harness import DROP, URL, ServiceHarness, client
+from tests.support.service_harness import DROP, ServiceHarness, client, make_service
 
 if TYPE_CHECKING:
     from bot.service.model.request import ExchangeRate
@@ -107,7 +106,7 @@ async def test_a_rate_that_is_gone_takes_nothing_and_says_so(service: ServiceHar
     made = await service.create(
         **DROP, instrumentCurrencyCode="BSV", denominationCurrencyCode="USD"
     )
-    app = create_app(Service(db=service.db, now=service.clock, public_url=URL, exchange=Closed()))
+    app = create_app(make_service(service.db, service.clock, exchange=Closed()))
     async with client(app) as payer:
         page = await payer.get(f"/pay/{made['id']}")
         assert (page.status_code, "Not just now" in page.text) == (200, True)

@@ -13,10 +13,9 @@ from structlog.testing import capture_logs
 
 from bot.core.net import request_body
 from bot.service.app import create_app
-from bot.service.http.dependencies import Service
 from bot.wiring.web.protocol import BoundedProtocol
 from tests.support.raw_http import SECONDS, RunningServer, get, open_site, post
-from tests.support.service_harness import ALL, NEW, URL, ServiceHarness, headers_of
+from tests.support.service_harness import ALL, NEW, ServiceHarness, headers_of, make_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -32,7 +31,7 @@ HELD = 200
 @pytest.fixture
 async def site(service: ServiceHarness) -> AsyncIterator[RunningServer]:
     """The service behind the web server of the product."""
-    app = create_app(Service(db=service.db, now=service.clock, public_url=URL))
+    app = create_app(make_service(service.db, service.clock))
     async with open_site(app) as it:
         yield it
 

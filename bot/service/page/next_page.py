@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.service.model import redirects
 
 if TYPE_CHECKING:
-    from bot.service.http.dependencies import Service
+    from bot.service.http.service import Service
     from bot.service.model.request import PaymentRequest
     from bot.service.usecases.paying import PaymentProgress
 
@@ -23,7 +23,7 @@ def after(
     if payment is None or payment.oversold:
         return checkout(request_id, standing.checkout_id)
     url = found and found.terms.redirect_url
-    if url and redirects.may_lead_to(url, service.schemes):
+    if url and redirects.may_lead_to(url, service.policy.schemes):
         return redirects.with_transaction(url, payment.id)
     return f"/pay/{request_id}/receipt/{payment.id}"
 

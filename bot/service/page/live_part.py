@@ -12,7 +12,7 @@ from bot.service.page import render, view
 from bot.service.store import requests
 
 if TYPE_CHECKING:
-    from bot.service.http.dependencies import Service
+    from bot.service.http.service import Service
     from bot.service.model.request import PaymentRequest, Quote
     from bot.service.page.view import Reader
 
@@ -31,7 +31,7 @@ class Answer:
     until: int
 
 
-class Live:
+class LiveParts:
     """The latest answers by request and language, and those that are being made."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from bot.core.errors import NotFound
-from bot.service.http import calls, responses
+from bot.service.http import callers, responses
 from bot.service.http.openapi import OPEN, failures
 from bot.service.store import payments, requests
 from bot.service.wire import json_answers
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 )
 async def public(id: str, request: Request) -> Response:  # noqa: A002 - its name in the interface
     """Give what anybody with the link may see."""
-    service = calls.payer(request)
+    service = callers.admit_payer(request)
     now = service.now()
     found = await requests.read(service.db, id, now)
     if found is None:
@@ -42,7 +42,7 @@ async def public(id: str, request: Request) -> Response:  # noqa: A002 - its nam
 )
 async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name in the interface
     """Give how much the request brought in, and from how many."""
-    service = calls.payer(request)
+    service = callers.admit_payer(request)
     found = await requests.read(service.db, id, service.now())
     if found is None:
         raise NotFound

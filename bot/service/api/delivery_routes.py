@@ -9,7 +9,7 @@ from bot.core.errors import NotFound
 from bot.service.api import paging
 from bot.service.api.paging import Cursor, Limit
 from bot.service.http import responses
-from bot.service.http.calls import Calling, Serving
+from bot.service.http.callers import Calling, Serving
 from bot.service.http.openapi import AUTHENTICATED, failures
 from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.store import deliveries as store

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Request
 
 from bot.core.errors import UnsupportedMediaType
-from bot.service.http import calls
-from bot.service.http.plain import PlainRoute
+from bot.service.http import callers
+from bot.service.http.plain_route import PlainRoute
 from bot.service.model import payer_data
 from bot.service.model.recipient import CONFIRM, STOP, Recipient, RecipientState
 from bot.service.page import forms, render
@@ -22,7 +22,7 @@ from bot.service.usecases import recipient_consent
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from bot.service.http.dependencies import Service
+    from bot.service.http.service import Service
 
 router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
@@ -33,7 +33,7 @@ EVERYBODY = "everybody"
 @router.api_route(f"{CONFIRM}{{token}}", methods=["GET", "HEAD"])
 async def ask(request: Request) -> Response:
     """Show the address and a button that confirms it."""
-    service, token = calls.payer(request), request.path_params["token"]
+    service, token = callers.admit_payer(request), request.path_params["token"]
     it = await service.db.read(lambda tx: store.find_by_token(tx, token))
     return _confirming(request, service, it, service.now())
 
@@ -41,7 +41,7 @@ async def ask(request: Request) -> Response:
 @router.api_route(f"{CONFIRM}{{token}}", methods=["POST"])
 async def confirm(request: Request) -> Response:
     """Confirm the address; a link does so once."""
-    service, token = calls.payer(request), request.path_params["token"]
+    service, token = callers.admit_payer(request), request.path_params["token"]
     now = service.now()
     confirmed = await service.db.transaction(lambda tx: recipient_consent.confirm(tx, token, now))
     it = confirmed or await service.db.read(lambda tx: store.find_by_token(tx, token))
@@ -51,7 +51,7 @@ async def confirm(request: Request) -> Response:
 @router.api_route(f"{STOP}{{token}}", methods=["GET", "HEAD"])
 async def offer(request: Request) -> Response:
     """Show the buttons that end letters."""
-    service, token = calls.payer(request), request.path_params["token"]
+    service, token = callers.admit_payer(request), request.path_params["token"]
     it = await service.db.read(lambda tx: store.find_by_stop_token(tx, token))
     return _stopping(request, service, it)
 
@@ -59,7 +59,7 @@ async def offer(request: Request) -> Response:
 @router.api_route(f"{STOP}{{token}}", methods=["POST"])
 async def stop(request: Request) -> Response:
     """End a seller's letters, or everybody's; mail programs post here too (RFC 8058)."""
-    service, token = calls.payer(request), request.path_params["token"]
+    service, token = callers.admit_payer(request), request.path_params["token"]
     everybody, now = await _asked(request) == EVERYBODY, service.now()
     it = await service.db.transaction(
         lambda tx: recipient_consent.unsubscribe(tx, token, now, everybody=everybody)

@@ -10,12 +10,12 @@ from starlette.responses import RedirectResponse, Response
 
 from bot.core.errors import InvalidBody, NotFound, NotPayable
 from bot.core.images import qr
-from bot.service.http import calls
-from bot.service.http.dependencies import Service
-from bot.service.http.plain import PlainRoute
+from bot.service.http import callers
+from bot.service.http.plain_route import PlainRoute
+from bot.service.http.service import Service
 from bot.service.model import payer_data
 from bot.service.model.request import PaymentRequest
-from bot.service.page import forms, leading, render, sheets, view
+from bot.service.page import forms, next_page, page_cache, render, view
 from bot.service.page.view import Form
 from bot.service.rails.rail import Manner
 from bot.service.store import payments, requests
@@ -38,23 +38,23 @@ async def show(request: Request) -> Response:
 
     Who could pay it now is known by a cookie from here on.
     """
-    service = calls.viewer(request)
+    service = callers.admit_viewer(request)
     now = service.now()
     found = await requests.read(service.db, forms.request_id(request), now)
     if found is None:
-        calls.payer(request)
+        callers.admit_payer(request)
         raise NotFound
-    who, kept = forms.reader(request), request.app.state.sheets
+    who, kept = forms.reader(request), request.app.state.page_cache
     answer = render.page(kept.text(who, found, now), who, found)
     if found.is_enabled(now):
-        calls.remember(request, answer)
+        callers.set_payer_cookie(request, answer)
     return answer
 
 
 @router.api_route("/pay/{id}", methods=["POST"])
 async def pay(request: Request) -> Response:
     """Take the payer's form: pay, or say what is wrong."""
-    service, request_id = calls.payer(request), forms.request_id(request)
+    service, request_id = callers.admit_payer(request), forms.request_id(request)
     form = await forms.read(request)
     now = service.now()
     found = await requests.read(service.db, request_id, now)
@@ -67,7 +67,7 @@ async def pay(request: Request) -> Response:
         return _page(
             request, service, found, now, status=status, form=Form(form, wrong, stale=not wrong)
         )
-    holder = calls.holder(request, request_id)
+    holder = callers.holder(request, request_id)
     order = PaymentForm(request_id, token, data, _manner(service, form), holder)
     try:
         # Timed when it commits, so that payments and their webhooks sort by time as they came.
@@ -80,14 +80,14 @@ async def pay(request: Request) -> Response:
         made = standing.payment
         log.info("money arrived", request=request_id, payment=made.id, settlement="paid")
     return RedirectResponse(
-        leading.after(service, found, request_id, standing), 303, render.HEADERS
+        next_page.after(service, found, request_id, standing), 303, render.HEADERS
     )
 
 
 def _manner(service: Service, form: dict[str, str]) -> Manner:
     """How the payer lets test money arrive; real money comes as it comes."""
     chosen = form.get("manner", Manner.AT_ONCE)
-    known = {str(manner): manner for manner in service.rail.manners}
+    known = {str(manner): manner for manner in service.payment_context.rail.manners}
     if chosen != Manner.AT_ONCE and chosen not in known:
         raise InvalidBody("The form names no way in which test money arrives.")
     return known.get(chosen, Manner.AT_ONCE)
@@ -114,17 +114,16 @@ def _page(
 ) -> Response:
     """Answer with the page as the payer left it, and what is to be said of that."""
     who = forms.reader(request)
-    return render.page(sheets.write(service, who, found, now, form), who, found, status)
+    return render.page(page_cache.write(service, who, found, now, form), who, found, status)
 
 
 @router.api_route("/pay/{id}/live", methods=["GET", "HEAD"])
 async def watch(request: Request) -> Response:
     """Give the part of the page that changes, to a script that keeps it up to date."""
-    calls.watcher(request)
-    at, who = calls.doors(request), forms.reader(request)
-    text = await request.app.state.live.part(at.service, who, forms.request_id(request))
+    service, who = callers.admit_open_page(request), forms.reader(request)
+    text = await request.app.state.live.part(service, who, forms.request_id(request))
     if text is None:
-        calls.payer(request)
+        callers.admit_payer(request)
         raise NotFound
     return render.alone(who, text)
 
@@ -132,9 +131,9 @@ async def watch(request: Request) -> Response:
 @router.api_route("/pay/{id}/card.png", methods=["GET", "HEAD"])
 async def picture(request: Request) -> Response:
     """Give the picture that chats show of a link to the page."""
-    from bot.service.page.card import content, draw  # noqa: PLC0415 - few ask, letters take memory
+    from bot.service.page.preview_picture import content, draw  # noqa: PLC0415 - few ask, letters take memory
 
-    service = calls.payer(request)
+    service = callers.admit_payer(request)
     found = await requests.read(service.db, forms.request_id(request), service.now())
     if found is None:
         raise NotFound
@@ -149,7 +148,7 @@ async def picture(request: Request) -> Response:
 @router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])
 async def receipt(request: Request) -> Response:
     """Show the receipt of a payment, also when its request is deleted since."""
-    service = calls.payer(request)
+    service = callers.admit_payer(request)
     who = forms.reader(request)
     payment = await payments.read(
         service.db, forms.request_id(request), request.path_params["transaction_id"]
@@ -158,7 +157,9 @@ async def receipt(request: Request) -> Response:
     if payment is None or name is None:
         raise NotFound
     values = view.receipt(who, name, payment)
-    return render.html("receipt.html", who, values, test_money=service.rail.test_money)
+    return render.html(
+        "receipt.html", who, values, test_money=service.payment_context.rail.test_money
+    )
 
 
 @router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])
@@ -177,7 +178,7 @@ async def svg(request: Request) -> Response:
 
 
 async def _pay_url(request: Request) -> str:
-    service = calls.payer(request)
+    service = callers.admit_payer(request)
     found = await requests.read(service.db, forms.request_id(request), service.now())
     if found is None:
         raise NotFound

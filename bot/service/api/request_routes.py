@@ -12,11 +12,11 @@ from bot.core import exact_json
 from bot.core.errors import NotFound
 from bot.service.api import paging
 from bot.service.api.paging import MAX_PAGE, Cursor, InState, Limit
-from bot.service.http import calls, responses
-from bot.service.http.calls import Calling, Serving
-from bot.service.http.dependencies import Service
+from bot.service.http import bodies, callers, responses
+from bot.service.http.callers import Calling, Serving
 from bot.service.http.openapi import AUTHENTICATED, KEYED, body, failures
-from bot.service.http.plain import PlainRoute
+from bot.service.http.plain_route import PlainRoute
+from bot.service.http.service import Service
 from bot.service.model.request import Payment, PaymentRequest
 from bot.service.store import payments as payment_store
 from bot.service.store import requests as request_store
@@ -49,10 +49,13 @@ class ReadPage(Protocol):
 @quick.post("/", include_in_schema=False, response_model=None)
 async def create(request: Request) -> Response:
     """Make a request with its pay page and QR picture."""
-    caller, service = await calls.caller(request), await calls.service(request)
-    text = await calls.json_text(request)
-    creation, key = body_parsing.read_create(text, caller.now), calls.key(request, text)
-    caller = replace(caller, owner=calls.owner(request))
+    caller, service = await callers.caller(request), await callers.service(request)
+    text = await bodies.read_text(request, bodies.JSON)
+    creation, key = (
+        body_parsing.read_create(text, caller.now),
+        bodies.idempotency_key(request, text),
+    )
+    caller = replace(caller, owner=callers.owner(request))
     made = await service.db.transaction(
         lambda tx: request_commands.create(tx, caller, creation, key)
     )
@@ -139,7 +142,7 @@ async def edit(
     caller: Calling,
 ) -> Response:
     """Change the fields that the body names; the others stay."""
-    change = body_parsing.read_edit(await calls.json_text(request), caller.now)
+    change = body_parsing.read_edit(await bodies.read_text(request, bodies.JSON), caller.now)
     edited = await service.db.transaction(lambda tx: request_commands.edit(tx, caller, id, change))
     return responses.json(json_answers.request(service.public_url, edited, caller.now))
 

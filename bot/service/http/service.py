@@ -1,0 +1,60 @@
+"""The service as its routes know it; the composition root builds it."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bot.service.http.payer_cookies import PayerCookies
+from bot.service.http.rate_limits import RateLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.database.database import Database
+    from bot.core.net.rates import Rate
+    from bot.service.usecases.paying import PaymentContext
+    from bot.service.usecases.request_commands import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The address of the service, without a slash at its end, and the limits on its callers.
+
+    A rate of None is no limit. `payer_key` signs the cookies of payers; replicas share it.
+    """
+
+    public_url: str
+    api_rate: Rate | None = None
+    payer_rate: Rate | None = None
+    payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Everything that the API and the pay page need; `now` returns UTC epoch ms."""
+
+    db: Database
+    now: Callable[[], int]
+    site: Site
+    policy: Policy
+    payment_context: PaymentContext
+
+    @property
+    def public_url(self) -> str:
+        """Return the address under which payers and applications reach the service."""
+        return self.site.public_url
+
+
+class ServiceState:
+    """A running service: what the routes need, its rate limits, the cookies of its payers."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.limits = RateLimits(service.site.api_rate, service.site.payer_rate)
+        self.cookies = PayerCookies(
+            service.site.payer_key,
+            service.payment_context.reservation,
+            secure=service.public_url.startswith("https:"),
+        )
