@@ -29,7 +29,7 @@ IMPURE = frozenset(
 )
 """What a rule has no use for that is told the time and gives back what should happen."""
 
-LARGEST_ROOM = 2_600
+LARGEST_ROOM = 2_500
 """Lines."""
 
 PART_OF = {"pydantic_core": "pydantic"}
@@ -101,23 +101,27 @@ ROOMS = {
     "chat.messages": Room("core.net core.outbox core.text", pure=True),
     "chat.model": Room("core.errors core.exact_json core.money", pure=True),
     "chat.times": Room("chat.messages core.text", "babel", pure=True),
-    "chat.forms": Room(f"chat.messages chat.model chat.times core.mail {MODEL}", pure=True),
+    "chat.fields": Room(f"chat.messages chat.model chat.times core.mail {MODEL}", pure=True),
+    "chat.forms": Room(
+        "chat.fields chat.messages chat.model chat.times core.money core.text", pure=True
+    ),
     "chat.provider": Room("chat.model core", "httpx structlog"),
     "chat.store": Room("chat.forms chat.messages chat.model core"),
     "chat.pictures": Room("chat.pictures.pdf core", "PIL", pure=True),
     "chat.pictures.pdf": Room("chat.pictures core", "PIL reportlab"),
     "chat.cards": Room(
-        "chat.forms chat.messages chat.model chat.pictures chat.store chat.times core"
+        "chat.fields chat.forms chat.messages chat.model chat.pictures chat.store chat.times core"
     ),
     "chat.cards.image_route": Room("chat.store core", "fastapi"),
     "chat.alerts": Room("chat.cards chat.messages chat.model chat.store chat.times core"),
     "chat.requests": Room(
-        "chat.alerts chat.cards chat.forms chat.messages chat.model chat.provider chat.store core",
+        "chat.alerts chat.cards chat.fields chat.forms chat.messages chat.model chat.provider"
+        " chat.store core",
         "structlog",
     ),
     "chat.dialogue": Room(
-        "chat.alerts chat.cards chat.forms chat.messages chat.model chat.requests chat.store"
-        " chat.times core",
+        "chat.alerts chat.cards chat.fields chat.forms chat.messages chat.model chat.requests"
+        " chat.store chat.times core",
         "structlog",
     ),
     "chat.dialogue.events": Room("chat.messages core", "telegram"),

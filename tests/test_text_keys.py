@@ -11,10 +11,10 @@ import pytest
 
 from bot.chat.cards.card_text import EMAIL_STATES, STAMPED
 from bot.chat.dialogue.posters import FILES
+from bot.chat.fields.registry import EDITS, FIELDS, MENU
 from bot.chat.forms.bot_texts import COMMANDS
-from bot.chat.forms.draft import OPTIONS, STEPS
+from bot.chat.forms.steps import STEPS
 from bot.chat.model.kinds import KINDS
-from bot.chat.requests.edit_rules import FIELDS
 from bot.core import errors
 from bot.core.text.translations import DEFAULT
 from bot.service.model.checkout import CheckoutState
@@ -62,17 +62,17 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     ],
     "ask-amount-{}": [(kind,) for kind in KINDS],
     "button-{}": [(word,) for word in (*KINDS, *HOURS, *FILES, *MANAGED, "previous", "next")],
-    "button-edit-{}": [(field,) for field in FIELDS],
+    "button-edit-{}": [(field,) for field in EDITS],
     "card-email-{}": [(state,) for state in sorted(EMAIL_STATES)],
     "consent-{}": [(name,) for name in CONSENTS],
     "consent-{}-why": [(name,) for name in CONSENTS],
     "consent-button-{}": [("confirm",), ("seller",), ("everybody",)],
-    "cleared-{}": [(field,) for field in FIELDS - {"name", "units"}],
+    "cleared-{}": [(field,) for field, each in EDITS.items() if each.is_optional],
     "command-{}": [(name,) for name in COMMANDS],
     "kind-{}": [(kind,) for kind in KINDS],
     "line-form-{}": [(kind,) for kind in KINDS],
     "mark-{}": [(status,) for status in STATUSES],
-    "option-{}": [(step,) for step in ("name", "amount", "units", *OPTIONS)],
+    "option-{}": [(field.name,) for field in MENU],
     "page-{}": [(word,) for word in (*PAYER, *PAGE_STATES, *REFUSED)],
     "page-checkout-{}": [(state,) for state in AWAITED],
     "page-checkout-{}-{}": [(state, why) for state in AWAITED for why in ("why", "free")],
@@ -88,7 +88,12 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "problem-amount-{}": [("notPositive",), ("tooLarge",)],
     "problem-{}-empty": [(word,) for word in TYPED],
     "problem-{}-long": [(word,) for word in TYPED],
-    "saved-{}": [(field,) for field in FIELDS],
+    "review-{}": [
+        (field.name,)
+        for field in FIELDS
+        if field.shown and not (field.shown.line or field.shown.key)
+    ],
+    "saved-{}": [(field,) for field in EDITS],
     "settings-{}": [(name,) for name in HOURS],
     "stamp-{}": [(status,) for status in sorted(STAMPED)],
     "status-{}": [(status,) for status in STATUSES],

@@ -18,13 +18,9 @@ from bot.chat.cards import card_text, menus
 from bot.chat.dialogue.alert_settings import show_undelivered
 from bot.chat.dialogue.events import Person
 from bot.chat.dialogue.turn import Turn
-from bot.chat.forms.bot_texts import settings as settings_page
-from bot.chat.forms.bot_texts import start_reply
-from bot.chat.forms.draft import STEPS, Draft
-from bot.chat.forms.existing import reopen
-from bot.chat.forms.form import left_over, pictured
-from bot.chat.forms.outcome import Change
-from bot.chat.forms.parsing import (
+from bot.chat.fields.receiver_shares import read_portions
+from bot.chat.fields.registry import BY_NAME
+from bot.chat.fields.typed_text import (
     read_code,
     read_description,
     read_destination,
@@ -34,15 +30,20 @@ from bot.chat.forms.parsing import (
     read_price,
     read_redirect,
 )
+from bot.chat.forms.bot_texts import settings as settings_page
+from bot.chat.forms.bot_texts import start_reply
+from bot.chat.forms.existing import reopen
+from bot.chat.forms.form import left_over, pictured
+from bot.chat.forms.outcome import Change
 from bot.chat.forms.prompts import prompt
-from bot.chat.forms.receivers import read_portions
-from bot.chat.forms.summary import fact
+from bot.chat.forms.steps import STEPS
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, AlertPayment, TextMessage
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import Reply, escaped, plain
+from bot.chat.model.draft import Draft
+from bot.chat.model.request_options import PAYER_FIELDS
 from bot.chat.model.seller import Seller
-from bot.chat.model.stored_json import ASKS
 from bot.chat.pictures import card as picture
 from bot.chat.pictures import poster
 from bot.chat.store.listings import Listing
@@ -176,8 +177,8 @@ def draft_of(words: str, step: str) -> Draft:
         description=known(read_description(words)), amount=Decimal(5), currency="USD", units=7,
         receivers=() if isinstance(portions, Problem) else portions, instrument="BSV",
         image="0" * 24,
-        starts_at=NOW + 1, ends_at=NOW + 9, asks=ASKS, redirect_url=known(read_redirect(words)),
-        email=known(read_email(words)),
+        starts_at=NOW + 1, ends_at=NOW + 9, asks=PAYER_FIELDS,
+        redirect_url=known(read_redirect(words)), email=known(read_email(words)),
     )  # fmt: skip
 
 
@@ -203,7 +204,8 @@ def test_a_form_shows_what_was_typed_at_each_step(language: str, words: str) -> 
     seller, draft = seller_of(words, language), draft_of(words, "review")
     for step in STEPS["new"]:
         held(prompt(replace(draft, step=step), seller))
-        line = t(language, "understood", line=fact(draft, seller, step) or "x")
+        field = BY_NAME.get(step)
+        line = t(language, "understood", line=(field and field.line(draft, seller)) or "x")
         held(prompt(replace(draft, step=step, in_menu=True), seller, line))
     shown = [draft.name, draft.description, draft.redirect_url, draft.email]
     receivers = [portion.destination for portion in draft.receivers]

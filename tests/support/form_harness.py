@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bot.chat.forms.draft import Draft
 from bot.chat.forms.form import advance, start_new
 from bot.chat.forms.outcome import Change, Outcome, Photo, Pressed, Said, Setting
+from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.seller import Seller
 from bot.chat.model.wish import Wish
 from tests.support.telegram_limits import actions, check, check_toast, labels
@@ -15,6 +15,7 @@ from tests.support.telegram_limits import actions, check, check_toast, labels
 if TYPE_CHECKING:
     from bot.chat.forms.outcome import Input
     from bot.chat.messages.reply import Action, Reply
+    from bot.chat.model.draft import Draft
 
 KNOWN = Seller("en", "$anna", "USD")
 STRANGER = Seller("en", None, None)
@@ -44,7 +45,7 @@ class Talk:
         """Store what follows, as the lead does; the draft goes through its JSON."""
         self.draft = None
         if outcome.draft is not None:
-            self.draft = Draft.from_json(outcome.draft.to_json())
+            self.draft = read_draft(write_draft(outcome.draft))
             assert outcome.draft == self.draft
             self.draft = replace(self.form, touched_at=self.now)
         if outcome.destination is not None:

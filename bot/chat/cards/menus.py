@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import card as whole_card
 from bot.chat.cards.card_text import deep_link, total_of, turns
+from bot.chat.fields.offers import in_rows
+from bot.chat.fields.registry import EDITS, POSTER_TEXT
 from bot.chat.messages.reply import Button, Reply, escaped, plain
-from bot.chat.model.stored_json import ASKS
+from bot.chat.model.request_options import PAYER_FIELDS
 from bot.chat.times import moments, zones
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
@@ -23,14 +25,6 @@ if TYPE_CHECKING:
     from bot.chat.forms.outcome import Change
     from bot.chat.model.seller import Seller
     from bot.chat.store.queries import ListedPayment
-
-FIELDS = (
-    ("name", "description"),
-    ("picture", "redirect"),
-    ("email", "end"),
-    ("units", "postertext"),
-)
-"""What the interface lets one edit (section 4.3), and the words on the poster, as buttons stand."""
 
 DESIGNS = (("print-light", "print-dark"), ("square-light", "square-dark"))
 """The posters there are: for paper, and square for stories."""
@@ -45,12 +39,15 @@ _PAYER_LABEL = 40
 
 def edit_menu(card: Card, language: str) -> Reply:
     """Show what can be changed, below what the card says."""
-    own = {"units"} if card.kind != "drop" else set()
-    rows = tuple(
-        tuple(_edits(card, field, language) for field in row if field not in own) for row in FIELDS
+    edits = (
+        Button(t(language, f"button-edit-{name}"), action=("edit", card.listing_id, name))
+        for name, field in EDITS.items()
+        if card.kind in field.kinds
     )
     fixed = Button(t(language, "button-edit-not"), action=("edit-not", card.listing_id))
-    return Reply(whole_card(card, language).text, (*rows, (fixed,), (_back(card, language),)))
+    return Reply(
+        whole_card(card, language).text, (*in_rows(edits, 2), (fixed,), (_back(card, language),))
+    )
 
 
 def fixed_menu(card: Card, language: str) -> Reply:
@@ -80,7 +77,7 @@ def poster_menu(card: Card, text: str | None, bot_name: str, language: str) -> R
         t(language, "poster", name=escaped(card.name, _NAME)),
         link and t(language, "poster-link", link=escaped(link, len(link))),
         t(language, "poster-deep-link", link=escaped(deep_link(bot_name, card.listing_id))),
-        text and t(language, "poster-text", text=escaped(text, _NAME)),
+        text and t(language, "poster-text", value=escaped(text, _NAME)),
     ]
     designs = tuple(
         tuple(
@@ -90,7 +87,7 @@ def poster_menu(card: Card, text: str | None, bot_name: str, language: str) -> R
         for row in DESIGNS
     )
     key = "button-poster-text-change" if text else "button-poster-text-add"
-    words = Button(t(language, key), action=("edit", card.listing_id, "postertext"))
+    words = Button(t(language, key), action=("edit", card.listing_id, POSTER_TEXT.name))
     return Reply("\n".join(filter(None, lines)), (*designs, (words,), (_back(card, language),)))
 
 
@@ -118,16 +115,17 @@ def payments_page(
 
 def saved(card: Card, change: Change, seller: Seller, now: int) -> Reply:
     """Say what was changed; of a request that can't be paid all the same, how it stands."""
-    language = seller.language
+    language, field = seller.language, EDITS[change.field]
     if change.value is None:
         text = t(language, f"cleared-{change.field}")
     else:
-        text = t(language, f"saved-{change.field}", value=_value(change, seller, now))
+        value = field.words(change.value, seller, now, _SAVED)
+        text = t(language, f"saved-{change.field}", value=value)
     lines = [t(language, "saved", name=escaped(card.name, _NAME)), text]
-    if change.field in ("end", "units") and card.status not in ("active", "deleted"):
+    if field.edit and field.edit.decides_status and card.status not in ("active", "deleted"):
         lines.append(t(language, f"status-{card.status}"))
     poster = Button(t(language, "button-poster"), action=("poster", card.listing_id))
-    first = ((poster,),) if change.field == "postertext" else ()
+    first = ((poster,),) if field is POSTER_TEXT else ()
     return Reply("\n".join(lines), (*first, _onwards(card, language)))
 
 
@@ -141,20 +139,8 @@ def _onwards(card: Card, language: str) -> tuple[Button, Button]:
     return show, Button(t(language, "button-edit"), action=("edit", card.listing_id))
 
 
-def _edits(card: Card, field: str, language: str) -> Button:
-    return Button(t(language, f"button-edit-{field}"), action=("edit", card.listing_id, field))
-
-
 def _back(card: Card, language: str) -> Button:
     return Button(t(language, "button-back"), action=("refresh", card.listing_id))
-
-
-def _value(change: Change, seller: Seller, now: int) -> object:
-    """Give a new value as its text takes it: an end in the seller's time, a number of units."""
-    if change.field == "end":
-        zone = seller.zone or zones.UNIVERSAL
-        return escaped(moments.spelled(int(change.value or 0), now, zone, seller.language))
-    return change.value if change.field == "units" else escaped(change.value, _SAVED)
 
 
 def _receipt(receipt: ListedPayment, zone: str, language: str) -> str:
@@ -181,10 +167,12 @@ def _told(payer: Mapping[str, object], language: str) -> str:
         t(
             language,
             "alert-payer",
-            label=t(language, f"payer-{name}") if name in ASKS else plain(name, _PAYER_LABEL),
+            label=t(language, f"payer-{name}")
+            if name in PAYER_FIELDS
+            else plain(name, _PAYER_LABEL),
             value=plain(value, _PAYER_LINE),
         )
-        for name, value in islice(payer.items(), len(ASKS))
+        for name, value in islice(payer.items(), len(PAYER_FIELDS))
         if value not in (None, "")
     ]
     return escaped(" · ".join(pairs), _PAYER_LINE)

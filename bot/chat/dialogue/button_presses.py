@@ -13,6 +13,7 @@ from bot.chat.dialogue.edit_effects import form_of, no_units
 from bot.chat.dialogue.form_effects import follow
 from bot.chat.dialogue.ownership import own_card, own_listing
 from bot.chat.dialogue.posters import send_poster, show_payments, show_poster
+from bot.chat.fields.registry import EDITS, UNITS
 from bot.chat.forms.existing import duplicate
 from bot.chat.forms.form import advance, settings_form
 from bot.chat.forms.outcome import Pressed
@@ -116,9 +117,9 @@ def _ask(turn: Turn, listing: Listing, word: str) -> None:
 
 def _edit(turn: Turn, listing: Listing, field: str) -> str | None:
     """Ask for a field's new value; the words of the answer, where there is nothing to change."""
-    if field not in edit_rules.FIELDS:
+    if field not in EDITS:
         return turn.words("button-unknown")
-    if field == "units" and (why := no_units(turn, listing)):
+    if EDITS[field] is UNITS and (why := no_units(turn, listing)):
         return why
     return _ask_beside(turn, listing, form_of(turn, listing, field))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.dialogue.ownership import own_card, own_listing
+from bot.chat.fields.registry import EDITS, POSTER_TEXT, UNITS
 from bot.chat.forms.existing import edit_form
 from bot.chat.messages.reply import Reply, escaped
 from bot.chat.requests import audit_trail, edit_rules
@@ -40,7 +41,7 @@ def apply(turn: Turn, change: Change) -> None:
     listing = own_listing(turn, change.listing_id)
     if isinstance(listing, str):
         turn.say(Reply(listing))
-    elif change.field == "postertext":
+    elif EDITS[change.field] is POSTER_TEXT:
         _set_poster_text(turn, listing, change)
     elif why := _why_not(turn, listing, change):
         turn.say(menus.unsaved(own_card(turn, listing), why, turn.seller.language))
@@ -51,13 +52,14 @@ def apply(turn: Turn, change: Change) -> None:
 def _set_poster_text(turn: Turn, listing: Listing, change: Change) -> None:
     text = edit_rules.text(change)
     listings.set_poster_text(turn.tx, listing.id, text)
-    audit_trail.record_edit(turn.tx, listing, "postertext", (listing.poster_text, text), turn.now)
+    values = (listing.poster_text, text)
+    audit_trail.record_edit(turn.tx, listing, POSTER_TEXT.name, values, turn.now)
     turn.say(menus.saved(own_card(turn, listing), change, turn.seller, turn.now))
 
 
 def _why_not(turn: Turn, listing: Listing, change: Change) -> str | None:
     """Say why units can't be taken out, if that is asked for and so."""
-    if change.field != "units":
+    if EDITS[change.field] is not UNITS:
         return None
     if why := no_units(turn, listing):
         return why

@@ -11,10 +11,10 @@ from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.dialogue.events import Person, Tapped
-    from bot.chat.forms.draft import Draft
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.messages.reply import Reply
+    from bot.chat.model.draft import Draft
     from bot.chat.model.seller import Seller
     from bot.core.database.database import Transaction
 

@@ -4,51 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.forms.draft import OPTIONS, PATH, Draft
-from bot.chat.forms.parsing import check_price
-from bot.chat.forms.receivers import sum_of
-from bot.chat.forms.summary import fact, fingerprint, price_of, shares_of, short
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import Button, Rows
-from bot.chat.model.kinds import KINDS
-from bot.chat.model.price import Price
-from bot.chat.model.stored_json import ASKS
+from bot.chat.fields.offers import TICK, button, in_rows
+from bot.chat.fields.registry import MENU, UNITS, field_at
+from bot.chat.forms.review import fingerprint
+from bot.chat.forms.steps import PATH
 from bot.chat.times import moments, zones
-from bot.core.money.amounts import currencies, format_money, from_minor
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from bot.chat.messages.reply import Rows
+    from bot.chat.model.draft import Draft
     from bot.chat.model.seller import Seller
 
-# Offered where no currency is usual yet: what Telegram's sellers price in, and the two coins.
-CURRENCIES = ("USD", "EUR", "GBP", "CHF", "JPY", "INR", "BRL", "BSV", "BTC")
-INSTRUMENTS = ("BSV", "MNEE", "BTC", "SAT", "USD", "EUR")
-"""Offered to be paid in where the price is in another: coins first, for they are paid with."""
-
 QUIET = ((22 * 60, 7 * 60), (20 * 60, 9 * 60))
-SUMMARY = (8 * 60, 20 * 60)
-"""Hours offered, in minutes of the day."""
+"""Quiet hours offered, in minutes of the day."""
 
-CLEARABLE = frozenset({*OPTIONS, "end", "postertext"})
+SUMMARY = (8 * 60, 20 * 60)
+"""Times of the summary offered, in minutes of the day."""
+
 _HOUR = 60
-_TICK = "✓ "
 
 
 def rows(draft: Draft, seller: Seller) -> Rows:
-    """Give the buttons of the draft's step: its answers, and the ways out."""
-    own = _ROWS.get(draft.step, _no_rows)(draft, seller)
+    """Return the buttons of the draft's step: answers, Keep or Remove, and the ways out."""
+    field = field_at(draft.form, draft.step)
+    offers = field.offers if field else _OFFERS.get(draft.step)
+    own = offers(draft, seller) if offers else ()
     return (*own, *_kept(draft, seller), *_cleared(draft, seller), *ways_out(draft, seller))
 
 
-def button(draft: Draft, label: str, *words: str) -> Button:
-    """Give a button of this form."""
-    return Button(label, action=("draft", draft.id, *words))
-
-
 def ways_out(draft: Draft, seller: Seller) -> Rows:
-    """Give Back, where something lies behind, and Cancel."""
+    """Return Back, unless this is the first question, and Cancel."""
     out = button(draft, t(seller.language, "button-cancel"), "cancel")
     if draft.form == "line" or (draft.step == "kind" and not draft.in_menu):
         return ((out,),)
@@ -56,13 +44,13 @@ def ways_out(draft: Draft, seller: Seller) -> Rows:
 
 
 def zone_rows(draft: Draft, seller: Seller, names: Iterable[str]) -> Rows:
-    """Offer time zones by their places."""
+    """Return a button for each time zone."""
     places = [button(draft, zones.place(name, seller.language), "zone", name) for name in names]
     return in_rows(places, 2)
 
 
 def moment_rows(draft: Draft, seller: Seller, times: Iterable[int]) -> Rows:
-    """Offer the times that one may have meant (epoch ms)."""
+    """Return a button for each time (epoch ms) that the draft's step may mean."""
     zone = seller.zone or zones.UNIVERSAL
     return tuple(
         (
@@ -75,95 +63,14 @@ def moment_rows(draft: Draft, seller: Seller, times: Iterable[int]) -> Rows:
     )  # fmt: skip
 
 
-def in_rows(buttons: Iterable[Button], width: int) -> Rows:
-    """Put so many buttons side by side."""
-    each = tuple(buttons)
-    return tuple(each[start : start + width] for start in range(0, len(each), width))
-
-
 def clock(minute: int) -> str:
-    """Write a minute of the day: `22:00`."""
+    """Format a minute of the day: `22:00`."""
     return f"{minute // _HOUR:02}:{minute % _HOUR:02}"
 
 
 def hours(quiet: tuple[int, int]) -> str:
-    """Write from when until when: 22:00 to 07:00, with a dash."""
+    """Format quiet hours: 22:00 to 07:00, with a dash."""
     return f"{clock(quiet[0])}–{clock(quiet[1])}"  # noqa: RUF001 - as hours are written
-
-
-def _no_rows(_draft: Draft, _seller: Seller) -> Rows:
-    return ()
-
-
-def _kind_rows(draft: Draft, seller: Seller) -> Rows:
-    buttons = (
-        button(
-            draft,
-            _TICK * (kind == draft.kind) + t(seller.language, f"button-{kind}"),
-            "kind",
-            kind,
-        )
-        for kind in KINDS
-    )
-    return in_rows(buttons, 1)
-
-
-def _amount_rows(draft: Draft, seller: Seller) -> Rows:
-    """Offer the seller's last prices."""
-    buttons = (
-        button(draft, format_money(minor, code, seller.language), "amount", number, code)
-        for minor, code in seller.prices
-        if code in currencies()
-        for number in [price_of(minor, code)]
-    )
-    return in_rows(buttons, 2)
-
-
-def _currency_rows(draft: Draft, seller: Seller) -> Rows:
-    last = filter(None, (draft.currency, seller.currency))
-    codes = tuple(dict.fromkeys((*last, *CURRENCIES)))[: len(CURRENCIES)]
-    return in_rows((button(draft, code, "currency", code) for code in codes), 3)
-
-
-def _instrument_rows(draft: Draft, _seller: Seller) -> Rows:
-    codes = dict.fromkeys((*filter(None, [draft.instrument]), *INSTRUMENTS))
-    buttons = (
-        button(draft, _TICK * (code == draft.instrument) + code, "instrument", code)
-        for code in codes
-        if code != draft.currency
-    )
-    return in_rows(buttons, 3)
-
-
-def _receivers_rows(draft: Draft, seller: Seller) -> Rows:
-    """Where amounts don't make the price, offer to make the price what they come to."""
-    currency = draft.currency or ""
-    total = sum_of(draft.receivers, currency)
-    if total is None or not isinstance(shares_of(draft), Problem):
-        return ()
-    if not isinstance(check_price(from_minor(total, currency), currency), Price):
-        return ()
-    shown = format_money(total, currency, seller.language)
-    label = t(seller.language, "button-make-price", amount=shown)
-    return ((button(draft, label, "amount", price_of(total, currency), currency),),)
-
-
-def _asks_rows(draft: Draft, seller: Seller) -> Rows:
-    """Each toggles: a second tap on an old one changes nothing, since it says to what."""
-    toggles = in_rows(
-        (
-            button(
-                draft,
-                _TICK * (asked in draft.asks) + t(seller.language, f"payer-{asked}"),
-                "ask",
-                asked,
-                "off" if asked in draft.asks else "on",
-            )
-            for asked in ASKS
-        ),
-        1,
-    )
-    return (*toggles, (button(draft, t(seller.language, "button-done"), "options"),))
 
 
 def _zone_rows(draft: Draft, seller: Seller) -> Rows:
@@ -194,60 +101,56 @@ def _review_rows(draft: Draft, seller: Seller) -> Rows:
 
 
 def _options_rows(draft: Draft, seller: Seller) -> Rows:
-    """What is set with its value, a row each; the rest side by side; then on to the review."""
-    steps = ("name", "amount", *(("units",) if draft.kind == "drop" else ()), *OPTIONS)
-    labels = {step: t(seller.language, f"option-{step}") for step in steps}
-    values = {
-        step: str(draft.units or "") if step == "units" else short(draft, seller, step)
-        for step in steps
-    }
+    """Return a row for each field that is set, with its value, then the others in pairs."""
+    fields = [field for field in MENU if draft.kind in field.kinds]
+    labels = {field.name: t(seller.language, f"option-{field.name}") for field in fields}
+    values = {field.name: field.label(draft, seller) for field in fields}
     already = [
         (
             button(
                 draft,
-                _TICK + t(seller.language, "option-set", option=labels[step], value=value),
+                TICK + t(seller.language, "option-set", option=labels[name], value=value),
                 "open",
-                step,
+                name,
             ),
         )
-        for step, value in values.items()
+        for name, value in values.items()
         if value
     ]
-    fresh = (button(draft, labels[step], "open", step) for step in steps if not values[step])
+    fresh = (button(draft, labels[name], "open", name) for name in values if not values[name])
     done = button(draft, t(seller.language, "button-done"), "done")
     return (*already, *in_rows(fresh, 2), (done,))
 
 
-_ROWS: dict[str, Callable[[Draft, Seller], Rows]] = {
-    "kind": _kind_rows,
-    "amount": _amount_rows,
-    "currency": _currency_rows,
-    "instrument": _instrument_rows,
-    "receivers": _receivers_rows,
-    "asks": _asks_rows,
+_OFFERS: dict[str, Callable[[Draft, Seller], Rows]] = {
     "zone": _zone_rows,
     "quiet": _quiet_rows,
     "summary": _summary_rows,
     "review": _review_rows,
     "options": _options_rows,
 }
+"""The answers to steps that ask for no field."""
 
 
 def _kept(draft: Draft, seller: Seller) -> Rows:
-    """Whoever went back can keep what is there."""
-    if draft.form != "new" or draft.step not in PATH:
+    """Return Keep, where Back led to a question that has an answer."""
+    field = field_at(draft.form, draft.step)
+    if draft.form != "new" or draft.step not in PATH or field is None:
         return ()
-    value = short(draft, seller, draft.step)
-    if not value or (draft.step == "destination" and not seller.destination):
+    value = field.label(draft, seller)
+    if not value:
         return ()
+    if field is UNITS:
+        value = t(seller.language, "count", count=draft.units)
     return ((button(draft, t(seller.language, "button-keep", value=value), "keep"),),)
 
 
 def _cleared(draft: Draft, seller: Seller) -> Rows:
-    """What need not be said can be left out, or taken out again."""
-    if draft.step not in CLEARABLE:
+    """Return Remove for an optional field that is set, Skip for one that a new request lacks."""
+    field = field_at(draft.form, draft.step)
+    if field is None or not field.is_optional:
         return ()
-    is_set = fact(draft, seller, "ends" if draft.step == "end" else draft.step) is not None
+    is_set = field.line(draft, seller) is not None
     if draft.form == "edit" and not is_set:
         return ()
     label = t(seller.language, "button-remove" if is_set else "button-skip")

@@ -1,15 +1,16 @@
-"""Forms about a request that was wished for before: refused, edited, made once more."""
+"""Forms that begin with the fields of a request: one refused, one to edit, one to duplicate."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bot.chat.forms.draft import STEPS, Draft
+from bot.chat.fields.receiver_shares import portions_of
+from bot.chat.fields.registry import EDITS, FIELDS, INSTRUMENT, RECEIVERS
 from bot.chat.forms.flow import go_on, opened, unfinished
-from bot.chat.forms.receivers import meant
 from bot.chat.messages.reply import escaped
+from bot.chat.model.draft import Draft
+from bot.chat.model.request_options import options_of
 from bot.core.money.amounts import from_minor
 from bot.core.text.translations import t
 
@@ -18,32 +19,12 @@ if TYPE_CHECKING:
     from bot.chat.model.seller import Seller
     from bot.chat.model.wish import Wish
 
-_REFUSAL = 500  # UTF-16 units of another server's words
-_RECEIVER = r"receivers(\W*[0-9]+\W*)?"
-_FIELD_STEPS = tuple(
-    (re.compile(pattern), step)
-    for pattern, step in (
-        (r"expirationType", "kind"),
-        (r"product\.name", "name"),
-        (r"product\.(description|longDescription)", "description"),
-        (r"product\.imageUrl", "picture"),
-        (rf"{_RECEIVER}sendAmount", "amount"),
-        (r"instrumentCurrencyCode", "instrument"),
-        (rf"({_RECEIVER})?(\w*[cC]urrencyCode|denominatedIn|currency)", "currency"),
-        (r"totalUnits", "units"),
-        (rf"{_RECEIVER}(destination)?", "destination"),
-        (r"enabledAt", "starts"),
-        (r"expirationInSeconds|expiresAt", "ends"),
-        (r"requestedUserData.*", "asks"),
-        (r"redirectUrl", "redirect"),
-        (r"notifications\.email", "email"),
-    )
-)
+_REFUSAL = 500  # UTF-16 units of another server's message
 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """A request that is there, as the form of an edit shows it."""
+    """A request that exists, as the form of an edit shows it."""
 
     listing_id: str
     wish: Wish
@@ -59,19 +40,19 @@ def reopen(
     *,
     current: Draft | None = None,
 ) -> Outcome:
-    """Ask again, at the step that the refused `field` belongs to, with the server's `message`.
+    """Ask again at the step of the refused `field`, below the server's `message`.
 
-    A form that was begun meanwhile waits until this one is done.
+    A form under way is paused until this one ends.
     """
     draft = _draft_of(wish, draft_id, seller, current)
     problem = t(seller.language, "refused", message=escaped(message, _REFUSAL))
-    return opened(draft, _step_of(field, wish, seller), seller, problem)
+    return opened(draft, _refused_step(field, wish, seller), seller, problem)
 
 
 def duplicate(wish: Wish, draft_id: str, seller: Seller, current: Draft | None = None) -> Outcome:
-    """Begin a new request with everything that `wish` has, at its review.
+    """Begin a new request with all fields of `wish`, at its review.
 
-    A form under way waits until this one is done.
+    A form under way is paused until this one ends.
     """
     return go_on(_draft_of(wish, draft_id, seller, current), seller)
 
@@ -84,8 +65,8 @@ def edit_form(
     *,
     current: Draft | None = None,
 ) -> Outcome:
-    """Ask for the new value of one field of a request, one of `STEPS["edit"]`."""
-    if field not in STEPS["edit"]:
+    """Ask for the new value of a field, one of EDITS. Raises ValueError for any other."""
+    if field not in EDITS:
         raise ValueError(f"{field} can't be edited")
     known = _draft_of(present.wish, draft_id, seller, current)
     edit = replace(known, form="edit", listing=present.listing_id, poster_text=present.poster_text)
@@ -93,9 +74,9 @@ def edit_form(
 
 
 def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) -> Draft:
-    """Give the form that a wish came from, over the one under way; no deeper: it is stored whole.
+    """Return a new form with the fields of a wish, above the new form under way if there is one.
 
-    What each of several receivers was to get is not known any more, but what it came to is.
+    The shares of several receivers become amounts: how they were typed is not known any more.
     """
     left = unfinished(current)
     return Draft(
@@ -110,25 +91,18 @@ def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) 
         units=wish.units,
         asks_destination=seller.destination is None,
         paused=left and replace(left, paused=None),
-        receivers=meant(wish.receivers, wish.currency),
-        instrument=wish.instrument,
-        image=wish.image,
-        starts_at=wish.starts_at,
-        ends_at=wish.ends_at,
-        asks=wish.asks,
-        redirect_url=wish.redirect_url,
-        email=wish.email,
+        receivers=portions_of(wish.receivers, wish.currency),
+        **options_of(wish),
     )
 
 
-def _step_of(field: str, wish: Wish, seller: Seller) -> str:
-    """Give the step of a refused field: of an option only where the wish has it."""
-    found = (step for pattern, step in _FIELD_STEPS if pattern.fullmatch(field))
-    step = next(found, "review")
+def _refused_step(path: str, wish: Wish, seller: Seller) -> str:
+    """Return the step of the field that a refusal names; of an option only where it is set."""
     if seller.destination is None:
         return "destination"
-    if wish.receivers and step in ("amount", "destination") and field.startswith("receivers"):
-        return "receivers"
-    if step == "instrument" and wish.instrument is None:
-        return "currency"
-    return "review" if step == "units" and wish.kind != "drop" else step
+    field = next((field for field in FIELDS if field.is_refused_by(path)), None)
+    if field is None or wish.kind not in field.kinds:
+        return "review"
+    if wish.receivers and path.startswith("receivers") and field.name != "currency":
+        return RECEIVERS.name
+    return "currency" if field is INSTRUMENT and wish.instrument is None else field.name

@@ -1,34 +1,45 @@
-"""How a form goes on: to its first open question, and from there to what was wished for."""
+"""How a form goes on: to its first open question, and from there to a finished wish."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.chat.fields.price import minor_of, shares_of
+from bot.chat.fields.registry import BY_NAME, RECEIVERS, field_at
 from bot.chat.forms.bot_texts import menu, settings
-from bot.chat.forms.draft import OPTIONS, PATH, STEPS, Draft
 from bot.chat.forms.outcome import Outcome, Setting
 from bot.chat.forms.prompts import path, prompt, resume_prompt
-from bot.chat.forms.summary import fact, minor_of, shares_of
+from bot.chat.forms.steps import PATH, STEPS
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import Reply, escaped
+from bot.chat.model.request_options import options_of
 from bot.chat.model.wish import Wish
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
+    from bot.chat.fields.field import Field
+    from bot.chat.model.draft import Draft
     from bot.chat.model.seller import Seller
+
+_TIMED_SETTINGS = ("quiet", "summary")
 
 
 def at_step(draft: Draft, step: str, seller: Seller, note: str | None = None) -> Outcome:
-    """Ask what that step asks."""
+    """Ask the question of a step, below a note on the last answer."""
     draft = replace(draft, step=step)
     return Outcome(draft, (prompt(draft, seller, note),))
 
 
-def go_on(draft: Draft, seller: Seller, note: str | None = None) -> Outcome:
-    """Ask the first question still open.
+def ask_again(draft: Draft, problem: Problem, seller: Seller) -> Outcome:
+    """Ask the same question below the problem of its answer."""
+    return at_step(draft, draft.step, seller, problem.text(seller.language))
 
-    With none, go back to the options, review, or create what one line said.
+
+def go_on(draft: Draft, seller: Seller, note: str | None = None) -> Outcome:
+    """Ask the first open question.
+
+    Without one, return to the options or the review, or finish a one-line form.
     """
     step = open_step(draft, seller)
     if step is not None:
@@ -38,14 +49,18 @@ def go_on(draft: Draft, seller: Seller, note: str | None = None) -> Outcome:
     return finish(draft, seller)
 
 
-def understood(draft: Draft, step: str, seller: Seller) -> Outcome:
-    """Go on after an answer; where that leads back to the options, say what was understood."""
-    line = fact(draft, seller, step) if draft.in_menu else None
+def understood(draft: Draft, field: Field, seller: Seller, now: int | None = None) -> Outcome:
+    """Go on after an answer, repeated where that leads back to the options or is a time."""
+    if not (draft.in_menu or field.is_moment) or open_step(draft, seller) == field.name:
+        return go_on(draft, seller)
+    line = field.line(draft, seller, now)
+    if line is None and field.unset_text:
+        line = t(seller.language, field.unset_text)
     return go_on(draft, seller, line and t(seller.language, "understood", line=line))
 
 
 def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
-    """Ask what comes before `step`, though never what rests on an open question."""
+    """Ask the question before `step`, or an open one that comes before that."""
     if draft.form == "edit":
         return leave(draft, seller, ("edit", draft.listing or ""))
     if draft.form == "settings":
@@ -54,7 +69,7 @@ def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
         draft = replace(draft, in_menu=False)
         if open_step(draft, seller) is None:
             return at_step(draft, "review", seller)
-        step = "review"  # whose place in the path is behind the questions that are answered
+        step = "review"  # all answered questions come before it
     first_open = open_question(draft, seller)
     if draft.in_menu or step not in PATH:
         return at_step(replace(draft, in_menu=first_open is None), first_open or "options", seller)
@@ -67,7 +82,7 @@ def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
 
 
 def leave(draft: Draft, seller: Seller, then: tuple[str, ...]) -> Outcome:
-    """End a short form without a change: ask again what it interrupted, or show where it began."""
+    """End a short form without a change: ask the interrupted form again, or act on `then`."""
     left = draft.paused
     if left is not None:
         return Outcome(left, (prompt(left, seller),))
@@ -75,28 +90,21 @@ def leave(draft: Draft, seller: Seller, then: tuple[str, ...]) -> Outcome:
 
 
 def open_question(draft: Draft, seller: Seller) -> str | None:
-    """Find the first question without an answer that everybody is asked."""
-    is_open = {
-        "kind": draft.kind is None,
-        "name": draft.name is None,
-        "amount": draft.amount is None,
-        "currency": draft.currency is None,
-        "units": draft.kind == "drop" and draft.units is None,
-        "destination": seller.destination is None,
-    }
-    return next((step for step in STEPS[draft.form] if is_open.get(step)), None)
+    """Return the first step without a required answer."""
+    steps = (step for step in STEPS[draft.form] if step in BY_NAME)
+    return next((step for step in steps if BY_NAME[step].is_open(draft, seller)), None)
 
 
 def open_step(draft: Draft, seller: Seller) -> str | None:
-    """Find what keeps the draft from its review: an open question, or unequal receivers."""
+    """Return the step that has to come before the review: an open question, or unequal shares."""
     step = open_question(draft, seller)
     if step is None and isinstance(shares_of(draft), Problem):
-        return "receivers"
+        return RECEIVERS.name
     return step
 
 
 def finish(draft: Draft, seller: Seller) -> Outcome:
-    """Wish for what the form describes, and return to the form that it interrupted."""
+    """End the form with its wish, and offer to continue the form that it interrupted."""
     left = draft.paused
     replies = () if left is None else (resume_prompt(left, seller),)
     toast = t(seller.language, "toast-creating")
@@ -104,28 +112,20 @@ def finish(draft: Draft, seller: Seller) -> Outcome:
 
 
 def _wish(draft: Draft, seller: Seller) -> Wish:
-    """Take a form without open questions as a request to create."""
     kind, name, currency, shares = draft.kind, draft.name, draft.currency, shares_of(draft)
-    destination, units = seller.destination, draft.units if kind == "drop" else None
+    destination, units = seller.destination, draft.units
     if kind is None or name is None or currency is None or destination is None:
         raise ValueError("a question is still open")
     if draft.amount is None or isinstance(shares, Problem):
         raise ValueError("the price is still open")
     return Wish(
-        kind, name, draft.description or None, minor_of(draft), currency, units, destination,
-        receivers=shares,
-        instrument=draft.instrument,
-        image=draft.image,
-        starts_at=draft.starts_at,
-        ends_at=draft.ends_at,
-        asks=draft.asks,
-        redirect_url=draft.redirect_url,
-        email=draft.email,
+        kind, name, draft.description, minor_of(draft), currency, units, destination, shares,
+        **options_of(draft),
     )  # fmt: skip
 
 
 def save_destination(draft: Draft, destination: str, seller: Seller) -> Outcome:
-    """Save where money goes from now on, and go on with that."""
+    """Save the destination of the seller's money, and go on."""
     seller = replace(seller, destination=destination)
     if draft.form == "settings":
         saved = t(seller.language, "destination-saved", destination=escaped(destination))
@@ -136,34 +136,32 @@ def save_destination(draft: Draft, destination: str, seller: Seller) -> Outcome:
 
 
 def save_setting(draft: Draft, setting: Setting, seller: Seller, saved: str) -> Outcome:
-    """Save what a short form asked for, with the words that say so."""
+    """Save a setting and end its form with the text `saved`."""
     return replace(done(draft, seller, saved), setting=setting)
 
 
-def done(draft: Draft, seller: Seller, words: str) -> Outcome:
-    """Say that a short form is done, above the settings that it began at."""
+def done(draft: Draft, seller: Seller, text: str) -> Outcome:
+    """End a short form with a text, above the buttons of the settings if it began there."""
     rows = settings(seller).rows if draft.form == "settings" else menu(seller.language)
-    return return_to(draft.paused, seller, Reply(words, rows))
+    return return_to(draft.paused, seller, Reply(text, rows))
 
 
 def return_to(left: Draft | None, seller: Seller, done: Reply) -> Outcome:
-    """Say what was done; a form that was interrupted asks again."""
+    """Reply, and ask again the question of the form that was interrupted, if one was."""
     if left is None:
         return Outcome(None, (done,))
     return Outcome(left, (replace(done, rows=()), prompt(left, seller)))
 
 
 def unfinished(current: Draft | None) -> Draft | None:
-    """Give the /new form under way, if one is, though a shorter form stand over it."""
+    """Return the new form under way, be it below a shorter form; None without one."""
     return current if current is None or current.form == "new" else current.paused
 
 
 def opened(draft: Draft, step: str, seller: Seller, note: str | None = None) -> Outcome:
-    """Look at an option; a time is asked for once the seller's zone is known."""
-    if step in ("starts", "ends", "end", "quiet", "summary") and seller.zone is None:
+    """Ask the question of a step out of order; a time is asked for once the zone is known."""
+    field = field_at(draft.form, step)
+    is_timed = field.is_moment if field else step in _TIMED_SETTINGS
+    if is_timed and seller.zone is None:
         return at_step(replace(draft, wanted=step), "zone", seller, note)
     return at_step(replace(draft, wanted=None), step, seller, note)
-
-
-OPEN = frozenset({"name", "amount", "units", *OPTIONS})
-"""Steps that the menu of options leads to."""

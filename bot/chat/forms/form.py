@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.chat.fields.registry import PICTURE
 from bot.chat.forms.bot_texts import menu
-from bot.chat.forms.draft import Draft
+from bot.chat.forms.field_answers import take_value
 from bot.chat.forms.flow import go_on, opened, unfinished
 from bot.chat.forms.inputs import cancel_form, take_press, take_text
-from bot.chat.forms.options import take_value
 from bot.chat.forms.outcome import Input, Outcome, Photo, Pressed
 from bot.chat.forms.prompts import prompt, resume_prompt
 from bot.chat.messages.reply import Reply
+from bot.chat.model.draft import Draft
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _is_old(draft: Draft, now: int) -> bool:
 
 def _takes_photos(draft: Draft) -> bool:
     """A new request takes its picture at any step, an edit where it asks for one."""
-    return draft.form == "new" or (draft.form == "edit" and draft.step == "picture")
+    return draft.form == "new" or (draft.form == "edit" and draft.step == PICTURE.name)
 
 
 def pictured(
@@ -91,8 +92,8 @@ def pictured(
     if image is None:
         words = t(seller.language, problem or "photo-unreachable")
         return Outcome(draft, (prompt(draft, seller, words),))
-    if draft.step == "picture":
-        return take_value(draft, image, seller)
+    if draft.step == PICTURE.name:
+        return take_value(draft, PICTURE, image, seller)
     draft = replace(draft, image=image)
     return Outcome(draft, (prompt(draft, seller, t(seller.language, "picture-set")),))
 

@@ -7,23 +7,23 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.chat.forms import options
-from bot.chat.forms.bot_texts import menu
-from bot.chat.forms.draft import STEPS, Draft
-from bot.chat.forms.flow import at_step, go_back, go_on, return_to, save_destination, understood
-from bot.chat.forms.outcome import Outcome
-from bot.chat.forms.parsing import (
+from bot.chat.fields.registry import AMOUNT, UNITS, field_at
+from bot.chat.fields.typed_text import (
     Unclear,
     check_price,
     read_code,
     read_destination,
-    read_name,
     read_price,
-    read_units,
 )
+from bot.chat.forms import field_answers, menu_presses, timing
+from bot.chat.forms.bot_texts import menu
+from bot.chat.forms.flow import ask_again, go_back, go_on, return_to, save_destination, understood
+from bot.chat.forms.outcome import Outcome
 from bot.chat.forms.prompts import ask_which, prompt
+from bot.chat.forms.steps import STEPS
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import Action, Reply
+from bot.chat.model.draft import Draft
 from bot.chat.model.kinds import KINDS
 from bot.chat.model.price import Price
 from bot.core.money.amounts import currencies
@@ -38,7 +38,7 @@ _DECIMAL = re.compile(r"[0-9]{1,16}(\.[0-9]{1,16})?", re.ASCII)
 _FORM_VERBS = {
     "new": frozenset(
         [
-            *("kind", "skip", "keep", "back", "amount", "currency"),
+            *("kind", "keep", "back", "amount", "currency"),
             *("create", "continue", "restart", "cancel"),
             *("options", "open", "clear", "done", "instrument", "ask", "moment", "zone"),
         ]
@@ -51,11 +51,12 @@ _FORM_VERBS = {
 
 def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
     """Take a text as the answer to the draft's step; `now` in epoch ms."""
-    if draft.form in ("edit", "settings") and draft.step != "destination":
-        return options.take_text(draft, text, seller, now)
     if draft.step in _ANSWERS:
         return _ANSWERS[draft.step](draft, text, seller)
-    return options.take_text(draft, text, seller, now)
+    field = field_at(draft.form, draft.step)
+    if field is None or (field.is_moment and seller.zone is None):
+        return timing.take_text(draft, text, seller, now)
+    return field_answers.take_text(draft, field, text, seller, now)
 
 
 def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) -> Outcome:
@@ -70,7 +71,7 @@ def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) ->
         if verb in _VERBS:
             outcome = _VERBS[verb](owner, tuple(words), seller)
         else:
-            outcome = options.take_press(owner, (verb, *words), seller, now)
+            outcome = menu_presses.take_press(owner, (verb, *words), seller, now)
     return outcome or Outcome(draft, toast=t(seller.language, "toast-unknown"))
 
 
@@ -87,19 +88,8 @@ def cancel_form(draft: Draft, seller: Seller) -> Outcome:
     return return_to(draft.paused, seller, Reply(t(seller.language, key), menu(seller.language)))
 
 
-def _ask_again(draft: Draft, problem: Problem, seller: Seller) -> Outcome:
-    return at_step(draft, draft.step, seller, problem.text(seller.language))
-
-
 def _press_please(draft: Draft, _text: str, seller: Seller) -> Outcome:
-    return _ask_again(draft, Problem("problem-press"), seller)
-
-
-def _name_said(draft: Draft, text: str, seller: Seller) -> Outcome:
-    name = read_name(text)
-    if isinstance(name, Problem):
-        return _ask_again(draft, name, seller)
-    return understood(replace(draft, name=name), "name", seller)
+    return ask_again(draft, Problem("problem-press"), seller)
 
 
 def _amount_said(draft: Draft, text: str, seller: Seller) -> Outcome:
@@ -111,10 +101,10 @@ def take_price(draft: Draft, price: Price | Unclear | Problem, seller: Seller) -
     if isinstance(price, Price):
         instrument = None if draft.instrument == price.currency else draft.instrument
         priced = replace(draft, amount=price.amount, currency=price.currency, instrument=instrument)
-        return understood(priced, "amount", seller)
+        return understood(priced, AMOUNT, seller)
     draft = replace(draft, step="amount")
     if isinstance(price, Problem):
-        return _ask_again(draft, price, seller)
+        return ask_again(draft, price, seller)
     return Outcome(draft, (ask_which(draft, seller, price),))
 
 
@@ -124,7 +114,7 @@ def _currency_said(draft: Draft, text: str, seller: Seller) -> Outcome:
         return _amount_said(draft, text, seller)
     code = read_code(text)
     if isinstance(code, Problem):
-        return _ask_again(draft, code, seller)
+        return ask_again(draft, code, seller)
     return _take_currency(draft, code, seller)
 
 
@@ -139,43 +129,27 @@ def _take_currency(draft: Draft, code: str, seller: Seller) -> Outcome:
     return take_price(draft, price, seller)
 
 
-def _units_said(draft: Draft, text: str, seller: Seller) -> Outcome:
-    units = read_units(text)
-    if isinstance(units, Problem):
-        return _ask_again(draft, units, seller)
-    return understood(replace(draft, units=units), "units", seller)
-
-
 def _destination_said(draft: Draft, text: str, seller: Seller) -> Outcome:
     destination = read_destination(text)
     if isinstance(destination, Problem):
-        return _ask_again(draft, destination, seller)
+        return ask_again(draft, destination, seller)
     return save_destination(draft, destination, seller)
 
 
 _ANSWERS: dict[str, Callable[[Draft, str, Seller], Outcome]] = {
-    "kind": _press_please,
-    "name": _name_said,
     "amount": _amount_said,
     "currency": _currency_said,
-    "units": _units_said,
     "destination": _destination_said,
     "review": _press_please,
     "options": _press_please,
-    "asks": _press_please,
 }
 
 
 def _kind_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
     if len(words) != 1 or words[0] not in KINDS:
         return None
-    kind = words[0]
-    units = draft.units if kind == "drop" else None
-    return go_on(replace(draft, kind=kind, units=units), seller)
-
-
-def _skip_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
-    return go_on(replace(draft, description=""), seller)
+    draft = replace(draft, kind=words[0])
+    return go_on(draft if draft.kind in UNITS.kinds else UNITS.clear(draft), seller)
 
 
 def _keep_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
@@ -219,7 +193,6 @@ def _cancel_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | N
 
 _VERBS: dict[str, Callable[[Draft, Action, Seller], Outcome | None]] = {
     "kind": _kind_pressed,
-    "skip": _skip_pressed,
     "keep": _keep_pressed,
     "back": _back_pressed,
     "amount": _amount_pressed,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.forms.draft import Draft
+from bot.chat.fields.typed_text import Unclear, read_code, read_name, read_price, read_units
 from bot.chat.forms.flow import unfinished
 from bot.chat.forms.inputs import take_price
 from bot.chat.forms.outcome import Outcome
-from bot.chat.forms.parsing import Unclear, read_code, read_name, read_price, read_units
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import Reply
+from bot.chat.model.draft import Draft
 from bot.chat.model.price import Price
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
@@ -44,7 +44,6 @@ def one_line(
         "amount",
         kind=kind,
         name=name,
-        description="",
         currency=price.currency,
         units=units,
         paused=unfinished(current),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bot.chat.forms.draft import Draft
     from bot.chat.messages.reply import Action, Reply
+    from bot.chat.model.draft import Draft
     from bot.chat.model.wish import Wish
 
 

@@ -1,31 +1,34 @@
-"""What is asked at each step: the words, above its buttons."""
+"""The question of each step, above its buttons."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.forms.button_rows import button, moment_rows, rows, ways_out, zone_rows
-from bot.chat.forms.draft import OPTIONS, PATH, Draft
-from bot.chat.forms.summary import ORDER, fact, shares_of, shown_amount
-from bot.chat.messages.problem import Problem
+from bot.chat.fields.offers import button
+from bot.chat.fields.price import shown_amount
+from bot.chat.fields.registry import UNITS, field_at
+from bot.chat.forms.button_rows import moment_rows, rows, ways_out, zone_rows
+from bot.chat.forms.review import review
+from bot.chat.forms.steps import PATH
 from bot.chat.messages.reply import Reply, Rows, escaped
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bot.chat.forms.parsing import Unclear
+    from bot.chat.fields.typed_text import Unclear
+    from bot.chat.model.draft import Draft
     from bot.chat.model.seller import Seller
 
 
 def prompt(draft: Draft, seller: Seller, note: str | None = None) -> Reply:
-    """Ask what the draft's step asks, after a word on the last answer: understood, or wrong."""
+    """Ask the question of the draft's step, below a note on the last answer."""
     parts = [note, _progress(draft, seller), _question(draft, seller)]
     return Reply("\n\n".join(filter(None, parts)), rows(draft, seller))
 
 
 def ask_which(draft: Draft, seller: Seller, unclear: Unclear) -> Reply:
-    """Ask which of its readings an ambiguous amount has; each button carries its own."""
+    """Ask which reading of an ambiguous amount is meant, with a button for each."""
     choices = tuple(
         (button(draft, label, "amount", *words),)
         for choice in unclear.choices
@@ -36,7 +39,7 @@ def ask_which(draft: Draft, seller: Seller, unclear: Unclear) -> Reply:
 
 
 def ask_moment(draft: Draft, seller: Seller, times: Iterable[int]) -> Reply:
-    """Ask which of several times is meant (epoch ms)."""
+    """Ask which of several times (epoch ms) is meant."""
     return _which(draft, seller, "ask-which-moment", moment_rows(draft, seller, times))
 
 
@@ -51,7 +54,7 @@ def _which(draft: Draft, seller: Seller, key: str, choices: Rows) -> Reply:
 
 
 def resume_prompt(draft: Draft, seller: Seller) -> Reply:
-    """Offer to go on with a form that was left, or to start it over."""
+    """Offer to continue a form that was left, or to start over."""
     language = seller.language
     continued = (button(draft, t(language, "button-continue"), "continue"),)
     out = (button(draft, t(language, "button-cancel"), "cancel"),)
@@ -63,10 +66,10 @@ def resume_prompt(draft: Draft, seller: Seller) -> Reply:
 
 
 def path(draft: Draft, seller: Seller) -> tuple[str, ...]:
-    """Give the steps everybody goes; the currency is asked within the amount's, if at all."""
+    """Return the numbered steps of a new request; the currency belongs to the amount's."""
     left_out = {
         "currency": True,
-        "units": draft.kind != "drop",
+        "units": draft.kind not in UNITS.kinds,
         "destination": not draft.asks_destination and seller.destination is not None,
     }
     now = _counted(draft.step)
@@ -78,10 +81,7 @@ def _counted(step: str) -> str:
 
 
 def _progress(draft: Draft, seller: Seller) -> str | None:
-    """Count the steps of the path; what is looked at from the menu is none of them.
-
-    How many there are is known once the kind is.
-    """
+    """Return the number of the step; None outside the path, and before the kind is known."""
     if draft.kind is None or draft.form != "new" or draft.in_menu or draft.step not in PATH:
         return None
     steps = path(draft, seller)
@@ -91,51 +91,8 @@ def _progress(draft: Draft, seller: Seller) -> str | None:
 
 def _question(draft: Draft, seller: Seller) -> str:
     if draft.step == "review":
-        return _review(draft, seller)
-    if draft.step == "amount":
-        return _ask_amount(draft, seller)
-    if draft.step == "receivers":
-        return _ask_receivers(draft, seller)
-    lines = [t(seller.language, _key(draft), **_values(draft))]
-    if draft.form == "edit" and draft.step == "units":
-        lines.append(t(seller.language, "left", left=draft.units) if draft.units else "")
-    elif draft.form == "edit" or draft.step in OPTIONS:
-        lines.append(fact(draft, seller, "ends" if draft.step == "end" else draft.step) or "")
-    return "\n\n".join(filter(None, lines))
-
-
-def _key(draft: Draft) -> str:
-    """Name the question; some are other ones where a request stands already."""
+        return review(draft, seller)
     if draft.form == "settings" and draft.step == "destination":
-        return "ask-destination-settings"
-    if draft.form == "edit" and draft.step == "units":
-        return "ask-units-out"
-    return f"ask-{draft.step}"
-
-
-def _values(draft: Draft) -> dict[str, object]:
-    return {"currency": draft.currency or ""} if draft.step == "instrument" else {}
-
-
-def _ask_amount(draft: Draft, seller: Seller) -> str:
-    usual = draft.currency or seller.currency
-    hint = "ask-amount-usual" if usual else "ask-amount-hint"
-    values = {"currency": usual} if usual else {}
-    question = t(seller.language, f"ask-amount-{draft.kind}")
-    return f"{question}\n{t(seller.language, hint, **values)}"
-
-
-def _ask_receivers(draft: Draft, seller: Seller) -> str:
-    """Ask for them, after what keeps those that were named from making the price."""
-    language, shares = seller.language, shares_of(draft)
-    price = escaped(shown_amount(draft.amount, draft.currency, seller) or "")
-    parts = [t(language, "ask-receivers", price=price), fact(draft, seller, "receivers")]
-    if isinstance(shares, Problem):
-        parts.insert(0, shares.text(language))
-    return "\n\n".join(filter(None, parts))
-
-
-def _review(draft: Draft, seller: Seller) -> str:
-    """Everything at a glance, as it will be created."""
-    facts = (fact(draft, seller, step) for step in ORDER)
-    return "\n".join([t(seller.language, "review"), *filter(None, facts)])
+        return t(seller.language, "ask-destination-settings")
+    field = field_at(draft.form, draft.step)
+    return field.question(draft, seller) if field else t(seller.language, f"ask-{draft.step}")

@@ -1,79 +1,96 @@
-"""What is written down as JSON and read again, perhaps by another version: checks of its shape."""
+"""Checks of JSON that was stored as a dataclass: only its present shape is read."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from bot.core import exact_json
 from bot.core.errors import MoneyError
-from bot.core.money.amounts import MAX_MINOR, to_minor
+from bot.core.money.amounts import MAX_MINOR, currencies, to_minor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-ASKS = ("email", "phoneNumber", "paymail")
-"""What payers can be asked for (section 4: requestedUserData)."""
+    from collections.abc import Callable, Mapping
 
 _NUMBER = re.compile(r"[0-9]{1,64}(\.[0-9]{1,64})?", re.ASCII)
-_MAX_STORED = 4_194_304  # characters; no form of ours comes near it
+_MAX_STORED = 4_194_304
+"""Characters; no form comes near it."""
 
 
 def parsed(text: str) -> object:
-    """Read JSON; None for what is none."""
+    """Parse JSON; None for text that is not JSON."""
     try:
         return exact_json.loads(text) if len(text) <= _MAX_STORED else None
     except ValueError:
         return None
 
 
-def record_of(found: object, cls: type) -> dict[str, Any] | None:
-    """Take an object with the fields of `cls` and no others.
-
-    Those with a default may be left out, as an earlier version did that had none of them.
-    """
-    if not isinstance(found, dict):
-        return None
-    known = {field.name: field.default for field in fields(cls)}
-    if not found.keys() <= known.keys():
-        return None
-    record = {name: found.get(name, default) for name, default in known.items()}
-    return None if MISSING in record.values() else record
-
-
-def are_texts(found: Mapping[str, Any], *names: str) -> bool:
-    """Whether these fields hold text."""
-    return all(isinstance(found[name], str) for name in names)
-
-
-def are_texts_or_none(found: Mapping[str, Any], *names: str) -> bool:
-    """Whether these fields hold text or nothing."""
-    return all(found[name] is None or isinstance(found[name], str) for name in names)
-
-
-def are_times_or_none(found: Mapping[str, Any], *names: str) -> bool:
-    """Whether these fields hold a time, in epoch ms, or nothing."""
-    return all(found[name] is None or is_whole(found[name]) for name in names)
-
-
-def are_asks(told: object) -> bool:
-    """Whether it says what to ask payers for: each at most once."""
-    if not isinstance(told, list | tuple) or not all(asked in ASKS for asked in told):
-        return False
-    return len(set(told)) == len(told)
-
-
 def is_whole(value: object) -> bool:
-    """Whether it is a number from 1 to what a column takes."""
+    """Return whether a value is an integer from 1 to the largest that a column holds."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_MINOR
 
 
-def is_amount(written: object, currency: str) -> bool:
-    """Whether it is an amount as it is written down, and one that the currency allows."""
+def is_currency(value: object) -> bool:
+    """Return whether a value is the code of a currency."""
+    return isinstance(value, str) and value in currencies()
+
+
+def is_currency_or_none(value: object) -> bool:
+    """Return whether a value is None or the code of a currency."""
+    return value is None or is_currency(value)
+
+
+def is_amount(value: object, currency: str) -> bool:
+    """Return whether a value is a decimal number, as text, that is an amount of the currency."""
     try:
-        sound = isinstance(written, str) and _NUMBER.fullmatch(written)
-        return bool(sound and to_minor(Decimal(str(written)), currency))
+        sound = isinstance(value, str) and _NUMBER.fullmatch(value)
+        return bool(sound and to_minor(Decimal(str(value)), currency))
     except MoneyError:
         return False
+
+
+def one_of(known: tuple[str, ...]) -> Callable[[object], bool]:
+    """Return a check whether a value is one of `known`."""
+    return lambda value: value in known
+
+
+def some_of(known: tuple[str, ...]) -> Callable[[object], bool]:
+    """Return a check whether a value is a list of some of `known`, each at most once."""
+    return lambda value: (
+        isinstance(value, list)
+        and all(each in known for each in value)
+        and len(set(value)) == len(value)
+    )
+
+
+def list_of(shape: Mapping[str, Callable[[Any], bool]]) -> Callable[[object], bool]:
+    """Return a check whether a value is a list of objects of that shape."""
+    return lambda value: isinstance(value, list) and all(fits(each, shape) for each in value)
+
+
+_BY_TYPE: dict[str, Callable[[Any], bool]] = {
+    "str": lambda value: isinstance(value, str),
+    "str | None": lambda value: value is None or isinstance(value, str),
+    "bool": lambda value: isinstance(value, bool),
+    "int": is_whole,
+    "int | None": lambda value: value is None or is_whole(value),
+}
+"""Checks by the declared type of an attribute."""
+
+
+def shape_of(cls: type, **checks: Callable[[Any], bool]) -> dict[str, Callable[[Any], bool]]:
+    """Return the check of each attribute of a dataclass: the given one, else by declared type."""
+    return {
+        field.name: checks.get(field.name) or _BY_TYPE[str(field.type)] for field in fields(cls)
+    }
+
+
+def fits(found: object, shape: Mapping[str, Callable[[Any], bool]]) -> TypeGuard[dict[str, Any]]:
+    """Return whether a value is an object with exactly the attributes of a shape, all sound."""
+    return (
+        isinstance(found, dict)
+        and found.keys() == shape.keys()
+        and all(check(found[name]) for name, check in shape.items())
+    )

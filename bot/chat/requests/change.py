@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bot.chat.fields.wire_values import seconds_until
 from bot.chat.store.listings import DELETED, LIVE, STOPPED
 from bot.core.errors import NotFound, NotReached, PeerError, Refused, Throttled
 
@@ -72,7 +73,9 @@ async def _make(client: Client, listing: Listing, call: str, now: int) -> None:
             await client.stop(request_id)
         case "resume":
             ends_at = end_after(listing.wish, now)
-            await client.resume(request_id, None if ends_at is None else seconds(ends_at, now))
+            await client.resume(
+                request_id, None if ends_at is None else seconds_until(ends_at, now)
+            )
         case "delete-yes":
             await client.delete(request_id)
 
@@ -80,11 +83,6 @@ async def _make(client: Client, listing: Listing, call: str, now: int) -> None:
 def end_after(wish: Wish, now: int) -> int | None:
     """Give the end (epoch ms) that a request has once it goes on: one that has passed is none."""
     return wish.ends_at if wish.ends_at is not None and wish.ends_at > now else None
-
-
-def seconds(moment: int, now: int) -> int:
-    """Count the seconds to a moment, both in epoch ms, as the interface wants them: at least 1."""
-    return max(1, -((now - moment) // 1000))
 
 
 async def _doubted(

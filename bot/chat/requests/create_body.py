@@ -1,22 +1,23 @@
-"""The body of create: a wish as the interface has it (section 2.1)."""
+"""The bodies of create and edit: fields as the interface has them (sections 2.1 and 4.3)."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.fields.field import Sending
+from bot.chat.fields.registry import EDITS, FIELDS
 from bot.chat.provider.dialects import DIALECTS, instrument_of
-from bot.chat.requests.change import seconds
-from bot.core.money import amounts
+from bot.chat.requests.edit_rules import wished
 
 if TYPE_CHECKING:
-    from bot.chat.model.wish import Share
+    from collections.abc import Mapping
+
+    from bot.chat.forms.outcome import Change
     from bot.chat.provider.dialects import Dialect
     from bot.chat.requests.edit_rules import Addresses
     from bot.chat.store.listings import Listing
 
-EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
-"""The interface's expirationType of each kind (section 1)."""
+_WEBHOOK = "notifications.webhook"
 
 
 def request_body(
@@ -26,49 +27,60 @@ def request_body(
     now: int,
     dialect: Dialect = DIALECTS[0],
 ) -> dict[str, Any]:
-    """Return the body of create (interface, section 2.1) as at `now` (epoch ms).
+    """Return the body of create as at `now` (epoch ms), without the fields that are not set.
 
-    `instrument` is the operator's, for a wish that names none. What is not wished for is left out.
+    `instrument` is the operator's, for a wish that names none.
     """
-    wish = listing.wish
-    starts = wish.starts_at if (wish.starts_at or 0) > now else None
-    webhook = {
+    wish, sending = listing.wish, Sending(addresses.images, now)
+    values = {
+        field.wire.path: value
+        for field in FIELDS
+        if field.wire and field.wire.path
+        for value in [field.sent(wish, sending)]
+        if value not in (None, "", [])
+    }
+    currencies = dialect.spell(wish, instrument_of(wish, instrument))
+    return _nested({**values, **currencies, _WEBHOOK: _webhook(listing, addresses)})
+
+
+def edit_body(change: Change, listing: Listing, addresses: Addresses, now: int) -> dict[str, Any]:
+    """Return the body of an edit as at `now` (epoch ms).
+
+    The rest of `product` and of `notifications` goes along: a server may take them as a whole.
+    """
+    field = EDITS[change.field]
+    if field.edit and field.edit.path:
+        return {field.edit.path: change.value}
+    if field.wire is None:
+        raise ValueError(f"{change.field} is not sent")
+    whole, sending = field.wire.path.partition(".")[0], Sending(addresses.images, now)
+    after = wished(listing.wish, change)
+    values = {
+        other.wire.path: value
+        for other in FIELDS
+        if other.wire and other.wire.path.partition(".")[0] == whole
+        for value in [other.sent(after, sending)]
+        if value is not None or other is field
+    }
+    if _WEBHOOK.startswith(f"{whole}."):
+        values[_WEBHOOK] = _webhook(listing, addresses)
+    return _nested(values)
+
+
+def _webhook(listing: Listing, addresses: Addresses) -> dict[str, Any]:
+    return {
         "webhookUrl": f"{addresses.receiver}/{listing.token}",
         "customParameters": {"listing": listing.id},
     }
-    product = {
-        "name": wish.name,
-        "description": wish.description,
-        "imageUrl": wish.image and f"{addresses.images}/{wish.image}",
-    }
-    body = {
-        "product": _given(product),
-        **dialect.spell(wish, instrument_of(wish, instrument)),
-        "receivers": [_receiver(share, wish.currency) for share in wish.shares],
-        "notifications": _given({"webhook": webhook, "email": wish.email}),
-        "expirationType": EXPIRATION[wish.kind],
-        "totalUnits": wish.units,
-        "requestedUserData": list(wish.asks),
-        "redirectUrl": wish.redirect_url,
-        "enabledAt": None if starts is None else _iso(starts),
-        "expirationInSeconds": None if wish.ends_at is None else seconds(wish.ends_at, now),
-    }
-    return _given(body)
 
 
-def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is not wished for."""
-    return {name: value for name, value in fields.items() if value not in (None, "", [])}
-
-
-def _receiver(share: Share, currency: str) -> dict[str, Any]:
-    return {
-        "sendAmount": amounts.from_minor(share.amount, currency),
-        "destination": share.destination,
-    }
-
-
-def _iso(at: int) -> str:
-    """Write a time in epoch ms as ISO 8601 in UTC."""
-    moment = datetime.fromtimestamp(at // 1000, UTC) + timedelta(milliseconds=at % 1000)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by their paths as objects: `product.name` is `name` of `product`."""
+    body: dict[str, Any] = {}
+    for path, value in values.items():
+        whole, _, part = path.partition(".")
+        if part:
+            body.setdefault(whole, {})[part] = value
+        else:
+            body[whole] = value
+    return body

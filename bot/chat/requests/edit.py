@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.alerts import delivery
 from bot.chat.cards.menus import saved
 from bot.chat.cards.status import card_of
+from bot.chat.fields.registry import EDITS, ENDS, PICTURE, UNITS
 from bot.chat.forms.existing import edit_form
 from bot.chat.messages.reply import escaped
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.requests.change import end_after, seen
 from bot.chat.requests.create import SETTLING
+from bot.chat.requests.create_body import edit_body
 from bot.chat.requests.outcomes import listing_of
 from bot.chat.requests.retry import in_time, note, wait
 from bot.chat.store import listings, pending, seller_images, sellers
@@ -60,7 +62,7 @@ class Editing:
     async def perform(self, message: Message, listing: Listing) -> None:
         """Make one edit, or see what became of it, and settle what follows."""
         try:
-            if edit_rules.change_of(message.body).field == "units":
+            if EDITS[edit_rules.change_of(message.body).field] is UNITS:
                 await self._take_out(message, listing)
             else:
                 await self._edit(message, listing)
@@ -83,7 +85,7 @@ class Editing:
     async def _sent(self, message: Message, listing: Listing) -> Answer | None:
         """Send an edit; the request as it then is, as far as anybody tells."""
         change, request_id = edit_rules.change_of(message.body), listing.request_id or ""
-        body = edit_rules.body_of(change, listing, self._addresses, self._desk.now())
+        body = edit_body(change, listing, self._addresses, self._desk.now())
         told = await self._client.edit(request_id, body)
         answer = await seen(self._client, request_id) or told
         if answer is None and listing.answer is not None:
@@ -93,7 +95,7 @@ class Editing:
     async def _ask(self, message: Message, listing: Listing, error: PeerError) -> None:
         """See whether an edit was made of which no answer came; raise `error` if nobody can say."""
         change = edit_rules.change_of(message.body)
-        body = edit_rules.body_of(change, listing, self._addresses, self._desk.now())
+        body = edit_body(change, listing, self._addresses, self._desk.now())
         try:
             answer, told = await self._client.get_with_fields(listing.request_id or "")
         except NotFound:
@@ -162,9 +164,9 @@ class Editing:
         change = edit_rules.change_of(message.body)
         wish = edit_rules.wished(listing.wish, change)
         listings.set_wish(tx, listing.id, wish)
-        if change.field == "picture":
+        if EDITS[change.field] is PICTURE:
             _keep_picture(tx, listing, wish)
-        if change.field == "end" and end_after(wish, now) == wish.ends_at:
+        if EDITS[change.field] is ENDS and end_after(wish, now) == wish.ends_at:
             listings.set_state(tx, listing.id, LIVE)
         if answer is not None:
             listings.set_answer(tx, listing.id, answer)
@@ -174,7 +176,7 @@ class Editing:
         seller = sellers.ensure_seller(tx, listing.seller_id, message.body["language"], now)
         shown = card_of(listing_of(tx, message), now)
         self._desk.say(tx, message, saved(shown, change, seller, now))
-        if change.field == "units":  # the last that was left may be among them
+        if EDITS[change.field] is UNITS:  # the last that was left may be among them
             delivery.settle(tx, self._desk.queues, listing.id, now)
 
     def _unchanged(self, tx: Transaction, message: Message, answer: Answer) -> None:

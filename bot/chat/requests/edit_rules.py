@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.fields.registry import EDITS, ENDS, UNITS
 from bot.chat.forms.existing import Present
 from bot.chat.forms.outcome import Change
-from bot.chat.requests.change import APART, end_after, seconds
+from bot.chat.requests.change import APART, end_after
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,20 +19,6 @@ if TYPE_CHECKING:
     from bot.chat.model.answers import Answer
     from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
-
-ATTRIBUTES = {
-    "name": "name",
-    "description": "description",
-    "picture": "image",
-    "redirect": "redirect_url",
-    "email": "email",
-    "end": "ends_at",
-    "units": "units",
-}
-"""What a wish calls the fields that the interface lets one edit (section 4.3)."""
-
-FIELDS = frozenset([*ATTRIBUTES, "postertext"])
-"""What can be edited: those, and the seller's words on the poster, which only we know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,51 +50,13 @@ def text(change: Change) -> str | None:
     return change.value if isinstance(change.value, str) else None
 
 
-def body_of(change: Change, listing: Listing, addresses: Addresses, now: int) -> dict[str, Any]:
-    """Give the body of edit (interface, section 4.3).
-
-    The rest of `product` and of `notifications` goes along: a server may take them as a whole.
-    """
-    match change.field:
-        case "name" | "description" | "picture":
-            return {"product": _product(change, listing.wish, addresses)}
-        case "redirect":
-            return {"redirectUrl": text(change)}
-        case "email":
-            webhook = {
-                "webhookUrl": f"{addresses.receiver}/{listing.token}",
-                "customParameters": {"listing": listing.id},
-            }
-            return {"notifications": {"email": text(change), "webhook": webhook}}
-        case "end":
-            left = None if change.value is None else seconds(number(change), now)
-            return {"expirationInSeconds": left}
-        case "units":
-            return {"decreaseRemainingUnits": number(change)}
-    raise ValueError(change.field)
-
-
-def _product(change: Change, wish: Wish, addresses: Addresses) -> dict[str, Any]:
-    """Give a product as it is to be; what it has not is named only where it is cleared."""
-    after = wished(wish, change)
-    fields = {
-        "name": ("name", after.name),
-        "description": ("description", after.description),
-        "picture": ("imageUrl", after.image and f"{addresses.images}/{after.image}"),
-    }
-    return {
-        name: value
-        for field, (name, value) in fields.items()
-        if value is not None or field == change.field
-    }
-
-
 def wished(wish: Wish, change: Change) -> Wish:
     """Give what a request is after an edit; units that were taken out are off its own."""
+    field = EDITS[change.field]
     value: Any = change.value
-    if change.field == "units":
-        value = max(1, (wish.units or 0) - number(change))  # a wish of none is none
-    return replace(wish, **{ATTRIBUTES[change.field]: value})
+    if field.edit and field.edit.apply:
+        value = field.edit.apply(known(wish, change.field), value)
+    return replace(wish, **{field.attribute: value})
 
 
 def problem_of(listing: Listing, change: Change) -> str | None:
@@ -130,7 +79,7 @@ def left_of(listing: Listing) -> int | None:
 def asked_about(listing: Listing, field: str) -> Present:
     """Give what a form that asks for a field says of the request: of its units, what is left."""
     wish = listing.wish
-    if field == "units":
+    if EDITS[field] is UNITS:
         wish = replace(wish, units=left_of(listing) or wish.units)
     return Present(listing.id, wish, listing.poster_text)
 
@@ -143,15 +92,15 @@ def fresh(wish: Wish, now: int) -> Wish:
 
 def known(wish: Wish, field: str) -> Any:
     """Give what a request has in a field that can be edited."""
-    return getattr(wish, ATTRIBUTES[field])
+    return getattr(wish, EDITS[field].attribute)
 
 
 def assumed(answer: Answer, change: Change) -> Answer:
     """Give what was known of a request, with the edit that its server said it made."""
-    if change.field == "end":
+    if EDITS[change.field] is ENDS:
         ends_at = None if change.value is None else number(change)
         return replace(answer, expires_at=ends_at, is_enabled=True)
-    if change.field == "units" and answer.remaining_units is not None:
+    if EDITS[change.field] is UNITS and answer.remaining_units is not None:
         left = max(0, answer.remaining_units - number(change))
         return answer.with_left(left, answer.reserved_units)
     return answer
@@ -161,7 +110,7 @@ def is_made(
     change: Change, body: Mapping[str, Any], answer: Answer, told: Mapping[str, Any]
 ) -> bool:
     """Whether a request has what an edit's `body` asks for, by `answer` and what was `told`."""
-    if change.field != "end":
+    if EDITS[change.field] is not ENDS:
         return _has(told, body)
     if change.value is None or answer.expires_at is None:
         return change.value is answer.expires_at

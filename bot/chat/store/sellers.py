@@ -6,11 +6,12 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bot.chat.forms.draft import Draft
+from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.seller import Seller
 from bot.core import exact_json
 
 if TYPE_CHECKING:
+    from bot.chat.model.draft import Draft
     from bot.core.database.database import Row, Transaction
 
 FIELDS = "language, destination, currency, prices, zone, quiet, summary"
@@ -159,7 +160,7 @@ def find_draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
         chat=chat_id,
         seller=seller_id,
     )
-    form = Draft.from_json(row["body"]) if row else None
+    form = read_draft(row["body"]) if row else None
     return form and replace(form, touched_at=row["updated_at"] if row else None)
 
 
@@ -178,6 +179,6 @@ def save_draft(tx: Transaction, chat_id: int, seller_id: int, form: Draft | None
         " DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at",
         chat=chat_id,
         seller=seller_id,
-        body=form.to_json(),
+        body=write_draft(form),
         now=now,
     )

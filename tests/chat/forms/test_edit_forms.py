@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.chat.fields.typed_text import read_poster_text
 from bot.chat.forms.bot_texts import start_reply
-from bot.chat.forms.draft import STEPS, Draft
 from bot.chat.forms.existing import Present, duplicate, edit_form, reopen
 from bot.chat.forms.form import ASLEEP_AFTER, left_over, new_form, pictured, settings_form
 from bot.chat.forms.outcome import Change, Photo, Pressed, Said
-from bot.chat.forms.parsing import read_poster_text
+from bot.chat.forms.steps import STEPS
+from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.messages.problem import Problem
 from bot.chat.model.wish import Share, Wish
 from tests.support.form_harness import BERLIN, FORM, KNOWN, NOW, OTHER, STRANGER, Talk, form_at_step
@@ -77,7 +78,7 @@ def test_words_on_the_poster_are_shown_and_removed_where_there_are_some() -> Non
     present = Present(LISTING, PLAIN, "Open <daily>")
     talk.take(edit_form(OTHER, present, "postertext", talk.seller))
     assert check(talk.replies[-1]).endswith("\n\nYour words on it: Open <daily>")
-    talk.draft = talk.draft and Draft.from_json(talk.draft.to_json())
+    talk.draft = talk.draft and read_draft(write_draft(talk.draft))
     assert talk.press_label("🗑").changes == [Change(LISTING, "postertext", None)]
     bare = edit("postertext").replies[-1]
     assert "Your words on it" not in bare.text
@@ -260,20 +261,6 @@ def test_an_old_form_is_offered_by_new_and_by_start() -> None:
     hello = start_reply(KNOWN, new=False, left=left_over(talk.draft, KNOWN))
     assert "You have begun a request: Coffee." in check(hello)
     assert left_over(None, KNOWN) is left_over(form_at_step("kind").draft, KNOWN) is None
-
-
-def test_a_form_of_an_earlier_version_goes_on_where_it_was() -> None:
-    """It asked for the description on the way, and knew no options."""
-    old = (
-        '{"id": "ab2c3d", "form": "new", "step": "description", "kind": "donation",'
-        ' "name": "Coffee", "description": null, "amount": null, "currency": null, "units": null,'
-        ' "asks_destination": false, "paused": null}'
-    )
-    for given in (Said("Warm"), Pressed(("draft", FORM, "skip"))):
-        talk = Talk(KNOWN, Draft.from_json(old)).give(given).say("5 USD")
-        assert talk.step == "review"
-    back = Talk(KNOWN, Draft.from_json(old)).press("back", "description").press_label("⬅")
-    assert back.step == "name"
 
 
 def test_a_seller_without_a_destination_still_has_to_say_it() -> None:

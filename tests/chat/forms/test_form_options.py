@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.forms.draft import OPTIONS
+from bot.chat.fields.registry import OPTIONS
 from bot.chat.forms.form import pictured
 from bot.chat.forms.outcome import Outcome, Pressed, Said
+from bot.chat.model.request_options import PAYER_FIELDS
 from bot.chat.model.seller import Seller
-from bot.chat.model.stored_json import ASKS
 from bot.chat.model.wish import Share
 from tests.support.form_harness import BERLIN, FORM, KNOWN, NOW, Talk, form_at_step, new, option
 from tests.support.telegram_limits import labels
@@ -260,7 +260,7 @@ def test_the_review_shows_everything_as_it_will_be_created() -> None:
 
 CHANGED = [
     {"description": "Hot"}, {"instrument": "BTC"}, {"image": "1" * 24}, {"receivers": ()},
-    {"starts_at": None}, {"ends_at": None}, {"asks": ASKS}, {"redirect_url": None},
+    {"starts_at": None}, {"ends_at": None}, {"asks": PAYER_FIELDS}, {"redirect_url": None},
     {"email": "ben@example.org"}, {"units": 11}, {"name": "Tea"}, {"kind": "donation"},
 ]  # fmt: skip
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageFont, ImageOps
 from reportlab.pdfbase.ttfonts import TTFont
 
-from bot.chat.forms.parsing import MAX_POSTER_TEXT
+from bot.chat.fields.typed_text import MAX_POSTER_TEXT
 from bot.chat.pictures import png
 from bot.chat.pictures.poster import (
     MOST_TEXT,

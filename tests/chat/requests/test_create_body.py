@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat.forms.receivers import read_portions, resolve
+from bot.chat.fields.receiver_shares import read_portions, resolve
 from bot.chat.messages.reply import TEXT_LIMIT
 from bot.chat.model.wish import Share, Wish
 from bot.chat.requests.create_body import request_body

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.chat.fields.registry import EDITS
 from bot.chat.forms.outcome import Change
+from bot.chat.requests.create_body import edit_body
 from bot.chat.requests.edit_rules import (
-    ATTRIBUTES,
     Addresses,
     Stock,
     assumed,
-    body_of,
     fresh,
     is_made,
     problem_of,
@@ -67,7 +67,7 @@ def test_each_field_is_sent_as_the_interface_has_it(
     field: str, value: str | int | None, body: dict[str, Any]
 ) -> None:
     """With the rest of its object: a server that takes that as a whole must lose nothing."""
-    assert body_of(change(field, value), listing(), ADDRESSES, NOON) == body
+    assert edit_body(change(field, value), listing(), ADDRESSES, NOON) == body
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_each_field_is_sent_as_the_interface_has_it(
     [("name", "Tea"), ("description", None), ("picture", "x"), ("end", LATER), ("email", "a@b")],
 )
 def test_a_wish_is_another_in_this_field_alone(field: str, value: str | int | None) -> None:
-    other: dict[str, Any] = {ATTRIBUTES[field]: value}
+    other: dict[str, Any] = {EDITS[field].attribute: value}
     assert wished(DROP, change(field, value)) == replace(DROP, **other)
 
 
@@ -149,7 +149,7 @@ def test_units_that_are_being_paid_for_are_not_taken_out() -> None:
 def test_an_edit_is_made_where_the_server_has_it(
     edited: Change, told: dict[str, Any], *, made: bool
 ) -> None:
-    body = body_of(edited, listing(COFFEE), ADDRESSES, NOON)
+    body = edit_body(edited, listing(COFFEE), ADDRESSES, NOON)
     assert is_made(edited, body, answer(), told) is made
 
 
@@ -162,7 +162,7 @@ def test_an_end_is_made_where_the_server_ends_near_it(
     value: int | None, ends: int | None, *, made: bool
 ) -> None:
     edited = change("end", value)
-    body = body_of(edited, listing(), ADDRESSES, NOON)
+    body = edit_body(edited, listing(), ADDRESSES, NOON)
     assert is_made(edited, body, answer(expires_at=ends), {}) is made
 
 

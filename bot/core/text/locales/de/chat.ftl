@@ -141,12 +141,12 @@ ask-destination-settings =
     <b>Wohin soll dein Geld ab jetzt gehen?</b>
     Schreib dein Handle oder deine Wallet-Kennung, zum Beispiel <code>$anna</code>. Das Geld geht genau dorthin, also prüfe es bitte gut. Zahlungslinks, die du schon erstellt hast, behalten ihre bisherige Empfangsadresse.
 review = <b>Bitte prüfe noch einmal: Stimmt alles?</b>
-review-name = Name: <b>{ $name }</b>
-review-kind = Art: { $kind }
-review-amount = Betrag: <b>{ $amount }</b>
-review-units = Stückzahl: <b>{ $units }</b>
-review-description = Beschreibung: { $description }
-review-destination = Das Geld geht an: <code>{ $destination }</code>
+review-name = Name: <b>{ $value }</b>
+review-kind = Art: { $value }
+review-amount = Betrag: <b>{ $value }</b>
+review-units = Stückzahl: <b>{ $value }</b>
+review-description = Beschreibung: { $value }
+review-destination = Das Geld geht an: <code>{ $value }</code>
 kind-donation = Spende
 kind-oneoff = Einzelverkauf
 kind-drop = Limitierte Auflage

@@ -65,7 +65,7 @@ ask-which-moment =
 
 ## The review
 
-review-instrument = Gezahlt wird in: <b>{ $currency }</b>
+review-instrument = Gezahlt wird in: <b>{ $value }</b>
 review-picture = Bild: vorhanden
 review-receivers = Jede Zahlung wird geteilt:
 review-receiver = • <code>{ $destination }</code> { $share }
@@ -74,11 +74,11 @@ review-receivers-more =
         [one] • und { $count } weiterer
        *[other] • und { $count } weitere
     }
-review-starts = Beginn: { $moment }
-review-ends = Ende: { $moment }
-review-asks = Abgefragt wird: { $fields }
-review-redirect = Nach der Zahlung: { $url }
-review-email = E-Mail bei Zahlungen: { $email }
+review-starts = Beginn: { $value }
+review-ends = Ende: { $value }
+review-asks = Abgefragt wird: { $value }
+review-redirect = Nach der Zahlung: { $value }
+review-email = E-Mail bei Zahlungen: { $value }
 paid-in-price = Gezahlt wird in der Währung des Preises.
 picture-set = 👍 Das Bild ist übernommen.
 

@@ -71,7 +71,7 @@ poster =
     Mit Name, Preis und QR-Code, zum Drucken oder für Stories. Zum Drucken gibt es Bild und PDF.
 poster-link = Zahlungslink: { $link }
 poster-deep-link = In Telegram: { $link }
-poster-text = Dein Text darauf: <i>{ $text }</i>
+poster-text = Dein Text darauf: <i>{ $value }</i>
 button-print-light = 🖨 Druck, hell
 button-print-dark = 🖨 Druck, dunkel
 button-square-light = 📱 Quadrat, hell

@@ -140,12 +140,12 @@ ask-destination-settings =
     <b>Where should your money go from now on?</b>
     Write your handle or wallet identifier, for example <code>$anna</code>. Money is sent exactly there, so please check it well. Requests that you have already made keep their old destination.
 review = <b>Please check: is everything right?</b>
-review-name = Name: <b>{ $name }</b>
-review-kind = Kind: { $kind }
-review-amount = Amount: <b>{ $amount }</b>
-review-units = Pieces: <b>{ $units }</b>
-review-description = Description: { $description }
-review-destination = Money goes to: <code>{ $destination }</code>
+review-name = Name: <b>{ $value }</b>
+review-kind = Kind: { $value }
+review-amount = Amount: <b>{ $value }</b>
+review-units = Pieces: <b>{ $value }</b>
+review-description = Description: { $value }
+review-destination = Money goes to: <code>{ $value }</code>
 kind-donation = Donation
 kind-oneoff = One-off
 kind-drop = Limited drop

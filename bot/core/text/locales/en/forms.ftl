@@ -65,16 +65,16 @@ ask-which-moment =
 
 ## The review
 
-review-instrument = Paid in: <b>{ $currency }</b>
+review-instrument = Paid in: <b>{ $value }</b>
 review-picture = Picture: there
 review-receivers = Each payment is shared:
 review-receiver = • <code>{ $destination }</code> { $share }
 review-receivers-more = • and { $count } more
-review-starts = Opens: { $moment }
-review-ends = Ends: { $moment }
-review-asks = Payers are asked for: { $fields }
-review-redirect = After payment: { $url }
-review-email = E-mail about payments: { $email }
+review-starts = Opens: { $value }
+review-ends = Ends: { $value }
+review-asks = Payers are asked for: { $value }
+review-redirect = After payment: { $value }
+review-email = E-mail about payments: { $value }
 paid-in-price = It is paid in the currency of its price.
 picture-set = 👍 The picture is set.
 

@@ -71,7 +71,7 @@ poster =
     With its name, price and QR code, to print or for stories. Prints come as a picture and as a PDF.
 poster-link = Pay link: { $link }
 poster-deep-link = In Telegram: { $link }
-poster-text = Your words on it: <i>{ $text }</i>
+poster-text = Your words on it: <i>{ $value }</i>
 button-print-light = 🖨 Print, light
 button-print-dark = 🖨 Print, dark
 button-square-light = 📱 Square, light

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from bot.chat.forms.draft import REST, Portion
-from bot.chat.forms.parsing import Unclear, read_destination, read_price
+from bot.chat.fields.typed_text import Unclear, read_destination, read_price
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import escaped
+from bot.chat.model.draft import REST, Portion
 from bot.chat.model.wish import Share
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_AMOUNT, format_money, from_minor, read_amount, to_minor
@@ -198,8 +198,8 @@ def sum_of(portions: tuple[Portion, ...], currency: str) -> int | None:
     return total if from_minor(total, currency) <= MAX_AMOUNT else None
 
 
-def meant(shares: tuple[Share, ...], currency: str) -> tuple[Portion, ...]:
-    """Give the shares of an earlier wish as amounts that somebody named."""
+def portions_of(shares: tuple[Share, ...], currency: str) -> tuple[Portion, ...]:
+    """Return the shares of a wish as portions with amounts."""
     return tuple(
         Portion(share.destination, f"{from_minor(share.amount, currency):f}") for share in shares
     )

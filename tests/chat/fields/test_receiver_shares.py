@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.forms.draft import Portion
-from bot.chat.forms.receivers import meant, read_portions, resolve, sum_of
+from bot.chat.fields.receiver_shares import portions_of, read_portions, resolve, sum_of
 from bot.chat.messages.problem import Problem
+from bot.chat.model.draft import Portion
 from bot.chat.model.wish import Share
 from tests.support.form_harness import option
 from tests.support.telegram_limits import labels
@@ -165,7 +165,7 @@ def test_shares_make_the_price_exactly_or_there_are_none(measures: list[str], pr
         assert sum(share.amount for share in shares) == price
         assert [share.destination for share in shares] == [p.destination for p in portions]
         assert min(share.amount for share in shares) > 0
-        assert resolve(meant(shares, "USD"), price, "USD") == shares
+        assert resolve(portions_of(shares, "USD"), price, "USD") == shares
     else:
         assert isinstance(shares, Problem)
 

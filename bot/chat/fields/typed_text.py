@@ -7,7 +7,6 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.chat.forms.draft import FINEST
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import escaped
 from bot.chat.model.price import Price
@@ -19,7 +18,10 @@ from bot.core.text import links
 if TYPE_CHECKING:
     from decimal import Decimal
 
-# Our bounds, where the interface shows none (section 8).
+FINEST = "BTC"
+"""The currency with the most decimals: an amount that it refuses, all refuse."""
+
+# The service's bounds, where the interface shows none (section 8).
 MAX_NAME = 100
 MAX_DESCRIPTION = 500
 MAX_DESTINATION = 512  # as the service has it: some wallet identifiers are long

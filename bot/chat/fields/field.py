@@ -1,0 +1,194 @@
+"""The descriptor of a request field: everything that differs from one field to the next."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import TEXT_LIMIT, Rows, escaped, plain
+from bot.chat.model.kinds import KINDS
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.chat.model.draft import Draft
+    from bot.chat.model.seller import Seller
+    from bot.chat.model.wish import Wish
+
+_LABEL = 24
+"""UTF-16 units of a value on a button."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A text that answers a question of a form; `now` in epoch ms."""
+
+    text: str
+    draft: Draft
+    seller: Seller
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What values need on the wire: the address of sellers' pictures, and the time in epoch ms."""
+
+    images: str
+    now: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How a value is shown; functions are None where the attribute's own text does.
+
+    `value` takes it from a draft and `words` puts it into plain text, with a time relative to
+    `now` if there is one; `brief` is for buttons. A line of the review is the text `key`, else
+    `review-` and the field's name, with up to `most` UTF-16 units as `value`; `line` returns the
+    lines of a field for which that is not enough.
+    """
+
+    value: Callable[[Draft, Seller], Any] | None = None
+    words: Callable[[Any, Seller, int | None], object] | None = None
+    brief: Callable[[Any, Seller], object] | None = None
+    line: Callable[[Draft, Seller], str | None] | None = None
+    key: str = ""
+    most: int = TEXT_LIMIT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """How a field is sent to the payment service.
+
+    `path` is its place in the body of create (`product.name`), empty where its value goes out with
+    another field; `send` converts the wish's value. A refusal names `path` or what the pattern
+    `refused_as` matches.
+    """
+
+    path: str = ""
+    send: Callable[[Wish, Sending], object] | None = None
+    refused_as: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """How a field of a request that exists is edited.
+
+    `place` orders the edit menu. `name` is the edit's name where the field's own is not it. The
+    change goes out at the field's path, or as it is at `path`; `apply` computes the new value from
+    the present one and the change. An edit that `decides_status` may end or revive the request.
+    """
+
+    place: int
+    name: str = ""
+    path: str = ""
+    apply: Callable[[Any, Any], Any] | None = None
+    decides_status: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One thing that a seller can set in a request.
+
+    `name` names its step in forms and its texts: `ask-name` is the question, `option-name` the
+    button among the options, `review-name` the line of the review, and `button-edit-name`,
+    `saved-name` and `cleared-name` belong to its edit. `attribute` holds its value in drafts and
+    wishes. Only `kinds` of requests have it.
+
+    `option` is its place in the menu "More options". `read` returns the value of a text, a Problem
+    or a Choice of moments; without it the field is answered by its buttons, or read by the form.
+    `check` returns the Problem of a value that the rest of the draft forbids. `ask` returns the
+    question where its text takes values, `offers` the buttons with answers.
+    """
+
+    name: str
+    attribute: str = ""
+    kinds: tuple[str, ...] = KINDS
+    option: int | None = None
+    is_optional: bool = False
+    is_moment: bool = False
+    empty: object = None
+    read: Callable[[Typed], Any] = lambda _typed: Problem("problem-press")
+    check: Callable[[Draft, Any], Problem | None] | None = None
+    unset_text: str = ""
+    """The text that answers a value which leaves the field unset."""
+    ask: Callable[[Draft, Seller], str] | None = None
+    offers: Callable[[Draft, Seller], Rows] | None = None
+    shown: Shown | None = Shown()
+    wire: Wire | None = None
+    """None for a field that the service does not know."""
+    edit: Edit | None = None
+
+    def set(self, draft: Draft, value: object) -> Draft:
+        """Return the draft with this value."""
+        return replace(draft, **{self.attribute: value})  # type: ignore[arg-type]  # by its name
+
+    def clear(self, draft: Draft) -> Draft:
+        """Return the draft without a value."""
+        return self.set(draft, self.empty)
+
+    def question(self, draft: Draft, seller: Seller) -> str:
+        """Return the question, above the present value where the path does not ask it."""
+        asked = (self.ask or _ask)(draft, seller)
+        beside = self.line(draft, seller) if draft.form == "edit" or self.is_optional else None
+        return f"{asked}\n\n{beside}" if beside else asked
+
+    def line(self, draft: Draft, seller: Seller, now: int | None = None) -> str | None:
+        """Return the lines of the review, in HTML; None without a value."""
+        if self.shown is None:
+            return None
+        if self.shown.line:
+            return self.shown.line(draft, seller)
+        value = self._value(draft, seller)
+        if not value:
+            return None
+        key = self.shown.key or f"review-{self.name}"
+        return t(seller.language, key, value=self.words(value, seller, now, self.shown.most))
+
+    def words(
+        self, value: object, seller: Seller, now: int | None = None, most: int = TEXT_LIMIT
+    ) -> object:
+        """Return a value as a text takes it: a number, or escaped words of `most` units."""
+        words = value
+        if self.shown and self.shown.words:
+            words = self.shown.words(value, seller, now)
+        return words if isinstance(words, int) else escaped(words, most)
+
+    def label(self, draft: Draft, seller: Seller) -> str | None:
+        """Return the value in a few words for a button, unescaped; None without a value."""
+        value = self._value(draft, seller)
+        if not value or self.shown is None:
+            return None
+        if self.shown.brief:
+            words = self.shown.brief(value, seller)
+        else:
+            words = self.shown.words(value, seller, None) if self.shown.words else value
+        return plain(words, _LABEL) if words else None
+
+    def is_open(self, draft: Draft, seller: Seller) -> bool:
+        """Return whether a draft of this kind still has to have a value."""
+        is_needed = draft.kind in (None, *self.kinds) and not self.is_optional
+        return is_needed and self._value(draft, seller) is None
+
+    def _value(self, draft: Draft, seller: Seller) -> Any:
+        if self.shown and self.shown.value:
+            return self.shown.value(draft, seller)
+        return getattr(draft, self.attribute)
+
+    def sent(self, wish: Wish, sending: Sending) -> object:
+        """Return the value as the interface has it."""
+        if self.wire and self.wire.send:
+            return self.wire.send(wish, sending)
+        return getattr(wish, self.attribute)
+
+    def is_refused_by(self, path: str) -> bool:
+        """Return whether a refusal that names this path is about the field."""
+        if self.wire is None or not path:
+            return False
+        return path == self.wire.path or re.fullmatch(self.wire.refused_as, path) is not None
+
+
+def _ask(draft: Draft, seller: Seller) -> str:
+    return t(seller.language, f"ask-{draft.step}")

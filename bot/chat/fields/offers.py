@@ -1,0 +1,114 @@
+"""Buttons with answers below the question of a field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.fields.price import price_word, shares_of
+from bot.chat.fields.receiver_shares import sum_of
+from bot.chat.fields.typed_text import check_price
+from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Button, Rows
+from bot.chat.model.kinds import KINDS
+from bot.chat.model.price import Price
+from bot.chat.model.request_options import PAYER_FIELDS
+from bot.core.money.amounts import currencies, format_money, from_minor
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bot.chat.model.draft import Draft
+    from bot.chat.model.seller import Seller
+
+CURRENCIES = ("USD", "EUR", "GBP", "CHF", "JPY", "INR", "BRL", "BSV", "BTC")
+"""Offered to a seller without a usual currency: those of most Telegram sellers, and two coins."""
+
+INSTRUMENTS = ("BSV", "MNEE", "BTC", "SAT", "USD", "EUR")
+"""Offered to be paid in where the price is in another: coins first, since they are paid with."""
+
+TICK = "✓ "
+
+
+def button(draft: Draft, label: str, *words: str) -> Button:
+    """Build a button of this form."""
+    return Button(label, action=("draft", draft.id, *words))
+
+
+def in_rows(buttons: Iterable[Button], width: int) -> Rows:
+    """Put `width` buttons side by side in each row."""
+    each = tuple(buttons)
+    return tuple(each[start : start + width] for start in range(0, len(each), width))
+
+
+def kinds(draft: Draft, seller: Seller) -> Rows:
+    """Offer the kinds of requests, the present one ticked."""
+    labels = {kind: t(seller.language, f"button-{kind}") for kind in KINDS}
+    return tuple(
+        (button(draft, TICK * (kind == draft.kind) + label, "kind", kind),)
+        for kind, label in labels.items()
+    )
+
+
+def amounts(draft: Draft, seller: Seller) -> Rows:
+    """Offer the seller's last prices."""
+    buttons = (
+        button(
+            draft,
+            format_money(minor, code, seller.language),
+            "amount",
+            price_word(minor, code),
+            code,
+        )
+        for minor, code in seller.prices
+        if code in currencies()
+    )
+    return in_rows(buttons, 2)
+
+
+def price_currencies(draft: Draft, seller: Seller) -> Rows:
+    """Offer currencies of the price, the last used ones first."""
+    last = filter(None, (draft.currency, seller.currency))
+    codes = tuple(dict.fromkeys((*last, *CURRENCIES)))[: len(CURRENCIES)]
+    return in_rows((button(draft, code, "currency", code) for code in codes), 3)
+
+
+def instruments(draft: Draft, _seller: Seller) -> Rows:
+    """Offer currencies to be paid in, other than the price's; the present one ticked."""
+    codes = dict.fromkeys((*filter(None, [draft.instrument]), *INSTRUMENTS))
+    buttons = (
+        button(draft, TICK * (code == draft.instrument) + code, "instrument", code)
+        for code in codes
+        if code != draft.currency
+    )
+    return in_rows(buttons, 3)
+
+
+def price_of_receivers(draft: Draft, seller: Seller) -> Rows:
+    """Offer the sum of the receivers' amounts as the price, where they don't make the price."""
+    currency = draft.currency or ""
+    total = sum_of(draft.receivers, currency)
+    if total is None or not isinstance(shares_of(draft), Problem):
+        return ()
+    if not isinstance(check_price(from_minor(total, currency), currency), Price):
+        return ()
+    shown = format_money(total, currency, seller.language)
+    label = t(seller.language, "button-make-price", amount=shown)
+    return ((button(draft, label, "amount", price_word(total, currency), currency),),)
+
+
+def payer_fields(draft: Draft, seller: Seller) -> Rows:
+    """Offer what payers can be asked for; each button carries the state that it leads to."""
+    toggles = tuple(
+        (
+            button(
+                draft,
+                TICK * (asked in draft.asks) + t(seller.language, f"payer-{asked}"),
+                "ask",
+                asked,
+                "off" if asked in draft.asks else "on",
+            ),
+        )
+        for asked in PAYER_FIELDS
+    )
+    return (*toggles, (button(draft, t(seller.language, "button-done"), "options"),))

@@ -1,0 +1,100 @@
+"""Drafts as JSON in the database."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from bot.chat.fields.typed_text import FINEST
+from bot.chat.forms.steps import STEPS, needed_before
+from bot.chat.model.draft import REST, Draft, Portion
+from bot.chat.model.kinds import KINDS
+from bot.chat.model.request_options import PAYER_FIELDS
+from bot.chat.model.stored_json import (
+    fits,
+    is_amount,
+    is_currency_or_none,
+    list_of,
+    one_of,
+    parsed,
+    shape_of,
+    some_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_MAX_DEPTH = 3
+"""Drafts within one: the settings over a refused request over a new one."""
+
+
+def write_draft(draft: Draft) -> str:
+    """Return a draft as JSON for `read_draft`."""
+    return json.dumps(asdict(replace(draft, touched_at=None)), default="{:f}".format)
+
+
+def read_draft(text: str) -> Draft | None:
+    """Return the draft that `write_draft` wrote; None for any other text."""
+    return _draft_of(parsed(text))
+
+
+def _draft_of(found: object, depth: int = _MAX_DEPTH) -> Draft | None:
+    if not depth or not fits(found, _SHAPE) or not _is_sound(found):
+        return None
+    paused = None if found["paused"] is None else _draft_of(found["paused"], depth - 1)
+    if found["paused"] is not None and (paused is None or paused.form != "new"):
+        return None
+    return Draft(
+        **{
+            **found,
+            "amount": None if found["amount"] is None else Decimal(found["amount"]),
+            "paused": paused,
+            "receivers": tuple(Portion(**portion) for portion in found["receivers"]),
+            "asks": tuple(found["asks"]),
+        }
+    )
+
+
+def _is_sound(found: Mapping[str, Any]) -> bool:
+    """Return whether the attributes of a draft go together."""
+    form, step, amount = found["form"], found["step"], found["amount"]
+    return (
+        step in STEPS[form]
+        and found["wanted"] in (None, *STEPS[form])
+        and (amount is None or is_amount(amount, found["currency"] or FINEST))
+        and (found["listing"] is not None) == (form == "edit")
+        and all(found[name] is not None for name in needed_before(form, step))
+    )
+
+
+def _matches(pattern: str) -> Callable[[object], bool]:
+    compiled = re.compile(pattern, re.ASCII)
+    return lambda value: isinstance(value, str) and compiled.fullmatch(value) is not None
+
+
+def _or_none(check: Callable[[Any], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or check(value)
+
+
+def _is_anything(_value: object) -> bool:
+    return True
+
+
+_SHAPE = shape_of(
+    Draft,
+    id=_matches(r"[a-z0-9]{6}"),
+    form=one_of((*STEPS,)),
+    kind=_or_none(one_of(KINDS)),
+    amount=_is_anything,
+    currency=is_currency_or_none,
+    instrument=is_currency_or_none,
+    paused=_is_anything,
+    receivers=list_of(
+        shape_of(Portion, measure=_matches(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?"))
+    ),
+    asks=some_of(PAYER_FIELDS),
+    listing=_or_none(_matches(r"[a-z0-9]{10}")),
+)
