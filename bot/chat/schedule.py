@@ -1,6 +1,6 @@
-"""What happens by time alone: cards that open, end or get units back, and daily summaries.
+"""The schedule: cards that open, end or get units back by time alone, and daily summaries.
 
-When is written in the database, so a restart misses nothing: what came due meanwhile is done then.
+The times are in the database, so a restart misses nothing: overdue work is done at the start.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from bot.chat.store import listings, posts, sellers
 from bot.chat.store.listings import LIVE
 from bot.core.errors import StorageError
 from bot.core.outbox import lanes, outbox
-from bot.core.outbox.clock_changes import Jumps
 from bot.core.text.translations import choose
 
 if TYPE_CHECKING:
@@ -30,33 +29,26 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 Due: TypeAlias = "Callable[[Transaction, Queues, int], int]"
-"""Does a bounded number of what is due at a time (epoch ms); how many, 0 once nothing is left."""
+"""Performs a batch of the work due at a time (epoch ms); returns its size, 0 once none is left."""
 
 LONGEST_WAIT = 30.0
-"""Seconds between two looks: other processes write times too, and the clock may be set."""
+"""Seconds between two checks: other processes store times too."""
 
 BATCH = 50
-"""Listings in one transaction, for others wait for it."""
+"""Listings in one transaction: other transactions wait for it."""
 
 
 class Schedule:
-    """Does what is due; `now` in epoch ms, `steady` in ms of a clock that nobody sets."""
+    """Performs due work; `now` in epoch ms."""
 
-    def __init__(
-        self,
-        db: Database,
-        queues: Queues,
-        now: Callable[[], int],
-        steady: Callable[[], int] | None = None,
-    ) -> None:
+    def __init__(self, db: Database, queues: Queues, now: Callable[[], int]) -> None:
         self._db = db
         self._queues = queues
         self._now = now
-        self._jumps = Jumps(steady) if steady else None
         self._works: tuple[Due, ...] = (refresh_due_cards, daily_summary.put_due)
 
     async def run(self) -> None:
-        """Do what is due until cancelled; trouble is a line in the log, and what is due waits."""
+        """Perform due work until cancelled; an error is a line in the log, and the work waits."""
         woken = self._db.listen(posts.DUE_TOPIC)
         while True:
             woken.clear()
@@ -64,9 +56,9 @@ class Schedule:
             try:
                 wait = await self.tick()
             except StorageError as error:
-                log.debug("what is due waits", reason=str(error))
+                log.debug("due work waits", reason=str(error))
             except Exception:
-                log.exception("what is due waits")
+                log.exception("due work waits")
             try:
                 async with asyncio.timeout(wait):
                     await woken.wait()
@@ -74,12 +66,11 @@ class Schedule:
                 continue
 
     async def tick(self) -> float:
-        """Do all that is due by now; the seconds until the next look. Raises StorageError."""
+        """Perform all work that is due; return the seconds until the next check.
+
+        Raises StorageError.
+        """
         now = self._now()
-        if self._jumps:
-            if self._jumps.since(now) < 0:
-                await self._db.transaction(partial(posts.pull_due, now=now))
-            self._jumps.seen(now)
         for work in self._works:
             while await self._db.transaction(partial(_do, work, self._queues, now)):
                 pass
@@ -93,21 +84,20 @@ def _do(work: Due, queues: Queues, now: int, tx: Transaction) -> int:
 
 
 def refresh_due_cards(tx: Transaction, queues: Queues, now: int) -> int:
-    """Let the cards show what time has changed by `now` (epoch ms), at most BATCH; how many.
+    """Queue the refresh of up to BATCH cards that time has changed by `now` (epoch ms).
 
-    Only the service knows whether a unit that was being paid for is sold or free again: it is
-    asked.
+    Return their number. Only the service knows whether a reserved unit was sold: it is asked.
     """
     due = posts.claim_due(tx, now, BATCH)
     for listing_id in due:
         listing = listings.get_listing(tx, listing_id)
         posts.refresh(tx, queues, listing_id, now)
         if listing.state == LIVE and listing.answer and listing.answer.reserved_units:
-            _look(tx, queues, listing, now)
+            _queue_check(tx, queues, listing, now)
     return len(due)
 
 
-def _look(tx: Transaction, queues: Queues, listing: Listing, now: int) -> None:
+def _queue_check(tx: Transaction, queues: Queues, listing: Listing, now: int) -> None:
     language = sellers.language_of(tx, listing.seller_id) or choose(None)
     body = {
         "call": "look", "listing": listing.id, "chat": listing.chat_id, "language": language,

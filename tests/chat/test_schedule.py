@@ -106,20 +106,6 @@ async def test_more_than_one_batch_is_done_at_once(
     assert cards.chat.db.run(posts.next_due) is None
 
 
-async def test_a_clock_that_is_set_back_leaves_nothing_waiting_for_the_time_that_was(
-    cards: SharedCards, chat: ChatHarness
-) -> None:
-    """A reservation is looked at in time, though it was counted on a clock that ran ahead."""
-    steady = chat.clock()
-    work = Schedule(chat.db, chat.queues, chat.clock, lambda: steady)
-    listing = listed(cards, answer(total_units=5, remaining_units=4, reserved_units=1))
-    await work.tick()
-    chat.clock.advance(-24 * HOUR)
-    await work.tick()
-    row = next(row for row in chat.rows("listings") if row["id"] == listing.id)
-    assert 0 <= row["due_at"] - chat.clock() <= RESERVATION_LAPSE
-
-
 async def test_it_wakes_for_what_is_written_meanwhile(chat: ChatHarness, work: Schedule) -> None:
     """A request that ends in seconds does not wait for the next look half a minute on."""
 

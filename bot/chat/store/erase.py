@@ -1,4 +1,4 @@
-"""Where the chat keeps what payers said about themselves: payments that were told, and messages."""
+"""SQL of erasure: where the chat stores payers' data, in recorded payments and queued messages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 NOTHING = "{}"
 
 KEPT = "queue IN ('messages', 'answers') OR (queue = 'updates' AND settled_at IS NOT NULL)"
-"""Messages, and updates that were dealt with: a press of a button brings along what it was under.
+"""Messages, and handled updates: a callback carries the message that its button belongs to.
 
-What sellers ask for is left out: their own addresses may be those of a payer.
+Jobs are left out: a seller's own addresses may equal those of a payer.
 """
 
 
 def recorded_payments(scope: Scope) -> Place:
-    """Give the payments that were told."""
+    """Return the recorded payments that `scope` covers."""
 
     def change(row: Row) -> dict[str, object] | None:
         data = exact_json.loads(row["body"])
@@ -29,19 +29,18 @@ def recorded_payments(scope: Scope) -> Place:
         return {"body": NOTHING} if covered else None
 
     keys = ("request_id", "transaction_id")
-    has_numbers = any(
-        name.isdecimal() for name in scope.people or ()
-    )  # other servers write them freely
+    # Other servers write phone numbers in any format, so no search in SQL finds all of them.
+    has_numbers = any(name.isdecimal() for name in scope.people or ())
     named, given = narrowed("body", () if has_numbers else scope.people)
     where = f"body <> '{NOTHING}' AND {named}"
     return Place("received_payments", keys, ("body", "received_at"), change, where, given=given)
 
 
 def messages(scope: Scope, listing_id: str | None, gone: Gone) -> Place:
-    """Give what waits or is kept in the outbox and names payers.
+    """Return the rows of the outbox that name payers.
 
-    An alert that waits goes without what `scope` covers, `listing_id` being that of its request;
-    whatever is kept, also what sellers' buttons brought along, without the values `gone`.
+    Waiting alerts lose the data that `scope` covers (`listing_id` is the listing of its request);
+    all rows, handled updates too, lose the values `gone`.
     """
 
     def change(row: Row) -> dict[str, object] | None:
@@ -67,7 +66,7 @@ def messages(scope: Scope, listing_id: str | None, gone: Gone) -> Place:
 
 
 def payer_data(tx: Transaction, transaction_id: str) -> dict[str, Any] | None:
-    """Give what the payer of a payment that was told said; None where there is no such one."""
+    """Return the payer's data of a recorded payment, None if there is no such payment."""
     row = tx.one(
         "SELECT body FROM received_payments WHERE transaction_id = :id LIMIT 1", id=transaction_id
     )
@@ -75,6 +74,6 @@ def payer_data(tx: Transaction, transaction_id: str) -> dict[str, Any] | None:
 
 
 def listing_id_of(tx: Transaction, request_id: str) -> str | None:
-    """Give the listing of a request."""
+    """Return the id of a request's listing, None if there is none."""
     row = tx.one("SELECT id FROM listings WHERE request_id = :id", id=request_id)
     return str(row["id"]) if row else None

@@ -1,4 +1,4 @@
-"""SQL of exports where the payments are another server's: those that the chat was told of."""
+"""SQL of exports while another server has the payments: those that the chat has recorded."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Row
 
 PAGE = 1000
-"""Rows in the memory at once."""
+"""Rows in memory at once."""
 
-TOLD = """
+RECORDED = """
     SELECT p.*, l.wish FROM received_payments p JOIN listings l ON l.id = p.listing_id
     WHERE (p.request_id, p.transaction_id) > (:request, :transaction)
       AND p.received_at >= :since AND p.received_at < :until
@@ -28,10 +28,10 @@ TOLD = """
 async def recorded_payments(
     db: Database, since: int, until: int, request_id: str | None
 ) -> AsyncIterator[Row]:
-    """Give the payments told from `since` until before `until` (epoch ms), by request."""
+    """Yield the payments recorded from `since` until before `until` (epoch ms), by request."""
     request, transaction, only = "", "", request_id or ""
     while rows := await db.query(
-        TOLD,
+        RECORDED,
         request=request,
         transaction=transaction,
         since=since,
@@ -45,7 +45,7 @@ async def recorded_payments(
 
 
 def export_record(row: Row, received_at: str, *, payers: bool) -> dict[str, Any]:
-    """Give a payment as it is exported, its payer with `payers` only."""
+    """Build the exported form of a payment; the payer's data only with `payers`."""
     wish = Wish.from_json(row["wish"])
     found = {
         "transactionId": row["transaction_id"],

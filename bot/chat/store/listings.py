@@ -1,4 +1,4 @@
-"""SQL of listings: requests as their sellers know them."""
+"""SQL of listings: the chat's records of requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
 
 ALERTS = ("on", "silent", "off")
-"""How the seller hears of a request's payments: with a sound, without, or only on its card."""
+"""A seller's choices for a request's alerts: with a sound, without, or none (the card counts)."""
 
 SELECT_LISTING = (
     "SELECT listings.*, (SELECT COALESCE(SUM(payments), 0) FROM takings"
@@ -30,10 +30,10 @@ SELECT_LISTING = (
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A request as its seller knows it; `answer` is the service's last word on it.
+    """The chat's record of a request; `answer` is the service's latest answer about it.
 
-    `created_at` in epoch ms; `paid_count` counts the payments told so far; `alerts` is one of
-    ALERTS; `poster_text` the seller's own words on the poster.
+    `created_at` in epoch ms; `paid_count` counts the recorded payments; `alerts` is one of ALERTS;
+    `poster_text` is the seller's own text on the poster.
     """
 
     id: str
@@ -51,18 +51,18 @@ class Listing:
 
     @property
     def left(self) -> int | None:
-        """What is left of a drop, counted from the payments told; None for the other kinds."""
+        """Count the units left of a drop by the recorded payments; None for the other kinds."""
         units = self.wish.units
         return None if units is None else max(0, units - self.paid_count)
 
 
 def short_id(length: int) -> str:
-    """Give a new id of `length` lower-case base32 characters (5 bits each)."""
+    """Make a random id of `length` lower-case base32 characters (5 bits each)."""
     return base64.b32encode(secrets.token_bytes(length)).decode().lower()[:length]
 
 
 def add_listing(tx: Transaction, chat_id: int, seller_id: int, wish: Wish, now: int) -> str:
-    """Write down a request that is to be created; its id."""
+    """Store a request that is to be created; return its listing's id."""
     listing_id = short_id(10)
     tx.execute(
         "INSERT INTO listings (id, seller_id, chat_id, token, state, wish, folded_name, created_at)"
@@ -80,27 +80,27 @@ def add_listing(tx: Transaction, chat_id: int, seller_id: int, wish: Wish, now: 
 
 
 def find_listing(tx: Transaction, listing_id: str) -> Listing | None:
-    """Give a listing, whosoever's."""
+    """Return a listing of any seller, None if there is none."""
     row = tx.one(f"{SELECT_LISTING} WHERE id = :id", id=listing_id)
     return read_listing(row) if row else None
 
 
 def get_listing(tx: Transaction, listing_id: str) -> Listing:
-    """Give a listing that is sure to be there: nothing ever drops one."""
+    """Return a listing that exists: none is ever deleted from the table."""
     found = find_listing(tx, listing_id)
     if found is None:
-        raise ValueError(f"listing {listing_id} is gone")
+        raise ValueError(f"listing {listing_id} does not exist")
     return found
 
 
 def listing_by_token(tx: Transaction, token: str) -> Listing | None:
-    """Give the listing whose receiver address ends in `token`."""
+    """Return the listing whose webhook address ends in `token`, None if there is none."""
     row = tx.one(f"{SELECT_LISTING} WHERE token = :token", token=token)
     return read_listing(row) if row else None
 
 
 def pending_names(tx: Transaction, seller_id: int) -> list[str]:
-    """Give the names of a seller's requests that the service has not made yet, newest first."""
+    """Return the names of a seller's requests that are being created, newest first, 5 at most."""
     rows = tx.query(
         f"{SELECT_LISTING} WHERE seller_id = :seller AND state = :creating"
         " ORDER BY created_at DESC, id DESC LIMIT 5",
@@ -111,9 +111,9 @@ def pending_names(tx: Transaction, seller_id: int) -> list[str]:
 
 
 async def listings_by_id(db: Database, ids: Sequence[str]) -> dict[str, Listing]:
-    """Give the listings among these ids, beside the writer, in whatever state.
+    """Return the listings with these ids, in any state, read without the writer.
 
-    One that can't be read, since a later version wrote it, is left out.
+    A listing that can't be parsed is left out: it must not hide the others.
     """
     wanted, params = in_clause(ids)
     rows = await db.query(f"{SELECT_LISTING} WHERE id IN {wanted}", **params)
@@ -121,13 +121,13 @@ async def listings_by_id(db: Database, ids: Sequence[str]) -> dict[str, Listing]
 
 
 def in_clause(ids: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Give the list of an IN with its parameters; none at all is a list that nothing is in."""
+    """Build the list of an SQL IN with its parameters; an empty one matches nothing."""
     params = {f"id{number}": each for number, each in enumerate(ids)}
     return f"({', '.join(f':{name}' for name in params) or 'NULL'})", params
 
 
 def set_wish(tx: Transaction, listing_id: str, wish: Wish) -> None:
-    """Keep what a request is after an edit; lists search by the name."""
+    """Store a request's wish after an edit, with its name in the form that searches use."""
     tx.execute(
         "UPDATE listings SET wish = :wish, folded_name = :folded_name WHERE id = :id",
         id=listing_id,
@@ -137,22 +137,22 @@ def set_wish(tx: Transaction, listing_id: str, wish: Wish) -> None:
 
 
 def set_alerts(tx: Transaction, listing_id: str, alerts: str) -> None:
-    """Note how the seller wants to hear of a request's payments: one of ALERTS."""
+    """Store the seller's choice for a request's alerts, one of ALERTS."""
     tx.execute("UPDATE listings SET alerts = :alerts WHERE id = :id", id=listing_id, alerts=alerts)
 
 
 def set_poster_text(tx: Transaction, listing_id: str, text: str | None) -> None:
-    """Keep the seller's own words for a request's poster."""
+    """Store the seller's own text for a request's poster."""
     tx.execute("UPDATE listings SET poster_text = :text WHERE id = :id", id=listing_id, text=text)
 
 
 def set_state(tx: Transaction, listing_id: str, state: str) -> None:
-    """Note what became of a listing."""
+    """Store the state of a listing."""
     tx.execute("UPDATE listings SET state = :state WHERE id = :id", id=listing_id, state=state)
 
 
 def set_answer(tx: Transaction, listing_id: str, answer: Answer) -> None:
-    """Keep the service's last word on a listing."""
+    """Store the service's latest answer about a listing."""
     tx.execute(
         "UPDATE listings SET answer = :answer, request_id = :request WHERE id = :id",
         id=listing_id,
@@ -162,15 +162,15 @@ def set_answer(tx: Transaction, listing_id: str, answer: Answer) -> None:
 
 
 def move_chat(tx: Transaction, old: int, new: int) -> None:
-    """Follow a group that became a supergroup under another id."""
+    """Move the listings of a group that became a supergroup: its chat id changes."""
     tx.execute("UPDATE listings SET chat_id = :new WHERE chat_id = :old", old=old, new=new)
 
 
 def read_listing(row: Row) -> Listing:
-    """Listing from a row of `SELECT_LISTING`; ValueError for a wish that can't be read."""
+    """Parse a row of SELECT_LISTING; raises ValueError for a wish that can't be parsed."""
     wish = Wish.from_json(row["wish"])
     if wish is None:
-        raise ValueError(f"listing {row['id']} can't be read")
+        raise ValueError(f"listing {row['id']} can't be parsed")
     return Listing(
         id=row["id"],
         seller_id=row["seller_id"],

@@ -1,8 +1,8 @@
-"""SQL of posts: the messages that show a request, and what is to change them.
+"""SQL of posts: the messages that show a request, and their refreshes.
 
-Whoever changes a request asks for its posts to be refreshed, in the same transaction. At most one
-message a post waits to do it, and what it shows is made when it is sent
-(see chat/cards/rendering.py), so many changes are one edit.
+A change of a request queues the refresh of its posts in the same transaction. A post has at most
+one waiting refresh, whose content is made when it is sent (see chat/cards/rendering.py), so many
+changes are one edit.
 """
 
 from __future__ import annotations
@@ -21,22 +21,24 @@ if TYPE_CHECKING:
     from bot.core.outbox.lanes import Queue
 
 SHARED, OWN, VISITED = 0, 1, 2
-"""Where a post stands: in a message posted inline, with the seller, with who followed the link."""
+"""Whose post it is: an inline message's, the seller's, a visitor's who followed the link."""
 
 LIVE_CARDS = 3
-"""Cards of a listing in its seller's chat that are kept up to date: the newest."""
+"""Number of a listing's newest cards in one chat that are kept up to date."""
 
 KNOWN_CARDS = 20
-"""Of them as many are known, so that a button of an older one changes no more than has to be."""
+"""Number of a listing's cards in its seller's chat that are stored, so that buttons of older ones
+edit their own message."""
 
 REFRESH_DELAY = {OWN: 1_000, SHARED: 3_000}
-"""Milliseconds for which changes are gathered; the own card comes first, it lends its picture."""
+"""Milliseconds for which changes are collected; the seller's card is first, for its picture serves
+the inline posts too."""
 
 RESERVATION_LAPSE = 16 * 60 * 1000
-"""Milliseconds after which a reservation is looked at: a minute more than RESERVATION_SECONDS."""
+"""Milliseconds after which a reservation is checked: a minute more than RESERVATION_SECONDS."""
 
 DUE_TOPIC = "schedule"
-"""What is woken when something is to happen by time alone."""
+"""Topic that wakes the schedule."""
 
 STALE = (
     "SELECT posts.id, posts.lane, own, shown, waiting, outbox.id AS underway FROM posts"
@@ -48,16 +50,16 @@ POST = "SELECT id, listing_id, lane, message_id, own, picture, shown FROM posts"
 
 
 class Outgoing(Protocol):
-    """The queues of the chat, as far as posts need them."""
+    """The queues that posts need."""
 
     @property
     def messages(self) -> Queue:
-        """What goes out to Telegram."""
+        """Return the queue of messages to Telegram."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """Where a message stands: its lane, and its message_id, which is 0 for one posted inline."""
+    """The place of a message: its lane and its message_id, which is 0 for an inline message."""
 
     lane: str
     message_id: int
@@ -65,9 +67,9 @@ class MessagePlace:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a message shows: `picture` by its key, None for a text; `words` by theirs.
+    """What a post shows: the keys of its picture (None for a text) and of its `words`.
 
-    No `words` where it shows something else by now, such as a menu in the card's place.
+    `words` is None while it shows something else, such as a menu in the card's place.
     """
 
     picture: str | None
@@ -86,10 +88,10 @@ class Post:
 
 
 def refresh(tx: Transaction, queues: Outgoing, listing_id: str, now: int) -> None:
-    """Let every live post of a listing show how it stands, and see when time alone changes that.
+    """Queue the refresh of a listing's posts, and schedule the next change that time alone makes.
 
-    For everybody who changes a listing, in that transaction, at `now` (epoch ms). Posts of a
-    deleted one say so and are dropped once they do.
+    Everything that changes a listing calls it in the same transaction, at `now` (epoch ms). Posts
+    of a deleted listing show that and are then forgotten.
     """
     _set_due(tx, listing_id, now)
     own = 0
@@ -102,7 +104,7 @@ def refresh(tx: Transaction, queues: Outgoing, listing_id: str, now: int) -> Non
 def refresh_shared(
     tx: Transaction, queues: Outgoing, listing_id: str, picture: str, now: int
 ) -> None:
-    """Let the posts shared inline show `picture`, which Telegram now has, where they don't."""
+    """Queue the refresh of the inline posts that don't show `picture`, which Telegram has now."""
     rows = tx.query(
         "SELECT posts.id, posts.lane, own FROM posts"
         " LEFT JOIN outbox ON outbox.id = posts.waiting AND outbox.state = 'waiting'"
@@ -117,12 +119,12 @@ def refresh_shared(
 
 
 def refresh_one(tx: Transaction, queues: Outgoing, post: Post, now: int) -> None:
-    """Let one post show how its listing stands, at once."""
+    """Queue the refresh of one post, at once."""
     _put(tx, queues, {"id": post.id, "lane": post.place.lane}, now, now)
 
 
 def _put(tx: Transaction, queues: Outgoing, row: Row, now: int, due_at: int) -> None:
-    """Put the message that changes a post."""
+    """Queue the refresh of a post."""
     key, body = outbox.new_id(now), Refresh(row["id"])
     outbox.put(
         tx, queues.messages, row["lane"], body, now,
@@ -132,13 +134,13 @@ def _put(tx: Transaction, queues: Outgoing, row: Row, now: int, due_at: int) -> 
 
 
 def find_post(tx: Transaction, post_id: str) -> Post | None:
-    """Give a post; None once it is dropped."""
+    """Return a post, None if it is forgotten."""
     row = tx.one(f"{POST} WHERE id = :id", id=post_id)
     return _read(row) if row else None
 
 
 def post_at(tx: Transaction, place: MessagePlace) -> Post | None:
-    """Give the post that a message is; None where nothing is known of it."""
+    """Return the post that a message is, None if it is not known."""
     row = tx.one(
         f"{POST} WHERE lane = :lane AND message_id = :message",
         lane=place.lane,
@@ -155,7 +157,7 @@ def _read(row: Row) -> Post:
 
 
 def save_post(tx: Transaction, listing_id: str, place: MessagePlace, own: int, now: int) -> Post:
-    """Note that a message shows a listing; the newest from now on, of its seller's cards."""
+    """Store that a message shows a listing, as the newest of its posts."""
     row = tx.one(
         "INSERT INTO posts (id, listing_id, lane, message_id, own, created_at)"
         " VALUES (:id, :listing, :lane, :message, :own, :now) ON CONFLICT (lane, message_id)"
@@ -172,12 +174,12 @@ def save_post(tx: Transaction, listing_id: str, place: MessagePlace, own: int, n
     if own != SHARED:
         _drop_older(tx, listing_id, place.lane, own)
     if row is None:
-        raise ValueError("an upsert gives its row")
+        raise ValueError("an upsert returns its row")
     return _read(row)
 
 
 def _drop_older(tx: Transaction, listing_id: str, lane: str, own: int) -> None:
-    """Forget what nobody scrolls back to; of a visitor's cards all but a few."""
+    """Delete the posts that nobody scrolls back to; of a visitor's all but LIVE_CARDS."""
     tx.execute(
         "DELETE FROM posts WHERE listing_id = :listing AND lane = :lane AND own = :own"
         " AND id NOT IN (SELECT id FROM posts WHERE listing_id = :listing AND lane = :lane"
@@ -190,7 +192,7 @@ def _drop_older(tx: Transaction, listing_id: str, lane: str, own: int) -> None:
 
 
 def record_shown(tx: Transaction, post_id: str, seen: Shown) -> None:
-    """Note what a post shows now."""
+    """Store what a post shows now."""
     tx.execute(
         "UPDATE posts SET picture = :picture, shown = :words WHERE id = :id",
         id=post_id,
@@ -200,7 +202,7 @@ def record_shown(tx: Transaction, post_id: str, seen: Shown) -> None:
 
 
 def mark_replaced(tx: Transaction, place: MessagePlace) -> None:
-    """Note that a message shows something else than its listing, so that this is left alone."""
+    """Mark a post as showing something else, so that no refresh replaces that."""
     tx.execute(
         "UPDATE posts SET shown = NULL WHERE lane = :lane AND message_id = :message",
         lane=place.lane,
@@ -209,7 +211,7 @@ def mark_replaced(tx: Transaction, place: MessagePlace) -> None:
 
 
 def delete_post(tx: Transaction, place: MessagePlace) -> None:
-    """Forget a message that is gone, or shows a request that is."""
+    """Delete the post of a message that is gone or whose request is."""
     tx.execute(
         "DELETE FROM posts WHERE lane = :lane AND message_id = :message",
         lane=place.lane,
@@ -218,7 +220,7 @@ def delete_post(tx: Transaction, place: MessagePlace) -> None:
 
 
 def has_live_card(tx: Transaction, listing_id: str) -> bool:
-    """Whether a card in the seller's chat is going to have the listing's picture of today."""
+    """Check whether a card in the seller's chat will get the listing's current picture."""
     row = tx.one(
         "SELECT 1 AS one FROM posts WHERE listing_id = :listing AND own = :own"
         " AND shown IS NOT NULL LIMIT 1",
@@ -229,7 +231,7 @@ def has_live_card(tx: Transaction, listing_id: str) -> bool:
 
 
 def card_picture(tx: Transaction, listing_id: str) -> tuple[str, str] | None:
-    """Give the listing's picture that Telegram has: its file_id, and the key of what it shows."""
+    """Return Telegram's file_id of the listing's picture and the key of what it shows, or None."""
     row = tx.one("SELECT file_id, file_key FROM listings WHERE id = :id", id=listing_id)
     return (row["file_id"], row["file_key"]) if row and row["file_id"] else None
 
@@ -237,7 +239,7 @@ def card_picture(tx: Transaction, listing_id: str) -> tuple[str, str] | None:
 def save_card_picture(
     tx: Transaction, listing_id: str, file_id: str | None, key: str | None
 ) -> None:
-    """Keep the name that Telegram gave to a listing's picture; None forgets it."""
+    """Store Telegram's file_id of a listing's picture; None forgets it."""
     tx.execute(
         "UPDATE listings SET file_id = :file, file_key = :key WHERE id = :id",
         id=listing_id,
@@ -247,7 +249,7 @@ def save_card_picture(
 
 
 def claim_due(tx: Transaction, now: int, most: int) -> list[str]:
-    """Give up to `most` listings that time has changed by `now`, each once."""
+    """Claim up to `most` listings that time has changed by `now` (epoch ms); return their ids."""
     rows = tx.query(
         "UPDATE listings SET due_at = NULL WHERE due_at <= :now AND id IN (SELECT id FROM listings"
         " WHERE due_at <= :now ORDER BY due_at LIMIT :most) RETURNING id",
@@ -258,14 +260,9 @@ def claim_due(tx: Transaction, now: int, most: int) -> list[str]:
 
 
 def next_due(tx: Transaction) -> int | None:
-    """When time alone changes a listing next, in epoch ms."""
+    """Return when time alone changes a listing next (epoch ms), None if nothing is scheduled."""
     row = tx.one("SELECT MIN(due_at) AS due FROM listings WHERE due_at IS NOT NULL")
     return None if row is None else row["due"]
-
-
-def pull_due(tx: Transaction, now: int) -> None:
-    """Have all looked at that waits for a time: the clock was set back, and some were counted."""
-    tx.execute("UPDATE listings SET due_at = :now WHERE due_at > :now", now=now)
 
 
 def _set_due(tx: Transaction, listing_id: str, now: int) -> None:
@@ -281,7 +278,7 @@ def _set_due(tx: Transaction, listing_id: str, now: int) -> None:
 
 
 def _due(answer: Answer, known: int | None, now: int) -> int | None:
-    """When time changes a request next: its start, its end, the lapse of a reservation."""
+    """Return when time changes a request next: its start, its end, a reservation's lapse."""
     moments = [at for at in (answer.enabled_at, answer.expires_at) if at is not None and at > now]
     if answer.reserved_units:
         lapse = now + RESERVATION_LAPSE

@@ -1,4 +1,4 @@
-"""SQL of what a seller looks through: requests that stand, a search, the payments of one."""
+"""SQL of the lists that sellers page through: their requests, a search, a request's payments."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 
-STANDING = "WHERE seller_id = :seller AND state IN ('live', 'stopped')"
+PRESENT = "WHERE seller_id = :seller AND state IN ('live', 'stopped')"
 NEWEST = "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :start"
-COUNT = f"SELECT COUNT(*) AS number FROM listings {STANDING}"  # noqa: S608 - our own words
-PAGE = f"{SELECT_LISTING} {STANDING} {NEWEST}"
+COUNT = f"SELECT COUNT(*) AS number FROM listings {PRESENT}"  # noqa: S608 - our own words
+PAGE = f"{SELECT_LISTING} {PRESENT} {NEWEST}"
 SEARCH = (
     f"{SELECT_LISTING} WHERE seller_id = :seller AND state = 'live'"
     f" AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
 )
-RECEIPTS = (
+PAYMENTS = (
     "SELECT amount, currency, body, oversold, found, received_at FROM received_payments"
     " WHERE listing_id = :listing ORDER BY received_at DESC, transaction_id DESC"
     " LIMIT :limit OFFSET :start"
 )
 PATTERN_SIGN = re.compile("[!%_]")
-"""What a LIKE would not take for itself, unless `!` comes before it."""
+"""Characters that a LIKE pattern takes literally only after `!`."""
 
 
 def count_listings(tx: Transaction, seller_id: int) -> int:
-    """Count a seller's listings that stand, live or stopped."""
+    """Count a seller's live and stopped listings."""
     row = tx.one(COUNT, seller=seller_id)
     return int(row["number"]) if row else 0
 
 
 def listings_page(tx: Transaction, seller_id: int, limit: int, start: int) -> list[Listing]:
-    """Give up to `limit` of them, newest first, after the first `start`."""
+    """Return up to `limit` of these listings, newest first, after the first `start`."""
     rows = tx.query(PAGE, seller=seller_id, limit=limit, start=start)
     return [read_listing(row) for row in rows]
 
@@ -46,7 +46,7 @@ def listings_page(tx: Transaction, seller_id: int, limit: int, start: int) -> li
 def search_listings(
     tx: Transaction, seller_id: int, text: str, limit: int, start: int
 ) -> list[Listing]:
-    """Give the same of a seller's live listings whose id `text` is, or a part of whose name."""
+    """Return a page of a seller's live listings whose id or a part of whose name is `text`."""
     folded = text.strip().casefold()
     part = PATTERN_SIGN.sub(r"!\g<0>", folded)
     rows = tx.query(SEARCH, seller=seller_id, id=folded, part=f"%{part}%", limit=limit, start=start)
@@ -55,10 +55,10 @@ def search_listings(
 
 @dataclass(frozen=True, slots=True)
 class ListedPayment:
-    """A payment as its seller looks it up; `amount` in minor units, `received_at` in epoch ms.
+    """A payment as a seller's list shows it; `amount` in minor units, `received_at` in epoch ms.
 
-    `oversold`: it came when nothing was left. `found`: no webhook told it, it was found by looking;
-    `in_doubt`: one did, when one had been found by its units alone that it may be.
+    `oversold`: it came when no unit was left. `found`: the reconciler found it, no webhook brought
+    it. `in_doubt`: its webhook replaced a placeholder that may be another payment.
     """
 
     amount: int
@@ -71,7 +71,7 @@ class ListedPayment:
 
 
 def payments_page(tx: Transaction, listing_id: str, limit: int, start: int) -> list[ListedPayment]:
-    """Give up to `limit` of a listing's payments, newest first, after the first `start`."""
+    """Return up to `limit` of a listing's payments, newest first, after the first `start`."""
     return [
         ListedPayment(
             amount=row["amount"],
@@ -82,5 +82,5 @@ def payments_page(tx: Transaction, listing_id: str, limit: int, start: int) -> l
             in_doubt=row["found"] == UNCERTAIN,
             received_at=row["received_at"],
         )
-        for row in tx.query(RECEIPTS, listing=listing_id, limit=limit, start=start)
+        for row in tx.query(PAYMENTS, listing=listing_id, limit=limit, start=start)
     ]

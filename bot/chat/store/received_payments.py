@@ -1,4 +1,4 @@
-"""SQL of the payments that were told, and of what they come to."""
+"""SQL of recorded payments and of their sums."""
 
 from __future__ import annotations
 
@@ -16,20 +16,29 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
 
 PLACEHOLDER = "unnamed:"
-"""What the transaction of a payment begins with that only the units told; no server's does."""
+"""Prefix of a placeholder's transaction id: of its payment only the unit is known. No server's
+transaction ids begin so."""
 
 BY_WEBHOOK, FOUND_LATER, UNCERTAIN = 0, 1, 2
-"""How we know of a payment: by its webhook, by looking, or by a webhook that came when one had been
-found by its units alone, so that nobody can say whether it is that one."""
+"""How a payment became known: by its webhook, by the reconciler, or by a webhook that replaced a
+placeholder, which may stand for another payment."""
+
+FREE_PLACEHOLDER = (
+    "SELECT transaction_id, amount, currency FROM received_payments"
+    " WHERE request_id = :request AND listing_id = :listing AND transaction_id LIKE :placeholder"
+    " AND received_at >= :since AND NOT EXISTS (SELECT 1 FROM received_payments"
+    " WHERE request_id = :request AND transaction_id = :transaction)"
+    " ORDER BY transaction_id LIMIT 1"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A payment as it was told; `amount` in minor units of `currency`.
+    """A payment to record; `amount` in minor units of `currency`.
 
-    `oversold`: it came when no unit was left, so that the seller owes it back. `reserved_units`
-    were being paid for by others. `found`: no webhook told it, it was found by looking. `named`:
-    what its server named where that can't be counted.
+    `oversold`: it came when no unit was left and has to be paid back. `reserved_units`: held by
+    open checkouts. `found`: the reconciler found it, no webhook brought it. `named`: the amount as
+    the server wrote it where it can't be parsed.
     """
 
     request_id: str
@@ -45,7 +54,7 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class ListingTakings:
-    """What a listing took within some time: `amounts` in minor units by currency."""
+    """The takings of a listing within some time: `amounts` in minor units by currency."""
 
     listing: Listing
     amounts: tuple[tuple[int, str], ...]
@@ -54,10 +63,10 @@ class ListingTakings:
 
 @dataclass(frozen=True, slots=True)
 class AlertCounts:
-    """How far the seller of a listing was told of its payments.
+    """The alerts of a listing's payments.
 
-    `told` counts those whose alert was delivered, `muted` those that the seller wanted no alert of.
-    `is_summed_up`: the line at the end was said.
+    `told` counts the delivered alerts, `muted` the payments that came while alerts were off.
+    `is_summed_up`: the line at the end of a drop is queued.
     """
 
     listing: Listing
@@ -67,7 +76,7 @@ class AlertCounts:
 
 
 def paid_request_ids(tx: Transaction, listing_id: str) -> set[str]:
-    """Give the ids of the requests of which payments were told for this listing."""
+    """Return the ids of a listing's requests that have recorded payments."""
     rows = tx.query(
         "SELECT DISTINCT request_id FROM received_payments WHERE listing_id = :listing",
         listing=listing_id,
@@ -76,7 +85,7 @@ def paid_request_ids(tx: Transaction, listing_id: str) -> set[str]:
 
 
 def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) -> bool:
-    """Record a payment; False where it was recorded before."""
+    """Record a payment; return False if it is known already."""
     fresh = bool(
         tx.execute(
             "INSERT INTO received_payments"
@@ -97,43 +106,38 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
         )
     )
     if fresh:
-        _take(tx, listing_id, payment.amount, payment.currency, 1)
+        _add_to_takings(tx, listing_id, payment.amount, payment.currency, 1)
     return fresh
 
 
 def replace_placeholder(tx: Transaction, listing_id: str, payment: Payment, since: int) -> bool:
-    """Give a payment that was found by its units alone the transaction that it turns out to be.
+    """Replace a placeholder, recorded since `since` (epoch ms), by a payment.
 
-    False where this transaction is known, or none was found from `since` (epoch ms) on.
+    Return False if there is no placeholder or if the transaction is known already.
     """
     row = tx.one(
-        "SELECT transaction_id, amount, currency FROM received_payments"
-        " WHERE request_id = :request AND listing_id = :listing AND transaction_id LIKE :unnamed"
-        " AND received_at >= :since AND NOT EXISTS (SELECT 1 FROM received_payments"
-        " WHERE request_id = :request AND transaction_id = :transaction)"
-        " ORDER BY transaction_id LIMIT 1",
+        FREE_PLACEHOLDER,
         request=payment.request_id,
         listing=listing_id,
         transaction=payment.transaction_id,
-        unnamed=f"{PLACEHOLDER}%",
+        placeholder=f"{PLACEHOLDER}%",
         since=since,
     )
-    if row is None or not _name(tx, payment, row["transaction_id"]):
+    if row is None or not _replace(tx, payment, row["transaction_id"]):
         return False
-    _take(tx, listing_id, -row["amount"], row["currency"], -1)
-    _take(tx, listing_id, payment.amount, payment.currency, 1)
+    _add_to_takings(tx, listing_id, -row["amount"], row["currency"], -1)
+    _add_to_takings(tx, listing_id, payment.amount, payment.currency, 1)
     return True
 
 
-def _name(tx: Transaction, payment: Payment, unnamed_id: str) -> int:
-    """Let a payment take the place of an unnamed one, unless that has been taken since."""
+def _replace(tx: Transaction, payment: Payment, placeholder: str) -> int:
     return tx.execute(
         "UPDATE received_payments SET transaction_id = :transaction, amount = :amount,"
         " currency = :currency, body = :body, found = :found"
-        " WHERE request_id = :request AND transaction_id = :unnamed",
+        " WHERE request_id = :request AND transaction_id = :placeholder",
         request=payment.request_id,
         transaction=payment.transaction_id,
-        unnamed=unnamed_id,
+        placeholder=placeholder,
         found=FOUND_LATER if payment.found else UNCERTAIN,
         amount=payment.amount,
         currency=payment.currency,
@@ -141,8 +145,10 @@ def _name(tx: Transaction, payment: Payment, unnamed_id: str) -> int:
     )
 
 
-def _take(tx: Transaction, listing_id: str, amount: int, currency: str, payments: int) -> None:
-    """Add so much, of so many payments, to what a listing took."""
+def _add_to_takings(
+    tx: Transaction, listing_id: str, amount: int, currency: str, payments: int
+) -> None:
+    """Add an amount (minor units) and a number of payments to a listing's takings."""
     billions, rest = big_sums.split(amount)
     tx.execute(
         "INSERT INTO takings (listing_id, currency, billions, rest, payments)"
@@ -159,7 +165,7 @@ def _take(tx: Transaction, listing_id: str, amount: int, currency: str, payments
 
 
 def takings(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
-    """Give what a listing took so far: minor units and currency, the one most often paid first."""
+    """Return a listing's takings: minor units and currency, the most frequent currency first."""
     rows = tx.query(
         "SELECT billions, rest, currency FROM takings WHERE listing_id = :listing AND payments > 0"
         " ORDER BY payments DESC, currency",
@@ -169,7 +175,7 @@ def takings(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
 
 
 def alert_counts(tx: Transaction, listing_id: str) -> AlertCounts | None:
-    """Give how far payments were told; None where there is no such listing that can be read."""
+    """Return the alert counts of a listing, None if there is no such listing that can be parsed."""
     row = tx.one(f"{SELECT_LISTING} WHERE id = :id", id=listing_id)
     if row is None or Wish.from_json(row["wish"]) is None:
         return None
@@ -179,7 +185,7 @@ def alert_counts(tx: Transaction, listing_id: str) -> AlertCounts | None:
 
 
 def add_delivered(tx: Transaction, listing_id: str, payments: int) -> None:
-    """Note that alerts of so many payments more were delivered."""
+    """Add to the number of payments whose alerts were delivered."""
     tx.execute(
         "UPDATE listings SET told_count = told_count + :payments WHERE id = :id",
         id=listing_id,
@@ -188,7 +194,7 @@ def add_delivered(tx: Transaction, listing_id: str, payments: int) -> None:
 
 
 def add_muted(tx: Transaction, listing_id: str, payments: int) -> None:
-    """Note that so many payments more came of which the seller wants no alert."""
+    """Add to the number of payments that came while alerts were off."""
     tx.execute(
         "UPDATE listings SET muted_count = muted_count + :payments WHERE id = :id",
         id=listing_id,
@@ -197,7 +203,7 @@ def add_muted(tx: Transaction, listing_id: str, payments: int) -> None:
 
 
 def count_oversold(tx: Transaction, listing_id: str) -> int:
-    """Count the payments that came when nothing was left; it looks at each."""
+    """Count a listing's oversold payments; it reads every payment of the listing."""
     row = tx.one(
         "SELECT COUNT(*) AS number FROM received_payments"
         " WHERE listing_id = :listing AND oversold = 1",
@@ -207,7 +213,7 @@ def count_oversold(tx: Transaction, listing_id: str) -> int:
 
 
 def mark_summed_up(tx: Transaction, listing_id: str) -> bool:
-    """Note that the line at a drop's end is said; False where it was before."""
+    """Mark the line at a drop's end as queued; return False if it was before."""
     return bool(
         tx.execute(
             "UPDATE listings SET summed_up = 1 WHERE id = :id AND summed_up = 0", id=listing_id
@@ -218,10 +224,9 @@ def mark_summed_up(tx: Transaction, listing_id: str) -> bool:
 def takings_between(
     tx: Transaction, seller_id: int, since: int, until: int
 ) -> list[ListingTakings]:
-    """Give what a seller's listings took from `since` to before `until` (epoch ms).
+    """Return the takings of a seller's listings from `since` until before `until` (epoch ms).
 
-    Those most often paid first; one that can't be read, since a later version wrote it, is left
-    out.
+    The listing with the most payments comes first; one that can't be parsed is left out.
     """
     rows = tx.query(
         "SELECT listing_id, p.currency, COUNT(*) AS payments,"  # noqa: S608 - our own words
@@ -237,40 +242,40 @@ def takings_between(
     for row in rows:
         taken_by.setdefault(row["listing_id"], []).append(row)
     found = [(alert_counts(tx, listing_id), parts) for listing_id, parts in taken_by.items()]
-    read = [_day(known.listing, parts) for known, parts in found if known]
-    return sorted(read, key=lambda day: -day.count)
+    read = [_listing_takings(known.listing, parts) for known, parts in found if known]
+    return sorted(read, key=lambda one: -one.count)
 
 
-def _day(listing: Listing, parts: Sequence[Row]) -> ListingTakings:
+def _listing_takings(listing: Listing, parts: Sequence[Row]) -> ListingTakings:
     amounts = tuple((big_sums.whole(row), str(row["currency"])) for row in parts)
     return ListingTakings(listing, amounts, sum(int(row["payments"]) for row in parts))
 
 
 def settle_uncertain(tx: Transaction, listing_id: str, most: int) -> list[int]:
-    """Settle that payments which explained others were new: when those others had been found.
+    """Settle up to `most` uncertain payments as new ones: their placeholders were other payments.
 
-    At most `most` of them, whose place is free again then.
+    Return the times (epoch ms) at which those placeholders had been recorded.
     """
     rows = tx.query(
-        "UPDATE received_payments SET found = :told"
+        "UPDATE received_payments SET found = :by_webhook"
         " WHERE listing_id = :listing AND transaction_id IN"
         " (SELECT transaction_id FROM received_payments WHERE listing_id = :listing"
         " AND found = :in_doubt ORDER BY received_at LIMIT :most) RETURNING received_at",
         listing=listing_id,
         in_doubt=UNCERTAIN,
-        told=BY_WEBHOOK,
+        by_webhook=BY_WEBHOOK,
         most=most,
     )
     return [int(row["received_at"]) for row in rows]
 
 
 def placeholder_id() -> str:
-    """Give a transaction id for a payment of which no more is known than that it was made."""
+    """Make the transaction id of a placeholder."""
     return f"{PLACEHOLDER}{short_id(16)}"
 
 
 async def known_transactions(db: Database, request_id: str, ids: Sequence[str]) -> set[str]:
-    """Give those of a request's transactions that were told, beside the writer."""
+    """Return those of a request's transactions that are recorded, read without the writer."""
     wanted, params = in_clause(ids)
     rows = await db.query(
         "SELECT transaction_id FROM received_payments"  # noqa: S608 - our own names

@@ -1,4 +1,4 @@
-"""SQL of sellers' pictures, as they are served: JPEG, checked and made small."""
+"""SQL of sellers' pictures, stored as they are served: checked, reduced JPEGs."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 ID_BYTES = 12
 
-LOOSE = (
+UNUSED = (
     "kept = 0 AND NOT EXISTS (SELECT 1 FROM drafts WHERE drafts.seller_id = images.seller_id"
     " AND drafts.body LIKE '%' || images.id || '%')"
 )
 
-LET_GO = (
+RELEASE = (
     "UPDATE images SET kept = 0 WHERE id = :id AND NOT EXISTS (SELECT 1 FROM listings"
     " WHERE listings.seller_id = images.seller_id AND listings.state <> :deleted"
     " AND wish LIKE '%' || images.id || '%')"
 )
-DROP = f"DELETE FROM images WHERE id = :id AND {LOOSE}"  # noqa: S608 - our own words
-SWEEP = f"DELETE FROM images WHERE created_at < :before AND {LOOSE}"  # noqa: S608 - our own words
+DELETE = f"DELETE FROM images WHERE id = :id AND {UNUSED}"  # noqa: S608 - our own words
+SWEEP = f"DELETE FROM images WHERE created_at < :before AND {UNUSED}"  # noqa: S608 - our own words
 
 UNUSED_FOR = 30 * 24 * 3600 * 1000
-"""Milliseconds that a picture is kept which no request has; one in a draft is kept with that."""
+"""Milliseconds that a picture is kept which no request has; a draft's is kept with the draft."""
 
 
 def add_image(tx: Transaction, seller_id: int, data: bytes, now: int) -> str:
-    """Keep a picture; its id, by which anybody may see it: unguessable."""
+    """Store a picture; return its unguessable id, by which it is served to everybody."""
     image_id = secrets.token_hex(ID_BYTES)
     tx.execute(
         "INSERT INTO images (id, seller_id, data, created_at) VALUES (:id, :seller, :data, :now)",
@@ -45,13 +45,13 @@ def add_image(tx: Transaction, seller_id: int, data: bytes, now: int) -> str:
 
 
 async def image_data(db: Database, image_id: str) -> bytes | None:
-    """Give a picture, beside the writer."""
+    """Read a picture, without the writer; None if there is none."""
     rows = await db.query("SELECT data FROM images WHERE id = :id", id=image_id)
     return bytes(rows[0]["data"]) if rows else None
 
 
 def keep_image(tx: Transaction, image_id: str, seller_id: int) -> bool:
-    """Note that a request has this picture; False where this seller has no such one."""
+    """Mark a picture as used by a request; return False if this seller has no such picture."""
     return bool(
         tx.execute(
             "UPDATE images SET kept = 1 WHERE id = :id AND seller_id = :seller",
@@ -62,16 +62,16 @@ def keep_image(tx: Transaction, image_id: str, seller_id: int) -> bool:
 
 
 def release_image(tx: Transaction, image_id: str) -> None:
-    """Note that a request has this picture no more; another one that was made from it may."""
-    tx.execute(LET_GO, id=image_id, deleted=DELETED)
+    """Mark a picture as unused, unless another request of its seller still uses it."""
+    tx.execute(RELEASE, id=image_id, deleted=DELETED)
 
 
 def delete_unused(tx: Transaction, image_ids: Iterable[str | None]) -> None:
-    """Drop those of these pictures that neither a request nor a form has."""
+    """Delete those of these pictures that neither a request nor a draft uses."""
     for image_id in filter(None, image_ids):
-        tx.execute(DROP, id=image_id)
+        tx.execute(DELETE, id=image_id)
 
 
 def sweep_images(tx: Transaction, before: int) -> int:
-    """Drop pictures older than `before` (epoch ms) that neither a request nor a form has."""
+    """Delete pictures older than `before` (epoch ms) that neither a request nor a draft uses."""
     return tx.execute(SWEEP, before=before)

@@ -1,4 +1,4 @@
-"""SQL of sellers, and of the forms that they are in."""
+"""SQL of sellers and of their drafts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
 
 FIELDS = "language, destination, currency, prices, zone, quiet, summary"
-"""Columns of a seller."""
+"""Columns that `read_seller` needs."""
 
 KNOWN = f"SELECT {FIELDS} FROM sellers WHERE id = :id"  # noqa: S608 - our own words
 SEEN = (
@@ -29,11 +29,11 @@ DUE = (
 )
 
 LAST_PRICES = 4
-"""How many of a seller's last prices are remembered, to be offered again."""
+"""A seller's latest prices, offered again in forms."""
 
 
 def ensure_seller(tx: Transaction, seller_id: int, language: str, now: int) -> Seller:
-    """Give the seller, made at the first word; the language is that of the last word."""
+    """Return the seller, stored at the first message; `language` is the latest one."""
     row = tx.one(
         SEEN,
         id=seller_id,
@@ -44,13 +44,13 @@ def ensure_seller(tx: Transaction, seller_id: int, language: str, now: int) -> S
 
 
 def find_seller(tx: Transaction, seller_id: int) -> Seller | None:
-    """Give a seller as last seen, None for somebody who never wrote."""
+    """Return a seller, None for a person who never wrote to the bot."""
     row = tx.one(KNOWN, id=seller_id)
     return read_seller(row) if row else None
 
 
 def read_seller(row: Row) -> Seller:
-    """Seller from a row with `FIELDS`."""
+    """Parse a row with FIELDS."""
     start, _, end = (row["quiet"] or "").partition("-")
     return Seller(
         language=row["language"],
@@ -64,13 +64,13 @@ def read_seller(row: Row) -> Seller:
 
 
 def language_of(tx: Transaction, seller_id: int) -> str | None:
-    """Give the language last seen of this person."""
+    """Return a person's latest language, None for a person who never wrote to the bot."""
     row = tx.one("SELECT language FROM sellers WHERE id = :id", id=seller_id)
     return str(row["language"]) if row else None
 
 
 def mark_greeted(tx: Transaction, seller_id: int, now: int) -> bool:
-    """Note that the seller was greeted; True at the first time."""
+    """Mark a seller as greeted; return True the first time."""
     return bool(
         tx.execute(
             "UPDATE sellers SET greeted_at = :now WHERE id = :id AND greeted_at IS NULL",
@@ -81,7 +81,7 @@ def mark_greeted(tx: Transaction, seller_id: int, now: int) -> bool:
 
 
 def save_destination(tx: Transaction, seller_id: int, destination: str) -> None:
-    """Keep where this seller's money goes."""
+    """Store where a seller's money goes."""
     tx.execute(
         "UPDATE sellers SET destination = :destination WHERE id = :id",
         id=seller_id,
@@ -90,7 +90,7 @@ def save_destination(tx: Transaction, seller_id: int, destination: str) -> None:
 
 
 def save_price(tx: Transaction, seller_id: int, amount: int, currency: str) -> None:
-    """Keep the price that this seller named last, in minor units, before those named earlier."""
+    """Store a seller's latest price, in minor units, as the first of LAST_PRICES."""
     known = find_seller(tx, seller_id)
     earlier = known.prices if known else ()
     prices = list(dict.fromkeys([(amount, currency), *earlier]))[:LAST_PRICES]
@@ -103,18 +103,18 @@ def save_price(tx: Transaction, seller_id: int, amount: int, currency: str) -> N
 
 
 def save_zone(tx: Transaction, seller_id: int, zone: str) -> None:
-    """Keep the seller's time zone, an IANA name."""
+    """Store a seller's time zone, an IANA name."""
     tx.execute("UPDATE sellers SET zone = :zone WHERE id = :id", id=seller_id, zone=zone)
 
 
 def save_quiet(tx: Transaction, seller_id: int, hours: tuple[int, int] | None) -> None:
-    """Keep from which to which minute of the local day alerts make no sound; None for none."""
+    """Store the quiet hours, as minutes of the local day from and to; None for none."""
     quiet = f"{hours[0]}-{hours[1]}" if hours else None
     tx.execute("UPDATE sellers SET quiet = :quiet WHERE id = :id", id=seller_id, quiet=quiet)
 
 
 def save_summary(tx: Transaction, seller_id: int, minute: int | None, due_at: int | None) -> None:
-    """Keep at which minute of the local day the summary comes, and when next (epoch ms)."""
+    """Store at which minute of the local day the summary comes, and when next (epoch ms)."""
     tx.execute(
         "UPDATE sellers SET summary = :minute, summary_at = :due WHERE id = :id",
         id=seller_id,
@@ -125,7 +125,7 @@ def save_summary(tx: Transaction, seller_id: int, minute: int | None, due_at: in
 
 @dataclass(frozen=True, slots=True)
 class DueSummary:
-    """A seller whose summary is due, at `due_at` (epoch ms) as it was written down."""
+    """A seller whose daily summary is due since `due_at` (epoch ms)."""
 
     seller_id: int
     seller: Seller
@@ -133,28 +133,27 @@ class DueSummary:
 
 
 def summaries_due(tx: Transaction, now: int, ahead: int, most: int) -> list[DueSummary]:
-    """Give the sellers whose summary is due at `now` (epoch ms), who waits longest first.
+    """Return the sellers whose summary is due at `now` (epoch ms), the longest overdue first.
 
-    One that is due more than `ahead` ms from now was put there by a clock that ran ahead, and is
-    due as well.
+    A time more than `ahead` ms from now was stored while the clock ran ahead: it is due as well.
     """
     rows = tx.query(DUE, now=now, late=now + ahead, most=most)
     return [DueSummary(int(row["id"]), read_seller(row), int(row["summary_at"])) for row in rows]
 
 
-def claim_summary(tx: Transaction, awaiting: DueSummary, next_at: int) -> bool:
-    """Set when the next one comes (epoch ms); False where another process has taken this one."""
+def claim_summary(tx: Transaction, summary: DueSummary, next_at: int) -> bool:
+    """Set when the next summary is due (epoch ms); False if another process claimed this one."""
     taken = tx.execute(
         "UPDATE sellers SET summary_at = :next WHERE id = :id AND summary_at = :due",
-        id=awaiting.seller_id,
-        due=awaiting.due_at,
+        id=summary.seller_id,
+        due=summary.due_at,
         next=next_at,
     )
     return bool(taken)
 
 
 def find_draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
-    """Give the form under way, None where there is none that can be read."""
+    """Return a seller's draft in a chat, None if there is none that can be parsed."""
     row = tx.one(
         "SELECT body, updated_at FROM drafts WHERE chat_id = :chat AND seller_id = :seller",
         chat=chat_id,
@@ -165,7 +164,7 @@ def find_draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
 
 
 def save_draft(tx: Transaction, chat_id: int, seller_id: int, form: Draft | None, now: int) -> None:
-    """Keep the form under way; None ends it."""
+    """Store a draft; None deletes it."""
     if form is None:
         tx.execute(
             "DELETE FROM drafts WHERE chat_id = :chat AND seller_id = :seller",

@@ -1,4 +1,4 @@
-"""SQL of what is known of payment servers: their dialect, and to whom they tell no price."""
+"""SQL of payment servers: their dialects, and the sellers who were warned about prices."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 def known_dialect(tx: Transaction, server: str) -> str | None:
-    """Return the name of the dialect that worked last; None where it is the first one."""
+    """Return the name of the dialect that worked last, None for the first dialect."""
     row = tx.one("SELECT name FROM dialects WHERE server = :server", server=server)
     return str(row["name"]) if row else None
 
 
 def remember_dialect(tx: Transaction, server: str, name: str | None) -> None:
-    """Store the dialect that worked, None for the first one."""
+    """Store the dialect that worked, None for the first dialect."""
     if name is None:
         tx.execute("DELETE FROM dialects WHERE server = :server", server=server)
         return
@@ -28,7 +28,7 @@ def remember_dialect(tx: Transaction, server: str, name: str | None) -> None:
 
 
 def mark_price_warning(tx: Transaction, server: str, seller_id: int) -> bool:
-    """Store that a seller is told that the server tells no prices; False where they know."""
+    """Store that a seller is warned that the server sends no prices; False if warned before."""
     return bool(
         tx.execute(
             "INSERT INTO unchecked_prices (server, seller_id) VALUES (:server, :seller)"

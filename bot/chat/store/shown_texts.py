@@ -1,7 +1,7 @@
-"""SQL of what messages say by now, so that none is changed into itself: Telegram refuses that.
+"""SQL of the texts that messages show: Telegram refuses an edit that changes nothing.
 
-Kept by key, and for as long as somebody may tap twice; of a message that is not known here, an
-edit is made in any case.
+Only the key of a text is stored, for as long as somebody may tap a button twice. A message that is
+not known here is edited in any case.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def save_text(tx: Transaction, place: MessagePlace, words: str, now: int) -> None:
-    """Note that a message says `words`, the key of its text and buttons, from `now` (epoch ms)."""
+    """Store `words`, the key of the text and buttons that a message shows from `now` (epoch ms)."""
     tx.execute(
         "INSERT INTO said (lane, message_id, words, said_at)"
         " VALUES (:lane, :message, :words, :now) ON CONFLICT (lane, message_id)"
@@ -27,7 +27,7 @@ def save_text(tx: Transaction, place: MessagePlace, words: str, now: int) -> Non
 
 
 def text_key_at(tx: Transaction, place: MessagePlace) -> str | None:
-    """Give the key of what a message says; None where nobody knows."""
+    """Return the key of the text that a message shows, None if it is not known."""
     row = tx.one(
         "SELECT words FROM said WHERE lane = :lane AND message_id = :message",
         lane=place.lane,
@@ -37,7 +37,7 @@ def text_key_at(tx: Transaction, place: MessagePlace) -> str | None:
 
 
 def forget_text(tx: Transaction, place: MessagePlace) -> None:
-    """Know no more what a message says: it may be gone, or an edit of it may have come through."""
+    """Forget the text of a message: it may be deleted, or an uncertain edit may have changed it."""
     tx.execute(
         "DELETE FROM said WHERE lane = :lane AND message_id = :message",
         lane=place.lane,
@@ -46,5 +46,5 @@ def forget_text(tx: Transaction, place: MessagePlace) -> None:
 
 
 def sweep_texts(tx: Transaction, before: int) -> int:
-    """Drop what was said before that time (epoch ms); how many messages."""
+    """Delete the keys stored before a time (epoch ms); return their number."""
     return tx.execute("DELETE FROM said WHERE said_at < :before", before=before)

@@ -278,7 +278,6 @@ class Application:
             settings, self._db, self._vault, self._now,
             client=Client(base, app_id, app_secret, owners=self._service is not None),
             proof=proof, receiver=receiver,
-            steady=self._steady,
         )  # fmt: skip
         for router in side.routers():
             self._app.router.routes.extend(router.routes)

@@ -83,7 +83,6 @@ class TelegramSide:
         client: Client,
         proof: Proof,
         receiver: str,
-        steady: Callable[[], int] | None = None,
     ) -> None:
         if settings.bot_token is None:
             raise ConfigError(["BOT_TOKEN: is needed; BotFather gives it to you on Telegram"])
@@ -112,7 +111,7 @@ class TelegramSide:
         recorder = PaymentRecorder(db, self._queues, now)
         self._receiver = Receiver(db, recorder, proof, now)
         self._reconciler = Reconciler(db, client, recorder, now)
-        self._schedule = Schedule(db, self._queues, now, steady)
+        self._schedule = Schedule(db, self._queues, now)
         inline = Inline(self._searched, chat, settings.url)
         self._searching = Searching(inline.answer, db.count, self._queues.messages.pace)
         bot_id = int(token.partition(":")[0])

@@ -228,7 +228,7 @@ def test_a_page_among_ten_thousand_payments_is_read_by_its_index(
     listing = chat.add_listing(sam, COFFEE, answer())
     plan = chat.db.run(
         lambda tx: tx.query(
-            f"EXPLAIN QUERY PLAN {queries.RECEIPTS}", listing=listing.id, limit=10, start=0
+            f"EXPLAIN QUERY PLAN {queries.PAYMENTS}", listing=listing.id, limit=10, start=0
         )
     )
     assert "received_payments_listing" in str(plan)
