@@ -94,7 +94,10 @@ def _make_once(path: Path, count: int) -> None:
 @asynccontextmanager
 async def _shop(path: Path, count: int) -> AsyncIterator[Shop]:
     """Serve the database of `count` requests; its shop gets a new secret."""
-    keys, now = Vault(vault.read_key(path.with_suffix(".key"))), time.time_ns() // 1_000_000
+    keys, now = (
+        Vault(vault.load_or_create_key(path.with_suffix(".key"))),
+        time.time_ns() // 1_000_000,
+    )
 
     def prepare(tx: Transaction) -> tuple[applications.Credentials, str]:
         app_id = next(app.id for app in applications.every(tx) if app.name == million.SHOP)

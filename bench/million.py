@@ -70,8 +70,8 @@ def make(path: Path, count: int = MILLION) -> Credentials:
     now = time.time_ns() // 1_000_000
     with closing(open_database(f"sqlite:///{path}")) as db:
         db.run(lambda tx: tx.execute(f"PRAGMA cache_size = -{CACHE_KIB}"))
-        keys = Vault(vault.read_key(path.with_suffix(".key")))
-        db.run(partial(vault.prove, vault=keys))
+        keys = Vault(vault.load_or_create_key(path.with_suffix(".key")))
+        db.run(partial(vault.check_key, vault=keys))
         for number in range(NEIGHBOURS):
             made = _application(db, keys, f"Neighbour {number}", now)
             _fill(db, made.app_id, count // SHARE, now)

@@ -11,7 +11,15 @@ import click
 import uvloop
 
 from bot import config
-from bot.cli import apps, audit, deliveries, erasing, exporting, keeping, shell
+from bot.cli import (
+    apps_commands,
+    audit_command,
+    backup_commands,
+    console,
+    deliveries_commands,
+    erase_command,
+    export_command,
+)
 from bot.core.errors import BotError, ConfigError, ConfigProblem
 from bot.core.text import sanitize
 from bot.wiring.app.application import Application, steady
@@ -37,9 +45,9 @@ class Commands(click.Group):
         try:
             return super().invoke(context)
         except (ConfigError, ConfigProblem) as error:
-            shell.end(str(error), BAD_SETTING)
+            console.end(str(error), BAD_SETTING)
         except BotError as error:
-            shell.end(str(error), 1)
+            console.end(str(error), 1)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -50,7 +58,7 @@ def main() -> None:
 @main.command()
 def run() -> None:
     """Run everything on the real Telegram; BOT_TOKEN is needed."""
-    settings = shell.settings()
+    settings = console.settings()
     if settings.bot_token is None:
         raise ConfigError(["BOT_TOKEN: is needed to run; BotFather on Telegram gives you one"])
     uvloop.run(_serve(settings))
@@ -60,13 +68,13 @@ def run() -> None:
 @click.option("--no-browser", is_flag=True, help="Don't open the chat page.")
 def demo(no_browser: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Run everything on a Telegram of our own, with a chat page in the browser."""
-    uvloop.run(_demo(shell.settings(), browser=not no_browser))
+    uvloop.run(_demo(console.settings(), browser=not no_browser))
 
 
 @main.command()
 def service() -> None:
     """Run the payment request service alone."""
-    uvloop.run(_serve(shell.settings(), chat=False))
+    uvloop.run(_serve(console.settings(), chat=False))
 
 
 @main.command()
@@ -82,13 +90,13 @@ def doctor() -> None:
     sys.exit(1 if problems else 0)
 
 
-main.add_command(apps.apps)
-main.add_command(audit.audit)
-main.add_command(deliveries.deliveries)
-main.add_command(keeping.backup)
-main.add_command(keeping.restore)
-main.add_command(erasing.erase)
-main.add_command(exporting.export)
+main.add_command(apps_commands.apps)
+main.add_command(audit_command.audit)
+main.add_command(deliveries_commands.deliveries)
+main.add_command(backup_commands.backup)
+main.add_command(backup_commands.restore)
+main.add_command(erase_command.erase)
+main.add_command(export_command.export)
 
 
 def _is_text(argument: str) -> bool:

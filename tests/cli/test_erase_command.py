@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from bot.cli import erasing as command
+from bot.cli import erase_command as command
 from bot.cli.commands import main
 from bot.core.privacy import scrubbing
 from bot.wiring.maintenance import payer_erasure
@@ -45,7 +45,7 @@ async def test_nothing_of_it_is_in_the_bytes(tmp_path: Path, seed: int) -> None:
             await shop.pay(made["id"], token=f"{number:032d}", email=person)
         shop.db.run(lambda tx: tx.execute("DELETE FROM payments WHERE id < '4'"))
         gone = dice.sample(people, 60)
-        scope = shop.db.run(lambda tx: payer_erasure.scope_of(tx, gone, None, None))
+        scope = shop.db.run(lambda tx: payer_erasure.parse_scope(tx, gone, None, None))
         done = await payer_erasure.erase(
             shop.db, scope, await payer_erasure.survey(shop.db, scope), NOON
         )
@@ -136,13 +136,13 @@ def test_whose_data_it_is_is_asked_beside_the_writer(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A look through many payments keeps nobody from paying."""
-    scope_of = payer_erasure.scope_of
+    scope_of = payer_erasure.parse_scope
 
     def beside(*given: Any) -> Any:
         with locked(path):
             return scope_of(*given)
 
-    monkeypatch.setattr(payer_erasure, "scope_of", beside)
+    monkeypatch.setattr(payer_erasure, "parse_scope", beside)
     done = order("anna@hand.example", "--yes")
     assert done.exit_code == 0, done.stderr
     assert left(path) == 1

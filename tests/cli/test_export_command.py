@@ -25,7 +25,7 @@ from click.testing import CliRunner, Result
 from bot.chat.store import received_payments
 from bot.chat.store.received_payments import Payment
 from bot.cli.commands import main
-from bot.cli.tables import Csv, Lines
+from bot.cli.export_formats import Csv, Lines
 from bot.core.database.database import open_database
 from bot.core.money import amounts
 from bot.service.store import export_rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.write_check import COMMIT, PROVEN_SECONDS
+from bot.core.database.write_check import COMMIT_BYTES, PROVEN_SECONDS
 from tests.support.machine_faults import assert_books_match, drop_under_load, health, well
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own."""
     place = tmp_path / "disk"
     place.mkdir()
-    size = f"size={8 * COMMIT}"
+    size = f"size={8 * COMMIT_BYTES}"
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", size, "none", str(place)], capture_output=True, check=False
     )

@@ -121,7 +121,7 @@ class Showing:
     async def _drawn(self, plan: _Plan) -> Call:
         image = plan.view.card.image
         photo = await seller_images.image_data(self._db, image) if image else None
-        with file_handles.needed():
+        with file_handles.required():
             data = await asyncio.to_thread(draw, plan.design, plan.view, photo)
         name = plan.call.picture.name if isinstance(plan.call.picture, File) else "card.jpg"
         return replace(plan.call, picture=File(data, name))

@@ -50,7 +50,7 @@ class Desk:
             if outbox.done(tx, self.queues.calls, message, self.now()):
                 follow(tx, message, *known)
 
-        await self.db.insist(work)
+        await self.db.transaction_until_stored(work)
 
     def again(self, tx: Transaction, body: dict[str, Any], wait: int) -> None:
         """Put a call behind those that people wait for, to be made in `wait` ms."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
-from bot.core.privacy.erasure import Place, narrowed, redacted
+from bot.core.privacy.erasure import PersonalTable, mentions_any, redact
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
-    from bot.core.privacy.erasure import Gone, Scope
+    from bot.core.privacy.erasure import ErasedValues, Scope
 
 NOTHING = "{}"
 
@@ -20,7 +20,7 @@ Jobs are left out: a seller's own addresses may equal those of a payer.
 """
 
 
-def recorded_payments(scope: Scope) -> Place:
+def recorded_payments(scope: Scope) -> PersonalTable:
     """Return the recorded payments that `scope` covers."""
 
     def change(row: Row) -> dict[str, object] | None:
@@ -31,12 +31,14 @@ def recorded_payments(scope: Scope) -> Place:
     keys = ("request_id", "transaction_id")
     # Other servers write phone numbers in any format, so no search in SQL finds all of them.
     has_numbers = any(name.isdecimal() for name in scope.people or ())
-    named, given = narrowed("body", () if has_numbers else scope.people)
+    named, given = mentions_any("body", () if has_numbers else scope.people)
     where = f"body <> '{NOTHING}' AND {named}"
-    return Place("received_payments", keys, ("body", "received_at"), change, where, given=given)
+    return PersonalTable(
+        "received_payments", keys, ("body", "received_at"), change, where, given=given
+    )
 
 
-def messages(scope: Scope, listing_id: str | None, gone: Gone) -> Place:
+def messages(scope: Scope, listing_id: str | None, gone: ErasedValues) -> PersonalTable:
     """Return the rows of the outbox that name payers.
 
     Waiting alerts lose the data that `scope` covers (`listing_id` is the listing of its request);
@@ -45,8 +47,8 @@ def messages(scope: Scope, listing_id: str | None, gone: Gone) -> Place:
 
     def change(row: Row) -> dict[str, object] | None:
         body, note = exact_json.loads(row["body"]), row["note"]
-        wanted = redacted(_untold(body, row["created_at"]), gone)
-        hushed = redacted(note, gone)
+        wanted = redact(_untold(body, row["created_at"]), gone)
+        hushed = redact(note, gone)
         if (wanted, hushed) == (body, note):
             return None
         return {"body": exact_json.dumps(wanted), "note": hushed}
@@ -62,7 +64,7 @@ def messages(scope: Scope, listing_id: str | None, gone: Gone) -> Place:
         covered = scope.covers(request_id, at, payment.get("payer", {}))
         return {**payment, "payer": {}} if covered else payment
 
-    return Place("outbox", ("id",), ("body", "note", "created_at"), change, f"({KEPT})")
+    return PersonalTable("outbox", ("id",), ("body", "note", "created_at"), change, f"({KEPT})")
 
 
 def payer_data(tx: Transaction, transaction_id: str) -> dict[str, Any] | None:

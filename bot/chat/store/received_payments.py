@@ -149,7 +149,7 @@ def _add_to_takings(
     tx: Transaction, listing_id: str, amount: int, currency: str, payments: int
 ) -> None:
     """Add an amount (minor units) and a number of payments to a listing's takings."""
-    billions, rest = big_sums.split(amount)
+    billions, rest = big_sums.split_amount(amount)
     tx.execute(
         "INSERT INTO takings (listing_id, currency, billions, rest, payments)"
         " VALUES (:listing, :currency, :billions, :rest, :payments)"
@@ -171,7 +171,7 @@ def takings(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
         " ORDER BY payments DESC, currency",
         listing=listing_id,
     )
-    return [(big_sums.whole(row), str(row["currency"])) for row in rows]
+    return [(big_sums.join_amount(row), str(row["currency"])) for row in rows]
 
 
 def alert_counts(tx: Transaction, listing_id: str) -> AlertCounts | None:
@@ -247,7 +247,7 @@ def takings_between(
 
 
 def _listing_takings(listing: Listing, parts: Sequence[Row]) -> ListingTakings:
-    amounts = tuple((big_sums.whole(row), str(row["currency"])) for row in parts)
+    amounts = tuple((big_sums.join_amount(row), str(row["currency"])) for row in parts)
     return ListingTakings(listing, amounts, sum(int(row["payments"]) for row in parts))
 
 

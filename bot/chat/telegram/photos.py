@@ -86,10 +86,12 @@ class Photos:
             reason, wait = _reason(error), _wait(error, message.attempts)
             log.warning("photo not fetched", chat=message.lane, reason=reason)
             if wait is not None:
-                await self._db.insist(partial(self._again, message, wait, reason))
+                await self._db.transaction_until_stored(partial(self._again, message, wait, reason))
                 return
             photo = UNREACHABLE
-        await self._db.insist(partial(self._arrived, message=message, photo=photo))
+        await self._db.transaction_until_stored(
+            partial(self._arrived, message=message, photo=photo)
+        )
 
     def buried(self, tx: Transaction, message: Message) -> None:
         """Ask the seller for another photo in the place of one that was set aside."""

@@ -103,7 +103,7 @@ class Sender:
         if isinstance(call, Call):
             await self._attempt(self._queues.messages, message, _marked(call, message))
         else:
-            await self._db.insist(lambda tx: self._unsent(tx, message, call))
+            await self._db.transaction_until_stored(lambda tx: self._unsent(tx, message, call))
 
     async def answer(self, message: Message) -> None:
         """Answer one callback query."""
@@ -134,7 +134,9 @@ class Sender:
                 await self._refused(queue, message, call, unread)
                 return
             log.warning("telegram's answer can't be read", method=call.method)
-        await self._db.insist(lambda tx: self._done(tx, queue, message, call, sent))
+        await self._db.transaction_until_stored(
+            lambda tx: self._done(tx, queue, message, call, sent)
+        )
 
     def _done(
         self, tx: Transaction, queue: Queue, message: Message, call: Call, sent: Sent
@@ -164,7 +166,9 @@ class Sender:
             "telegram refused", method=call.method, chat=message.lane,
             fate=outcome.fate.name.lower(), reason=outcome.note,
         )  # fmt: skip
-        await self._db.insist(lambda tx: self._settle(tx, queue, message, call, outcome))
+        await self._db.transaction_until_stored(
+            lambda tx: self._settle(tx, queue, message, call, outcome)
+        )
 
     def _count(self, tx: Transaction, message: Message, came: str) -> None:
         tx.count("telegram_messages", message.body.method, CLASSES[message.priority], came)

@@ -16,11 +16,11 @@ BILLIONS, REST = f"amount / {BILLION}", f"amount - amount / {BILLION} * {BILLION
 """The parts of a column `amount`; the operator % would mean something else to some drivers."""
 
 
-def split(amount: int) -> tuple[int, int]:
+def split_amount(amount: int) -> tuple[int, int]:
     """Return the billions of an amount, and the rest."""
     return divmod(amount, BILLION)
 
 
-def whole(row: Mapping[str, Any]) -> int:
+def join_amount(row: Mapping[str, Any]) -> int:
     """Return the sum whose parts are the columns `billions` and `rest`."""
     return int(row["billions"]) * BILLION + int(row["rest"])

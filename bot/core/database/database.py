@@ -22,7 +22,7 @@ from sqlite_utils import Database as SqliteUtils
 
 from bot.core.database import private_files
 from bot.core.database.schema import migrations
-from bot.core.database.writer import Listener, Row, Transaction, Writer, told_apart
+from bot.core.database.writer import LoopCaller, Row, Transaction, Writer, storage_errors
 from bot.core.errors import ConfigProblem, StorageError
 from bot.core.health import Health
 
@@ -34,7 +34,7 @@ __all__ = ["Database", "Row", "Transaction", "open_database", "sqlite_path"]
 T = TypeVar("T")
 
 READERS = 2
-INSIST_SECONDS = 0.5
+STORE_RETRY_SECONDS = 0.5
 """Seconds between tries of what has to be written down."""
 
 WRITE = "UPDATE migrations SET number = number WHERE number = 1"
@@ -66,7 +66,7 @@ class Database:
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._writer.ask(work, Listener(loop, future, self._wake_all))
+        self._writer.ask(work, LoopCaller(loop, future, self._wake_all))
         return await future
 
     def count_with(self, increment: Callable[..., None]) -> None:
@@ -85,7 +85,7 @@ class Database:
         filler = secrets.token_hex(size // 2)  # nothing that a file system could compress
         await self.transaction(partial(_fill, filler=filler))
 
-    async def insist(self, work: Callable[[Transaction], T]) -> T:
+    async def transaction_until_stored(self, work: Callable[[Transaction], T]) -> T:
         """As `transaction`, but wait out a database that can't be used: for what came of a call.
 
         Who gives up here forgets it, and the call would be made again.
@@ -94,7 +94,7 @@ class Database:
             try:
                 return await self.transaction(work)
             except StorageError:
-                await asyncio.sleep(INSIST_SECONDS)
+                await asyncio.sleep(STORE_RETRY_SECONDS)
 
     async def query(self, sql: str, **params: object) -> list[Row]:
         """All rows of a SELECT, read beside the writer."""
@@ -114,7 +114,7 @@ class Database:
         row. Only where the file can't be read just now a thread waits for it, and says so.
         """
         try:
-            with told_apart():
+            with storage_errors():
                 return Transaction(self._glance).one(sql, **params)
         except StorageError:
             rows = await self.query(sql, **params)
@@ -164,7 +164,7 @@ class Database:
     def _read(self, work: Callable[[Transaction], T]) -> T:
         db = self._idle.pop()
         try:
-            with told_apart():
+            with storage_errors():
                 return work(Transaction(db))
         except StorageError as error:
             self.health.failed(str(error))

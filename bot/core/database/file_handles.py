@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 NONE_LEFT = (errno.EMFILE, errno.ENFILE)
 
 
-def are_short(error: Exception) -> bool:
+def is_shortage(error: Exception) -> bool:
     """Whether something failed since there was no file handle for it."""
     return isinstance(error, OSError) and error.errno in NONE_LEFT
 
 
 @contextmanager
-def needed() -> Iterator[None]:
+def required() -> Iterator[None]:
     """Let a message that needs one wait for it, as it waits for the database.
 
     For what opens files late: fonts, and modules that are seldom used. Raises StorageError.
@@ -28,6 +28,6 @@ def needed() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if not are_short(error):
+        if not is_shortage(error):
             raise
         raise StorageError("no file handle is left") from error

@@ -25,7 +25,7 @@ PATIENCE = 5.0
 SOUND = "ok"
 
 
-def damage(path: str, seconds: float = LOOK_SECONDS) -> str | None:
+def find_damage(path: str, seconds: float = LOOK_SECONDS) -> str | None:
     """Say what SQLite finds broken in a file, None where it finds nothing in that time.
 
     Raises sqlite3.Error where it can't look.

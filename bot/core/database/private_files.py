@@ -19,7 +19,7 @@ FILE_MODE = 0o600
 OTHERS = 0o077
 """What the group and everybody else may do with a file."""
 
-BESIDE = ("-wal", "-shm", "-journal")
+SIDE_FILES = ("-wal", "-shm", "-journal")
 """Endings of the files that SQLite keeps beside a database."""
 
 
@@ -39,20 +39,20 @@ def make_file(path: str) -> None:
 
 def database_files(path: str | Path) -> list[Path]:
     """Return the names of a database and of the files that SQLite keeps beside it."""
-    return [Path(f"{path}{ending}") for ending in ("", *BESIDE)]
+    return [Path(f"{path}{ending}") for ending in ("", *SIDE_FILES)]
 
 
-def exposed(paths: Iterable[Path]) -> list[Path]:
+def find_exposed(paths: Iterable[Path]) -> list[Path]:
     """Return the files that others on this machine may read or write."""
     return [path for path in paths if _mode(path) & OTHERS]
 
 
-def close_to_others(paths: Iterable[Path]) -> list[Path]:
+def make_private(paths: Iterable[Path]) -> list[Path]:
     """Take from others what they may do with these files; return those that were exposed.
 
     A file of another user stays as it is: `exposed` still names it.
     """
-    found = exposed(paths)
+    found = find_exposed(paths)
     for path in found:
         with suppress(OSError):
             path.chmod(_mode(path) & ~OTHERS)

@@ -20,14 +20,14 @@ from urllib.parse import quote
 from bot.core.database import schema_check
 from bot.core.database.database import sqlite_path
 from bot.core.database.integrity import connect, flaw, inconsistency
-from bot.core.database.private_files import BESIDE, close_to_others, database_files
+from bot.core.database.private_files import SIDE_FILES, database_files, make_private
 from bot.core.errors import BotError
 from bot.core.text import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-OURS = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
+REQUIRED_TABLES = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
 """Tables by which a database is known for one of ours."""
 
 MAGIC = b"SQLite format 3\0"
@@ -60,7 +60,7 @@ class Contents:
 
 
 @contextmanager
-def scratch(target: Path) -> Iterator[Path]:
+def temporary_file(target: Path) -> Iterator[Path]:
     """Give a new file beside `target`, of mode 0600, that is gone when the block ends.
 
     Raises BotError where the folder can't be written to.
@@ -77,14 +77,14 @@ def scratch(target: Path) -> Iterator[Path]:
             one.unlink(missing_ok=True)
 
 
-def leftovers(folder: Path, target: str) -> list[Path]:
+def find_leftovers(folder: Path, target: str) -> list[Path]:
     """Give the files that `scratch` left where it was killed; `target`, a pattern, is for whom."""
-    endings = "|".join(BESIDE)
+    endings = "|".join(SIDE_FILES)
     name = re.compile(rf"\.(?:{target})\.{RANDOM}(?:{endings})?")
     return [one for one in folder.iterdir() if name.fullmatch(one.name) and not one.is_dir()]
 
 
-def copy(source: Path, target: Path, *, live: bool = False) -> None:
+def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
     """Copy a database as it is at this moment into the file `target`.
 
     `live` where others may have it open or open it meanwhile. Raises BotError where `source` can't
@@ -128,10 +128,10 @@ def unite(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = DELETE")
 
 
-def contents(path: Path) -> Contents:
+def read_contents(path: Path) -> Contents:
     """Say what a database holds. Raises BotError where it is none of ours."""
     with _told_of(path), closing(_reading(path)) as db:
-        if not _tables(db) >= OURS:
+        if not _tables(db) >= REQUIRED_TABLES:
             raise BotError(f"{path}: is no database of this program")
         (version,) = db.execute("SELECT COALESCE(MAX(number), 0) FROM migrations").fetchone()
         (requests,) = db.execute("SELECT COUNT(*) FROM payment_requests").fetchone()
@@ -140,7 +140,7 @@ def contents(path: Path) -> Contents:
         return Contents(version, requests, payments, newest_at, path.stat().st_size)
 
 
-def sealed(path: Path) -> str | None:
+def read_sealed_secret(path: Path) -> str | None:
     """Give one of the secrets that a database keeps, as it is sealed; None where there is none."""
     with _told_of(path), closing(_reading(path)) as db:
         row = db.execute("SELECT sealed FROM kept_secrets ORDER BY name LIMIT 1").fetchone()
@@ -174,7 +174,7 @@ def is_database(path: Path) -> bool:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[bool]:
+def exclusive(path: Path) -> Iterator[bool]:
     """Keep everybody else from opening a database meanwhile, whole without its -wal.
 
     False, and nobody is kept out, where another process has it open: with a -wal each that does
@@ -192,7 +192,7 @@ def alone(path: Path) -> Iterator[bool]:
         yield is_whole
 
 
-def keep(made: Path, target: Path) -> None:
+def publish(made: Path, target: Path) -> None:
     """Bring a file to the disk and give it its name, unless something has that name.
 
     Raises BotError.
@@ -203,7 +203,7 @@ def keep(made: Path, target: Path) -> None:
         _sync(target.parent)
 
 
-def put_in_place(made: Path, target: Path, aside: Path) -> None:
+def replace(made: Path, target: Path, aside: Path) -> None:
     """Let a file take the place of what is at `target`, which is called `aside` from then on.
 
     At one stroke, so that a crash leaves the one or the other; on a disk without hard links it may
@@ -215,7 +215,7 @@ def put_in_place(made: Path, target: Path, aside: Path) -> None:
         if target.exists():
             _call_aside(target, aside)
             undo.callback(_call_back, aside, target)
-        for ending in BESIDE:
+        for ending in SIDE_FILES:
             old, new = Path(f"{target}{ending}"), Path(f"{aside}{ending}")
             if old.exists():
                 old.rename(new)
@@ -223,10 +223,10 @@ def put_in_place(made: Path, target: Path, aside: Path) -> None:
         made.replace(target)
         undo.pop_all()
         _sync(target.parent)
-    close_to_others(database_files(aside))
+    make_private(database_files(aside))
 
 
-def settle(path: Path) -> None:
+def merge_log(path: Path) -> None:
     """Make a file that nobody has open whole without its -wal. Raises BotError."""
     with _told_of(path), closing(_writing(path)) as db:
         unite(db)
@@ -273,7 +273,7 @@ def _tables(db: sqlite3.Connection) -> set[str]:
 
 def _reading(path: Path) -> sqlite3.Connection:
     """Open what is there, to read; beside a file that lies alone nothing is made."""
-    is_alone = not any(Path(f"{path}{ending}").exists() for ending in BESIDE)
+    is_alone = not any(Path(f"{path}{ending}").exists() for ending in SIDE_FILES)
     return connect(path, "mode=ro&immutable=1" if is_alone else "mode=ro")
 
 

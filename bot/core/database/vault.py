@@ -46,14 +46,14 @@ class Vault:
             ) from error
 
 
-def read_key(path: Path) -> str:
+def load_or_create_key(path: Path) -> str:
     """Give the key kept in `path`, made there with mode 0600 at the first time.
 
     Linked into place when it is whole, so that nobody ever reads half of it.
     """
     if not path.exists():
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f"{path.name}.") as made:
-            made.write(new_password())
+            made.write(random_password())
             made.flush()
             os.fsync(made.fileno())
             with contextlib.suppress(FileExistsError):
@@ -61,12 +61,12 @@ def read_key(path: Path) -> str:
     return path.read_text().strip()
 
 
-def new_password() -> str:
+def random_password() -> str:
     """Give 256 random bits as URL-safe text."""
     return secrets.token_urlsafe(32)
 
 
-def prove(tx: Transaction, vault: Vault) -> None:
+def check_key(tx: Transaction, vault: Vault) -> None:
     """Hold the key against what is kept; ConfigProblem where that was sealed with another.
 
     An empty database is given something to hold the next key against.
@@ -75,10 +75,10 @@ def prove(tx: Transaction, vault: Vault) -> None:
     if row:
         vault.open(row["sealed"])
     else:
-        keep(tx, vault, PROOF, new_password)
+        load_or_create(tx, vault, PROOF, random_password)
 
 
-def keep(tx: Transaction, vault: Vault, name: str, make: Callable[[], str]) -> str:
+def load_or_create(tx: Transaction, vault: Vault, name: str, make: Callable[[], str]) -> str:
     """Give the secret that was kept under `name`, made with `make` at the first time."""
     row = tx.one("SELECT sealed FROM kept_secrets WHERE name = :name", name=name)
     if row:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from bot.core.database.writer import MOST
+from bot.core.database.writer import MAX_GROUP
 from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 PROVEN_SECONDS = 1.0
 """How long a probe's result is returned again, so that asking often costs nothing."""
 
-PAYMENT = 128 * 1024
+PAYMENT_BYTES = 128 * 1024
 """Bytes that a payment writes at most: the pages of its rows and of their indexes, about 25."""
 
-COMMIT = MOST * 64 * 1024
+COMMIT_BYTES = MAX_GROUP * 64 * 1024
 """Bytes that a commit of as many payments as are committed together writes at most.
 
 Measured: 28 KiB a payment in a small database. A smaller write may succeed in the space that a
@@ -61,7 +61,7 @@ class StorageCheck:
         if not is_doubted and now - self._proven_at < PROVEN_SECONDS:
             return
         try:
-            await self._db.probe(COMMIT if is_doubted else PAYMENT)
+            await self._db.probe(COMMIT_BYTES if is_doubted else PAYMENT_BYTES)
         except StorageError as error:
             if is_doubted:
                 self._refused_at, self._refusal = self._clock(), str(error)

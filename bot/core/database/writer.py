@@ -42,10 +42,10 @@ All who queue behind the one writer wait at the same time, so no payer waits lon
 LOCK_PAUSE = 0.01
 """Seconds between two tries to begin while another process writes."""
 
-MOST = 64
+MAX_GROUP = 64
 """Transactions in one commit: the first of them waits for the work of all."""
 
-TROUBLE = {
+MACHINE_FAULTS = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_READONLY,
@@ -95,7 +95,7 @@ class Transaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class LoopCaller:
     """Who has asked from an event loop, with what is to be called there for the topics woken."""
 
     loop: asyncio.AbstractEventLoop
@@ -104,14 +104,14 @@ class Listener:
 
 
 @dataclass(slots=True)
-class Asked:
+class QueuedTransaction:
     """A transaction that was asked for; `listener` None for who has no event loop.
 
     `until` is the moment (monotonic) to which it waits for other processes.
     """
 
     work: Callable[[Transaction], Any]
-    listener: Listener | None
+    listener: LoopCaller | None
     until: float
     future: Future[Any] | asyncio.Future[Any]
     result: Any = None
@@ -148,7 +148,7 @@ class Writer:
         self.count: Callable[..., None] = _ignore
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
         self._lock = threading.Lock()
-        self._asked: deque[Asked] = deque()
+        self._asked: deque[QueuedTransaction] = deque()
         self._serving = False
         self._closing = threading.Event()
 
@@ -162,17 +162,17 @@ class Writer:
         self._ask(work, None, future)
         return future
 
-    def ask(self, work: Callable[[Transaction], Any], listener: Listener) -> None:
+    def ask(self, work: Callable[[Transaction], Any], listener: LoopCaller) -> None:
         """As `submit`, from an event loop: its future is told there, with others of one commit."""
         self._ask(work, listener, listener.future)
 
     def _ask(
         self,
         work: Callable[[Transaction], Any],
-        listener: Listener | None,
+        listener: LoopCaller | None,
         future: Future[Any] | asyncio.Future[Any],
     ) -> None:
-        asked = Asked(work, listener, time.monotonic() + BUSY_TIMEOUT_SECONDS, future)
+        asked = QueuedTransaction(work, listener, time.monotonic() + BUSY_TIMEOUT_SECONDS, future)
         with self._lock:
             self._asked.append(asked)
             if not self._serving:
@@ -191,7 +191,7 @@ class Writer:
             if wanted:
                 self._attend(wanted)
 
-    def _attend(self, group: list[Asked]) -> None:
+    def _attend(self, group: list[QueuedTransaction]) -> None:
         """Run a group and tell each of it; whatever happens, the next group has its turn."""
         try:
             self._finish(self._together(group))
@@ -202,15 +202,15 @@ class Writer:
                 one.error = one.error or StorageError(str(error))
             self._finish(rest)
 
-    def _next(self) -> list[Asked]:
+    def _next(self) -> list[QueuedTransaction]:
         with self._lock:
-            group = [self._asked.popleft() for _ in range(min(MOST, len(self._asked)))]
+            group = [self._asked.popleft() for _ in range(min(MAX_GROUP, len(self._asked)))]
             self._serving = bool(group)
         return group
 
-    def _finish(self, group: list[Asked]) -> None:
+    def _finish(self, group: list[QueuedTransaction]) -> None:
         """Tell everybody; each event loop is called once for all who asked from it."""
-        waiting: defaultdict[asyncio.AbstractEventLoop, list[Asked]] = defaultdict(list)
+        waiting: defaultdict[asyncio.AbstractEventLoop, list[QueuedTransaction]] = defaultdict(list)
         for one in group:
             one.told = True
             if one.error is None:
@@ -226,12 +226,12 @@ class Writer:
             with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
                 loop.call_soon_threadsafe(_tell, told)
 
-    def _together(self, group: list[Asked]) -> list[Asked]:
+    def _together(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
         """Run these in one commit, and give them back with what came of each."""
         conn = self._db.conn
         before = conn.total_changes
         try:
-            with told_apart():
+            with storage_errors():
                 group = self._begin(group)
                 for one in group:
                     self._run(one)
@@ -248,7 +248,7 @@ class Writer:
                 self._health.worked()  # a commit that changes nothing proves nothing
         return group
 
-    def _run(self, one: Asked) -> None:
+    def _run(self, one: QueuedTransaction) -> None:
         """Run one, and undo it alone where it fails.
 
         Raises what ended the whole transaction: SQLite does that itself when the disk is full.
@@ -256,7 +256,7 @@ class Writer:
         conn, tx = self._db.conn, Transaction(self._db)
         conn.execute("SAVEPOINT one")
         try:
-            with told_apart():
+            with storage_errors():
                 one.result = one.work(tx)
         except BaseException as error:
             one.error = _raisable(error)
@@ -266,7 +266,7 @@ class Writer:
         conn.execute("RELEASE one")
         one.woken, one.counted = frozenset(tx.woken), tx.counted
 
-    def _begin(self, group: list[Asked]) -> list[Asked]:
+    def _begin(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
         """Begin once no other process writes; give those that have waited for it.
 
         Who has waited as long as it was to is told so before.
@@ -284,7 +284,9 @@ class Writer:
                 group = self._still_waiting(group, error)
         return group
 
-    def _still_waiting(self, group: list[Asked], error: Exception) -> list[Asked]:
+    def _still_waiting(
+        self, group: list[QueuedTransaction], error: Exception
+    ) -> list[QueuedTransaction]:
         now = time.monotonic()
         late = [one for one in group if one.until <= now]
         for one in late:
@@ -297,7 +299,7 @@ def _ignore(_name: str, *_labels: str) -> None:
     """Count nothing, as commands do that serve no /metrics."""
 
 
-def _tell(told: list[Asked]) -> None:
+def _tell(told: list[QueuedTransaction]) -> None:
     """Tell those who asked from this event loop, after waking whom they wake."""
     for one in told:
         if one.listener is not None and one.error is None and one.woken:
@@ -336,11 +338,11 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 @contextmanager
-def told_apart() -> Iterator[None]:
+def storage_errors() -> Iterator[None]:
     """Raise StorageError for what is the machine's trouble; the rest is a bug and stays one."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in TROUBLE:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in MACHINE_FAULTS:
             raise StorageError(str(error)) from error
         raise

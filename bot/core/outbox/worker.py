@@ -49,8 +49,8 @@ class Job:
     """A queue with who handles its messages; `handle` settles each in a transaction.
 
     A StorageError of `handle` says that nothing has been done yet: what came of a call that was
-    made is settled by `Database.insist`. `buried` does what follows from a message that the worker
-    has set aside, in that transaction.
+    made is settled by `Database.transaction_until_stored`. `buried` does what follows from a
+    message that the worker has set aside, in that transaction.
     """
 
     queue: Queue
@@ -211,7 +211,7 @@ class Worker:
     async def _set_aside(self, message: Message, note: str) -> None:
         """Bury a message with what follows; alone where that fails, for its lane must go on."""
         try:
-            await self._db.insist(partial(self._bury, message=message, note=note))
+            await self._db.transaction_until_stored(partial(self._bury, message=message, note=note))
         except Exception:
             log.exception("message buried alone", queue=self._job.queue.name, id=message.id)
             await self._settle(
@@ -223,7 +223,7 @@ class Worker:
         self, message: Message, how: Callable[[Transaction, Message], object]
     ) -> None:
         try:
-            await self._db.insist(lambda tx: how(tx, message))
+            await self._db.transaction_until_stored(lambda tx: how(tx, message))
         except Exception:
             log.exception("message stays leased", queue=self._job.queue.name, id=message.id)
 

@@ -59,11 +59,13 @@ class Scope:
             return False
         if self.before is not None and at >= self.before:
             return False
-        return any(self.people is None or key(text) in self.people for text in texts(data))
+        return any(
+            self.people is None or match_key(text) in self.people for text in find_texts(data)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class ErasedValues:
     """Values to be found in texts: their keys, and how many words those have that begin with one.
 
     A look at a text costs its own length, however many the values are.
@@ -73,22 +75,22 @@ class Gone:
     lengths: Mapping[str, frozenset[int]]
 
     @classmethod
-    def of(cls, values: Iterable[str]) -> Gone:
+    def of(cls, values: Iterable[str]) -> ErasedValues:
         """Name values as they were given; they are found as HTML writes them too."""
         keys, lengths = set(), defaultdict(set)
         for value in values:
-            keys.add(key(value))
+            keys.add(match_key(value))
             for form in {value, html.escape(value), html.escape(value, quote=False)}:
                 words = WORD.findall(form)
-                keys.add(key(" ".join(words).strip(AROUND)))
+                keys.add(match_key(" ".join(words).strip(AROUND)))
                 if len(words) > 1:
-                    lengths[key(words[0].strip(AROUND))].add(len(words))
+                    lengths[match_key(words[0].strip(AROUND))].add(len(words))
         found = {name: frozenset(numbers) for name, numbers in lengths.items()}
         return cls(frozenset(keys - {""}), found)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PersonalTable:
     """A table with such data: `keys` tell its rows apart, `change` says what becomes of a row.
 
     None for a row that stays. `where`, with the parameters `given`, leaves out rows that need no
@@ -135,7 +137,7 @@ class Place:
         return tx.execute(f"UPDATE {self.table} SET {new} WHERE {which}", **given, **values)  # noqa: S608 - as above
 
 
-def narrowed(column: str, people: Collection[str] | None) -> tuple[str, dict[str, str]]:
+def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict[str, str]]:
     """Give a condition that is true of every row whose JSON names one of these, and its parameters.
 
     True of every row where there are too many, or some that SQL might not find.
@@ -151,7 +153,7 @@ def _like(name: str) -> str:
     return "%" + re.sub("[!%_]", r"!\g<0>", name) + "%"
 
 
-async def erase(db: Database, place: Place) -> int:
+async def erase_rows(db: Database, place: PersonalTable) -> int:
     """Change what is to change in a place; how many rows that were."""
     number, last = 0, None
     while page := await _page(db, place, last):
@@ -162,7 +164,7 @@ async def erase(db: Database, place: Place) -> int:
     return number
 
 
-async def rows(db: Database, place: Place) -> AsyncIterator[Row]:
+async def stream_rows(db: Database, place: PersonalTable) -> AsyncIterator[Row]:
     """Give the rows of a place one by one, read some at a time."""
     last = None
     while page := await _page(db, place, last):
@@ -171,7 +173,7 @@ async def rows(db: Database, place: Place) -> AsyncIterator[Row]:
         last = page[-1]
 
 
-def key(text: str) -> str:
+def match_key(text: str) -> str:
     """Give what is the same for one address or number, however it was typed.
 
     Of a phone number the digits count, without 00 or + before them.
@@ -181,37 +183,37 @@ def key(text: str) -> str:
     return folded if digits is None else digits.removeprefix("00")
 
 
-def texts(data: object) -> Iterator[str]:
+def find_texts(data: object) -> Iterator[str]:
     """Give every text and number in what JSON holds."""
     if isinstance(data, dict):
         for value in data.values():
-            yield from texts(value)
+            yield from find_texts(value)
     elif isinstance(data, list):
         for value in data:
-            yield from texts(value)
+            yield from find_texts(value)
     elif data is not None and not isinstance(data, bool) and str(data).strip():
         yield str(data)
 
 
-def redacted(data: Any, gone: Gone) -> Any:
+def redact(data: Any, gone: ErasedValues) -> Any:
     """Give what JSON holds without the values that are `gone`, and texts without their words.
 
     A field that held nothing else goes with its value.
     """
     if isinstance(data, dict):
-        return {name: redacted(value, gone) for name, value in data.items() if not _is(value, gone)}
+        return {name: redact(value, gone) for name, value in data.items() if not _is(value, gone)}
     if isinstance(data, list):
-        return [redacted(value, gone) for value in data if not _is(value, gone)]
+        return [redact(value, gone) for value in data if not _is(value, gone)]
     if isinstance(data, str):
         return HIDDEN if _is(data, gone) else _hushed(data, gone)
     return data
 
 
-def _is(value: object, gone: Gone) -> bool:
-    return isinstance(value, str) and key(value) in gone.keys
+def _is(value: object, gone: ErasedValues) -> bool:
+    return isinstance(value, str) and match_key(value) in gone.keys
 
 
-def _hushed(text: str, gone: Gone) -> str:
+def _hushed(text: str, gone: ErasedValues) -> str:
     """Give a text without what is gone: values of some words whole, then words, then numbers."""
     words, parts, done, number = [*WORD.finditer(text)], [], 0, 0
     while number < len(words):
@@ -223,22 +225,22 @@ def _hushed(text: str, gone: Gone) -> str:
             done = end
         number += length or 1
     rest = "".join([*parts, text[done:]])
-    return NUMBER.sub(lambda it: HIDDEN if key(it[0]) in gone.keys else it[0], rest)
+    return NUMBER.sub(lambda it: HIDDEN if match_key(it[0]) in gone.keys else it[0], rest)
 
 
-def _gone_from(words: list[re.Match[str]], number: int, gone: Gone) -> int:
+def _gone_from(words: list[re.Match[str]], number: int, gone: ErasedValues) -> int:
     """Say how many words from one on are a value that is gone, as many as can be."""
-    lengths = gone.lengths.get(key(words[number][0].strip(AROUND)), frozenset())
+    lengths = gone.lengths.get(match_key(words[number][0].strip(AROUND)), frozenset())
     for length in sorted({1, *lengths}, reverse=True):
         some = [word[0] for word in words[number : number + length]]
-        if len(some) == length and key(" ".join(some).strip(AROUND)) in gone.keys:
+        if len(some) == length and match_key(" ".join(some).strip(AROUND)) in gone.keys:
             return length
     return 0
 
 
-async def _page(db: Database, place: Place, last: Row | None) -> list[Row]:
+async def _page(db: Database, place: PersonalTable, last: Row | None) -> list[Row]:
     return await db.read(lambda tx: place.page(tx, last))
 
 
-def _apply(tx: Transaction, place: Place, found: list[Row]) -> int:
+def _apply(tx: Transaction, place: PersonalTable, found: list[Row]) -> int:
     return sum(place.apply(tx, row) for row in found)

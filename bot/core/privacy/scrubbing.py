@@ -42,7 +42,7 @@ def compact(path: Path) -> bool:
 
 
 def _is_alone(path: Path) -> bool:
-    with snapshot.alone(path) as is_alone:
+    with snapshot.exclusive(path) as is_alone:
         return is_alone
 
 

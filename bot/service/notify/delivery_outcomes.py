@@ -96,7 +96,7 @@ class DeliveryRecorder:
         now = self.now()
         attempt, due_at = outcome.attempt(began, now), _due(message, outcome, now)
         work = partial(self._write, message=message, outcome=outcome, attempt=attempt)
-        in_time = await self.db.insist(partial(work, due_at=due_at, now=now))
+        in_time = await self.db.transaction_until_stored(partial(work, due_at=due_at, now=now))
         told = log.bind(
             delivery=message.id,
             request=message.body["requestId"],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.core import exact_json
 from bot.core.mail import mailboxes
-from bot.core.privacy.erasure import Gone, Place, narrowed, redacted, texts
+from bot.core.privacy.erasure import ErasedValues, PersonalTable, find_texts, mentions_any, redact
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
@@ -44,7 +44,7 @@ ATTEMPTS = (
 )
 
 
-def payments(scope: Scope) -> Place:
+def payments(scope: Scope) -> PersonalTable:
     """Give the payments, with what was or is to be delivered of them.
 
     Their payers stay counted by number (see store/payments.py).
@@ -56,12 +56,12 @@ def payments(scope: Scope) -> Place:
         return {"user_data": NOTHING, "payer": None} if covered else None
 
     columns = ("request_id", "user_data", "completed_at")
-    named, given = narrowed("user_data", scope.people)
+    named, given = mentions_any("user_data", scope.people)
     where = f"{HOLDS} AND {named}"
-    return Place("payments", ("id",), columns, change, where, _deliveries, given)
+    return PersonalTable("payments", ("id",), columns, change, where, _deliveries, given)
 
 
-def checkouts(scope: Scope) -> Place:
+def checkouts(scope: Scope) -> PersonalTable:
     """Give the checkouts, paid or not."""
 
     def change(row: Row) -> dict[str, object] | None:
@@ -70,8 +70,8 @@ def checkouts(scope: Scope) -> Place:
         return {"user_data": NOTHING} if covered else None
 
     columns = ("request_id", "user_data", "created_at")
-    named, given = narrowed("user_data", scope.people)
-    return Place("checkouts", ("id",), columns, change, f"{HOLDS} AND {named}", given=given)
+    named, given = mentions_any("user_data", scope.people)
+    return PersonalTable("checkouts", ("id",), columns, change, f"{HOLDS} AND {named}", given=given)
 
 
 def recipients(tx: Transaction, scope: Scope) -> list[Row]:
@@ -111,14 +111,14 @@ def data_of(tx: Transaction, payment_id: str) -> dict[str, str] | None:
 
 def _deliveries(tx: Transaction, row: Row) -> None:
     """Let what is owed of a payment go without its payer; what endpoints answered goes whole."""
-    gone = Gone.of(texts(exact_json.loads(row["user_data"])))
+    gone = ErasedValues.of(find_texts(exact_json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
         body = {**exact_json.loads(owed["body"]), "userData": {}}
         tx.execute(
             "UPDATE outbox SET body = :body, note = :note WHERE id = :id",
             id=owed["id"],
             body=exact_json.dumps(body),
-            note=redacted(owed["note"], gone),
+            note=redact(owed["note"], gone),
         )
     for attempt in tx.query(ATTEMPTS, payment=row["id"]):
         tx.execute(
@@ -126,5 +126,5 @@ def _deliveries(tx: Transaction, row: Row) -> None:
             " WHERE delivery_id = :id AND number = :number",
             id=attempt["delivery_id"],
             number=attempt["number"],
-            trouble=redacted(attempt["trouble"], gone),
+            trouble=redact(attempt["trouble"], gone),
         )

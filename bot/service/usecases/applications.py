@@ -100,7 +100,7 @@ def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
         audit.record(tx, audit.SYSTEM, "app.created", made.app_id, now, {"name": "bot"})
         return json.dumps([made.app_id, made.app_secret, made.webhook_secret])
 
-    own = Credentials(*exact_json.loads(vault.keep(tx, keys, EMBEDDED, make)))
+    own = Credentials(*exact_json.loads(vault.load_or_create(tx, keys, EMBEDDED, make)))
     if store.require_confirmation(
         tx, own.app_id
     ):  # anybody may be a seller there, and name any address

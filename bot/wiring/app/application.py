@@ -78,13 +78,15 @@ def open_vault(settings: Settings, database: Database) -> Vault:
     Raises ConfigProblem where the database was sealed with another key.
     """
     keys = Vault(_key(settings))
-    database.run(lambda tx: vault.prove(tx, keys))
+    database.run(lambda tx: vault.check_key(tx, keys))
     return keys
 
 
 def deployment(database: Database, keys: Vault) -> str:
     """Give the name of this installation, which its replicas share; no secret, but unguessable."""
-    return database.run(lambda tx: vault.keep(tx, keys, "deployment", lambda: token_hex(8)))
+    return database.run(
+        lambda tx: vault.load_or_create(tx, keys, "deployment", lambda: token_hex(8))
+    )
 
 
 def key_path(settings: Settings) -> Path:
@@ -95,14 +97,14 @@ def key_path(settings: Settings) -> Path:
 def _close_files(settings: Settings) -> None:
     """Close to others what an earlier version, or a copy by hand, left open to them."""
     files = private_files.database_files(sqlite_path(settings.database_url))
-    for path in private_files.close_to_others([*files, key_path(settings)]):
+    for path in private_files.make_private([*files, key_path(settings)]):
         log.warning("others on this machine could read a file: no longer", file=str(path))
 
 
 def _key(settings: Settings) -> str:
     if settings.secret_key is not None:
         return settings.secret_key.get_secret_value()
-    return vault.read_key(key_path(settings))
+    return vault.load_or_create_key(key_path(settings))
 
 
 class Application:

@@ -66,7 +66,9 @@ class ServiceSide:
         self.closers: list[Callable[[], Awaitable[None]]] = []
         self.checks: dict[str, Check] = {}
         self.own = db.run(lambda tx: applications.ensure_embedded_app(tx, keys, now()))
-        payer_key = db.run(lambda tx: vault.keep(tx, keys, "payers", vault.new_password))
+        payer_key = db.run(
+            lambda tx: vault.load_or_create(tx, keys, "payers", vault.random_password)
+        )
         allow = AllowList.parse(settings.webhook_allow)
         rail, exchange = SandboxRail(), SandboxExchange()
         reservation = settings.reservation_seconds * 1000

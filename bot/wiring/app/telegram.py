@@ -101,7 +101,7 @@ class TelegramSide:
         self._aside = _make_bot(root, token, ASIDE)
         self._searched = _make_bot(root, token, SEARCHED_AT_ONCE)
         self._secret = db.run(
-            lambda tx: vault.keep(tx, keys, "telegram-webhook", vault.new_password)
+            lambda tx: vault.load_or_create(tx, keys, "telegram-webhook", vault.random_password)
         )
         chat = Chat(
             db, self._queues, now,

@@ -44,7 +44,7 @@ def _key(settings: Settings) -> list[Finding]:
     if settings.secret_key is not None:
         return []
     path = key_path(settings)
-    if not private_files.exposed([path]):
+    if not private_files.find_exposed([path]):
         return []
     text = f"others on this machine may read or write {path}: chmod 600 {path}"
     return [mend("SECRET_KEY", text)]

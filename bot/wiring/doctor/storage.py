@@ -14,7 +14,7 @@ from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.service.usecases.letter_limits import MAILS
 from bot.wiring.app.application import deployment, open_vault
 from bot.wiring.doctor.finding import Finding, mend, well
-from bot.wiring.maintenance.dead_letters import read as left
+from bot.wiring.maintenance.dead_letters import describe as left
 
 if TYPE_CHECKING:
     from bot.config import Settings
@@ -110,7 +110,7 @@ def _version(database: Database) -> str | None:
 
 def _damage(path: str) -> str | None:
     try:
-        found = integrity.damage(path)
+        found = integrity.find_damage(path)
     except sqlite3.Error as error:
         return f"it can't be looked through: {error}"
     return None if found is None else f"it is damaged ({found}): take the last backup"
@@ -131,7 +131,7 @@ def _log(path: str) -> str | None:
 
 def _mode(path: str) -> str | None:
     """What others may read, payers told us; what others may write, they may forge."""
-    files = " ".join(map(str, private_files.exposed(private_files.database_files(path))))
+    files = " ".join(map(str, private_files.find_exposed(private_files.database_files(path))))
     return f"others on this machine may read or write it: chmod 600 {files}" if files else None
 
 

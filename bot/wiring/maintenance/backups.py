@@ -17,7 +17,7 @@ from bot.core.database.vault import Vault
 from bot.core.errors import BotError, ConfigProblem
 from bot.core.ops import audit
 from bot.service.usecases.applications import EMBEDDED
-from bot.wiring.maintenance import resume, unreadable
+from bot.wiring.maintenance import doubtful_messages, unreadable_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,14 +81,14 @@ def backup(settings: Settings, to: Path, moment: int) -> Backup:
         raise BotError(f"{to}: {KEY} is what the key beside a backup is called: give another name")
     if taken := [one for one in (target, key) if one.exists()]:
         raise BotError(f"{taken[0]}: is there already, and no backup replaces another: rename TO")
-    with snapshot.scratch(target) as made:
+    with snapshot.temporary_file(target) as made:
         _tidy_copies(target, live, moment)
-        snapshot.copy(live, made, live=True)
+        snapshot.copy_database(live, made, live=True)
         snapshot.check_sound(made, live)
-        found = snapshot.contents(made)
+        found = snapshot.read_contents(made)
         refusal = _refusal(made, live)
         with _beside(_kept_key(settings, live), key) as kept:
-            snapshot.keep(made, target)
+            snapshot.publish(made, target)
     trouble = None
     if found.version == len(migrations.MIGRATIONS):  # an older one stays as it is
         trouble = _note_backup(settings, found, target.name, moment)
@@ -108,10 +108,10 @@ def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> 
         raise BotError(f"{path}: holds data: restore --replace moves it aside, under another name")
     _make_folder(path.parent)
     with ExitStack() as stack:
-        made = stack.enter_context(snapshot.scratch(path))
-        snapshot.copy(source, made)
+        made = stack.enter_context(snapshot.temporary_file(path))
+        snapshot.copy_database(source, made)
         snapshot.check_foreign(made, source)
-        found = snapshot.contents(made)
+        found = snapshot.read_contents(made)
         chosen = _right_key(settings, made, source, path)
         own = _kept_key(settings, path) or chosen
         if settings.secret_key is not None:
@@ -125,7 +125,7 @@ def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> 
             _beside(_kept_key(settings, path) if has_data else None, aside.with_suffix(KEY)),
             _beside(_new_key(settings, path, own), path.with_suffix(KEY)),
         ):
-            snapshot.put_in_place(made, path, aside)
+            snapshot.replace(made, path, aside)
     if not has_data:
         aside.unlink(missing_ok=True)
     return Restored(path, aside if has_data else None, found, doubtful, lost)
@@ -162,9 +162,9 @@ def _beside(key: str | None, path: Path) -> Iterator[bool]:
     if key is None or (path.exists() and _read(path) == key):
         yield key is not None
         return
-    with snapshot.scratch(path) as made:
+    with snapshot.temporary_file(path) as made:
         made.write_text(key)
-        snapshot.keep(made, path)
+        snapshot.publish(made, path)
     try:
         yield True
     except BaseException:
@@ -216,7 +216,7 @@ def _keep_out(stack: ExitStack, path: Path) -> None:
     if not path.exists() or not snapshot.is_database(path):
         return
     try:
-        is_alone = stack.enter_context(snapshot.alone(path))
+        is_alone = stack.enter_context(snapshot.exclusive(path))
     except BotError:
         return
     if not is_alone:
@@ -231,7 +231,7 @@ def _tidy_copies(target: Path, live: Path, moment: int) -> None:
     names = [re.escape(target.stem), rf"{re.escape(live.stem)}-{STAMP}"]
     endings = [re.escape(ending) for ending in (target.suffix, KEY)]
     ours = f"(?:{'|'.join(names)})(?:{'|'.join(endings)})"
-    for left in snapshot.leftovers(target.parent, ours):
+    for left in snapshot.find_leftovers(target.parent, ours):
         with suppress(OSError):
             if left.stat().st_mtime * 1000 < moment - LONGEST_BACKUP:
                 left.unlink()
@@ -242,7 +242,7 @@ def _tidy(path: Path, made: Path) -> None:
     stem, suffix = re.escape(path.stem), re.escape(path.suffix)
     second_name, second_key = (ASIDE.format(stem, STAMP, ending) for ending in (suffix, r"\.key"))
     ours = "|".join([stem + suffix, re.escape(path.with_suffix(KEY).name), second_key])
-    for left in snapshot.leftovers(path.parent, ours):
+    for left in snapshot.find_leftovers(path.parent, ours):
         if not left.name.startswith(made.name):
             left.unlink()
     for second in [*path.parent.iterdir()]:
@@ -261,7 +261,7 @@ def _right_key(settings: Settings, made: Path, source: Path, path: Path) -> str 
     keys = [_read(one) for one in beside if one.exists()]
     if settings.secret_key is not None:
         keys.insert(1, settings.secret_key.get_secret_value())
-    sealed = snapshot.sealed(made)
+    sealed = snapshot.read_sealed_secret(made)
     if sealed is None:
         return keys[0] if keys else None
     for key in keys:
@@ -284,19 +284,19 @@ def _prepare(
     Its secrets are sealed with the second of the `keys`, which also proves that the first opens
     each. Returns how much is in doubt, and how much could not be read.
     """
-    (chosen, own), payments = keys, snapshot.contents(made).payments
+    (chosen, own), payments = keys, snapshot.read_contents(made).payments
 
     def work(tx: Transaction) -> tuple[int, int]:
         if chosen and own:
-            resume.reseal(tx, Vault(chosen), Vault(own))
-        lost = unreadable.set_aside(tx, moment)
-        doubtful = resume.resume(tx, settings, moment)
+            doubtful_messages.reseal(tx, Vault(chosen), Vault(own))
+        lost = unreadable_messages.bury_unreadable(tx, moment)
+        doubtful = doubtful_messages.mark_doubtful(tx, settings, moment)
         details = {"payments": payments, "doubtful": doubtful, "unreadable": lost}
         audit.record(tx, audit.operator(), "backup.restored", "database", moment, details)
         return doubtful, lost
 
     done = _in_file(made, work)
-    snapshot.settle(made)
+    snapshot.merge_log(made)
     return done
 
 

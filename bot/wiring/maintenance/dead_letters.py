@@ -36,7 +36,7 @@ NEWEST = (
 )
 
 
-def read(tx: Transaction) -> dict[str, str]:
+def describe(tx: Transaction) -> dict[str, str]:
     """Say of each queue what was given up in it, a line each, and what to do; {} for nothing."""
     return {
         row["queue"]: _told(row, tx.query(NEWEST, queue=row["queue"], shown=SHOWN))

@@ -13,7 +13,7 @@ from bot.core import exact_json
 from bot.core.errors import BotError
 from bot.core.ops import audit
 from bot.core.privacy import erasure, scrubbing
-from bot.core.privacy.erasure import Gone, Scope
+from bot.core.privacy.erasure import ErasedValues, Scope
 from bot.core.text import phones
 from bot.service.store import personal_data as service
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.database.database import Database, Row, Transaction
-    from bot.core.privacy.erasure import Place
+    from bot.core.privacy.erasure import PersonalTable
 
 ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 """What may be an e-mail address or a paymail: what is shorter would be found in anything."""
@@ -69,7 +69,7 @@ class Bytes:
     holders: tuple[str, ...] = ()
 
 
-def scope_of(
+def parse_scope(
     tx: Transaction, who: Sequence[str], before: int | None, request_id: str | None
 ) -> Scope:
     """Say whose data is meant: addresses, numbers, or transactions in place of their payers.
@@ -89,10 +89,10 @@ async def survey(db: Database, scope: Scope) -> Found:
     values: set[str] = set()
     numbers = Counter[str]()
     for place in _places(scope):
-        async for row in erasure.rows(db, place):
+        async for row in erasure.stream_rows(db, place):
             if place.change(row) is not None:
                 numbers[place.table] += 1
-                values.update(erasure.texts(_data(row)))
+                values.update(erasure.find_texts(_data(row)))
     recipients = await db.read(lambda tx: service.recipients(tx, scope))
     values.update(row["address"] for row in recipients)
     return Found(
@@ -110,18 +110,18 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     What the same people gave where `scope` does not reach stays, in messages as well.
     """
     for place in _places(scope):
-        await erasure.erase(db, place)
+        await erasure.erase_rows(db, place)
     for it in await db.read(lambda tx: service.recipients(tx, scope)):
         await db.transaction(partial(service.forget_recipient, it=it, now=now))
-    keys = {erasure.key(value) for value in found.values}
+    keys = {erasure.match_key(value) for value in found.values}
     people = scope.people or frozenset()
     values = {*found.values, *(people - keys)}
     keys |= people
     gone = keys - await _living(db, keys)
-    wanted = sorted(one for one in values if erasure.key(one) in gone)
+    wanted = sorted(one for one in values if erasure.match_key(one) in gone)
     request_id = scope.request_id
     listing = await db.read(lambda tx: chat.listing_id_of(tx, request_id or ""))
-    messages = await erasure.erase(db, chat.messages(scope, listing, Gone.of(wanted)))
+    messages = await erasure.erase_rows(db, chat.messages(scope, listing, ErasedValues.of(wanted)))
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.told}
     details |= {"recipients": found.recipients} if found.recipients else {}
     subject = request_id or "payers"
@@ -144,7 +144,7 @@ def clean(path: Path, gone: Sequence[str]) -> Bytes:
     return Bytes(compacted, len(wanted), len(gone), len(left), tuple(sorted(holders)))
 
 
-def _places(scope: Scope) -> tuple[Place, ...]:
+def _places(scope: Scope) -> tuple[PersonalTable, ...]:
     return service.payments(scope), service.checkouts(scope), chat.recorded_payments(scope)
 
 
@@ -157,8 +157,8 @@ def _people(tx: Transaction, word: str) -> Iterable[str]:
     if data is None:
         data = chat.payer_data(tx, word)
     if data is not None:
-        return map(erasure.key, erasure.texts(data))
-    name = erasure.key(word)
+        return map(erasure.match_key, erasure.find_texts(data))
+    name = erasure.match_key(word)
     if phones.digits(word.strip()) is None and not ADDRESS.fullmatch(name):
         raise BotError(
             f"{word}: is no e-mail address, paymail or phone number, and no payment has this id"
@@ -170,8 +170,8 @@ async def _living(db: Database, keys: set[str]) -> set[str]:
     """Give those of the keys that somebody gave whose data stays."""
     found: set[str] = set()
     for place in _places(Scope(frozenset(keys))):
-        async for row in erasure.rows(db, place):
-            found |= keys.intersection(map(erasure.key, erasure.texts(_data(row))))
+        async for row in erasure.stream_rows(db, place):
+            found |= keys.intersection(map(erasure.match_key, erasure.find_texts(_data(row))))
     return found
 
 

@@ -18,7 +18,7 @@ from bot.core import health
 from bot.core.database import writer
 from bot.core.database.database import Database, open_database, sqlite_path
 from bot.core.database.schema import migrations
-from bot.core.database.write_check import PAYMENT
+from bot.core.database.write_check import PAYMENT_BYTES
 from bot.core.errors import ConfigProblem, StorageError
 from bot.core.health import Health
 from tests.support.machine_faults import locked, moved
@@ -311,7 +311,7 @@ async def test_the_log_has_trouble_once_and_its_end_for_all_who_met_it(
                     await db.transaction(keep)
         await db.transaction(lambda tx: tx.query(COUNT))
         assert [line["event"] for line in lines] == ["database not usable"]
-        await db.probe(PAYMENT)
+        await db.probe(PAYMENT_BYTES)
     assert [line["event"] for line in lines] == ["database not usable", "database usable again"]
     assert lines[1]["failures"] == db.health.failures == 3
 

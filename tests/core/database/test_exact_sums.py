@@ -52,9 +52,9 @@ def test_what_a_day_took_is_exact_beyond_64_bits(chat: ChatHarness, rich: Listin
 @given(st.lists(st.integers(0, MAX_MINOR), min_size=1, max_size=20))
 def test_parts_that_the_database_adds_up_are_the_sum(amounts: list[int]) -> None:
     """The same whether Python splits an amount or SQL does."""
-    split = [big_sums.split(amount) for amount in amounts]
+    split = [big_sums.split_amount(amount) for amount in amounts]
     parts = {"billions": sum(one for one, _ in split), "rest": sum(rest for _, rest in split)}
-    assert big_sums.whole(parts) == sum(amounts)
+    assert big_sums.join_amount(parts) == sum(amounts)
 
 
 @pytest.mark.parametrize("amount", [0, 1, 999_999_999, 10**9, 10**9 + 1, MAX_MINOR])
@@ -62,13 +62,17 @@ def test_sql_splits_an_amount_as_python_does(db: Database, amount: int) -> None:
     parts = f"{big_sums.BILLIONS} AS billions, {big_sums.REST} AS rest"
     sql = f"SELECT {parts} FROM (SELECT :amount AS amount)"
     (row,) = db.run(lambda tx: tx.query(sql, amount=amount))
-    assert (row["billions"], row["rest"]) == big_sums.split(amount)
+    assert (row["billions"], row["rest"]) == big_sums.split_amount(amount)
     assert {type(part) for part in row.values()} == {int}
 
 
 @pytest.mark.parametrize("amount", [1, MAX_MINOR])
 def test_what_is_taken_back_leaves_the_rest(amount: int) -> None:
     """A payment that turns out to be another takes the place of the first."""
-    first, back, second = big_sums.split(10**12), big_sums.split(-(10**12)), big_sums.split(amount)
+    first, back, second = (
+        big_sums.split_amount(10**12),
+        big_sums.split_amount(-(10**12)),
+        big_sums.split_amount(amount),
+    )
     billions, rest = (sum(parts) for parts in zip(first, back, second, strict=True))
-    assert big_sums.whole({"billions": billions, "rest": rest}) == amount
+    assert big_sums.join_amount({"billions": billions, "rest": rest}) == amount

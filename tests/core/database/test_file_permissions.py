@@ -72,7 +72,7 @@ def test_closing_takes_from_others_and_gives_the_owner_nothing(
     path.touch()
     path.chmod(given)
     exposed = [path] if given != left else []
-    assert private_files.exposed([path, missing]) == exposed
-    assert private_files.close_to_others([path, missing]) == exposed
-    assert private_files.exposed([path, missing]) == []
+    assert private_files.find_exposed([path, missing]) == exposed
+    assert private_files.make_private([path, missing]) == exposed
+    assert private_files.find_exposed([path, missing]) == []
     assert mode(path) == left

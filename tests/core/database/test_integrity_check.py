@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.database import integrity
-from bot.core.database.integrity import damage
+from bot.core.database.integrity import find_damage
 from tests.support.machine_faults import locked
 
 if TYPE_CHECKING:
@@ -28,30 +28,30 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_sound_file_is_sound_also_while_another_writes(file: Path) -> None:
-    assert damage(str(file)) is None
+    assert find_damage(str(file)) is None
     with closing(sqlite3.connect(file)) as database:
         database.execute("PRAGMA journal_mode=WAL")
     with locked(file):
-        assert damage(str(file)) is None
+        assert find_damage(str(file)) is None
 
 
 def test_a_torn_page_is_found(file: Path) -> None:
     content = bytearray(file.read_bytes())
     content[8192:12_288] = b"\x00" * 4096
     file.write_bytes(content)
-    assert damage(str(file))
+    assert find_damage(str(file))
 
 
 def test_a_look_ends_when_its_time_is_over(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was seen until then was sound."""
     monkeypatch.setattr(integrity, "STEPS", 1)
-    assert damage(str(file), 0.0) is None
+    assert find_damage(str(file), 0.0) is None
 
 
 def test_what_is_no_database_can_not_be_looked_at(tmp_path: Path) -> None:
     other = tmp_path / "letter.txt"
     other.write_text("Dear Sam, " * 200)
     with pytest.raises(sqlite3.DatabaseError):
-        damage(str(other))
+        find_damage(str(other))
     with pytest.raises(sqlite3.OperationalError):
-        damage(str(tmp_path / "nothing"))
+        find_damage(str(tmp_path / "nothing"))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core.database.vault import Vault, keep, new_password, read_key
+from bot.core.database.vault import Vault, load_or_create, load_or_create_key, random_password
 from bot.core.errors import ConfigProblem
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def test_another_key_and_what_was_tampered_with_are_a_problem_of_secret_key(seal
 
 def test_the_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     path = tmp_path / "bot.key"
-    key = read_key(path)
+    key = load_or_create_key(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert read_key(path) == key == path.read_text()
+    assert load_or_create_key(path) == key == path.read_text()
     assert len(key) >= 43
 
 
 def test_passwords_are_never_the_same() -> None:
-    assert len({new_password() for _ in range(100)}) == 100
+    assert len({random_password() for _ in range(100)}) == 100
 
 
 def test_a_kept_secret_is_made_once_and_stored_sealed(db: Database) -> None:
@@ -60,14 +60,16 @@ def test_a_kept_secret_is_made_once_and_stored_sealed(db: Database) -> None:
     def make() -> str:
         return f"secret-{next(numbers)}"
 
-    assert [db.run(lambda tx: keep(tx, VAULT, "a", make)) for _ in range(2)] == ["secret-0"] * 2
-    assert db.run(lambda tx: keep(tx, VAULT, "b", make)) == "secret-1"
+    assert [db.run(lambda tx: load_or_create(tx, VAULT, "a", make)) for _ in range(2)] == [
+        "secret-0"
+    ] * 2
+    assert db.run(lambda tx: load_or_create(tx, VAULT, "b", make)) == "secret-1"
     stored = db.run(lambda tx: tx.query("SELECT sealed FROM kept_secrets"))
     assert all("secret" not in row["sealed"] for row in stored)
 
 
 def test_a_kept_secret_is_not_made_anew_where_the_key_is_wrong(db: Database) -> None:
-    db.run(lambda tx: keep(tx, VAULT, "a", lambda: "secret"))
+    db.run(lambda tx: load_or_create(tx, VAULT, "a", lambda: "secret"))
     with pytest.raises(ConfigProblem, match="SECRET_KEY"):
-        db.run(lambda tx: keep(tx, Vault("other"), "a", lambda: "another"))
-    assert db.run(lambda tx: keep(tx, VAULT, "a", lambda: "another")) == "secret"
+        db.run(lambda tx: load_or_create(tx, Vault("other"), "a", lambda: "another"))
+    assert db.run(lambda tx: load_or_create(tx, VAULT, "a", lambda: "another")) == "secret"

@@ -167,7 +167,7 @@ async def test_a_commit_that_fails_fails_for_all_of_them(
     found = await held.together(db.transaction(partial(put, name="a")), db.transaction(orphan))
     assert [type(error) for error in found] == [sqlite3.IntegrityError] * 2
     assert there(db) == []
-    monkeypatch.setattr(writer, "MOST", 1)
+    monkeypatch.setattr(writer, "MAX_GROUP", 1)
     assert await db.transaction(partial(put, name="b")) == "b"
 
 
@@ -187,7 +187,7 @@ async def test_who_gave_up_before_it_began_has_asked_for_nothing(
 async def test_no_commit_has_more_than_it_may(
     db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "MOST", 3)
+    monkeypatch.setattr(writer, "MAX_GROUP", 3)
     names = [f"{number}" for number in range(8)]
     await held.together(*(db.transaction(partial(put, name=name)) for name in names))
     assert (held.commits, there(db)) == (3, names)

@@ -14,7 +14,7 @@ import pytest
 
 from bot.core.database import writer
 from bot.core.database.database import open_database
-from bot.core.database.writer import Listener
+from bot.core.database.writer import LoopCaller
 from bot.core.errors import StorageError
 from tests.core.database.test_writer import PausedWriter, fail, orphan, put, there
 from tests.support.machine_faults import locked
@@ -139,7 +139,7 @@ async def test_one_that_can_not_be_woken_keeps_nobody_from_hearing(db: Database)
         return "told"
 
     for future in futures:
-        db._writer.ask(woken, Listener(loop, future, wake))
+        db._writer.ask(woken, LoopCaller(loop, future, wake))
     async with asyncio.timeout(SECONDS):
         assert await asyncio.gather(*futures) == ["told", "told"]
 

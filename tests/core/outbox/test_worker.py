@@ -50,7 +50,9 @@ class RecordingHandler:
             self.failures -= 1
             raise self.failure
         queue, now = self.post.queue, self.post.clock
-        await self.post.db.insist(lambda tx: outbox.done(tx, queue, message, now()))
+        await self.post.db.transaction_until_stored(
+            lambda tx: outbox.done(tx, queue, message, now())
+        )
 
     async def took(self, number: int) -> list[str]:
         async with asyncio.timeout(SECONDS), self.news:

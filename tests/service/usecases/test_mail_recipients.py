@@ -257,7 +257,7 @@ async def test_an_address_that_is_erased_is_nowhere_and_gets_nothing(post: Lette
     stop = link(post.letters[0], "stop")
     await post.service.anyone.post(stop, data={"scope": "everybody"})
     db = post.service.db
-    scope = db.run(lambda tx: payer_erasure.scope_of(tx, [VICTIM.upper()], None, None))
+    scope = db.run(lambda tx: payer_erasure.parse_scope(tx, [VICTIM.upper()], None, None))
     found = await payer_erasure.survey(db, scope)
     assert found.recipients == 1
     await payer_erasure.erase(db, scope, found, post.service.clock())
@@ -276,7 +276,7 @@ async def test_an_address_is_erased_in_whichever_spelling_of_its_domain(
 ) -> None:
     await post.sells("anna@bücher.example", "anna")
     db = post.service.db
-    scope = db.run(lambda tx: payer_erasure.scope_of(tx, [word], None, None))
+    scope = db.run(lambda tx: payer_erasure.parse_scope(tx, [word], None, None))
     await payer_erasure.erase(
         db, scope, await payer_erasure.survey(db, scope), post.service.clock()
     )

@@ -168,8 +168,8 @@ def test_a_backup_waits_for_no_writer_and_has_what_was_committed(db: Database) -
         writer.execute(insert, ["before"])
         writer.execute("BEGIN IMMEDIATE")
         writer.execute(insert, ["meanwhile"])
-        with snapshot.scratch(path) as made:
-            snapshot.copy(path, made, live=True)
+        with snapshot.temporary_file(path) as made:
+            snapshot.copy_database(path, made, live=True)
             assert rows(made, "SELECT name FROM kept_secrets") == [("before",)]
         writer.execute("COMMIT")
 

@@ -56,7 +56,7 @@ async def erase(
     db: Database, *who: str, before: int | None = None, request: str | None = None
 ) -> Erased:
     """Do what the command does, up to the bytes."""
-    scope = db.run(lambda tx: payer_erasure.scope_of(tx, who, before, request))
+    scope = db.run(lambda tx: payer_erasure.parse_scope(tx, who, before, request))
     return await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), NOON)
 
 
@@ -298,4 +298,4 @@ async def test_an_alert_of_that_request_goes_without_its_payer(chat: ChatHarness
     ],
 )
 def test_words_that_are_gone_leave_the_others(data: Any, gone: set[str], expected: Any) -> None:
-    assert erasure.redacted(data, erasure.Gone.of(gone)) == expected
+    assert erasure.redact(data, erasure.ErasedValues.of(gone)) == expected

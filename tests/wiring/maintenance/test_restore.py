@@ -25,7 +25,7 @@ from bot.core.outbox import outbox
 from bot.core.outbox.lanes import ALERT
 from bot.service.model.delivery import Channel
 from bot.service.usecases.delivery_queues import queue_of
-from bot.wiring.maintenance.resume import INWARD
+from bot.wiring.maintenance.doubtful_messages import INWARD
 from tests.support.chat_harness import DROP, REQUEST_ID, ChatHarness, answer
 from tests.support.paths import ROOT
 from tests.support.product_process import rows

@@ -130,5 +130,5 @@ def test_where_it_can_not_be_put_in_place_nothing_has_changed(
         else:
             disk.setattr(Path, "rename", failing_at(1))
         with pytest.raises(BotError):
-            snapshot.put_in_place(made, DATA, Path("data/aside.db"))
+            snapshot.replace(made, DATA, Path("data/aside.db"))
     assert everything() == before

@@ -18,7 +18,7 @@ from bot.cli.commands import main
 from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
-from bot.wiring.maintenance.resume import INWARD
+from bot.wiring.maintenance.doubtful_messages import INWARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli import shell
+from bot.cli import console
 from bot.service.model.delivery import DeliveryState
 from bot.service.usecases import delivery_queues as usecases
 from bot.wiring.app.application import now
@@ -29,7 +29,7 @@ def deliveries() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.option(
     "--limit",
-    type=click.IntRange(1, shell.MOST_LISTED),
+    type=click.IntRange(1, console.MOST_LISTED),
     default=usecases.SHOWN,
     show_default=True,
     help="How many, the newest first.",
@@ -38,23 +38,23 @@ def deliveries() -> None:
 def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # noqa: FBT001 - click passes options by name
     """List deliveries: what was sent where, and what comes next."""
     only = DeliveryState(state) if state else None
-    found = shell.reading(lambda tx: usecases.every(tx, limit, only))
+    found = console.reading(lambda tx: usecases.every(tx, limit, only))
     columns = ("id", "request", "address", "state", "attempts", "next")
-    shell.print_table(columns, [_delivery(item) for item in found], as_json=as_json)
+    console.print_table(columns, [_delivery(item) for item in found], as_json=as_json)
 
 
 @deliveries.command("show")
 @click.argument("delivery_id", metavar="ID")
 def deliveries_show(delivery_id: str) -> None:
     """Show the delivery ID with everything known of it, attempt by attempt."""
-    found, attempts = shell.reading(
+    found, attempts = console.reading(
         lambda tx: (
             usecases.show(tx, delivery_id),
             usecases.attempts(tx, delivery_id),
         )
     )
     for name, value in _delivery(found).items():
-        shell.print_fact(name, value)
+        console.print_fact(name, value)
     for number, attempt in enumerate(attempts, start=1):
         _print_attempt(number, attempt)
 
@@ -67,7 +67,7 @@ def deliveries_retry(delivery_id: str) -> None:
     Whether it was delivered, is dead or waits for its next attempt; one that is being sent just now
     stays as it is.
     """
-    found = shell.in_database(lambda tx, _vault: usecases.retry(tx, delivery_id, now()))
+    found = console.in_database(lambda tx, _vault: usecases.retry(tx, delivery_id, now()))
     click.echo(f"{found.id} is {found.state}")
 
 
@@ -78,11 +78,11 @@ def _delivery(item: Delivery) -> dict[str, Any]:
         "address": item.address,
         "state": item.state,
         "attempts": item.attempts,
-        "next": shell.time_text(item.next_at),
+        "next": console.time_text(item.next_at),
         "channel": item.channel.value,
         "transaction": item.transaction_id,
-        "created": shell.time_text(item.created_at),
-        "settled": shell.time_text(item.settled_at),
+        "created": console.time_text(item.created_at),
+        "settled": console.time_text(item.settled_at),
         "note": item.note,
     }
 
@@ -90,11 +90,11 @@ def _delivery(item: Delivery) -> dict[str, Any]:
 def _print_attempt(number: int, attempt: Attempt) -> None:
     """Print what came of an attempt, with the first lines of what the other side said."""
     came = attempt.status if attempt.status is not None else "no answer"
-    shell.print_fact(
-        "attempt", f"{number} at {shell.time_text(attempt.at)}, {came} after {attempt.took} ms"
+    console.print_fact(
+        "attempt", f"{number} at {console.time_text(attempt.at)}, {came} after {attempt.took} ms"
     )
     lines = [line for line in (attempt.answer or "").split("\n") if line.strip()]
     for line in lines[:ANSWER_LINES]:
-        shell.print_fact("answer", line)
+        console.print_fact("answer", line)
     if attempt.trouble is not None:
-        shell.print_fact("trouble", attempt.trouble)
+        console.print_fact("trouble", attempt.trouble)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bot import config
-from bot.cli import shell
+from bot.cli import console
 from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MEGABYTE = 1_000_000
 
 
 @click.command()
-@click.argument("to", metavar="TO", type=shell.FilePath())
+@click.argument("to", metavar="TO", type=console.FilePath())
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of words.")
 def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Copy the database to TO, beside a bot that runs.
@@ -38,20 +38,20 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
 
     made = backups.backup(config.load(), to, now())
     if made.trouble:
-        shell.tell(f"The backup is whole; the audit log has no line of it: {made.trouble}")
+        console.tell(f"The backup is whole; the audit log has no line of it: {made.trouble}")
     if made.refusal:
-        shell.tell(f"The backup is whole, but restore will refuse it: {made.refusal}")
+        console.tell(f"The backup is whole, but restore will refuse it: {made.refusal}")
     key = str(made.key) if made.key else None
     if as_json:
-        click.echo(shell.json_line({"file": str(made.path), "key": key, **_told(made.contents)}))
+        click.echo(console.json_line({"file": str(made.path), "key": key, **_told(made.contents)}))
         return
-    shell.print_fact("backup", made.path)
-    shell.print_fact("key", key or "none: SECRET_KEY is needed to restore it")
+    console.print_fact("backup", made.path)
+    console.print_fact("key", key or "none: SECRET_KEY is needed to restore it")
     _print(made.contents)
 
 
 @click.command()
-@click.argument("source", metavar="FROM", type=shell.FilePath())
+@click.argument("source", metavar="FROM", type=console.FilePath())
 @click.option("--replace", is_flag=True, help="Move a database that holds data aside first.")
 def restore(source: Path, replace: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Put the backup FROM in the place of DATABASE_URL, while the bot is stopped.
@@ -69,27 +69,29 @@ def restore(source: Path, replace: bool) -> None:  # noqa: FBT001 - click passes
     from bot.wiring.maintenance import backups  # noqa: PLC0415 - other commands start without it
 
     done = backups.restore(config.load(), source, now(), replace=replace)
-    shell.print_fact("restored", done.path)
+    console.print_fact("restored", done.path)
     _print(done.contents)
-    shell.print_fact("may repeat", f"{done.doubtful} that waited to be sent")
+    console.print_fact("may repeat", f"{done.doubtful} that waited to be sent")
     if done.unreadable:
-        shell.print_fact("unreadable", f"{done.unreadable} that waited: doctor lists them")
+        console.print_fact("unreadable", f"{done.unreadable} that waited: doctor lists them")
     if done.aside:
-        shell.print_fact("set aside", done.aside)
-    shell.tell("Start the bot now; `doctor` says whether all is well.")
+        console.print_fact("set aside", done.aside)
+    console.tell("Start the bot now; `doctor` says whether all is well.")
 
 
 def _told(found: Contents) -> dict[str, object]:
     return {
         "requests": found.requests,
         "payments": found.payments,
-        "newestPayment": shell.time_text(found.newest_at),
+        "newestPayment": console.time_text(found.newest_at),
         "bytes": found.size,
     }
 
 
 def _print(found: Contents) -> None:
-    newest = shell.time_text(found.newest_at)
-    shell.print_fact("payments", f"{found.payments}, the newest of {newest}" if newest else "none")
-    shell.print_fact("requests", found.requests)
-    shell.print_fact("size", f"{found.size / MEGABYTE:.1f} MB")
+    newest = console.time_text(found.newest_at)
+    console.print_fact(
+        "payments", f"{found.payments}, the newest of {newest}" if newest else "none"
+    )
+    console.print_fact("requests", found.requests)
+    console.print_fact("size", f"{found.size / MEGABYTE:.1f} MB")

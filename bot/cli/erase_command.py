@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bot import config
-from bot.cli import shell
-from bot.cli.moments import Moment
+from bot.cli import console
+from bot.cli.date_option import Moment
 from bot.core.database import snapshot
 from bot.core.database.database import open_database
 from bot.wiring.app.application import now
@@ -59,7 +59,7 @@ def erase(
     database = open_database(url)
     try:
         scope = asyncio.run(
-            database.read(lambda tx: payer_erasure.scope_of(tx, who, before, request_id))
+            database.read(lambda tx: payer_erasure.parse_scope(tx, who, before, request_id))
         )
         found = asyncio.run(payer_erasure.survey(database, scope))
         _announce(found)
@@ -75,14 +75,14 @@ def erase(
 
 def _announce(found: Found) -> None:
     if found.nothing:
-        shell.tell("Nothing is kept of them.")
+        console.tell("Nothing is kept of them.")
         return
-    shell.tell(
+    console.tell(
         f"Payer data of {found.payments} payments, {found.checkouts} checkouts and {found.told}"
         " payments told in the chat."
     )
     if found.recipients:
-        shell.tell(f"Named {found.recipients} times to be told of payments by e-mail.")
+        console.tell(f"Named {found.recipients} times to be told of payments by e-mail.")
 
 
 def _report(found: Found, done: Erased, left: Bytes, *, as_json: bool) -> None:
@@ -96,12 +96,12 @@ def _report(found: Found, done: Erased, left: Bytes, *, as_json: bool) -> None:
     if as_json:
         seen = {"searched": left.traced, "values": left.of, "left": left.left}
         holders = {"compacted": left.compacted, "holders": list(left.holders)}
-        click.echo(shell.json_line({**facts, **seen, **holders}))
+        click.echo(console.json_line({**facts, **seen, **holders}))
         return
     for name, number in facts.items():
-        shell.print_fact(name, number)
-    shell.print_fact("bytes", _bytes(left))
-    shell.tell(ELSEWHERE)
+        console.print_fact(name, number)
+    console.print_fact("bytes", _bytes(left))
+    console.tell(ELSEWHERE)
 
 
 def _bytes(left: Bytes) -> str:

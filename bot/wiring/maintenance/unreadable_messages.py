@@ -39,7 +39,7 @@ PAYMENT = {
 """Fields of a webhook that waits; a later version may have more."""
 
 
-def set_aside(tx: Transaction, now: int) -> int:
+def bury_unreadable(tx: Transaction, now: int) -> int:
     """Settle as dead what is owed and can't be read; return how much that is."""
     found, after = 0, ""
     while rows := tx.query(OWED, after=after, most=AT_ONCE):

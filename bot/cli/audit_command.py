@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli import shell
+from bot.cli import console
 from bot.core.ops import audit as log
 from bot.service.usecases import applications
 
@@ -24,7 +24,7 @@ COLUMNS = ("time", "who", "what", "subject", "details")
 @click.option("--subject", metavar="ID", help="Only changes of this request, seller or the like.")
 @click.option(
     "--limit",
-    type=click.IntRange(1, shell.MOST_LISTED),
+    type=click.IntRange(1, console.MOST_LISTED),
     default=SHOWN,
     show_default=True,
     help="How many, the newest first.",
@@ -35,20 +35,20 @@ def audit(subject: str | None, limit: int, as_json: bool) -> None:  # noqa: FBT0
 
     What payers gave stands nowhere in it, nor does a secret. Changes are kept for 400 days.
     """
-    lines, names = shell.reading(
+    lines, names = console.reading(
         lambda tx: (
             log.read(tx, limit, subject),
             {log.app(app.id): app.name for app in applications.every(tx)},
         )
     )
     rows = [_json(line, names) if as_json else _row(line, names) for line in lines]
-    shell.print_table(COLUMNS, rows, as_json=as_json)
+    console.print_table(COLUMNS, rows, as_json=as_json)
 
 
 def _row(line: Line, names: dict[str, str]) -> dict[str, Any]:
     name = names.get(line.actor)
     return {
-        "time": shell.time_text(line.at),
+        "time": console.time_text(line.at),
         "who": f"{line.actor} ({name})" if name else line.actor,
         "what": line.action,
         "subject": line.subject,
@@ -58,7 +58,7 @@ def _row(line: Line, names: dict[str, str]) -> dict[str, Any]:
 
 def _json(line: Line, names: dict[str, str]) -> dict[str, Any]:
     return {
-        "time": shell.time_text(line.at),
+        "time": console.time_text(line.at),
         "who": line.actor,
         "name": names.get(line.actor),
         "what": line.action,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from bot import config
-from bot.cli.tables import in_ascii
+from bot.cli.export_formats import in_ascii
 from bot.core.database.database import open_database, sqlite_path
 from bot.core.ops.endpoints import configure_logging
 from bot.core.text import sanitize

@@ -12,9 +12,9 @@ import click
 
 from bot import config
 from bot.chat.store import export as chat
-from bot.cli import shell
-from bot.cli.moments import Moment
-from bot.cli.tables import Csv, Lines
+from bot.cli import console
+from bot.cli.date_option import Moment
+from bot.cli.export_formats import Csv, Lines
 from bot.core.database import snapshot
 from bot.core.database.database import open_database
 from bot.core.errors import BotError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from bot.cli.tables import Table
+    from bot.cli.export_formats import Table
     from bot.core.database.database import Database
 
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--until", type=Moment(), default=FOREVER, metavar="DATE", help="Before then.")
 @click.option("--request", "request_id", metavar="ID", help="Only this request.")
 @click.option("--payers/--no-payers", default=True, help="With what payers said of themselves.")
-@click.option("--output", type=shell.FilePath(), metavar="FILE", help="A new file.")
+@click.option("--output", type=console.FilePath(), metavar="FILE", help="A new file.")
 def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     """Write all payments, or all requests, to standard output or a new file.
 

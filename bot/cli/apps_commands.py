@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli import shell
+from bot.cli import console
 from bot.service.usecases import applications as usecases
 from bot.wiring.app.application import now
 
@@ -29,24 +29,26 @@ def apps() -> None:
 @click.argument("name")
 def apps_create(name: str) -> None:
     """Make an application called NAME and print its credentials, once."""
-    _print_credentials(shell.in_database(lambda tx, vault: usecases.create(tx, vault, name, now())))
+    _print_credentials(
+        console.in_database(lambda tx, vault: usecases.create(tx, vault, name, now()))
+    )
 
 
 @apps.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
     """List the applications."""
-    found = shell.reading(usecases.every)
+    found = console.reading(usecases.every)
     rows = [
         {
             "id": app.id,
             "name": app.name,
-            "created": shell.time_text(app.created_at),
-            "revoked": shell.time_text(app.revoked_at),
+            "created": console.time_text(app.created_at),
+            "revoked": console.time_text(app.revoked_at),
         }
         for app in found
     ]
-    shell.print_table(("id", "name", "created", "revoked"), rows, as_json=as_json)
+    console.print_table(("id", "name", "created", "revoked"), rows, as_json=as_json)
 
 
 @apps.command("rotate")
@@ -67,11 +69,13 @@ def apps_rotate(app_id: str, overlap: int) -> None:
     of the three ends at once.
     """
     moment, lasting = now(), overlap * HOUR
-    made = shell.in_database(lambda tx, vault: usecases.rotate(tx, vault, app_id, moment, lasting))
+    made = console.in_database(
+        lambda tx, vault: usecases.rotate(tx, vault, app_id, moment, lasting)
+    )
     _print_credentials(made)
     if lasting:
-        until = shell.time_text(moment + lasting)
-        shell.tell(
+        until = console.time_text(moment + lasting)
+        console.tell(
             f"The former WEBHOOK_SECRET signs too until {until}, or until the next rotation."
         )
 
@@ -80,7 +84,7 @@ def apps_rotate(app_id: str, overlap: int) -> None:
 @click.argument("app_id", metavar="ID")
 def apps_revoke(app_id: str) -> None:
     """End the access of the application ID."""
-    shell.in_database(lambda tx, vault: usecases.revoke(tx, vault, app_id, now()))
+    console.in_database(lambda tx, vault: usecases.revoke(tx, vault, app_id, now()))
     click.echo(f"revoked {app_id}")
 
 

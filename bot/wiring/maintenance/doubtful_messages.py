@@ -52,7 +52,7 @@ def reseal(tx: Transaction, old: Vault, new: Vault) -> None:
             )
 
 
-def resume(tx: Transaction, settings: Settings, now: int) -> int:
+def mark_doubtful(tx: Transaction, settings: Settings, now: int) -> int:
     """Mark as in doubt all that waits to be sent or was being sent; how much that is.
 
     A payment whose alert was not even put yet is recorded here, so that its alert is in doubt too;
