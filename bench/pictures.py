@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from bench.table import Row
-from bot.chat.pictures import card, photo, poster
+from bot.chat.pictures import card_picture, photo_preparation, poster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ NOISE = 12
 
 LINK = "https://pay.example.org/pay/{:024x}"
 WORDS = "Ten vinyl stickers, cut by hand and weatherproof. Thank you for supporting our shop!"
-CARD_GOAL, SHEET_GOAL = "≤ 30 ms", "≤ 300 ms"
+CARD_GOAL, POSTER_GOAL = "≤ 30 ms", "≤ 300 ms"
 PACKING = "Pillow packs the same pixels"
 
 
@@ -32,18 +32,22 @@ async def pictures() -> list[Row]:
     """Draw each with a photo of 1280 pixels, for other links; the card for other photos, too."""
     photos = [_photo() for _ in range(ROUNDS + 1)]
     links = [LINK.format(number) for number in range(ROUNDS + 1)]
-    face = card.Face("Sticker pack", "$2.50", "", photos[0], hint="Scan to pay")
-    sheet = poster.Sheet("Sticker pack", "$2.50", "", photos[0], WORDS, "Scan to pay")
-    faces = [replace(face, code=link) for link in links]
-    strangers = [replace(face, photo=one) for face, one in zip(faces, photos, strict=True)]
-    sheets = [replace(sheet, code=link) for link in links]
+    content = card_picture.CardContent("Sticker pack", "$2.50", "", photos[0], hint="Scan to pay")
+    poster_content = poster.PosterContent(
+        "Sticker pack", "$2.50", "", photos[0], WORDS, "Scan to pay"
+    )
+    contents = [replace(content, code=link) for link in links]
+    strangers = [replace(one, photo=photo) for one, photo in zip(contents, photos, strict=True)]
+    posters = [replace(poster_content, code=link) for link in links]
     return [
-        _row("card", [partial(card.card, one) for one in faces], CARD_GOAL),
+        _row("card", [partial(card_picture.draw_card, one) for one in contents], CARD_GOAL),
         _row(
-            "card, photo not seen before", [partial(card.card, one) for one in strangers], CARD_GOAL
+            "card, photo not seen before",
+            [partial(card_picture.draw_card, one) for one in strangers],
+            CARD_GOAL,
         ),
         *(
-            _row(name, [partial(draw, one) for one in sheets], SHEET_GOAL)
+            _row(name, [partial(draw, one) for one in posters], POSTER_GOAL)
             for name, draw in (("poster", poster.poster_png), ("square", poster.square_png))
         ),
     ]
@@ -72,4 +76,4 @@ def _photo() -> bytes:
     grain = Image.merge("RGB", [Image.effect_noise(SIDES, NOISE)] * 3)
     out = io.BytesIO()
     Image.blend(plain, grain, 0.5).save(out, "PNG", compress_level=1)
-    return photo.prepared(out.getvalue())
+    return photo_preparation.prepare(out.getvalue())

@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 NICENESS = 10
 """Others go first: nobody waits for a picture as a payer waits for a page."""
 
-FIRST_TO_DIE = "1000"
+HIGHEST_OOM_SCORE = "1000"
 """The highest `oom_score_adj` (proc(5))."""
 
 OUT_OF_MEMORY = 3
@@ -83,7 +83,7 @@ class BoundedChild:
         async with self._turn:
             child = self._start()
             try:
-                return await asyncio.to_thread(_answer, child, data, self._budget)
+                return await asyncio.to_thread(_exchange, child, data, self._budget)
             finally:
                 child.kill()
 
@@ -103,7 +103,7 @@ class BoundedChild:
             raise StorageError(f"no child process can be started: {error.strerror}") from error
 
 
-def _answer(child: subprocess.Popen[bytes], data: bytes | bytearray, budget: Budget) -> bytes:
+def _exchange(child: subprocess.Popen[bytes], data: bytes | bytearray, budget: Budget) -> bytes:
     """Send a child its work and return its answer; raises OverBudget."""
     began = time.monotonic()
     timer = threading.Timer(budget.seconds, child.kill)
@@ -142,7 +142,7 @@ def serve(work: Callable[[bytes], bytes]) -> None:
     To be called by the module that a BoundedChild starts, once it has loaded what it works with.
     """
     memory, processor = map(int, sys.argv[1:])
-    _bound(memory, processor)
+    _set_limits(memory, processor)
     try:
         answer = work(sys.stdin.buffer.read())
     except MemoryError:
@@ -150,12 +150,12 @@ def serve(work: Callable[[bytes], bytes]) -> None:
     sys.stdout.buffer.write(answer)
 
 
-def _bound(memory: int, processor: int) -> None:
+def _set_limits(memory: int, processor: int) -> None:
     """Bound this process for good; nothing is written to files, nor dumped."""
     os.nice(NICENESS)
     limits = {resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
     with suppress(OSError):  # not where Python has file capabilities, as for a low port
-        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_DIE)
+        Path("/proc/self/oom_score_adj").write_text(HIGHEST_OOM_SCORE)
     with suppress(OSError):  # only Linux says how much there is
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + memory

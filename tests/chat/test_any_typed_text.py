@@ -44,8 +44,7 @@ from bot.chat.messages.reply import Reply, escaped, plain
 from bot.chat.model.draft import Draft
 from bot.chat.model.request_options import PAYER_FIELDS
 from bot.chat.model.seller import Seller
-from bot.chat.pictures import card as picture
-from bot.chat.pictures import poster
+from bot.chat.pictures import card_picture, poster
 from bot.chat.store.listings import Listing
 from bot.chat.store.queries import ListedPayment
 from bot.chat.store.received_payments import ListingTakings
@@ -340,12 +339,16 @@ def test_every_sentence_about_a_request_takes_any_name(key: str, words: str) -> 
 @typed(8)
 def test_a_card_is_drawn_of_any_words(words: str) -> None:
     name = name_of(words)[:100]
-    drawn = picture.card(picture.Face(name, plain(words), URL, stamp=plain(words), hint=name))
+    drawn = card_picture.draw_card(
+        card_picture.CardContent(name, plain(words), URL, stamp=plain(words), hint=name)
+    )
     assert drawn.startswith(b"\xff\xd8")
 
 
 @pytest.mark.parametrize("draw", [poster.poster_png, poster.poster_pdf, poster.square_png])
 @typed(1)
-def test_a_poster_is_drawn_of_any_words(draw: Callable[[poster.Sheet], bytes], words: str) -> None:
-    sheet = poster.Sheet(name_of(words)[:100], plain(words), URL, None, words[:300], "Scan")
+def test_a_poster_is_drawn_of_any_words(
+    draw: Callable[[poster.PosterContent], bytes], words: str
+) -> None:
+    sheet = poster.PosterContent(name_of(words)[:100], plain(words), URL, None, words[:300], "Scan")
     assert draw(sheet)[:4] in (b"\x89PNG", b"%PDF")

@@ -56,8 +56,8 @@ def test_memory_is_bounded_though_the_kernel_can_not_be_told_whom_to_kill() -> N
     """As of a Python with file capabilities, whose files in /proc are the superuser's."""
     work = (
         "import resource; from bot.core import bounded_process as child;"
-        " child.FIRST_TO_DIE = 'refused';"
-        " child._bound(50_000_000, 1); print(resource.getrlimit(resource.RLIMIT_AS)[0])"
+        " child.HIGHEST_OOM_SCORE = 'refused';"
+        " child._set_limits(50_000_000, 1); print(resource.getrlimit(resource.RLIMIT_AS)[0])"
     )
     ran = subprocess.run([sys.executable, "-c", work], capture_output=True, check=True, cwd=ROOT)
     assert int(ran.stdout) > 50_000_000

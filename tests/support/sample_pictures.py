@@ -11,7 +11,7 @@ import numpy as np
 import zxingcpp
 from PIL import Image, ImageDraw
 
-from bot.chat.pictures import photo
+from bot.chat.pictures import photo_preparation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def saved(picture: Image.Image, kind: str = "JPEG", **how: Any) -> bytes:
 @cache
 def ready() -> bytes:
     """A photo as sellers' are kept."""
-    return photo.prepared(saved(scene()))
+    return photo_preparation.prepare(saved(scene()))
 
 
 def opened(data: bytes) -> Image.Image:

@@ -28,11 +28,11 @@ def draw(design: str | None, view: View, photo: bytes | None) -> bytes:
 
 
 def _card(view: View, photo: bytes | None) -> bytes:
-    from bot.chat.pictures import card as drawing  # noqa: PLC0415 - costs memory, seldom used
+    from bot.chat.pictures import card_picture  # noqa: PLC0415 - costs memory, seldom used
 
     card, language = view.card, view.language
     price, stamp = card_text.price(card, language), card_text.stamp(card, language)
-    face = drawing.Face(
+    content = card_picture.CardContent(
         name=card.name,
         price=price,
         code=card.url,
@@ -41,7 +41,7 @@ def _card(view: View, photo: bytes | None) -> bytes:
         dark=stamp is not None,
         hint=None if stamp else t(language, "poster-scan"),
     )
-    return drawing.card(face)
+    return card_picture.draw_card(content)
 
 
 def _sheet(design: str, view: View, photo: bytes | None) -> bytes:
@@ -50,7 +50,7 @@ def _sheet(design: str, view: View, photo: bytes | None) -> bytes:
     name, _, ending = design.partition(".")
     layout, _, ground = name.partition("-")
     card, language = view.card, view.language
-    sheet = poster.Sheet(
+    sheet = poster.PosterContent(
         name=card.name,
         price=card_text.price(card, language),
         code=card.url,
@@ -59,7 +59,7 @@ def _sheet(design: str, view: View, photo: bytes | None) -> bytes:
         hint=t(language, "poster-scan"),
         dark=ground == "dark",
     )
-    made: dict[str, Callable[[poster.Sheet], bytes]] = {
+    made: dict[str, Callable[[poster.PosterContent], bytes]] = {
         "print.png": poster.poster_png,
         "print.pdf": poster.poster_pdf,
         "square.png": poster.square_png,

@@ -22,7 +22,7 @@ HEADERS = {
 """A picture never changes under its id, and other sites' pay pages show it."""
 
 
-def gallery(db: Database) -> APIRouter:
+def image_router(db: Database) -> APIRouter:
     """Give the route `GET /images/{id}`: 404 for an id that nobody has."""
     router = APIRouter(include_in_schema=False)
 

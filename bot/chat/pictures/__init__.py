@@ -1,5 +1,5 @@
-"""The pictures of a request: a seller's photo made ready, the card in the chat, poster and square.
+"""The pictures of a request: the seller's photo, the card in the chat, the poster and the square.
 
-Functions from what is to be seen to bytes. They take tens to hundreds of milliseconds, so callers
+Each is a function from content to bytes. They take tens to hundreds of milliseconds, so callers
 draw in a thread, and import the module that they need when they need it.
 """

@@ -1,4 +1,4 @@
-"""What posters are drawn upon, and the canvas of pixels; `pdf` has the other one."""
+"""The canvas on which posters are drawn, and its form of pixels; `pdf` has the other one."""
 
 from __future__ import annotations
 
@@ -6,67 +6,74 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from PIL import Image, ImageDraw
 
-from bot.chat.pictures.shapes import rounded
+from bot.chat.pictures.shapes import draw_rounded_rectangle
 from bot.core.images import qr
 
 if TYPE_CHECKING:
-    from bot.core.images.lettering import Fitted
+    from bot.core.images.text_fitting import FittedText
 
 Box: TypeAlias = tuple[int, int, int, int]
 Colour: TypeAlias = tuple[int, int, int]
 
-PAPER = (0xFF, 0xFF, 0xFF)
-GROUNDS = {False: (0xEE, 0xF1, 0xF6), True: (0x12, 0x15, 0x1C)}
-"""Behind the white card, by darkness."""
+WHITE = (0xFF, 0xFF, 0xFF)
+BACKGROUNDS = {False: (0xEE, 0xF1, 0xF6), True: (0x12, 0x15, 0x1C)}
+"""The colour around the white panel, by whether the picture is dark."""
 
 
 class Canvas(Protocol):
-    """What a sheet is drawn upon: pixels, or the page of a PDF."""
+    """A surface for a poster: pixels, or the page of a PDF.
 
-    def ground(self, colour: Colour) -> None: ...
+    A box is left, top, right and bottom in pixels; right and bottom lie outside it.
+    """
 
-    def picture(self, image: Image.Image, box: Box) -> None: ...
+    def fill(self, colour: Colour) -> None:
+        """Fill the whole canvas."""
 
-    def card(self, box: Box, corner: int) -> None: ...
+    def draw_image(self, image: Image.Image, box: Box) -> None:
+        """Draw an image, enlarged to fill a box."""
 
-    def code(self, link: str, box: Box) -> None: ...
+    def draw_panel(self, box: Box, radius: int) -> None:
+        """Draw a white panel with round corners."""
 
-    def line(self, text: str, at: tuple[int, float], block: Fitted, colour: Colour) -> None: ...
+    def draw_code(self, link: str, box: Box) -> None:
+        """Draw a QR code into the middle of a box, as large as whole pixels a module allow."""
+
+    def draw_text(
+        self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
+    ) -> None:
+        """Draw a line of text in the font of `style`; `at` is the middle of its left end."""
 
 
-class Pixels:
+class PixelCanvas:
     """A canvas of pixels."""
 
     def __init__(self, size: tuple[int, int]) -> None:
         self.image = Image.new("RGB", size)
         self._pen = ImageDraw.Draw(self.image)
 
-    def ground(self, colour: Colour) -> None:
-        """Fill everything."""
+    def fill(self, colour: Colour) -> None:
         self.image.paste(colour, (0, 0, *self.image.size))
 
-    def picture(self, image: Image.Image, box: Box) -> None:
-        """Paint an image into a box, pixels repeated."""
+    def draw_image(self, image: Image.Image, box: Box) -> None:
         size = (box[2] - box[0], box[3] - box[1])
         fits = image.size == size
         self.image.paste(image if fits else image.resize(size, Image.Resampling.NEAREST), box)
 
-    def card(self, box: Box, corner: int) -> None:
-        """Lay a white card."""
-        rounded(self.image, box, corner, PAPER)
+    def draw_panel(self, box: Box, radius: int) -> None:
+        draw_rounded_rectangle(self.image, box, radius, WHITE)
 
-    def code(self, link: str, box: Box) -> None:
-        """Paint a code into the middle of a box, as large as whole pixels allow."""
-        small = qr.small(link)
-        scale, inset = code_fit(small.width, box[2] - box[0])
-        self.image.paste(qr.enlarged(small, scale), (box[0] + inset, box[1] + inset))
+    def draw_code(self, link: str, box: Box) -> None:
+        modules = qr.module_image(link)
+        scale, inset = fit_code(modules.width, box[2] - box[0])
+        self.image.paste(qr.enlarge(modules, scale), (box[0] + inset, box[1] + inset))
 
-    def line(self, text: str, at: tuple[int, float], block: Fitted, colour: Colour) -> None:
-        """Write a line from its left end; `at` is the height of its middle."""
-        self._pen.text(at, text, fill=colour, font=block.font, anchor="lm")
+    def draw_text(
+        self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
+    ) -> None:
+        self._pen.text(at, text, fill=colour, font=style.font, anchor="lm")
 
 
-def code_fit(side: int, room: int) -> tuple[int, int]:
-    """Give the pixels of a module, whole ones, and where a code of such a side begins in a room."""
-    scale = max(1, room // side)
-    return scale, (room - scale * side) // 2
+def fit_code(modules: int, side: int) -> tuple[int, int]:
+    """Return the whole pixels of a module and the margin of a code in a square of `side` pixels."""
+    scale = max(1, side // modules)
+    return scale, (side - scale * modules) // 2

@@ -1,6 +1,6 @@
-"""A photo prepared in a process of its own (see core/bounded_process.py).
+"""The process that prepares one photo (see core/bounded_process.py).
 
-Its answer is a byte that says what follows: the JPEG, or a reason and a message, a line each.
+Its answer is a byte for the kind, then the JPEG, or a reason and a message, a line each.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from bot.core.errors import PictureError
 
 MODULE = __name__
 
-TAKEN, REFUSED = b"+", b"-"
+ACCEPTED, REFUSED = b"+", b"-"
 
 
-def read(answer: bytes) -> bytes:
-    """Return the JPEG of a child's answer. Raises PictureError with the reason that it gives."""
-    if answer.startswith(TAKEN):
+def read_answer(answer: bytes) -> bytes:
+    """Return the JPEG of an answer. Raises PictureError with the reason in it."""
+    if answer.startswith(ACCEPTED):
         return answer[1:]
     reason, _, message = answer[1:].decode().partition("\n")
     raise PictureError(reason, message)
@@ -23,12 +23,12 @@ def read(answer: bytes) -> bytes:
 
 def _work(data: bytes) -> bytes:
     try:
-        return TAKEN + prepared(data)
+        return ACCEPTED + prepare(data)
     except PictureError as error:
         return REFUSED + f"{error.reason}\n{error}".encode()
 
 
 if __name__ == "__main__":
-    from bot.chat.pictures.photo import prepared
+    from bot.chat.pictures.photo_preparation import prepare
 
     serve(_work)

@@ -1,6 +1,6 @@
-"""A poster as a PDF: the code and the card are outlines, the words are text.
+"""A poster as a PDF: the code and the panel are outlines, the words are text.
 
-Coordinates are pixels of the picture, from the upper left corner.
+Coordinates are pixels of the poster, from the upper left corner.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from reportlab.pdfbase.pdfmetrics import getFont, registerFont
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas as Document
 
-from bot.chat.pictures.canvas import PAPER, code_fit
-from bot.core.images import lettering, qr
+from bot.chat.pictures.canvas import WHITE, fit_code
+from bot.core.images import qr, text_fitting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
     from bot.chat.pictures.canvas import Box, Canvas, Colour
-    from bot.core.images.lettering import Fitted
+    from bot.core.images.text_fitting import FittedText
 
 A4 = (595.2756, 841.8898)  # points: 210 by 297 millimetres
 QUALITY = 90
@@ -35,7 +35,7 @@ _ONE_AT_A_TIME = Lock()
 """Posters are drawn in threads, but a font of reportlab serves one document at a time."""
 
 rl_config.useA85 = 0  # photos as plain bytes: as ASCII they are a quarter larger
-for _path in sorted(lettering.FONTS.glob("*.ttf")):
+for _path in sorted(text_fitting.FONTS.glob("*.ttf")):
     registerFont(TTFont(_path.stem, str(_path), asciiReadable=False))
 
 
@@ -47,7 +47,7 @@ def document(size: tuple[int, int], title: str, draw: Callable[[Canvas], None]) 
     with _ONE_AT_A_TIME:
         page = _Page(size, title)
         draw(page)
-        return page.saved()
+        return page.save()
 
 
 class _Page:
@@ -69,29 +69,29 @@ class _Page:
             set_text("")
         self._pen.scale(A4[0] / size[0], A4[1] / size[1])
 
-    def ground(self, colour: Colour) -> None:
-        self._fill(colour)
+    def fill(self, colour: Colour) -> None:
+        self._choose(colour)
         self._pen.rect(0, 0, *self._size, stroke=0, fill=1)
 
-    def picture(self, image: Image.Image, box: Box) -> None:
+    def draw_image(self, image: Image.Image, box: Box) -> None:
         jpeg = io.BytesIO()
         image.save(jpeg, "JPEG", quality=QUALITY)
         left, top, right, bottom = box
         self._pen.saveState()
         self._pen.translate(left, bottom)
-        self._pen.scale(1, -1)  # images of a PDF stand on their lower edge
+        self._pen.scale(1, -1)  # an image of a PDF stands on its lower edge
         self._pen.drawImage(ImageReader(jpeg), 0, 0, right - left, bottom - top)
         self._pen.restoreState()
 
-    def card(self, box: Box, corner: int) -> None:
+    def draw_panel(self, box: Box, radius: int) -> None:
         left, top, right, bottom = box
-        self._fill(PAPER)
-        self._pen.roundRect(left, top, right - left, bottom - top, corner, stroke=0, fill=1)
+        self._choose(WHITE)
+        self._pen.roundRect(left, top, right - left, bottom - top, radius, stroke=0, fill=1)
 
-    def code(self, link: str, box: Box) -> None:
+    def draw_code(self, link: str, box: Box) -> None:
         """Draw a rectangle for each run of dark modules."""
         rows = qr.matrix(link)
-        scale, inset = code_fit(len(rows) + 2 * qr.BORDER, box[2] - box[0])
+        scale, inset = fit_code(len(rows) + 2 * qr.BORDER, box[2] - box[0])
         left, top = (edge + inset + qr.BORDER * scale for edge in box[:2])
         outline = self._pen.beginPath()
         for number, row in enumerate(rows):
@@ -101,19 +101,21 @@ class _Page:
                 if dark:
                     outline.rect(across, top + number * scale, width, scale)
                 across += width
-        self._fill((0, 0, 0))
+        self._choose((0, 0, 0))
         self._pen.drawPath(outline, stroke=0, fill=1)
 
-    def line(self, text: str, at: tuple[int, float], block: Fitted, colour: Colour) -> None:
-        name, size = Path(str(block.font.path)).stem, block.font.size
+    def draw_text(
+        self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
+    ) -> None:
+        name, size = Path(str(style.font.path)).stem, style.font.size
         face = getFont(name).face
-        self._fill(colour)
+        self._choose(colour)
         self._pen.setFont(name, size)
         self._pen.drawString(at[0], at[1] + size * (face.ascent + face.descent) / 2000, text)
 
-    def _fill(self, colour: Colour) -> None:
+    def _choose(self, colour: Colour) -> None:
         self._pen.setFillColorRGB(*(part / 255 for part in colour))
 
-    def saved(self) -> bytes:
+    def save(self) -> bytes:
         self._pen.save()
         return self._out.getvalue()

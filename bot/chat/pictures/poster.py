@@ -1,4 +1,4 @@
-"""What a seller prints or shows in a story: a poster of A4 as PNG and PDF, and a square."""
+"""Pictures that a seller prints or shows in a story: an A4 poster as PNG and PDF, and a square."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.chat.pictures import png
-from bot.chat.pictures.canvas import GROUNDS, PAPER, Pixels
-from bot.chat.pictures.head import Words, ending, head
-from bot.core.images import lettering
-from bot.core.images.lettering import Fitted
+from bot.chat.pictures.canvas import BACKGROUNDS, WHITE, PixelCanvas
+from bot.chat.pictures.header import TextBlocks, draw_header, stack_above
+from bot.core.images import text_fitting
+from bot.core.images.text_fitting import FittedText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
     from bot.chat.pictures.canvas import Box, Canvas, Colour
 
 DPI = 300
-INK, QUIET = (0x16, 0x1A, 0x22), (0x4A, 0x52, 0x60)
+INK, GREY = (0x16, 0x1A, 0x22), (0x4A, 0x52, 0x60)
 NAME_LINES = 2
-MOST_TEXT = 300
-"""Characters of the seller's words, as many as the chat takes; the rest is not looked at."""
+MAX_TEXT = 300
+"""Characters of the seller's text, as many as the chat stores; the rest is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """What a poster or square shows.
+class PosterContent:
+    """The content of a poster or square.
 
-    `code` is the link, `photo` as `photo.prepared` made it, `text` the seller's own words, line by
-    line, and `hint` what to do with the code. Words that the font can't write are left out.
+    `code` is the link, `photo` the result of `photo_preparation.prepare`, `text` the seller's own
+    words, line by line, and `hint` what to do with the code. Texts that the font can't draw are
+    left out.
     """
 
     name: str
@@ -42,16 +43,16 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """Measures of a sheet in pixels; sizes of letters from the one wished for downwards.
+class Layout:
+    """Lengths in pixels, and font sizes from the preferred one downwards.
 
-    `grain`: pixels that one of the photo fills each way. A photo has 150 for an inch of A4 and no
-    more, and repeated ones take half the time to pack. `below`: hint and text stand below the
-    code, else beside it. The code's own border is a part of `code`.
+    `grain`: pixels drawn for one of the photo, each way. Prepared photos have 150 for an inch of
+    A4, and repeated pixels are encoded in half the time. `below`: hint and text are below the
+    code, else beside it. `code` includes the white border of the code.
     """
 
     size: tuple[int, int]
-    head: int
+    header: int
     margin: int
     padding: int
     code: int
@@ -66,9 +67,9 @@ class Shape:
     texts: tuple[int, ...]
 
 
-A4 = Shape(
+A4 = Layout(
     size=(2480, 3508),
-    head=872,
+    header=872,
     margin=96,
     padding=30,
     code=1804,
@@ -82,9 +83,9 @@ A4 = Shape(
     hint_lines=1,
     texts=(120, 110, 100, 94, 86, 78, 70, 62, 56, 50, 44, 38, 32),
 )
-SQUARE = Shape(
+SQUARE = Layout(
     size=(1080, 1080),
-    head=430,
+    header=430,
     margin=56,
     padding=32,
     code=490,
@@ -100,123 +101,120 @@ SQUARE = Shape(
 )
 
 
-def poster_png(sheet: Sheet) -> bytes:
-    """Draw an A4 poster of 300 dpi; ValueError for a link that no QR code can hold."""
-    return _png(sheet, A4)
+def poster_png(content: PosterContent) -> bytes:
+    """Draw an A4 poster of 300 dpi. Raises ValueError for a link that no QR code can hold."""
+    return _draw_png(content, A4)
 
 
-def square_png(sheet: Sheet) -> bytes:
-    """Draw a square of 1080 pixels for stories; ValueError like `poster_png`."""
-    return _png(sheet, SQUARE)
+def square_png(content: PosterContent) -> bytes:
+    """Draw a square of 1080 pixels for stories. Raises ValueError as `poster_png`."""
+    return _draw_png(content, SQUARE)
 
 
-def poster_pdf(sheet: Sheet) -> bytes:
-    """Draw an A4 poster whose code and letters are outlines; ValueError like `poster_png`."""
+def poster_pdf(content: PosterContent) -> bytes:
+    """Draw an A4 poster whose code and text are vectors. Raises ValueError as `poster_png`."""
     from bot.chat.pictures import pdf  # noqa: PLC0415 - costs memory, seldom used
 
-    return pdf.document(A4.size, lettering.tidied(sheet.name), partial(_draw, sheet, A4))
+    return pdf.document(A4.size, text_fitting.normalize(content.name), partial(_draw, content, A4))
 
 
-def _png(sheet: Sheet, shape: Shape) -> bytes:
-    canvas = Pixels(shape.size)
-    _draw(sheet, shape, canvas)
-    return png.packed(canvas.image, DPI)
+def _draw_png(content: PosterContent, layout: Layout) -> bytes:
+    canvas = PixelCanvas(layout.size)
+    _draw(content, layout, canvas)
+    return png.encode(canvas.image, DPI)
 
 
-def _draw(sheet: Sheet, shape: Shape, canvas: Canvas) -> None:
-    width, height = shape.size
-    canvas.ground(GROUNDS[sheet.dark])
-    _draw_head(sheet, shape, canvas)
-    box = (shape.margin, shape.head + shape.margin, width - shape.margin, height - shape.margin)
-    canvas.card(box, shape.corner)
-    _draw_card(sheet, shape, canvas, box)
+def _draw(content: PosterContent, layout: Layout, canvas: Canvas) -> None:
+    width, height = layout.size
+    margin = layout.margin
+    canvas.fill(BACKGROUNDS[content.dark])
+    _draw_header(content, layout, canvas)
+    panel = (margin, layout.header + margin, width - margin, height - margin)
+    canvas.draw_panel(panel, layout.corner)
+    draw_inside = _draw_text_below if layout.below else _draw_text_beside
+    draw_inside(content, layout, canvas, panel)
 
 
-def _draw_head(sheet: Sheet, shape: Shape, canvas: Canvas) -> None:
-    room = shape.size[0] - 2 * shape.margin
-    said = ending(
-        (
-            lettering.written(sheet.name, room, shape.names, most=NAME_LINES),
-            lettering.written(sheet.price, room, shape.prices, bold=True),
-        ),
-        shape.gap,
-        shape.head - shape.margin // 2,
-    )
-    size = (shape.size[0] // shape.grain, shape.head // shape.grain)
-    corner = ((shape.margin + said.width) // shape.grain, said.top // shape.grain)
-    ground = head(sheet.photo, size, corner, dark=sheet.dark)
-    canvas.picture(ground, (0, 0, shape.size[0], shape.head))
-    for line, middle, block in said.rows():
-        canvas.line(line, (shape.margin, middle), block, PAPER)
+def _draw_header(content: PosterContent, layout: Layout, canvas: Canvas) -> None:
+    (width, _), margin = layout.size, layout.margin
+    room = width - 2 * margin
+    name = text_fitting.fit_drawable(content.name, room, layout.names, max_lines=NAME_LINES)
+    price = text_fitting.fit_drawable(content.price, room, layout.prices, bold=True)
+    words = stack_above((name, price), layout.gap, layout.header - margin // 2)
+    size = (width // layout.grain, layout.header // layout.grain)
+    corner = ((margin + words.width) // layout.grain, words.top // layout.grain)
+    background = draw_header(content.photo, size, corner, dark=content.dark)
+    canvas.draw_image(background, (0, 0, width, layout.header))
+    for line, middle, block in words.line_middles():
+        canvas.draw_text(line, (margin, middle), block, WHITE)
 
 
-def _draw_card(sheet: Sheet, shape: Shape, canvas: Canvas, box: Box) -> None:
-    """Draw code, hint and text together in the middle of the white card."""
-    draw = _draw_below if shape.below else _draw_beside
-    draw(sheet, shape, canvas, box)
-
-
-def _draw_below(sheet: Sheet, shape: Shape, canvas: Canvas, box: Box) -> None:
-    left, top, right, bottom = box
-    room = (right - left - 4 * shape.padding, bottom - top - shape.code - 2 * shape.padding)
-    words = _words(sheet, shape, room)
-    begin = (top + bottom - shape.code - words.height) // 2
-    corner = ((left + right - shape.code) // 2, begin)
-    canvas.code(sheet.code, (*corner, corner[0] + shape.code, begin + shape.code))
-    for line, at, block in replace(words, top=begin + shape.code).rows():
+def _draw_text_below(content: PosterContent, layout: Layout, canvas: Canvas, panel: Box) -> None:
+    """Draw the code with hint and text below it in the middle of the white panel."""
+    left, top, right, bottom = panel
+    room = (right - left - 4 * layout.padding, bottom - top - layout.code - 2 * layout.padding)
+    words = _fit_words(content, layout, room)
+    start = (top + bottom - layout.code - words.height) // 2
+    corner = ((left + right - layout.code) // 2, start)
+    canvas.draw_code(content.code, (*corner, corner[0] + layout.code, start + layout.code))
+    for line, middle, block in replace(words, top=start + layout.code).line_middles():
         across = (left + right - int(block.font.getlength(line))) // 2
-        canvas.line(line, (across, at), block, _colour(words, block))
+        canvas.draw_text(line, (across, middle), block, _colour(words, block))
 
 
-def _draw_beside(sheet: Sheet, shape: Shape, canvas: Canvas, box: Box) -> None:
-    left, top, right, bottom = box
-    middle = (top + bottom) // 2
-    corner = (left + shape.padding, middle - shape.code // 2)
-    canvas.code(sheet.code, (*corner, corner[0] + shape.code, corner[1] + shape.code))
-    column = corner[0] + shape.code + shape.padding // 2
-    words = _words(sheet, shape, (right - shape.padding - column, bottom - top - 2 * shape.padding))
-    for line, at, block in replace(words, top=middle - words.height // 2).rows():
-        canvas.line(line, (column, at), block, _colour(words, block))
+def _draw_text_beside(content: PosterContent, layout: Layout, canvas: Canvas, panel: Box) -> None:
+    """Draw the code with hint and text to the right of it."""
+    left, top, right, bottom = panel
+    centre = (top + bottom) // 2
+    corner = (left + layout.padding, centre - layout.code // 2)
+    canvas.draw_code(content.code, (*corner, corner[0] + layout.code, corner[1] + layout.code))
+    column = corner[0] + layout.code + layout.padding // 2
+    room = (right - layout.padding - column, bottom - top - 2 * layout.padding)
+    words = _fit_words(content, layout, room)
+    for line, middle, block in replace(words, top=centre - words.height // 2).line_middles():
+        canvas.draw_text(line, (column, middle), block, _colour(words, block))
 
 
-def _colour(words: Words, block: Fitted) -> Colour:
-    return INK if block is words.blocks[0] else QUIET
+def _colour(words: TextBlocks, block: FittedText) -> Colour:
+    return INK if block is words.blocks[0] else GREY
 
 
-def _words(sheet: Sheet, shape: Shape, room: tuple[int, int]) -> Words:
-    """Fit hint and text into width and height, one below the other from 0 on."""
-    hint = lettering.written(sheet.hint, room[0], shape.hints, most=shape.hint_lines, bold=True)
-    lines = legible_lines(sheet.text or "")
-    gap = shape.padding // 2
+def _fit_words(content: PosterContent, layout: Layout, room: tuple[int, int]) -> TextBlocks:
+    """Fit the hint, and the text below it, into width and height."""
+    hint = text_fitting.fit_drawable(
+        content.hint, room[0], layout.hints, max_lines=layout.hint_lines, bold=True
+    )
+    lines = drawable_lines(content.text or "")
+    gap = layout.padding // 2
     free = room[1] - (hint.height + gap if hint else 0)
-    text = _flowing(lines, (room[0], free), shape.texts) if lines else None
-    return Words(tuple(block for block in (hint, text) if block), gap, 0)
+    text = _fit_lines(lines, (room[0], free), layout.texts) if lines else None
+    return TextBlocks(tuple(block for block in (hint, text) if block), gap, 0)
 
 
-def legible_lines(text: str) -> list[str]:
-    """Give the lines of a seller's words that can be written, tidied, none of them empty."""
-    lines = map(lettering.legible, text[:MOST_TEXT].splitlines())
+def drawable_lines(text: str) -> list[str]:
+    """Return the lines of a seller's text that can be drawn, normalized, without empty ones."""
+    lines = map(text_fitting.drawable_text, text[:MAX_TEXT].splitlines())
     return [line for line in lines if line]
 
 
-def _flowing(lines: Sequence[str], room: tuple[int, int], sizes: Sequence[int]) -> Fitted:
-    """Break lines so that they fit into width and height, at the first of `sizes` that allows it.
+def _fit_lines(lines: Sequence[str], room: tuple[int, int], sizes: Sequence[int]) -> FittedText:
+    """Split lines so that they fit into width and height, in the first of `sizes` in which they do.
 
-    Where none does, the breaks that were typed are given up, then what comes last.
+    Where none does, the lines are joined; where that does not fit either, the end is cut off.
     """
     whole = " ".join(lines)
     for kept in (lines, [whole]):
         for size in sizes:
-            rows = [row for line in kept for row in _broken(line, room[0], size)]
-            if len(rows) <= _most(room[1], size):
-                return Fitted(tuple(rows), lettering.font(size))
-    return lettering.fitted(whole, room[0], sizes[-1:], most=_most(room[1], sizes[-1]))
+            rows = [row for line in kept for row in _split_line(line, room[0], size)]
+            if len(rows) <= _line_capacity(room[1], size):
+                return FittedText(tuple(rows), text_fitting.load_font(size))
+    capacity = _line_capacity(room[1], sizes[-1])
+    return text_fitting.fit(whole, room[0], sizes[-1:], max_lines=capacity)
 
 
-def _broken(line: str, width: int, size: int) -> tuple[str, ...]:
-    return lettering.fitted(line, width, (size,), most=len(line)).lines
+def _split_line(line: str, width: int, size: int) -> tuple[str, ...]:
+    return text_fitting.fit(line, width, (size,), max_lines=len(line)).lines
 
 
-def _most(height: int, size: int) -> int:
-    """Give how many lines of a size there are in a height."""
-    return int(height / (size * lettering.LEADING))
+def _line_capacity(height: int, size: int) -> int:
+    return int(height / (size * text_fitting.LINE_HEIGHT))

@@ -76,7 +76,7 @@ class Photos:
         try:
             async with asyncio.timeout(LONGEST):
                 data = await self._fetch(message.body.file_id)
-            photo = decoder_process.read(await self._child.run(data))
+            photo = decoder_process.read_answer(await self._child.run(data))
         except PictureError as error:
             photo = error.reason
         except OverBudget as error:

@@ -1,1 +1,1 @@
-"""QR codes and lettering."""
+"""QR codes, and text that fits into pictures."""

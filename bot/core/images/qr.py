@@ -1,9 +1,9 @@
-"""QR codes: text to PNG or SVG, level M, four modules of white border.
+"""QR codes: text to PNG or SVG, level M, with a white border of four modules.
 
-The codewords and modules are `qrcode`'s. Two things are done beside it because they take most of
-its time: scoring the eight masks (ISO/IEC 18004 section 7.8.3) and painting. Here a whole
-symbol is one integer, a bit a module, so that each rule is a few shifts over all modules
-at once, and the picture is the symbol's bits enlarged.
+The library `qrcode` makes codewords and modules. Scoring the eight masks (ISO/IEC 18004 section
+7.8.3) and painting take most of its time, so both are done here: a symbol is one integer, one
+bit a module, so that each rule is a few shifts over all modules, and the picture is the bits,
+enlarged (docs/decisions/0013-masks-and-pixels-of-qr-codes.md).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 BORDER = 4  # modules; ISO/IEC 18004 section 5.3.8
 MAX_BYTES = 2331  # version 40, level M; more where the text is mostly digits
-LEAST_PIXELS = 512  # so that a phone's camera reads it off another screen
+MIN_PIXELS = 512  # a phone's camera reads it from another screen
 
 _MASKS = range(8)
 _TO_BINARY = bytes.maketrans(b"\0\1", b"01")
@@ -36,7 +36,7 @@ _FINDER_LIKE = (0b00001011101, 0b10111010000)
 
 @dataclass(frozen=True, slots=True)
 class _Symbol:
-    """Modules of a code, dark is 1: row by row, and column by column, the first one highest."""
+    """The modules of a code, 1 is dark, by rows and by columns; the first is the highest bit."""
 
     size: int
     rows: int
@@ -47,51 +47,51 @@ class _Symbol:
 
 
 def matrix(text: str) -> list[list[bool]]:
-    """Modules of the code, without border; True is dark.
+    """Return the modules of the code by row, without border; True is dark.
 
-    Raises ValueError for an empty text and for one that no QR code can hold: callers bound theirs.
+    Raises ValueError for an empty text and for one that no QR code can hold: callers limit theirs.
     """
-    symbol = _symbol(text)
+    symbol = _best_symbol(text)
     return [[module == "1" for module in row] for row in _lines(symbol)]
 
 
 def png(text: str, *, scale: int | None = None) -> bytes:
-    """Picture of the code, one bit a pixel; `scale` pixels a module, by default for 512 in all.
+    """Return a PNG of one bit a pixel, `scale` pixels a module, by default for 512 a side.
 
     Raises ValueError like `matrix`.
     """
-    picture = small(text)
+    picture = module_image(text)
     if scale is None:
-        scale = -(-LEAST_PIXELS // picture.width)
+        scale = -(-MIN_PIXELS // picture.width)
     out = io.BytesIO()
-    enlarged(picture, scale).save(out, "PNG")
+    enlarge(picture, scale).save(out, "PNG")
     return out.getvalue()
 
 
-def small(text: str) -> Image.Image:
-    """Picture of the code to be pasted into others: one bit a pixel, one pixel a module.
+def module_image(text: str) -> Image.Image:
+    """Return the code with its border as an image of one pixel a module and one bit a pixel.
 
     Raises ValueError like `matrix`.
     """
-    symbol = _symbol(text)
+    symbol = _best_symbol(text)
     side = symbol.size + 2 * BORDER
     picture = Image.new("1", (side, side), 1)
     picture.paste(_bitmap(symbol), (BORDER, BORDER))
     return picture
 
 
-def enlarged(picture: Image.Image, scale: int) -> Image.Image:
-    """Give a small picture with `scale` pixels a module."""
+def enlarge(picture: Image.Image, scale: int) -> Image.Image:
+    """Return a module image with `scale` pixels a module."""
     side = picture.width * scale
     return picture.resize((side, side), Image.Resampling.NEAREST)
 
 
 def svg(text: str, *, title: str = "") -> str:
-    """Drawing of the code, one unit a module, to be sized by the page; `title` is read aloud.
+    """Return the code as an SVG of one unit a module; screen readers read `title` aloud.
 
     Raises ValueError like `matrix`.
     """
-    symbol = _symbol(text)
+    symbol = _best_symbol(text)
     side = symbol.size + 2 * BORDER
     named = f"<title>{html.escape(title)}</title>" if title else ""
     return (
@@ -103,7 +103,7 @@ def svg(text: str, *, title: str = "") -> str:
 
 
 def _outline(symbol: _Symbol) -> str:
-    """Path of one rectangle a run of dark modules."""
+    """Return an SVG path with a rectangle for each run of dark modules."""
     steps: list[str] = []
     for row, line in enumerate(_lines(symbol), BORDER):
         column = BORDER
@@ -122,13 +122,12 @@ def _lines(symbol: _Symbol) -> list[str]:
 
 
 def _bitmap(symbol: _Symbol) -> Image.Image:
-    """Symbol as a picture, one pixel a module."""
     greys = f"{symbol.rows:0{symbol.size**2}b}".encode().translate(_TO_GREY)
     return Image.frombytes("L", (symbol.size, symbol.size), greys).convert("1")
 
 
-def _symbol(text: str) -> _Symbol:
-    """Code of the text under the mask with the fewest penalty points."""
+def _best_symbol(text: str) -> _Symbol:
+    """Return the code of the text under the mask with the fewest penalty points."""
     if not text:
         raise ValueError("an empty text has no QR code")
     code = QRCode(error_correction=ERROR_CORRECT_M, border=0, mask_pattern=0)
@@ -138,23 +137,23 @@ def _symbol(text: str) -> _Symbol:
     except (DataOverflowError, ValueError) as error:
         raise ValueError(f"no QR code holds this text of {len(text)} characters") from error
     plain = _read(code)
-    return min((plain ^ mask for mask in _masks(code.version)), key=_penalty)
+    return min((plain ^ mask for mask in _mask_differences(code.version)), key=_penalty)
 
 
 def _read(code: QRCode) -> _Symbol:
     rows = code.modules
-    return _Symbol(len(rows), _packed(rows), _packed(list(zip(*rows, strict=True))))
+    return _Symbol(len(rows), _pack(rows), _pack(list(zip(*rows, strict=True))))
 
 
-def _packed(lines: Iterable[Iterable[bool]]) -> int:
+def _pack(lines: Iterable[Iterable[bool]]) -> int:
     return int(bytes(chain.from_iterable(lines)).translate(_TO_BINARY), 2)
 
 
 @cache
-def _masks(version: int) -> tuple[_Symbol, ...]:
-    """Differences between a symbol under mask 0 and under each mask, format information included.
+def _mask_differences(version: int) -> tuple[_Symbol, ...]:
+    """Return the differences between a symbol under mask 0 and under each mask.
 
-    They depend on the version alone, so the library is asked once.
+    They include the format information and depend on the version alone.
     """
     symbols = []
     for mask in _MASKS:
@@ -167,13 +166,13 @@ def _masks(version: int) -> tuple[_Symbol, ...]:
 
 @cache
 def _grid(size: int, columns: int, rows: int) -> int:
-    """Ones at the last `columns` modules of each line, of the last `rows` lines."""
+    """Return ones at the last `columns` modules of each of the last `rows` lines."""
     line = (1 << columns) - 1
     return sum(line << (size * row) for row in range(rows))
 
 
 def _penalty(symbol: _Symbol) -> int:
-    """Points by the four rules of ISO/IEC 18004 table 11, the same as `qrcode.util.lost_point`."""
+    """Score a symbol by the rules of ISO/IEC 18004 table 11, equal to `qrcode.util.lost_point`."""
     size, total = symbol.size, symbol.size**2
     dark = symbol.rows.bit_count()
     unbalance = abs(20 * dark - 10 * total) // total
@@ -182,14 +181,14 @@ def _penalty(symbol: _Symbol) -> int:
 
 
 def _runs(bits: int, size: int) -> int:
-    """N1: five or more modules of one colour in a line, 3 points and 1 for each beyond five."""
+    """Score N1: five or more modules of one colour in a line, 3 points and 1 for each more."""
     same = ~(bits ^ (bits >> 1)) & _grid(size, size - 1, size)
     five = same & same >> 1 & same >> 2 & same >> 3
     return five.bit_count() + _RUN * (five & ~(five << 1)).bit_count()
 
 
 def _blocks(bits: int, size: int) -> int:
-    """N2: each two by two modules of one colour."""
+    """Score N2: each square of two by two modules of one colour."""
     beside = ~(bits ^ (bits >> 1))
     below = ~(bits ^ (bits >> size))
     both = beside & below & (beside >> size) & _grid(size, size - 1, size - 1)
@@ -197,7 +196,7 @@ def _blocks(bits: int, size: int) -> int:
 
 
 def _finders(bits: int, size: int) -> int:
-    """N3: each 1:1:3:1:1 like that of a finder, with four light modules at one side."""
+    """Score N3: each 1:1:3:1:1 as in a finder pattern, with four light modules on one side."""
     inside = _grid(size, size - 10, size)
     found = 0
     for pattern in _FINDER_LIKE:

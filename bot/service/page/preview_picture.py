@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 from PIL import Image, ImageDraw
 
-from bot.core.images import lettering, qr
+from bot.core.images import qr, text_fitting
 from bot.core.money import amounts
 from bot.service.page import view
 
 if TYPE_CHECKING:
-    from bot.core.images.lettering import Fitted
+    from bot.core.images.text_fitting import FittedText
     from bot.service.model.request import PaymentRequest
     from bot.service.page.view import Reader
 
@@ -54,11 +54,11 @@ class Content:
 def content(who: Reader, request: PaymentRequest, url: str) -> Content:
     """Give what the picture of a request shows to this reader."""
     terms = request.terms
-    name = lettering.tidied(terms.product.name)
-    price = lettering.tidied(view.money_text(terms.amount, terms.currency, who.tag))
-    if not lettering.writable(price):
+    name = text_fitting.normalize(terms.product.name)
+    price = text_fitting.normalize(view.money_text(terms.amount, terms.currency, who.tag))
+    if not text_fitting.can_draw(price):
         price = f"{amounts.from_minor(terms.amount, terms.currency):f} {terms.currency}"
-    return Content(url, name if lettering.writable(name) else None, price)
+    return Content(url, name if text_fitting.can_draw(name) else None, price)
 
 
 @lru_cache(maxsize=64)
@@ -82,8 +82,8 @@ def _code(picture: Image.Image, pen: ImageDraw.ImageDraw, url: str) -> None:
     """Paint the code onto white, its modules as large as whole pixels allow."""
     left, top = view.CARD[0] - MARGIN - PANEL, MARGIN
     pen.rounded_rectangle((left, top, left + PANEL - 1, top + PANEL - 1), CORNER, fill=PAPER)
-    small = qr.small(url)
-    code = qr.enlarged(small, max(1, PANEL // small.width))
+    small = qr.module_image(url)
+    code = qr.enlarge(small, max(1, PANEL // small.width))
     inset = (PANEL - code.width) // 2
     picture.paste(code.convert("L"), (left + inset, top + inset))
 
@@ -91,11 +91,11 @@ def _code(picture: Image.Image, pen: ImageDraw.ImageDraw, url: str) -> None:
 def _words(pen: ImageDraw.ImageDraw, shown: Content) -> None:
     """Write name and price, centred upwards and downwards, and at the foot whose page it is."""
     host = urlsplit(shown.url).netloc
-    foot = lettering.fitted(host, COLUMN, HOST_SIZES)
-    price = lettering.fitted(shown.price, COLUMN, PRICE_SIZES, bold=True)
+    foot = text_fitting.fit(host, COLUMN, HOST_SIZES)
+    price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES, bold=True)
     blocks = [price]
     if shown.name:
-        blocks.insert(0, lettering.fitted(shown.name, COLUMN, NAME_SIZES, most=NAME_LINES))
+        blocks.insert(0, text_fitting.fit(shown.name, COLUMN, NAME_SIZES, max_lines=NAME_LINES))
     top = (view.CARD[1] - sum(block.height + GAP for block in blocks)) // 2
     pen.rectangle((MARGIN, top - BAR[1], MARGIN + BAR[0], top), fill=ACCENT)
     for block in blocks:
@@ -103,8 +103,8 @@ def _words(pen: ImageDraw.ImageDraw, shown: Content) -> None:
     _write(pen, foot, view.CARD[1] - MARGIN - foot.height, QUIET)
 
 
-def _write(pen: ImageDraw.ImageDraw, block: Fitted, top: int, colour: int) -> int:
+def _write(pen: ImageDraw.ImageDraw, block: FittedText, top: int, colour: int) -> int:
     """Write lines from `top` on; where they end."""
-    for line, middle in block.rows(top):
+    for line, middle in block.line_middles(top):
         pen.text((MARGIN, middle), line, fill=colour, font=block.font, anchor="lm")
     return top + block.height

@@ -14,7 +14,7 @@ from telegram.error import InvalidToken, TelegramError
 
 from bot.chat.alerts import alert_text
 from bot.chat.cards.image_route import PATH as IMAGES_PATH
-from bot.chat.cards.image_route import gallery
+from bot.chat.cards.image_route import image_router
 from bot.chat.dialogue.dialogue import Chat
 from bot.chat.messages.queues import FAILED_FOR, SEEN_FOR, SENT_AT_ONCE, make_queues
 from bot.chat.payments.reconciler import Reconciler
@@ -145,7 +145,7 @@ class TelegramSide:
         """Give the routes of webhooks and sellers' pictures, in webhook mode of updates too."""
         webhook = self._settings.telegram_mode == "webhook"
         updates = [receive_updates(self._intake, self._secret)] if webhook else []
-        return [self._receiver.router(), gallery(self._db), *updates]
+        return [self._receiver.router(), image_router(self._db), *updates]
 
     async def trouble(self) -> str | None:
         """Say why Telegram was not reached yet; None once it was, for then messages can wait."""

@@ -16,12 +16,12 @@ from bot.chat.cards.card_text import Card
 from bot.chat.cards.drawing import draw
 from bot.chat.cards.views import View
 from bot.chat.messages.reply import Reply
-from bot.chat.pictures import card as drawing
-from bot.chat.pictures.card import Face, card
-from bot.chat.pictures.head import head
+from bot.chat.pictures import card_picture
+from bot.chat.pictures.card_picture import CardContent, draw_card
+from bot.chat.pictures.header import draw_header
 from bot.chat.store.listings import Listing
 from bot.chat.store.posts import OWN
-from bot.core.images import lettering, qr
+from bot.core.images import qr, text_fitting
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE
@@ -37,20 +37,20 @@ from tests.support.sample_pictures import (
 )
 
 LINK = link(55)
-PLAIN = Face("Sticker pack", "$2.50", LINK)
+PLAIN = CardContent("Sticker pack", "$2.50", LINK)
 UNASSIGNED = "\U0010fffe"
 
 
-def changed(field: str, value: Any) -> Face:
+def changed(field: str, value: Any) -> CardContent:
     return replace(PLAIN, **{field: value})
 
 
-def shown(face: Face) -> Image.Image:
-    return opened(card(face))
+def shown(face: CardContent) -> Image.Image:
+    return opened(draw_card(face))
 
 
-def same(face: Face, other: Face) -> bool:
-    return card(face) == card(other)
+def same(face: CardContent, other: CardContent) -> bool:
+    return draw_card(face) == draw_card(other)
 
 
 def darkest(picture: Image.Image) -> int:
@@ -63,7 +63,7 @@ def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
     length: int, *, with_photo: bool
 ) -> None:
     """And both at once, whatever else the card shows."""
-    face = Face(
+    face = CardContent(
         "Sticker pack",
         "1,000,000,000.00 USD",
         link(length),
@@ -78,9 +78,9 @@ def test_the_code_of_a_usual_link_fills_its_white_panel() -> None:
     """With its border nine tenths and more of the panel's width."""
     (code,) = zxingcpp.read_barcodes(shown(PLAIN))
     across = code.position.top_right.x - code.position.top_left.x
-    modules = qr.small(LINK).width
+    modules = qr.module_image(LINK).width
     whole = across * modules / (modules - 2 * qr.BORDER)
-    assert whole >= 0.9 * (drawing.WIDTH - 2 * drawing.MARGIN)
+    assert whole >= 0.9 * (card_picture.WIDTH - 2 * card_picture.MARGIN)
 
 
 @pytest.mark.parametrize("length", [20, 400, 800])
@@ -104,16 +104,18 @@ def test_a_long_link_gets_more_room_before_its_modules_get_too_small() -> None:
 def test_any_link_is_read(path: str, *, dark: bool, hint: str | None, with_photo: bool) -> None:
     code = f"https://p.example/{path}"
     picture = ready() if with_photo else None
-    assert not undecodable_versions(shown(Face("Tea", "$1", code, picture, None, dark, hint)), code)
+    assert not undecodable_versions(
+        shown(CardContent("Tea", "$1", code, picture, None, dark, hint)), code
+    )
 
 
 def test_the_code_has_four_modules_of_white_around_it() -> None:
     """On a dark card with a photo, too, between the words above and below."""
     picture = shown(replace(PLAIN, photo=ready(), dark=True, hint="Scan to pay")).convert("L")
-    modules = qr.small(LINK).width
-    module = drawing.CODE // modules
-    side, top = modules * module, drawing.HEAD + drawing.MARGIN + drawing.PADDING
-    left = (drawing.WIDTH - side) // 2
+    modules = qr.module_image(LINK).width
+    module = card_picture.CODE // modules
+    side, top = modules * module, card_picture.HEADER + card_picture.MARGIN + card_picture.PADDING
+    left = (card_picture.WIDTH - side) // 2
     code = picture.crop((left, top, left + side, top + side))
     within = ImageChops.invert(code).point(lambda level: 255 if level > 60 else 0).getbbox()
     assert within is not None
@@ -126,7 +128,7 @@ def test_a_stamp_lies_across_a_faded_code(words: str) -> None:
     """Red from side to side of the code, and no dark module left."""
     plain, stamped = shown(PLAIN), shown(replace(PLAIN, stamp=words))
     assert plain.size == stamped.size
-    box = (90, drawing.HEAD + drawing.MARGIN + 12, 710, plain.height - 55)
+    box = (90, card_picture.HEADER + card_picture.MARGIN + 12, 710, plain.height - 55)
     code = stamped.crop(box)
     _, green, _ = code.split()
     red = ImageChops.subtract(code.getchannel("R"), green).point(lambda level: 255 * (level > 120))
@@ -140,7 +142,7 @@ def test_a_stamp_lies_across_a_faded_code(words: str) -> None:
 def test_stamps_say_different_things() -> None:
     """What can't be written is a bar, which says enough over a faded code."""
     stamps = ["SOLD OUT", "EXPIRED", "完売"]
-    assert len({card(replace(PLAIN, stamp=stamp)) for stamp in stamps}) == len(stamps)
+    assert len({draw_card(replace(PLAIN, stamp=stamp)) for stamp in stamps}) == len(stamps)
 
 
 def test_light_and_dark_differ_and_both_have_the_code_on_white() -> None:
@@ -162,7 +164,7 @@ def test_a_card_is_small_enough_to_send_quickly(mode: str) -> None:
         "plain": None,
     }[mode]
     for code in (LINK, (BASE * 60)[:1500]):
-        assert len(card(replace(PLAIN, photo=photo, code=code))) < 300_000
+        assert len(draw_card(replace(PLAIN, photo=photo, code=code))) < 300_000
 
 
 def contrasts(picture: Image.Image) -> list[float]:
@@ -176,26 +178,28 @@ def contrasts(picture: Image.Image) -> list[float]:
 def test_name_and_price_can_be_read_on_a_photo_of_any_colour(colour: str | None) -> None:
     """Contrast is 4.5 but for a pixel in fifty, which glitters."""
     photo = saved(Image.new("RGB", (1280, 960), colour)) if colour else ready()
-    ground = head(photo, (drawing.WIDTH, drawing.HEAD), (300, 250), dark=False)
-    behind = contrasts(ground.crop((0, 250, 300, drawing.HEAD)))
+    ground = draw_header(photo, (card_picture.WIDTH, card_picture.HEADER), (300, 250), dark=False)
+    behind = contrasts(ground.crop((0, 250, 300, card_picture.HEADER)))
     assert behind[len(behind) // 50] >= 4.5
 
 
 def test_a_photo_is_darkened_only_behind_its_words() -> None:
     """A white one is white above and beside them to the foot, a dark one is left as it is."""
     white = shown(replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), "white"))))
-    for box in ((0, 0, 800, 100), (640, 0, 800, drawing.HEAD - 8)):
+    for box in ((0, 0, 800, 100), (640, 0, 800, card_picture.HEADER - 8)):
         assert 255 - darkest(ImageChops.invert(white.crop(box))) == 255
         assert darkest(white.crop(box)) >= 250
     dark = Image.new("RGB", (1280, 960), (70, 60, 50))
-    ground = head(saved(dark), (drawing.WIDTH, drawing.HEAD), (300, 250), dark=False)
+    ground = draw_header(
+        saved(dark), (card_picture.WIDTH, card_picture.HEADER), (300, 250), dark=False
+    )
     assert darkest(ground.convert("RGB")) >= 58
 
 
 def test_words_are_light_on_any_photo() -> None:
     """Behind white letters a white photo is dark enough: a contrast of 4.5."""
     face = replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), "white")))
-    behind = shown(face).crop((0, drawing.HEAD - 190, 30, drawing.HEAD - 8))
+    behind = shown(face).crop((0, card_picture.HEADER - 190, 30, card_picture.HEADER - 8))
     assert 255 - darkest(ImageChops.invert(behind)) <= 118
 
 
@@ -217,7 +221,7 @@ def test_each_thing_given_is_shown() -> None:
             )
         ),
     ]  # fmt: skip
-    assert len({card(face) for face in faces}) == len(faces)
+    assert len({draw_card(face) for face in faces}) == len(faces)
 
 
 @pytest.mark.parametrize(
@@ -243,24 +247,24 @@ def test_emoji_are_dropped_from_a_name_and_the_rest_stays(name: str) -> None:
 @example(text="a\u0301\u0302\u0303" * 50, where="name")
 def test_nothing_that_anybody_types_breaks_a_card_or_draws_a_box(text: str, where: str) -> None:
     """What is drawn is what the font has: taking out the rest changes nothing."""
-    said = lettering.legible(text)
-    assert said is None or lettering.writable(said)
+    said = text_fitting.drawable_text(text)
+    assert said is None or text_fitting.can_draw(said)
     assert same(changed(where, text), changed(where, said or ""))
 
 
 @pytest.mark.parametrize("code", ["", "x" * 3000])
 def test_a_link_that_no_code_holds_is_a_bug(code: str) -> None:
     with pytest.raises(ValueError, match="QR code"):
-        card(replace(PLAIN, code=code))
+        draw_card(replace(PLAIN, code=code))
 
 
 def test_a_card_is_drawn_alike_twice_and_leaves_its_photo_alone() -> None:
     """What is kept between two cards is not drawn upon."""
     one, other = replace(PLAIN, photo=ready()), replace(PLAIN, name="W" * 90, photo=ready())
-    first = card(one)
-    card(other)
-    card(replace(PLAIN, name="W" * 90))
-    assert card(one) == first
+    first = draw_card(one)
+    draw_card(other)
+    draw_card(replace(PLAIN, name="W" * 90))
+    assert draw_card(one) == first
     assert read(opened(first)) == {LINK}
     assert scene().size == (1600, 1200)
 
@@ -274,6 +278,8 @@ def test_what_is_over_looks_dark_and_is_not_to_be_scanned(language: str) -> None
         shown_card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, status, LINK)
         view = View(listing, shown_card, Reply(""), language, OWN)
         drawn[status] = draw(None, view, None)
-    face = Face("Tea", format_money(250, "USD", language), LINK)
-    assert drawn["active"] == card(replace(face, hint=t(language, "poster-scan")))
-    assert drawn["soldOut"] == card(replace(face, stamp=t(language, "stamp-soldOut"), dark=True))
+    face = CardContent("Tea", format_money(250, "USD", language), LINK)
+    assert drawn["active"] == draw_card(replace(face, hint=t(language, "poster-scan")))
+    assert drawn["soldOut"] == draw_card(
+        replace(face, stamp=t(language, "stamp-soldOut"), dark=True)
+    )

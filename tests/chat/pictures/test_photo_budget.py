@@ -34,7 +34,7 @@ BUDGET = replace(PICTURE_BUDGET, seconds=100.0)
 
 async def prepared(name: str) -> bytes:
     made = BoundedChild(decoder_process.MODULE, BUDGET)
-    return decoder_process.read(await made.run(CRAFTED[name]()))
+    return decoder_process.read_answer(await made.run(CRAFTED[name]()))
 
 
 @pytest.mark.parametrize("name", TAKEN)

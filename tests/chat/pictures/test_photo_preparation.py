@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
-from bot.chat.pictures import photo
-from bot.chat.pictures.photo import LONGEST, prepared
+from bot.chat.pictures import photo_preparation
+from bot.chat.pictures.photo_preparation import MAX_SIDE, prepare
 from bot.core.errors import PictureError
 from tests.support.sample_pictures import opened, saved, scene
 
@@ -24,7 +24,7 @@ RED, GREEN, BLUE = (220, 30, 30), (30, 180, 40), (30, 40, 220)
 
 def refused(data: bytes) -> str:
     with pytest.raises(PictureError) as caught:
-        prepared(data)
+        prepare(data)
     assert str(caught.value)
     return caught.value.reason
 
@@ -73,14 +73,14 @@ def png_head(width: int, height: int, *, data: bytes = b"") -> bytes:
 def test_a_photo_is_at_most_1280_pixels_a_side_and_never_enlarged(
     size: tuple[int, int], expected: tuple[int, int]
 ) -> None:
-    made = opened(prepared(saved(scene(size))))
+    made = opened(prepare(saved(scene(size))))
     assert (made.size, made.format, made.mode) == (expected, "JPEG", "RGB")
     assert "progressive" not in made.info  # cards would take twice as long to draw
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
 def test_each_format_of_photos_is_taken(kind: str) -> None:
-    made = opened(prepared(saved(corners(), kind)))
+    made = opened(prepare(saved(corners(), kind)))
     assert [colour(made, 0.2, 0.2), colour(made, 0.8, 0.2), colour(made, 0.5, 0.8)] == [
         "red", "green", "blue",
     ]  # fmt: skip
@@ -108,7 +108,7 @@ def test_a_photo_of_any_kind_of_colours_looks_the_same(mode: str) -> None:
         )
         picture = picture if mode == "1" else picture.convert(mode)
     kind = "JPEG" if mode in {"CMYK", "YCbCr"} else "PNG"
-    made = opened(prepared(saved(picture, kind))).convert("L")
+    made = opened(prepare(saved(picture, kind))).convert("L")
     dark, bright = made.getpixel((40, 50)), made.getpixel((160, 50))
     expected = (0, 255) if mode == "1" else (40, 215)
     assert (dark, bright) == pytest.approx(expected, abs=20)
@@ -117,12 +117,12 @@ def test_a_photo_of_any_kind_of_colours_looks_the_same(mode: str) -> None:
 def test_what_is_transparent_becomes_white() -> None:
     picture = corners().convert("RGBA")
     picture.paste((0, 0, 0, 0), (0, 100, 300, 200))
-    made = opened(prepared(saved(picture, "PNG")))
+    made = opened(prepare(saved(picture, "PNG")))
     assert [colour(made, 0.2, 0.2), colour(made, 0.5, 0.8)] == ["red", "white"]
     palette = Image.new("P", (100, 100), 1)
     palette.putpalette([0, 0, 0, *RED])
     palette.paste(0, (0, 50, 100, 100))
-    made = opened(prepared(saved(palette, "GIF", transparency=0)))
+    made = opened(prepare(saved(palette, "GIF", transparency=0)))
     assert [colour(made, 0.5, 0.2), colour(made, 0.5, 0.8)] == ["red", "white"]
 
 
@@ -130,7 +130,7 @@ def test_what_is_transparent_becomes_white() -> None:
 def test_an_animation_gives_its_first_picture(kind: str) -> None:
     later = [Image.new("RGB", (300, 200), BLUE)]
     data = saved(Image.new("RGB", (300, 200), RED), kind, save_all=True, append_images=later)
-    assert colour(opened(prepared(data)), 0.5, 0.5) == "red"
+    assert colour(opened(prepare(data)), 0.5, 0.5) == "red"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_photo_stands_upright(orientation: int, expected: str) -> None:
     """Upper left, upper right and lower left, as each of EXIF's eight orientations says."""
     exif = Image.Exif()
     exif[0x0112] = orientation
-    made = opened(prepared(saved(corners(), exif=exif)))
+    made = opened(prepare(saved(corners(), exif=exif)))
     assert made.size == ((300, 200) if orientation < 5 else (200, 300))
     found = [colour(made, *at) for at in ((0.2, 0.2), (0.8, 0.2), (0.2, 0.8))]
     assert found == expected.split()
@@ -162,7 +162,7 @@ def test_nothing_is_left_of_what_a_file_says_beside_its_pixels(*, profiled: bool
     icc: dict[str, Any] = {"icc_profile": profile} if profiled else {}
     data = saved(scene((800, 600)), exif=exif, comment=SECRET, xmp=SECRET, dpi=(72, 72), **icc)
     assert SECRET in data
-    made = prepared(data)
+    made = prepare(data)
     found = opened(made)
     assert SECRET not in made
     assert not found.getexif()
@@ -176,12 +176,12 @@ def test_colours_of_a_profile_become_those_of_screens() -> None:
     red, green = profile.index(b"rXYZ"), profile.index(b"gXYZ")
     profile[red : red + 4], profile[green : green + 4] = b"gXYZ", b"rXYZ"
     data = saved(Image.new("RGB", (100, 100), RED), "PNG", icc_profile=bytes(profile))
-    assert colour(opened(prepared(data)), 0.5, 0.5) == "green"
+    assert colour(opened(prepare(data)), 0.5, 0.5) == "green"
 
 
 def test_a_profile_that_nobody_can_read_is_passed_over() -> None:
     data = saved(corners(), "PNG", icc_profile=b"no profile at all")
-    assert colour(opened(prepared(data)), 0.2, 0.2) == "red"
+    assert colour(opened(prepare(data)), 0.2, 0.2) == "red"
 
 
 @pytest.mark.parametrize(
@@ -201,21 +201,21 @@ def test_a_bomb_is_refused_before_it_is_unpacked(size: tuple[int, int], reason: 
 
 
 def test_a_jpeg_may_have_50_megapixels_as_it_is_decoded_small() -> None:
-    made = opened(prepared(saved(Image.new("RGB", (8000, 6200), RED), quality=50)))
+    made = opened(prepare(saved(Image.new("RGB", (8000, 6200), RED), quality=50)))
     assert made.size == (1280, 992)
     assert refused(saved(Image.new("L", (8000, 6300)), quality=50)) == "tooLarge"
 
 
 def test_a_large_jpeg_is_never_whole_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is decoded to a half, a quarter or an eighth, as its format allows."""
-    widths, plain = set(), photo._plain
+    widths, plain = set(), photo_preparation._flatten
 
     def seen(image: Image.Image) -> Image.Image:
         widths.add(image.width)
         return plain(image)
 
-    monkeypatch.setattr(photo, "_plain", seen)
-    assert opened(prepared(saved(Image.new("RGB", (5200, 4000), RED)))).size == (1280, 985)
+    monkeypatch.setattr(photo_preparation, "_flatten", seen)
+    assert opened(prepare(saved(Image.new("RGB", (5200, 4000), RED)))).size == (1280, 985)
     assert widths == {1300}
 
 
@@ -226,8 +226,8 @@ def test_what_is_decoded_whole_may_have_25_megapixels(kind: str, how: dict[str, 
 
 def test_a_file_of_more_than_10_mb_is_refused() -> None:
     data = saved(corners())
-    assert refused(data + bytes(photo.MOST_BYTES + 1 - len(data))) == "tooLarge"
-    assert prepared(data + bytes(photo.MOST_BYTES - len(data)))
+    assert refused(data + bytes(photo_preparation.MAX_BYTES + 1 - len(data))) == "tooLarge"
+    assert prepare(data + bytes(photo_preparation.MAX_BYTES - len(data)))
 
 
 def test_a_jpeg_that_goes_over_its_pixels_without_end_is_refused() -> None:
@@ -269,6 +269,6 @@ def test_whatever_a_file_says_it_is_taken_or_refused(
         at = int(place * len(data))
         data[at : at + len(bytes_)] = bytes_
     with suppress(PictureError):
-        made = opened(prepared(bytes(data)))
-        assert max(made.size) <= LONGEST
+        made = opened(prepare(bytes(data)))
+        assert max(made.size) <= MAX_SIDE
         assert made.format == "JPEG"

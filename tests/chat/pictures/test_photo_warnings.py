@@ -9,7 +9,7 @@ from tests.support.paths import ROOT
 
 SEND = """
 import struct, zlib
-from bot.chat.pictures.photo import prepared
+from bot.chat.pictures.photo_preparation import prepare
 from bot.core.errors import PictureError
 
 def chunk(name, data):
@@ -17,7 +17,7 @@ def chunk(name, data):
 
 head = struct.pack(">II5B", 12_000, 9_000, 1, 0, 0, 0, 0)
 try:
-    prepared(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"")))
+    prepare(b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"")))
 except PictureError as error:
     print(error.reason)
 """

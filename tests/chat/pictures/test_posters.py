@@ -18,16 +18,16 @@ from reportlab.pdfbase.ttfonts import TTFont
 from bot.chat.fields.typed_text import MAX_POSTER_TEXT
 from bot.chat.pictures import png
 from bot.chat.pictures.poster import (
-    MOST_TEXT,
+    MAX_TEXT,
     SQUARE,
-    Sheet,
-    legible_lines,
+    PosterContent,
+    drawable_lines,
     poster_pdf,
     poster_png,
     square_png,
 )
-from bot.core.images import lettering, qr
-from bot.core.images.lettering import FONTS
+from bot.core.images import qr, text_fitting
+from bot.core.images.text_fitting import FONTS
 from tests.support.sample_pictures import (
     link,
     opened,
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WORDS = "Ten vinyl stickers, cut by hand. " * 9
-PLAIN = Sheet("Sticker pack", "$2.50", link(55), None, None, "Scan to pay")
+PLAIN = PosterContent("Sticker pack", "$2.50", link(55), None, None, "Scan to pay")
 RICH = replace(PLAIN, photo=ready(), text=WORDS, dark=True, code=link(300))
 LETTERS = "Äq1€Ω"
 
 
-def changed(field: str, value: Any) -> Sheet:
+def changed(field: str, value: Any) -> PosterContent:
     return replace(PLAIN, **{field: value})
 
 
@@ -67,7 +67,7 @@ def words(data: bytes) -> str:
 @pytest.mark.parametrize("sheet", [PLAIN, RICH], ids=["plain", "rich"])
 @pytest.mark.parametrize("draw", [square_png, poster_png])
 def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
-    draw: Callable[[Sheet], bytes], sheet: Sheet
+    draw: Callable[[PosterContent], bytes], sheet: PosterContent
 ) -> None:
     assert not undecodable_versions(opened(draw(sheet)), sheet.code)
 
@@ -87,7 +87,7 @@ def test_the_code_of_a_square_is_as_large_as_whole_pixels_allow() -> None:
 
 
 @pytest.mark.parametrize("sheet", [PLAIN, RICH], ids=["plain", "rich"])
-def test_a_printed_pdf_is_read(sheet: Sheet) -> None:
+def test_a_printed_pdf_is_read(sheet: PosterContent) -> None:
     """On one side of exactly A4, finely and coarsely printed."""
     data = poster_pdf(sheet)
     document = pypdfium2.PdfDocument(data)
@@ -157,7 +157,7 @@ def test_widths_are_those_that_lines_are_broken_by(path: Path) -> None:
 
 
 @pytest.mark.parametrize("draw", [square_png, poster_pdf])
-def test_each_thing_given_is_shown(draw: Callable[[Sheet], bytes]) -> None:
+def test_each_thing_given_is_shown(draw: Callable[[PosterContent], bytes]) -> None:
     sheets = [
         PLAIN,
         *(
@@ -174,7 +174,11 @@ def test_each_thing_given_is_shown(draw: Callable[[Sheet], bytes]) -> None:
 @settings(max_examples=12)
 @given(text=st.text(max_size=300), where=st.sampled_from(["name", "price", "text", "hint"]))
 def test_nothing_that_anybody_types_breaks_a_sheet_or_draws_a_box(text: str, where: str) -> None:
-    said = "\n".join(legible_lines(text)) if where == "text" else lettering.legible(text) or ""
+    said = (
+        "\n".join(drawable_lines(text))
+        if where == "text"
+        else text_fitting.drawable_text(text) or ""
+    )
     sheet = changed(where, text)
     assert square_png(sheet) == square_png(changed(where, said))
     assert "\ufffd" not in words(poster_pdf(sheet))
@@ -238,9 +242,9 @@ def test_lines_that_are_too_many_are_joined_rather_than_cut() -> None:
 @pytest.mark.parametrize("text", ["x" * 4096, "word and more " * 290, "x\n" * 2048])
 def test_no_more_of_a_text_is_looked_at_than_can_be_stored(text: str) -> None:
     """Thousands of characters take no longer to break into lines than three hundred."""
-    assert MOST_TEXT == MAX_POSTER_TEXT
+    assert MAX_TEXT == MAX_POSTER_TEXT
     assert square_png(replace(PLAIN, text=text)) == square_png(replace(PLAIN, text=text[:300]))
-    assert sum(map(len, legible_lines(text))) <= MOST_TEXT
+    assert sum(map(len, drawable_lines(text))) <= MAX_TEXT
 
 
 def test_words_that_end_in_dots_are_as_large_as_others() -> None:
@@ -249,7 +253,7 @@ def test_words_that_end_in_dots_are_as_large_as_others() -> None:
 
 
 @pytest.mark.parametrize("draw", [square_png, poster_png, poster_pdf])
-def test_a_link_that_no_code_holds_is_a_bug(draw: Callable[[Sheet], bytes]) -> None:
+def test_a_link_that_no_code_holds_is_a_bug(draw: Callable[[PosterContent], bytes]) -> None:
     with pytest.raises(ValueError, match="QR code"):
         draw(replace(PLAIN, code="x" * 3000))
 
@@ -258,6 +262,6 @@ def test_a_link_that_no_code_holds_is_a_bug(draw: Callable[[Sheet], bytes]) -> N
 def test_a_png_packed_by_us_is_the_picture(size: tuple[int, int]) -> None:
     picture = scene((max(size[0], 4), max(size[1], 40))).crop((0, 0, *size))
     picture.paste((1, 2, 3), (0, size[1] // 2, *size))
-    made = opened(png.packed(picture, 72))
+    made = opened(png.encode(picture, 72))
     assert made.tobytes() == picture.tobytes()
     assert saved(made, "PNG")

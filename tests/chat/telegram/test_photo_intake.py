@@ -13,7 +13,7 @@ from httpx import ASGITransport, AsyncClient
 from PIL import Image
 from structlog.testing import capture_logs
 
-from bot.chat.cards.image_route import gallery
+from bot.chat.cards.image_route import image_router
 from bot.chat.pictures import decoder_process
 from bot.chat.store import seller_images
 from bot.chat.telegram.downloads import Downloads
@@ -87,7 +87,7 @@ def photo(size: tuple[int, int] = (640, 480), colour: str = "teal") -> bytes:
 
 async def served(db: Database, image_id: str) -> tuple[int, bytes, dict[str, str]]:
     app = FastAPI()
-    app.include_router(gallery(db))
+    app.include_router(image_router(db))
     async with AsyncClient(transport=ASGITransport(app), base_url="http://pay.test") as http:
         answer = await http.get(f"/images/{image_id}")
     return answer.status_code, answer.content, dict(answer.headers)

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from PIL import ImageFont
 
-from bot.core.images import lettering
-from bot.core.images.lettering import ELLIPSIS, FONTS, Fitted
+from bot.core.images import text_fitting
+from bot.core.images.text_fitting import ELLIPSIS, FONTS, FittedText
 
 WIDTH = 300
 
 
-def lines(text: str, *, most: int = 2, sizes: tuple[int, ...] = (40, 20)) -> tuple[str, ...]:
-    return lettering.fitted(text, WIDTH, sizes, most=most).lines
+def lines(text: str, *, max_lines: int = 2, sizes: tuple[int, ...] = (40, 20)) -> tuple[str, ...]:
+    return text_fitting.fit(text, WIDTH, sizes, max_lines=max_lines).lines
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def lines(text: str, *, most: int = 2, sizes: tuple[int, ...] = (40, 20)) -> tup
     ["Coffee", "Crème brûlée", "Кофе", "Ωμέγα", "5,00 €", "₿ ₴ ₹ ¥ £ ₺ ₽ zł", "“x” \u2013 y…"],
 )
 def test_the_font_has_what_europe_writes_and_its_money(text: str) -> None:
-    assert lettering.writable(text)
+    assert text_fitting.can_draw(text)
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_the_font_has_what_europe_writes_and_its_money(text: str) -> None:
     ],
 )
 def test_what_it_has_not_or_would_set_wrongly_is_said(text: str) -> None:
-    assert not lettering.writable(text)
+    assert not text_fitting.can_draw(text)
 
 
 def test_a_text_is_composed_and_its_spaces_are_plain() -> None:
-    assert lettering.tidied(" e\u0301\u00a0 5\u202f€ ") == "é 5 €"
+    assert text_fitting.normalize(" e\u0301\u00a0 5\u202f€ ") == "é 5 €"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_text_is_composed_and_its_spaces_are_plain() -> None:
 )
 def test_what_a_picture_can_show_of_a_text(text: str, expected: str | None) -> None:
     """Emoji and what can't be seen are dropped, never letters: then nothing is shown."""
-    assert lettering.legible(text) == expected
+    assert text_fitting.drawable_text(text) == expected
 
 
 @pytest.mark.parametrize("text", ["x" * 4096, "ab " * 1365, "i" * 100_000])
@@ -84,13 +84,13 @@ def test_a_text_of_any_length_is_fitted_by_few_looks(
         return measure(font, *given)
 
     monkeypatch.setattr(ImageFont.FreeTypeFont, "getlength", counted)
-    assert lettering.fitted(text, 720, (50, 44, 38), most=2).lines[-1].endswith(ELLIPSIS)
+    assert text_fitting.fit(text, 720, (50, 44, 38), max_lines=2).lines[-1].endswith(ELLIPSIS)
     assert looks < 50_000
 
 
 def test_the_largest_size_at_which_all_fits_is_taken() -> None:
     short, long = (
-        lettering.fitted(text, WIDTH, (60, 40, 20), most=2)
+        text_fitting.fit(text, WIDTH, (60, 40, 20), max_lines=2)
         for text in ("Coffee", "Coffee for the whole team")
     )
     assert (short.lines, short.font.size) == (("Coffee",), 60)
@@ -98,16 +98,16 @@ def test_the_largest_size_at_which_all_fits_is_taken() -> None:
 
 
 @pytest.mark.parametrize("text", ["word " * 30, "x" * 200, "a " + "long" * 40, "W" * 60])
-@pytest.mark.parametrize("most", [1, 2, 3])
-def test_what_does_not_fit_ends_with_an_ellipsis(text: str, most: int) -> None:
+@pytest.mark.parametrize("max_lines", [1, 2, 3])
+def test_what_does_not_fit_ends_with_an_ellipsis(text: str, max_lines: int) -> None:
     """No line is wider than allowed, none is too many, and it is the text's start."""
-    found = lettering.fitted(text.strip(), WIDTH, (40, 30), most=most)
-    assert len(found.lines) == most
+    found = text_fitting.fit(text.strip(), WIDTH, (40, 30), max_lines=max_lines)
+    assert len(found.lines) == max_lines
     assert all(found.font.getlength(line) <= WIDTH for line in found.lines)
     assert found.lines[-1].endswith(ELLIPSIS)
     said = "".join(found.lines).removesuffix(ELLIPSIS).replace(" ", "")
     assert text.replace(" ", "").startswith(said)
-    assert len(said) > most
+    assert len(said) > max_lines
 
 
 def test_a_text_is_broken_between_words_where_it_can_be() -> None:
@@ -121,16 +121,16 @@ def test_a_word_that_no_line_holds_is_broken_and_lost_nowhere() -> None:
 
 
 def test_repeated_words_are_cut_at_the_right_place() -> None:
-    found: Fitted = lettering.fitted("ab ab ab cd ef", 90, (40,), most=2)
+    found: FittedText = text_fitting.fit("ab ab ab cd ef", 90, (40,), max_lines=2)
     assert found.lines[0] == "ab"
     assert found.lines[1].startswith("ab")
 
 
 @pytest.mark.parametrize("bold", [False, True])
 def test_no_letter_is_narrower_than_what_may_be_left_unread(*, bold: bool) -> None:
-    letters = lettering.font(1000, bold=bold)
-    every = filter(lettering.writable, map(chr, range(0x20, 0x3000)))
-    assert min(map(letters.getlength, every)) > 1000 * lettering._NARROWEST
+    letters = text_fitting.load_font(1000, bold=bold)
+    every = filter(text_fitting.can_draw, map(chr, range(0x20, 0x3000)))
+    assert min(map(letters.getlength, every)) > 1000 * text_fitting._MIN_LETTER_WIDTH
 
 
 def test_the_fonts_travel_with_their_licence() -> None:

@@ -13,7 +13,7 @@ import pytest
 import zxingcpp
 from PIL import Image
 
-from bot.core.images import lettering
+from bot.core.images import text_fitting
 from bot.core.net.rates import Rate
 from bot.core.text import translations
 from bot.service.page import preview_picture, view
@@ -148,7 +148,7 @@ async def test_a_price_that_the_font_cannot_write_is_written_plainly(
 ) -> None:
     made = await service.create(instrumentCurrencyCode="USD")
     arabic = {"Accept-Language": "ar-EG"}
-    assert not lettering.writable(view.money_text(500, "USD", "ar-eg"))
+    assert not text_fitting.can_draw(view.money_text(500, "USD", "ar-eg"))
     answer = await service.anyone.get(f"/pay/{made['id']}/card.png", headers=arabic)
     with Image.open(io.BytesIO(answer.content)) as shown:
         plain = drawn(url=made["paymentRequestUrl"], price="5.00 USD")

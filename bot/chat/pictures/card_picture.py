@@ -1,0 +1,124 @@
+"""The picture of a request's card in the chat: photo, name, price, QR code and a stamp or hint."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PIL import Image, ImageChops, ImageDraw
+
+from bot.chat.pictures.canvas import BACKGROUNDS, WHITE
+from bot.chat.pictures.header import draw_header, stack_above
+from bot.chat.pictures.shapes import draw_rounded_rectangle, paste_stamp, stamp_masks
+from bot.core.images import qr, text_fitting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bot.core.images.text_fitting import FittedText
+
+WIDTH = 800
+HEADER = 450
+MARGIN = 40
+CODE = 656
+"""Side of the QR code: eight pixels a module at 300 characters, sixteen for a usual link."""
+
+MIN_MODULE = 5  # pixels; for a longer link the code grows before its modules shrink
+MAX_CODE = WIDTH - 2 * MARGIN
+PADDING = 12
+CORNER = 32
+
+INK, FADED = (0x2A, 0x30, 0x3C), (0xC9, 0xCE, 0xD8)
+RED = (0xD9, 0x1E, 0x2E)
+
+NAME_SIZES, NAME_LINES = (50, 44, 38), 2
+PRICE_SIZES = (84, 72, 60, 50, 42, 34)
+HINT_SIZES = (36, 32, 28, 24)
+GAP = 2
+QUALITIES = (88, 70, 50)  # the later ones for photos that are mostly noise
+MAX_BYTES = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class CardContent:
+    """The content of a card.
+
+    `code` is the link, `photo` the result of `photo_preparation.prepare`, `stamp` is drawn across
+    the code and `hint` below it. Texts that the font can't draw are left out, emoji in them too.
+    """
+
+    name: str
+    price: str
+    code: str
+    photo: bytes | None = None
+    stamp: str | None = None
+    dark: bool = False
+    hint: str | None = None
+
+
+def draw_card(content: CardContent) -> bytes:
+    """Draw the card as a JPEG of less than 300 KB.
+
+    Raises ValueError for a link that no QR code can hold.
+    """
+    code = _draw_code(content.code)
+    hint = _fit(content.hint, HINT_SIZES) if content.hint else None
+    panel = code.height + 2 * PADDING + (hint.height + PADDING if hint else 0)
+    picture = Image.new("RGB", (WIDTH, HEADER + panel + 2 * MARGIN), BACKGROUNDS[content.dark])
+    _draw_header(picture, content)
+    top = HEADER + MARGIN
+    draw_rounded_rectangle(picture, (MARGIN, top, WIDTH - MARGIN, top + panel), CORNER, WHITE)
+    _place_code(picture, code, top + PADDING, content.stamp)
+    if hint:
+        _draw_hint(picture, hint, top + PADDING + code.height)
+    return _encode(picture)
+
+
+def _draw_code(link: str) -> Image.Image:
+    modules = qr.module_image(link)
+    scale = max(CODE // modules.width, min(MIN_MODULE, MAX_CODE // modules.width), 1)
+    return qr.enlarge(modules, scale)
+
+
+def _fit(
+    text: str, sizes: Sequence[int], *, max_lines: int = 1, bold: bool = False
+) -> FittedText | None:
+    width = WIDTH - 2 * MARGIN
+    return text_fitting.fit_drawable(text, width, sizes, max_lines=max_lines, bold=bold)
+
+
+def _draw_header(picture: Image.Image, content: CardContent) -> None:
+    name = _fit(content.name, NAME_SIZES, max_lines=NAME_LINES)
+    price = _fit(content.price, PRICE_SIZES, bold=True)
+    words = stack_above((name, price), GAP, HEADER - MARGIN // 2)
+    corner = (MARGIN + words.width, words.top)
+    picture.paste(draw_header(content.photo, (WIDTH, HEADER), corner, dark=content.dark))
+    pen = ImageDraw.Draw(picture)
+    for line, middle, block in words.line_middles():
+        pen.text((MARGIN, middle), line, fill=WHITE, font=block.font, anchor="lm")
+
+
+def _place_code(picture: Image.Image, code: Image.Image, top: int, stamp: str | None) -> None:
+    left = (WIDTH - code.width) // 2
+    if stamp is None:
+        picture.paste(code, (left, top))
+        return
+    picture.paste(FADED, (left, top), ImageChops.invert(code.convert("L")))
+    masks = stamp_masks(text_fitting.drawable_text(stamp))
+    paste_stamp(picture, (WIDTH // 2, top + code.height // 2), masks, RED)
+
+
+def _draw_hint(picture: Image.Image, hint: FittedText, top: int) -> None:
+    pen = ImageDraw.Draw(picture)
+    for line, middle in hint.line_middles(top):
+        pen.text((WIDTH / 2, middle), line, fill=INK, font=hint.font, anchor="mm")
+
+
+def _encode(picture: Image.Image) -> bytes:
+    for quality in QUALITIES:
+        out = io.BytesIO()
+        picture.save(out, "JPEG", quality=quality)
+        if out.tell() < MAX_BYTES:
+            break
+    return out.getvalue()
