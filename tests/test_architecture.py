@@ -52,6 +52,7 @@ ROOMS = {
     # The floor, from bottom to top.
     "core.errors": Room(),
     "core.version": Room(),
+    "core.clock": Room(),
     "core.signing": Room("core.errors", "standardwebhooks"),
     "core.exact_json": Room("", "simplejson"),
     "core.health": Room("", "structlog"),
@@ -455,5 +456,5 @@ def test_run_is_started_without_the_sandbox() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "bot.wiring.app.telegram" in loaded.stdout
+    assert "bot.wiring.app.telegram_side" in loaded.stdout
     assert "bot.sandbox" not in loaded.stdout

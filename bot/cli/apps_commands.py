@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bot.cli import console
+from bot.core.clock import now
 from bot.service.usecases import applications as usecases
-from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
     from bot.service.usecases.applications import Credentials

@@ -8,7 +8,7 @@ import click
 
 from bot import config
 from bot.cli import console
-from bot.wiring.app.application import now
+from bot.core.clock import now
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,9 +20,10 @@ from bot.cli import (
     erase_command,
     export_command,
 )
+from bot.core.clock import steady
 from bot.core.errors import BotError, ConfigError, ConfigProblem
 from bot.core.text import sanitize
-from bot.wiring.app.application import Application, steady
+from bot.wiring.app.application import Application, Extension
 
 if TYPE_CHECKING:
     from bot.config import Settings
@@ -113,7 +114,7 @@ async def _demo(settings: Settings, *, browser: bool) -> None:
 
     stage = prepare(settings)
     application = Application(
-        stage.settings, routes=stage.routes, closers=[stage.close], steady=steady
+        stage.settings, extension=Extension(stage.routes, stage.close), steady=steady
     )
     click.echo(f"\n  Chat with the bot: {stage.page}\n")
     if browser:

@@ -17,7 +17,7 @@ from bot.cli.export_formats import in_ascii
 from bot.core.database.database import open_database, sqlite_path
 from bot.core.ops.endpoints import configure_logging
 from bot.core.text import sanitize
-from bot.wiring.app.application import open_vault
+from bot.wiring.app.foundation import open_vault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

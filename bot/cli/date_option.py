@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.wiring.app.application import now
+from bot.core.clock import now
 
 if TYPE_CHECKING:
     from click import Context, Parameter

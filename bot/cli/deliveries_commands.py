@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bot.cli import console
+from bot.core.clock import now
 from bot.service.model.delivery import DeliveryState
 from bot.service.usecases import delivery_queues as usecases
-from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
     from bot.service.model.delivery import Attempt, Delivery

@@ -11,9 +11,9 @@ import click
 from bot import config
 from bot.cli import console
 from bot.cli.date_option import Moment
+from bot.core.clock import now
 from bot.core.database import snapshot
 from bot.core.database.database import open_database
-from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
     from bot.wiring.maintenance.payer_erasure import Bytes, Erased, Found

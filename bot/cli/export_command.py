@@ -15,6 +15,7 @@ from bot.chat.store import export as chat
 from bot.cli import console
 from bot.cli.date_option import Moment
 from bot.cli.export_formats import Csv, Lines
+from bot.core.clock import now
 from bot.core.database import snapshot
 from bot.core.database.database import open_database
 from bot.core.errors import BotError
@@ -23,7 +24,6 @@ from bot.service.store import export_rows as store
 from bot.service.store.export_rows import FOREVER, Wanted
 from bot.service.wire import export_records
 from bot.service.wire.field_types import iso
-from bot.wiring.app.application import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

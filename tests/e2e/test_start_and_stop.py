@@ -265,7 +265,7 @@ async def test_the_key_and_the_database_are_for_their_owner_only(tmp_path: Path)
     async with running_product(tmp_path) as (_, run):
         assert modes(tmp_path) == dict.fromkeys(names, 0o600)
         assert rows(run.database, "SELECT COUNT(*) FROM apps") == [(1,)]
-        closed = [line for line in run.err if "others on this machine could read a file" in line]
+        closed = [line for line in run.err if "file was readable by other users" in line]
         assert len(closed) == 2
 
 

@@ -22,7 +22,7 @@ from bot.sandbox.world import people
 from bot.sandbox.world.limits import NO_LIMITS
 from bot.sandbox.world.model import Draft
 from bot.sandbox.world.world import TOKEN, World
-from bot.wiring.app.telegram import _make_bot
+from bot.wiring.app.telegram_bots import make_bot
 from tests.support.outbox_queue import bodies, work
 from tests.support.sandbox_server import serving
 
@@ -191,6 +191,6 @@ def found(tx: Transaction, listing_id: str) -> Listing:
 async def telegram_of(world: World) -> AsyncIterator[Bot]:
     """Serve a world and give python-telegram-bot's client for it, made as the product makes it."""
     async with serving(world) as server:
-        bot = _make_bot(str(server.http.base_url).rstrip("/"), TOKEN, SENT_AT_ONCE)
+        bot = make_bot(str(server.http.base_url).rstrip("/"), TOKEN, SENT_AT_ONCE)
         async with bot:
             yield bot

@@ -1,12 +1,10 @@
-"""The whole product in one process: put together, run, stopped."""
+"""The whole product in one process: built, run, stopped."""
 
 from __future__ import annotations
 
 import asyncio
-import time
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -14,9 +12,8 @@ from fastapi import FastAPI
 
 from bot.chat.payments.webhook import Proof
 from bot.chat.provider.client import Client
-from bot.core.database import private_files, vault
-from bot.core.database.database import open_database, sqlite_path
-from bot.core.database.vault import Vault
+from bot.core import clock
+from bot.core.database.database import open_database
 from bot.core.errors import BotError, StorageError
 from bot.core.ops.endpoints import EndQuietly, Ops, storage_trouble
 from bot.core.ops.metrics import UNREAD, CountRequests, count_request
@@ -24,9 +21,10 @@ from bot.core.outbox.clock_changes import Jumps
 from bot.core.outbox.worker import Worker
 from bot.service.usecases.request_commands import INTERNAL_HOST
 from bot.wiring.app import metric_families
-from bot.wiring.app.cleanup import sweep
-from bot.wiring.app.service import ServiceSide
-from bot.wiring.app.telegram import TelegramSide
+from bot.wiring.app.foundation import Foundation, deployment, open_vault, restrict_files
+from bot.wiring.app.service_side import ServiceSide
+from bot.wiring.app.sweep import sweep
+from bot.wiring.app.telegram_side import ProviderAccess, TelegramSide
 from bot.wiring.web.process import (
     WebServer,
     listen,
@@ -44,75 +42,35 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
     from bot.config import Settings
-    from bot.core.database.database import Database
     from bot.core.outbox.worker import Job
 
 log = structlog.get_logger()
 
 WORKERS_PATIENCE = 5.0
 SERVER_PATIENCE = 2.0
-"""Seconds that a stop lets what is under way finish: ten in all with what comes after."""
+"""Seconds that a stop waits for unfinished work: ten in all, with everything after it."""
 
 STARTED_SECONDS = 3.0
-"""After which nothing more is made that stays as long as the process."""
+"""After which hardly any object is made that lives as long as the process."""
 
-WATCH_SECONDS = 5.0
-"""Between two looks at the clock."""
+CLOCK_CHECK_SECONDS = 5.0
 
 SWEEP_SECONDS = 3600.0
 
 
-def now() -> int:
-    """Give the time in UTC epoch milliseconds."""
-    return time.time_ns() // 1_000_000
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """Routes served beside our own, and a function that is awaited when the stop begins."""
 
-
-def steady() -> int:
-    """Give the milliseconds of a clock that goes on whatever is done to the other one."""
-    return time.monotonic_ns() // 1_000_000
-
-
-def open_vault(settings: Settings, database: Database) -> Vault:
-    """Give the vault of SECRET_KEY, or of the key that is kept beside the database.
-
-    Raises ConfigProblem where the database was sealed with another key.
-    """
-    keys = Vault(_key(settings))
-    database.run(lambda tx: vault.check_key(tx, keys))
-    return keys
-
-
-def deployment(database: Database, keys: Vault) -> str:
-    """Give the name of this installation, which its replicas share; no secret, but unguessable."""
-    return database.run(
-        lambda tx: vault.load_or_create(tx, keys, "deployment", lambda: token_hex(8))
-    )
-
-
-def key_path(settings: Settings) -> Path:
-    """Give where the key is kept that is used without a SECRET_KEY."""
-    return Path(sqlite_path(settings.database_url)).with_suffix(".key")
-
-
-def _close_files(settings: Settings) -> None:
-    """Close to others what an earlier version, or a copy by hand, left open to them."""
-    files = private_files.database_files(sqlite_path(settings.database_url))
-    for path in private_files.make_private([*files, key_path(settings)]):
-        log.warning("others on this machine could read a file: no longer", file=str(path))
-
-
-def _key(settings: Settings) -> str:
-    if settings.secret_key is not None:
-        return settings.secret_key.get_secret_value()
-    return vault.load_or_create_key(key_path(settings))
+    routes: Sequence[BaseRoute]
+    close: Callable[[], Awaitable[None]] | None = None
 
 
 class Application:
-    """The product at work; `chat` False leaves the Telegram side out.
+    """The product at work; without `chat`, the payment service alone.
 
-    `routes` are served beside our own, `closers` are awaited when the stop begins, `now` gives
-    UTC epoch ms, `steady` ms of a clock that nobody sets, to see when the other one is set.
-    Raises ConfigError and ConfigProblem where a setting can't be worked with.
+    `now` returns UTC epoch ms; `steady` ms of a clock that nobody sets, to notice when the other
+    one is set. Raises ConfigError and ConfigProblem for settings that don't work.
     """
 
     def __init__(
@@ -120,9 +78,8 @@ class Application:
         settings: Settings,
         *,
         chat: bool = True,
-        routes: Sequence[BaseRoute] = (),
-        closers: Sequence[Callable[[], Awaitable[None]]] = (),
-        now: Callable[[], int] = now,
+        extension: Extension | None = None,
+        now: Callable[[], int] = clock.now,
         steady: Callable[[], int] | None = None,
     ) -> None:
         self._settings = settings
@@ -131,49 +88,56 @@ class Application:
         self._stopping = asyncio.Event()
         self._failed = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self._closers = list(closers)
+        self._closers: list[Callable[[], Awaitable[None]]] = []
         self._workers: list[Worker] = []
         self._working: dict[str, asyncio.Task[None]] = {}
-        _close_files(settings)
+        restrict_files(settings)
         return_memory()
         self._db = open_database(settings.database_url, writing=True)
-        self._vault = open_vault(settings, self._db)
+        keys = open_vault(settings, self._db)
+        foundation = Foundation(settings, self._db, keys, now)
         open_many_files()
         switch_often()
         self._socket = listen(settings.host, settings.port)
         self._own_socket = listen("127.0.0.1", 0)
-        self._ops = self._make_ops()
-        self._service = self._serve(has_receiver=chat)
+        self._ops = self._make_ops(foundation)
+        self._service = self._make_service(foundation, has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
-        self._app.router.routes.extend(routes)
+        if extension is not None:
+            self._extend(extension)
         self._app.router.routes.extend(self._ops.router().routes)
         self._app.exception_handlers.setdefault(StorageError, storage_trouble)
         self._app.add_middleware(EndQuietly)
-        self._chat = self._talk() if chat else None
+        self._chat = self._make_chat(foundation) if chat else None
+
+    def _extend(self, extension: Extension) -> None:
+        self._app.router.routes.extend(extension.routes)
+        if extension.close is not None:
+            self._closers.append(extension.close)
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
 
-        Raises ConfigError where Telegram refuses the token, BotError where a part of us failed.
+        Raises ConfigError if Telegram refuses the token, BotError if a part of the process failed.
         """
         asyncio.get_running_loop().call_later(STARTED_SECONDS, settle_memory)
         with stop_signals(self.stop):
             await self.serve()
 
     async def serve(self) -> None:
-        """Serve until `stop`, leaving the process's signals alone; raises what `run` does."""
+        """Serve until `stop`, without handling signals; raises the errors of `run`."""
         await self._run()
         if self._failed:
             raise BotError("a part of the application failed: see the log")
 
     def stop(self) -> None:
-        """Let what is under way finish, and end."""
+        """Finish what is under way, then end."""
         self._stopping.set()
 
     async def _run(self) -> None:
         refused = partial(count_request, self._db.count, UNREAD)
         proxies = self._settings.forwarded_allow_ips
-        # Around everything: a bug is answered outside of whatever an application adds to itself.
+        # Outermost: Starlette answers a bug outside of the middleware of the application.
         counted = CountRequests(self._app, self._db.count)
         server = WebServer(counted, proxies, SERVER_PATIENCE, refused, self._own_socket)
         serving = asyncio.create_task(server.serve(sockets=[self._socket]))
@@ -189,7 +153,7 @@ class Application:
 
     async def _begin(self) -> None:
         if self._chat is not None:
-            await self._chat.hello()
+            await self._chat.introduce()
             self._work(self._chat.jobs)
             self._start(self._chat.listen())
         log.info("ready", address=self._settings.url)
@@ -217,7 +181,7 @@ class Application:
         return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """A part that ends by an error is a bug: rather stop and be restarted than limp."""
+        """Stop the process if a task ended by an error: a restart beats running without it."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             log.error("a part of the application failed", exc_info=error)
@@ -237,79 +201,74 @@ class Application:
         self._db.close()
         log.info("stopped")
 
-    def _make_ops(self) -> Ops:
+    def _make_ops(self, foundation: Foundation) -> Ops:
         ops = Ops(
             self._db, self._now,
             metrics_token=_secret(self._settings.metrics_token),
             families=(*metric_families.SERVICE, *metric_families.CHAT),
-            deployment=deployment(self._db, self._vault),
+            deployment=deployment(self._db, foundation.vault),
         )  # fmt: skip
-        ops.readiness.needed["workers"] = self._unworked
+        ops.readiness.needed["workers"] = self._ended_workers
         return ops
 
-    async def _unworked(self) -> str | None:
-        """Name the queues that nobody works any more."""
+    async def _ended_workers(self) -> str | None:
         ended = [name for name, task in self._working.items() if task.done()]
         return f"ended: {', '.join(ended)}" if ended else None
 
-    def _serve(self, *, has_receiver: bool) -> ServiceSide | None:
-        """Put the embedded service together, unless another server takes its place."""
+    def _make_service(self, foundation: Foundation, *, has_receiver: bool) -> ServiceSide | None:
+        """Return the embedded service; None if PAYMENTS_URL names another server."""
         if self._settings.payments_url:
             return None
-        receiver = self._here if has_receiver else None
-        side = ServiceSide(self._settings, self._db, self._vault, self._now, receiver)
+        side = ServiceSide(foundation, self._own_address if has_receiver else None)
         self._closers.extend(side.closers)
         for name, check in side.checks.items():
             self._ops.readiness.watch(name, check)
         return side
 
-    def _talk(self) -> TelegramSide:
-        """Put the Telegram side together, with the service it is to use."""
-        settings = self._settings
-        if self._service is None:
-            app_id, app_secret = settings.app_id or "", _secret(settings.app_secret) or ""
-            base, receiver = settings.payments_url or "", settings.url
-            proof = Proof(app_secret, _secret(settings.webhook_secret))
-        else:
-            host, port = self._here()
-            own = self._service.own
-            app_id, app_secret = own.app_id, own.app_secret
-            base, receiver = f"http://{host}:{port}", f"http://{INTERNAL_HOST}"
-            proof = Proof(app_secret, own.webhook_secret)
-        side = TelegramSide(
-            settings, self._db, self._vault, self._now,
-            client=Client(base, app_id, app_secret, owners=self._service is not None),
-            proof=proof, receiver=receiver,
-        )  # fmt: skip
+    def _make_chat(self, foundation: Foundation) -> TelegramSide:
+        side = TelegramSide(foundation, self._provider_access())
         for router in side.routers():
             self._app.router.routes.extend(router.routes)
-        self._ops.readiness.needed["telegram"] = side.trouble
+        self._ops.readiness.needed["telegram"] = side.problem
         for name, check in side.checks().items():
             self._ops.readiness.watch(name, check)
         self._closers.append(side.close)
         return side
 
-    def _here(self) -> tuple[str, int]:
-        """Return where this process reaches itself, with no stranger before it."""
+    def _provider_access(self) -> ProviderAccess:
+        settings = self._settings
+        if self._service is None:
+            app_id, app_secret = settings.app_id or "", _secret(settings.app_secret) or ""
+            client = Client(settings.payments_url or "", app_id, app_secret)
+            proof = Proof(app_secret, _secret(settings.webhook_secret))
+            return ProviderAccess(client, proof, settings.url)
+        host, port = self._own_address()
+        own = self._service.own
+        client = Client(f"http://{host}:{port}", own.app_id, own.app_secret, owners=True)
+        proof = Proof(own.app_secret, own.webhook_secret)
+        return ProviderAccess(client, proof, f"http://{INTERNAL_HOST}")
+
+    def _own_address(self) -> tuple[str, int]:
+        """Return the host and port for our own calls, where no stranger's requests queue."""
         host, port = self._own_socket.getsockname()
         return host, port
 
     async def _watch_clock(self, jumps: Jumps) -> None:
-        """Tell the operator when the clock was set, once for all who follow it."""
+        """Log when the clock was set."""
         while True:
             now = self._now()
             if jump := jumps.since(now):
                 log.warning("the clock was set", by_seconds=jump / 1000)
             jumps.seen(now)
-            await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.sleep(CLOCK_CHECK_SECONDS)
 
     async def _sweep(self) -> None:
-        """Once an hour, drop what was settled long ago."""
+        """Sweep once an hour."""
         while True:
             try:
                 await sweep(self._db, (self._service, self._chat), self._now())
             except StorageError as error:
-                log.warning("nothing swept", reason=str(error))
+                log.warning("sweep failed", reason=str(error))
             await asyncio.sleep(SWEEP_SECONDS)
 
 

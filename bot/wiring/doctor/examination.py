@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from bot.wiring.app.application import now
+from bot.core.clock import now
 from bot.wiring.doctor import address, machine, peers, storage, telegram
 from bot.wiring.doctor.finding import Finding
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.database import private_files
 from bot.core.database.database import sqlite_path
-from bot.wiring.app.application import key_path
+from bot.wiring.app.foundation import key_path
 from bot.wiring.doctor.finding import Finding, mend
 
 if TYPE_CHECKING:

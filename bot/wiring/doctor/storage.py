@@ -12,7 +12,7 @@ from bot.core.database.database import open_database
 from bot.core.database.schema import migrations
 from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.service.usecases.letter_limits import MAILS
-from bot.wiring.app.application import deployment, open_vault
+from bot.wiring.app.foundation import deployment, open_vault
 from bot.wiring.doctor.finding import Finding, mend, well
 from bot.wiring.maintenance.dead_letters import describe as left
 

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from bot.chat.telegram.downloads import Downloads, TooManyBytes
 from bot.core.errors import BadAnswer, Overloaded, Refused, Unreachable
-from bot.wiring.app.telegram import _make_bot
+from bot.wiring.app.telegram_bots import make_bot
 from tests.support.sandbox_server import serve_asgi
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Server:
         return self.response
 
     async def fetch(self) -> bytes:
-        bot = _make_bot(self.root, TOKEN, 2)
+        bot = make_bot(self.root, TOKEN, 2)
         downloads = Downloads(bot, self.root, self.clock)
         try:
             return bytes(await downloads.fetch("f", MOST))
@@ -160,7 +160,7 @@ async def test_a_server_asks_to_be_left_alone_for_a_while(server: Server) -> Non
 async def test_a_lost_connection_is_told_without_the_token(server: Server) -> None:
     """Its error's own words hold the address, and so the token."""
     server.root = "http://127.0.0.1:1"
-    downloads = Downloads(_make_bot(server.root, TOKEN, 2), server.root, server.clock)
+    downloads = Downloads(make_bot(server.root, TOKEN, 2), server.root, server.clock)
     with pytest.raises(Unreachable) as caught:
         await downloads._download(f"{server.root}/file/bot{TOKEN}/x", MOST)
     await downloads.close()

@@ -25,7 +25,7 @@ from bot.core.outbox.lanes import ALERT, NOTICE, REPLY
 from bot.core.outbox.worker import Job, Worker
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.world import TOKEN
-from bot.wiring.app.telegram import _make_bot
+from bot.wiring.app.telegram_bots import make_bot
 from tests.support.chat_harness import COFFEE, ChatHarness, answer, telegram_of
 from tests.support.outbox_queue import work
 from tests.support.sandbox_server import serve_asgi
@@ -281,7 +281,7 @@ async def test_a_call_that_was_taken_is_not_made_again_for_an_answer_of_another_
 
     app = Starlette(routes=[Route("/bot{rest:path}", answer_little, methods=["POST"])])
     async with serve_asgi(app) as root:
-        bot = _make_bot(root, TOKEN, SENT_AT_ONCE)
+        bot = make_bot(root, TOKEN, SENT_AT_ONCE)
         sender = Sender(sending.chat.db, bot, sending.queues, sending.chat.clock)
         sending.put(sam.chat, "one", "two")
         await work(sending.chat.db, sending.queues.messages, sender.send, sending.chat.clock)

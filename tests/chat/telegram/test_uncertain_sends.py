@@ -15,7 +15,7 @@ from bot.chat.telegram.failures import BACKOFF
 from bot.chat.telegram.sender import Sender
 from bot.core.outbox.lanes import ALERT
 from bot.sandbox.world.world import TOKEN
-from bot.wiring.app.telegram import _make_bot
+from bot.wiring.app.telegram_bots import make_bot
 from tests.support.chat_harness import telegram_of
 from tests.support.outbox_queue import work
 from tests.support.sender_harness import Sending
@@ -63,7 +63,7 @@ async def test_an_answer_that_never_ends_holds_its_chat_no_longer_than_a_bound(
     monkeypatch.setattr(sender, "LONGEST", 10 * DRIP_SECONDS)
     sam = chat.add_person("Sam")
     async with dripping() as root:
-        bot = _make_bot(root, TOKEN, SENT_AT_ONCE)
+        bot = make_bot(root, TOKEN, SENT_AT_ONCE)
         sending = Sending(chat, bot)
         sending.put(sam.chat, "paid", priority=ALERT)
         with capture_logs() as logs:

@@ -17,8 +17,9 @@ from bot.core.database.vault import Vault
 from bot.core.ops import audit
 from bot.service.usecases import applications, delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
-from bot.wiring.app.cleanup import sweep
-from bot.wiring.app.service import DELIVERIES_KEPT, ServiceSide
+from bot.wiring.app.foundation import Foundation
+from bot.wiring.app.service_side import DELIVERIES_KEPT, ServiceSide
+from bot.wiring.app.sweep import sweep
 from tests.support.chat_harness import COFFEE, answer
 from tests.support.machine_faults import locked
 from tests.support.service_harness import ALL, DROP, NOON
@@ -249,9 +250,8 @@ async def test_the_sweep_drops_old_lines_and_says_what_else_it_dropped(
     service.db.run(lambda tx: tx.execute(
         "UPDATE outbox SET state = 'done', settled_at = :at WHERE queue = 'webhooks'", at=NOON
     ))  # fmt: skip
-    side = ServiceSide(
-        config.load(), service.db, Vault("key"), service.clock, lambda: ("127.0.0.1", 1)
-    )
+    foundation = Foundation(config.load(), service.db, Vault("key"), service.clock)
+    side = ServiceSide(foundation, lambda: ("127.0.0.1", 1))
     later = NOON + DELIVERIES_KEPT + 1
     for _ in range(2):
         await sweep(service.db, (side, None), later)

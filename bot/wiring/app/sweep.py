@@ -1,4 +1,4 @@
-"""What was settled long ago, dropped once an hour."""
+"""The hourly sweep of what was settled long ago."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ log = structlog.get_logger()
 
 
 class Side(Protocol):
-    """A part that knows what of its own is too old."""
+    """A part of the application that stores data of its own."""
 
     async def sweep(self, moment: int) -> None:
-        """Drop what is too old at `moment` (epoch ms)."""
+        """Delete data that is too old at `moment` (epoch ms)."""
 
 
 async def sweep(db: Database, sides: Iterable[Side | None], moment: int) -> None:
-    """Let each part drop its own, then drop old lines of the audit log; raises StorageError."""
+    """Sweep each part, then the audit log. Raises StorageError."""
     for side in sides:
         if side is not None:
             await side.sweep(moment)

@@ -1,4 +1,4 @@
-"""The embedded payment request service, with what tells of its payments."""
+"""The embedded payment request service, with its deliveries of webhooks and letters."""
 
 from __future__ import annotations
 
@@ -27,40 +27,34 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from bot.config import Settings
-    from bot.core.database.database import Database, Transaction
-    from bot.core.database.vault import Vault
+    from bot.core.database.database import Transaction
     from bot.core.ops.readiness import Check
     from bot.core.outbox.worker import Job
+    from bot.wiring.app.foundation import Foundation
 
 DELIVERIES_KEPT = 30 * 24 * 3600 * 1000
-"""Milliseconds that settled deliveries can be looked at."""
-
+"""Milliseconds for which settled deliveries can be looked up."""
 
 CHECKOUTS_KEPT = 30 * 24 * 3600 * 1000
-"""Milliseconds that a rail may take to tell of money for a checkout that was given up."""
+"""Milliseconds within which a rail may still report money for a checkout that was given up."""
 
-FORGOTTEN = 500
-"""Checkouts dropped, or requests looked at for lapsed ones, in one transaction, lest payments wait
-for it."""
+BATCH = 500
+"""Checkouts deleted, or requests examined for lapsed ones, in one transaction: payments wait for
+it."""
 
 
 class ServiceSide:
-    """The service put together; `own` is what the bot proves itself to it with.
+    """The service; `own` are the credentials with which the bot calls it.
 
-    `checks` ask the servers that it leans on.
-
-    `receiver` says where the bot's receiver of its own webhooks listens in this process; None where
-    it has none.
+    `receiver` returns the host and port of the bot's own receiver of webhooks in this process, or
+    is None where it has none. `checks` ask the servers that the service depends on.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        db: Database,
-        keys: Vault,
-        now: Callable[[], int],
-        receiver: Callable[[], tuple[str, int]] | None,
+        self, foundation: Foundation, receiver: Callable[[], tuple[str, int]] | None
     ) -> None:
+        settings, db, now = foundation.settings, foundation.db, foundation.now
+        keys = foundation.vault
         self._db = db
         self._now = now
         self.closers: list[Callable[[], Awaitable[None]]] = []
@@ -93,14 +87,11 @@ class ServiceSide:
         self.app: FastAPI = create_app(service)
 
     async def sweep(self, moment: int) -> None:
-        """Drop what was settled long ago, and secrets that sign no more.
-
-        The states of requests are written down, so that who asks for those of one finds them so.
-        """
-        close = partial(checkouts.close_lapsed, now=moment, most=FORGOTTEN)
+        """Delete what is too old at `moment`, and store the states that time has changed."""
+        close = partial(checkouts.close_lapsed, now=moment, most=BATCH)
         while await self._db.transaction(close):
             pass
-        forget = partial(checkouts.sweep, before=moment - CHECKOUTS_KEPT, most=FORGOTTEN)
+        forget = partial(checkouts.sweep, before=moment - CHECKOUTS_KEPT, most=BATCH)
         while await self._db.transaction(forget):
             pass
         before, dropped = moment - DELIVERIES_KEPT, 0
@@ -116,7 +107,7 @@ class ServiceSide:
             await status_index.refresh(self._db, app.id, self._now)
 
     def _mail(self, settings: Settings) -> list[Job]:
-        """Give what sends e-mails; who sends none is spared the time and memory of it."""
+        """Return the job that sends e-mails; without it, nothing of it is imported."""
         if settings.smtp_url is None or settings.smtp_from is None:
             return []
         from bot.service.notify.letter_delivery import LetterDelivery  # noqa: PLC0415

@@ -1,0 +1,67 @@
+"""What all parts of the application share: settings, database, keys, clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.core.database import private_files, vault
+from bot.core.database.database import sqlite_path
+from bot.core.database.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.config import Settings
+    from bot.core.database.database import Database
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Foundation:
+    """The shared parts; `now` returns UTC epoch ms."""
+
+    settings: Settings
+    db: Database
+    vault: Vault
+    now: Callable[[], int]
+
+
+def open_vault(settings: Settings, database: Database) -> Vault:
+    """Return the vault of SECRET_KEY, or of the key that is kept beside the database.
+
+    Raises ConfigProblem if the database was sealed with another key.
+    """
+    keys = Vault(_key(settings))
+    database.run(lambda tx: vault.check_key(tx, keys))
+    return keys
+
+
+def deployment(database: Database, keys: Vault) -> str:
+    """Return the name of this installation, which its replicas share; public but unguessable."""
+    return database.run(
+        lambda tx: vault.load_or_create(tx, keys, "deployment", lambda: token_hex(8))
+    )
+
+
+def key_path(settings: Settings) -> Path:
+    """Return the path of the key that is used without a SECRET_KEY."""
+    return Path(sqlite_path(settings.database_url)).with_suffix(".key")
+
+
+def restrict_files(settings: Settings) -> None:
+    """Make the database and the key readable for their owner alone, as copies may not be."""
+    files = private_files.database_files(sqlite_path(settings.database_url))
+    for path in private_files.make_private([*files, key_path(settings)]):
+        log.warning("file was readable by other users: permissions restricted", file=str(path))
+
+
+def _key(settings: Settings) -> str:
+    if settings.secret_key is not None:
+        return settings.secret_key.get_secret_value()
+    return vault.load_or_create_key(key_path(settings))

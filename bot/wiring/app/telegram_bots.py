@@ -1,0 +1,131 @@
+"""The connections to Telegram, and the introduction of the bot at the start."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import dataclass
+
+import httpx
+import structlog
+from telegram import Bot
+from telegram.error import InvalidToken, TelegramError
+
+from bot.chat.messages.queues import SENT_AT_ONCE
+from bot.chat.telegram.errors import told
+from bot.chat.telegram.inline_queue import AT_ONCE as SEARCHES_AT_ONCE
+from bot.chat.telegram.intake import KINDS
+from bot.chat.telegram.photos import AT_ONCE as PHOTOS_AT_ONCE
+from bot.chat.telegram.transport import Transport
+from bot.core.errors import ConfigError
+from bot.core.net import http_client
+
+log = structlog.get_logger()
+
+RETRY_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
+"""Seconds between attempts to reach Telegram at the start; the last is repeated."""
+
+CALLBACKS_AT_ONCE = 4
+"""Callbacks answered at a time."""
+
+OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + PHOTOS_AT_ONCE + 2
+"""Connections for everything but messages and inline queries, the profile and health checks
+included: neither waits for the other."""
+
+READ_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateWebhook:
+    """The address to which Telegram sends updates, and the secret of their header."""
+
+    url: str
+    secret: str
+
+
+class TelegramBots:
+    """Clients of one bot, each with connections of its own.
+
+    `problem` says why Telegram was not reached yet; None once it was.
+    """
+
+    def __init__(self, root: str, token: str) -> None:
+        self.messages = make_bot(root, token, SENT_AT_ONCE)
+        self.others = make_bot(root, token, OTHERS_AT_ONCE)
+        self.searches = make_bot(root, token, SEARCHES_AT_ONCE)
+        self.problem: str | None = "not reached yet"
+
+    @property
+    def username(self) -> str:
+        """Return the bot's name on Telegram, '' before it was reached."""
+        return self.messages.username or ""
+
+    async def introduce(self, webhook: UpdateWebhook | None) -> None:
+        """Ask Telegram who we are and choose the way of updates; None for polling.
+
+        Retry until Telegram answers. Raises ConfigError if it refuses the token.
+        """
+        for wait in itertools.chain(RETRY_SECONDS, itertools.repeat(RETRY_SECONDS[-1])):
+            try:
+                await self._initialize()
+                await self._choose_mode(webhook)
+            except TelegramError as error:
+                self.problem = type(error).__name__
+                log.warning("telegram not reached", reason=told(error), again_in=wait)
+                await asyncio.sleep(wait)
+            else:
+                self.problem = None
+                log.info("telegram reached", bot=self.username)
+                return
+
+    async def _initialize(self) -> None:
+        try:
+            await self.messages.initialize()
+        except InvalidToken:
+            raise ConfigError(["BOT_TOKEN: Telegram does not know it: copy it again"]) from None
+        except (TypeError, ValueError, AttributeError):
+            raise TelegramError("getMe's answer can't be read") from None
+
+    async def _choose_mode(self, webhook: UpdateWebhook | None) -> None:
+        if webhook is not None:
+            await self.messages.set_webhook(
+                url=webhook.url,
+                secret_token=webhook.secret,
+                allowed_updates=list(KINDS),
+                drop_pending_updates=False,
+            )
+            return
+        try:
+            await self.messages.delete_webhook(drop_pending_updates=False)
+        except InvalidToken:
+            log.warning("the bot api server has no deleteWebhook: polling all the same")
+
+    async def check(self) -> str | None:
+        """Return what is wrong with the connection; None if Telegram answers."""
+        if self.problem is None:
+            await self.others.get_me()
+        return self.problem
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for bot in (self.messages, self.others, self.searches):
+            await bot.request.shutdown()
+
+
+def make_bot(root: str, token: str, connections: int) -> Bot:
+    """Return a client with at most this number of connections, all its own."""
+    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+    request = Transport(
+        connection_pool_size=connections,
+        read_timeout=READ_SECONDS,
+        pool_timeout=READ_SECONDS,
+        httpx_kwargs={
+            "limits": limits,
+            "verify": http_client.context(),
+            "trust_env": http_client.leaves_network(root),
+        },
+    )
+    return Bot(
+        token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot",
+        request=request, get_updates_request=request,
+    )  # fmt: skip

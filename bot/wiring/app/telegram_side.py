@@ -1,0 +1,179 @@
+"""The Telegram side: the parts of the chat, their queues and what runs beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.chat.alerts import alert_text
+from bot.chat.cards.image_route import PATH as IMAGES_PATH
+from bot.chat.cards.image_route import image_router
+from bot.chat.dialogue.dialogue import Chat
+from bot.chat.messages.queues import FAILED_FOR, SEEN_FOR, SENT_AT_ONCE, make_queues
+from bot.chat.payments.reconciler import Reconciler
+from bot.chat.payments.recording import PaymentRecorder
+from bot.chat.payments.webhook import PATH as RECEIVER_PATH
+from bot.chat.payments.webhook import Proof, Receiver
+from bot.chat.requests.create import SETTLING
+from bot.chat.requests.jobs import Calls
+from bot.chat.schedule import Schedule
+from bot.chat.store import seller_images, shown_texts
+from bot.chat.telegram import profile
+from bot.chat.telegram.downloads import Downloads
+from bot.chat.telegram.inline import Inline
+from bot.chat.telegram.inline_queue import Searching
+from bot.chat.telegram.intake import WEBHOOK_PATH, Intake, Poller, receive_updates
+from bot.chat.telegram.photos import AT_ONCE as PHOTOS_AT_ONCE
+from bot.chat.telegram.photos import Photos
+from bot.chat.telegram.sender import Sender
+from bot.chat.times import zones
+from bot.core.database import vault
+from bot.core.errors import ConfigError
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.worker import Job
+from bot.core.text import translations
+from bot.wiring.app.telegram_bots import CALLBACKS_AT_ONCE, TelegramBots, UpdateWebhook
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+    from bot.chat.provider.client import Client
+    from bot.core.ops.readiness import Check
+    from bot.wiring.app.foundation import Foundation
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAccess:
+    """The payment service as the chat uses it.
+
+    `receiver` is the address, without a path, to which the service sends webhooks, and `proof` what
+    a webhook must prove.
+    """
+
+    client: Client
+    proof: Proof
+    receiver: str
+
+
+class TelegramSide:
+    """The chat with everything it needs. Raises ConfigError without a BOT_TOKEN."""
+
+    def __init__(self, foundation: Foundation, provider: ProviderAccess) -> None:
+        settings, db, now = foundation.settings, foundation.db, foundation.now
+        if settings.bot_token is None:
+            raise ConfigError(["BOT_TOKEN: is needed; BotFather gives it to you on Telegram"])
+        token, root = settings.bot_token.get_secret_value(), settings.telegram_api_url
+        self._settings = settings
+        self._db = db
+        self._client = provider.client
+        self._bots = TelegramBots(root, token)
+        self._queues = make_queues(
+            settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate,
+            gather=alert_text.gather,
+        )  # fmt: skip
+        self._secret = db.run(
+            lambda tx: vault.load_or_create(
+                tx, foundation.vault, "telegram-webhook", vault.random_password
+            )
+        )
+        chat = Chat(
+            db, self._queues, now,
+            bot_name=lambda: self._bots.username,
+            allowed=frozenset(settings.allowed_sellers),
+        )  # fmt: skip
+        recorder = PaymentRecorder(db, self._queues, now)
+        self._receiver = Receiver(db, recorder, provider.proof, now)
+        self._reconciler = Reconciler(db, provider.client, recorder, now)
+        self._schedule = Schedule(db, self._queues, now)
+        inline = Inline(self._bots.searches, chat, settings.url)
+        self._searching = Searching(inline.answer, db.count, self._queues.messages.pace)
+        bot_id = int(token.partition(":")[0])
+        self._intake = Intake(db, self._queues.updates, bot_id, now, self._searching.take)
+        self._poller = Poller(root, token, self._intake)
+        self._downloads = Downloads(self._bots.others, root, now)
+        self.jobs = self._make_jobs(foundation, provider, chat)
+
+    def _make_jobs(self, foundation: Foundation, provider: ProviderAccess, chat: Chat) -> list[Job]:
+        db, queues, now = foundation.db, self._queues, foundation.now
+        sender = Sender(db, self._bots.messages, queues, now)
+        answers = Sender(db, self._bots.others, queues, now)
+        photos = Photos(db, self._downloads, queues, now)
+        settings = foundation.settings
+        calls = Calls(
+            db, provider.client, queues, now,
+            receiver=f"{provider.receiver}{RECEIVER_PATH}",
+            images=f"{settings.url}{IMAGES_PATH}",
+            instrument=settings.instrument_currency,
+            settling=SETTLING if settings.payments_url else 0,
+            server=settings.payments_url,
+        )  # fmt: skip
+        return [
+            Job(queues.updates, chat.take, buried=chat.buried),
+            Job(queues.calls, calls.perform, buried=calls.buried),
+            Job(queues.messages, sender.send, SENT_AT_ONCE, sender.buried),
+            Job(queues.answers, answers.answer, CALLBACKS_AT_ONCE),
+            Job(queues.photos, photos.take, PHOTOS_AT_ONCE, photos.buried),
+        ]
+
+    def routers(self) -> list[APIRouter]:
+        """Return the routes of webhooks, sellers' pictures and, in webhook mode, updates."""
+        updates = [receive_updates(self._intake, self._secret)] if self._update_webhook() else []
+        return [self._receiver.router(), image_router(self._db), *updates]
+
+    def _update_webhook(self) -> UpdateWebhook | None:
+        if self._settings.telegram_mode != "webhook":
+            return None
+        return UpdateWebhook(f"{self._settings.url}{WEBHOOK_PATH}", self._secret)
+
+    async def problem(self) -> str | None:
+        """Return why Telegram was not reached yet; None once it was: messages can wait then."""
+        return self._bots.problem
+
+    def checks(self) -> dict[str, Check]:
+        """Return the checks of Telegram and of a payment service that is another server."""
+        if self._settings.payments_url is None:
+            return {"telegram": self._bots.check}
+        return {"telegram": self._bots.check, "payments": self._client.check_access}
+
+    async def introduce(self) -> None:
+        """Reach Telegram, however long it takes. Raises ConfigError if it refuses the token."""
+        await self._bots.introduce(self._update_webhook())
+
+    async def listen(self) -> None:
+        """Run until cancelled: take updates by polling, and do what depends on time alone."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._set_profile())
+            tasks.create_task(self._reconciler.run())
+            tasks.create_task(self._schedule.run())
+            if self._settings.telegram_mode == "polling":
+                await self._poller.run()
+
+    async def _set_profile(self) -> None:
+        """Set the bot's profile; its texts are read in a thread, apart from the event loop."""
+        await asyncio.to_thread(translations.load)
+        await asyncio.to_thread(zones.load)
+        await profile.present(self._bots.others)
+
+    async def sweep(self, moment: int) -> None:
+        """Delete settled messages, lanes, pictures and texts that are too old at `moment`."""
+        queues = self._queues
+        for queue in (
+            queues.updates, queues.calls, queues.messages, queues.answers, queues.photos,
+        ):  # fmt: skip
+            kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
+            await self._db.transaction(partial(outbox.forget, queue=queue, before=moment - kept))
+            await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
+        await self._db.transaction(
+            partial(seller_images.sweep_images, before=moment - seller_images.UNUSED_FOR)
+        )
+        await self._db.transaction(partial(shown_texts.sweep_texts, before=moment - SEEN_FOR))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._searching.close()
+        await self._poller.close()
+        await self._downloads.close()
+        await self._client.close()
+        await self._bots.close()
