@@ -9,7 +9,8 @@ import click
 from bot.cli import console
 from bot.core.clock import now
 from bot.service.model.delivery import DeliveryState
-from bot.service.usecases import delivery_queues as usecases
+from bot.service.store import deliveries as store
+from bot.service.usecases import delivery_commands
 
 if TYPE_CHECKING:
     from bot.service.model.delivery import Attempt, Delivery
@@ -30,7 +31,7 @@ def deliveries() -> None:
 @click.option(
     "--limit",
     type=click.IntRange(1, console.MOST_LISTED),
-    default=usecases.SHOWN,
+    default=store.SHOWN,
     show_default=True,
     help="How many, the newest first.",
 )
@@ -38,7 +39,7 @@ def deliveries() -> None:
 def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # noqa: FBT001 - click passes options by name
     """List deliveries: what was sent where, and what comes next."""
     only = DeliveryState(state) if state else None
-    found = console.reading(lambda tx: usecases.every(tx, limit, only))
+    found = console.reading(lambda tx: store.list_all(tx, limit, only))
     columns = ("id", "request", "address", "state", "attempts", "next")
     console.print_table(columns, [_delivery(item) for item in found], as_json=as_json)
 
@@ -49,8 +50,8 @@ def deliveries_show(delivery_id: str) -> None:
     """Show the delivery ID with everything known of it, attempt by attempt."""
     found, attempts = console.reading(
         lambda tx: (
-            usecases.show(tx, delivery_id),
-            usecases.attempts(tx, delivery_id),
+            delivery_commands.find(tx, delivery_id),
+            store.attempts(tx, delivery_id),
         )
     )
     for name, value in _delivery(found).items():
@@ -67,7 +68,7 @@ def deliveries_retry(delivery_id: str) -> None:
     Whether it was delivered, is dead or waits for its next attempt; one that is being sent just now
     stays as it is.
     """
-    found = console.in_database(lambda tx, _vault: usecases.retry(tx, delivery_id, now()))
+    found = console.in_database(lambda tx, _vault: delivery_commands.retry(tx, delivery_id, now()))
     click.echo(f"{found.id} is {found.state}")
 
 

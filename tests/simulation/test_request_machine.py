@@ -266,8 +266,7 @@ class Shop(RuleBasedStateMachine):
     def hear(self) -> None:
         """Whatever the rail has to say by now comes."""
         for message in self.db.run(lambda tx: outbox.claim(tx, SETTLEMENTS, self.now, 50)):
-            settlement = Settlement(message.body["checkoutId"], message.body["externalId"])
-            self._take(settlement)
+            self._take(message.body)
             self.db.run(partial(outbox.done, queue=SETTLEMENTS, message=message, now=self.now))
 
     @rule(form=forms, repeat=st.booleans())

@@ -10,7 +10,7 @@ import email.policy
 import ipaddress
 import ssl
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from bot.core.mail.smtp import SmtpServer
 from bot.sandbox.web.mailbox import HOST, MailServer
 from bot.service.notify.letter_texts import LetterOrigin, LetterTarget, payment_letter
+from tests.support.payment_reports import LETTER_REPORT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,22 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aiosmtpd.smtp import SMTP, Envelope, LoginPassword, Session
-
-BODY: dict[str, Any] = {
-    "appId": "app",
-    "requestId": "0123456789abcdef01234567",
-    "transactionId": "a1b2c3",
-    "address": "seller@example.org",
-    "product": "Coffee",
-    "amount": 500,
-    "currency": "USD",
-    "remainingUnits": None,
-    "reservedUnits": None,
-    "userData": {},
-    "completedAt": 1_790_000_000_123,
-    "oversold": False,
-}
-"""What the outbox keeps of a payment that is told by e-mail."""
 
 PAY = "https://pay.example.org"
 SENDER = "Our shop <shop@example.org>"
@@ -125,10 +110,9 @@ def as_written(
     sender: str = SENDER, url: str = PAY, letter_id: str = "mail-7", **changes: Any
 ) -> EmailMessage:
     """The letter of a payment as it is handed to the mail server."""
-    body = {**BODY, **changes}
-    return payment_letter(
-        [body], LetterTarget(letter_id, body["address"], "stop-7"), LetterOrigin(sender, url)
-    )
+    report = replace(LETTER_REPORT, **changes)
+    target = LetterTarget(letter_id, report.address, "stop-7")
+    return payment_letter([report], target, LetterOrigin(sender, url))
 
 
 def parsed(content: bytes) -> EmailMessage:

@@ -99,7 +99,7 @@ class DeliveryRecorder:
         in_time = await self.db.transaction_until_stored(partial(work, due_at=due_at, now=now))
         told = log.bind(
             delivery=message.id,
-            request=message.body["requestId"],
+            request=message.body.request_id,
             host=where,
             attempt=message.attempts,
             took_ms=attempt.took,

@@ -54,7 +54,7 @@ class LetterDelivery:
         if letter is None:
             return
         outcome = await self._attempt(message, letter)
-        domain = message.body["address"].rpartition("@")[2]
+        domain = message.body.address.rpartition("@")[2]
         await self._book.settle(message, outcome, began, domain)
 
     async def _attempt(self, message: Message, letter: Letter) -> Outcome:
@@ -66,9 +66,9 @@ class LetterDelivery:
 
     def _written(self, message: Message, letter: Letter) -> EmailMessage:
         it = letter.recipient
-        target = LetterTarget(message.id, message.body["address"], it.stop_token)
-        if letter.bodies:
-            return letter_texts.payment_letter(letter.bodies, target, self._origin)
+        target = LetterTarget(message.id, message.body.address, it.stop_token)
+        if letter.reports:
+            return letter_texts.payment_letter(letter.reports, target, self._origin)
         return letter_texts.confirmation_letter(
-            it.token or "", message.body["at"], target, self._origin
+            it.token or "", message.body.asked_at, target, self._origin
         )

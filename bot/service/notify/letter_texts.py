@@ -26,7 +26,9 @@ from bot.service.model import redirects
 from bot.service.model.recipient import CONFIRM, DAY, STOP, VALID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
+
+    from bot.service.model.payment_reports import LetterReport
 
 TEMPLATES = Path(__file__).with_name("templates")
 PAYER = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
@@ -63,19 +65,19 @@ def refuse_unwritable() -> Iterator[None]:
 
 @refuse_unwritable()
 def payment_letter(
-    bodies: Sequence[Mapping[str, Any]], target: LetterTarget, origin: LetterOrigin
+    reports: Sequence[LetterReport], target: LetterTarget, origin: LetterOrigin
 ) -> EmailMessage:
     """Write the letter of one payment or of several, as they are owed; the same each time.
 
     Raises MailRefused where its address is none, or something else in it can't be written.
     """
-    if len(bodies) == 1:
-        (body,) = bodies
-        return _letter(_words(body, origin.public_url), body["completedAt"], target, origin)
-    ids = "".join(body["transactionId"] for body in bodies)
+    if len(reports) == 1:
+        (report,) = reports
+        return _letter(_words(report, origin.public_url), report.completed_at, target, origin)
+    ids = "".join(report.transaction_id for report in reports)
     marked = f"{target.id}-{sha256(ids.encode()).hexdigest()[:16]}"
     several = LetterTarget(marked, target.address, target.stop)
-    return _letter(_summary(bodies), bodies[-1]["completedAt"], several, origin)
+    return _letter(_summary(reports), reports[-1].completed_at, several, origin)
 
 
 @refuse_unwritable()
@@ -125,12 +127,12 @@ def _letter(
     return letter
 
 
-def _words(body: Mapping[str, Any], public_url: str) -> dict[str, Any]:
+def _words(report: LetterReport, public_url: str) -> dict[str, Any]:
     """Return every text of the letter."""
-    amount = amounts.format_money(body["amount"], body["currency"], DEFAULT)
-    given = {"amount": amount.replace("\u00a0", " "), "name": _line(body["product"])}
-    oversold = bool(body.get("oversold"))
-    payment = f"{body['requestId']}/receipt/{body['transactionId']}"
+    amount = amounts.format_money(report.amount, report.currency, DEFAULT)
+    given = {"amount": amount.replace("\u00a0", " "), "name": _line(report.product)}
+    oversold = report.oversold
+    payment = f"{report.request_id}/receipt/{report.transaction_id}"
     return {
         "subject": t(
             DEFAULT, "mail-subject-oversold" if oversold else "mail-subject",
@@ -138,61 +140,64 @@ def _words(body: Mapping[str, Any], public_url: str) -> dict[str, Any]:
         ),
         "heading": t(DEFAULT, "mail-heading", amount=amount),
         "warning": t(DEFAULT, "mail-oversold") if oversold else None,
-        "rows": _rows(body, given["name"]),
+        "rows": _rows(report, given["name"]),
         "action": t(DEFAULT, "mail-receipt"),
         "link": f"{public_url}/pay/{quote(payment)}",
         "why": t(DEFAULT, "mail-why"),
     }  # fmt: skip
 
 
-def _summary(bodies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _summary(reports: Sequence[LetterReport]) -> dict[str, Any]:
     """Return every text of a letter that tells several payments."""
     sums: Counter[str] = Counter()
-    for body in bodies:
-        sums[body["currency"]] += body["amount"]
+    for report in reports:
+        sums[report.currency] += report.amount
     total = " + ".join(amounts.format_money(sums[code], code, DEFAULT) for code in sorted(sums))
-    oversold = sum(bool(body.get("oversold")) for body in bodies)
-    rest = len(bodies) - LISTED
+    oversold = sum(report.oversold for report in reports)
+    rest = len(reports) - LISTED
     return {
-        "subject": t(DEFAULT, "mail-many-subject", count=len(bodies)),
-        "heading": t(DEFAULT, "mail-many-heading", count=len(bodies)),
+        "subject": t(DEFAULT, "mail-many-subject", count=len(reports)),
+        "heading": t(DEFAULT, "mail-many-heading", count=len(reports)),
         "warning": t(DEFAULT, "mail-many-oversold", count=oversold) if oversold else None,
         "intro": t(DEFAULT, "mail-many", total=total, rest=max(rest, 0)),
         "rows": [
-            (t(DEFAULT, "mail-at", at=_moment(body["completedAt"])), _brief(body))
-            for body in bodies[-LISTED:]
+            (t(DEFAULT, "mail-at", at=_moment(report.completed_at)), _brief(report))
+            for report in reports[-LISTED:]
         ],
         "why": t(DEFAULT, "mail-why"),
     }
 
 
-def _brief(body: Mapping[str, Any]) -> str:
+def _brief(report: LetterReport) -> str:
     """Return a payment on one line: what came, for what, from whom."""
-    amount = amounts.format_money(body["amount"], body["currency"], DEFAULT)
-    told = body.get("userData") or {}
-    payer = (_line(str(told.get(field) or "")) for field in PAYER)
-    return " · ".join(filter(None, [amount, _line(body["product"]), *payer]))
+    amount = amounts.format_money(report.amount, report.currency, DEFAULT)
+    payer = (_line(report.user_data.get(field, "")) for field in PAYER)
+    return " · ".join(filter(None, [amount, _line(report.product), *payer]))
 
 
-def _rows(body: Mapping[str, Any], name: str) -> list[tuple[str, str]]:
+def _rows(report: LetterReport, name: str) -> list[tuple[str, str]]:
     """Return what there is to know, by label."""
-    paid = body.get("paidCurrency")
-    told = body.get("userData") or {}
     rows = [
         ("mail-product", name),
-        ("mail-paid-in", paid and amounts.format_money(body["paidAmount"], paid, DEFAULT)),
-        ("mail-left", _left(body)),
-        ("mail-when", t(DEFAULT, "mail-at", at=_moment(body["completedAt"]))),
-        *((key, _line(str(told.get(field) or ""))) for field, key in PAYER.items()),
-        ("mail-transaction", body["transactionId"]),
-        ("mail-request", body["requestId"]),
+        ("mail-paid-in", _paid(report)),
+        ("mail-left", _left(report)),
+        ("mail-when", t(DEFAULT, "mail-at", at=_moment(report.completed_at))),
+        *((key, _line(report.user_data.get(field, ""))) for field, key in PAYER.items()),
+        ("mail-transaction", report.transaction_id),
+        ("mail-request", report.request_id),
     ]
     return [(t(DEFAULT, key), value) for key, value in rows if value]
 
 
-def _left(body: Mapping[str, Any]) -> str | None:
+def _paid(report: LetterReport) -> str | None:
+    if report.paid_amount is None or report.paid_currency is None:
+        return None
+    return amounts.format_money(report.paid_amount, report.paid_currency, DEFAULT)
+
+
+def _left(report: LetterReport) -> str | None:
     """Return what is left to buy: nothing is sold out while others may still give theirs up."""
-    left, reserved = body.get("remainingUnits"), body.get("reservedUnits")
+    left, reserved = report.remaining_units, report.reserved_units
     if left is None:
         return None
     if reserved:

@@ -102,11 +102,11 @@ class WebhookDelivery:
     async def _deliver(self, message: Message, book: DeliveryRecorder) -> None:
         began = self._now()
         outcome = await self._attempt(message)
-        host = addresses.endpoint(message.body["url"]).host
+        host = addresses.endpoint(message.body.url).host
         await book.settle(message, outcome, began, host)
 
     async def _attempt(self, message: Message) -> Outcome:
-        sealed = await apps.read_webhook_secrets(self._db, message.body["appId"], self._now())
+        sealed = await apps.read_webhook_secrets(self._db, message.body.app_id, self._now())
         if not sealed:
             return Outcome(trouble="the application is gone", final=True)
         body = json_answers.event(message.body)
@@ -130,12 +130,10 @@ class WebhookDelivery:
         return headers | {"Content-Type": "application/json"}
 
     async def _post(self, message: Message, body: bytes, headers: dict[str, str]) -> Outcome:
-        own = message.body["appId"] == self._embedded_app_id
+        own = message.body.app_id == self._embedded_app_id
         client = self._inside if own else self._outside
         async with asyncio.timeout(TIMEOUT):
-            request = client.build_request(
-                "POST", message.body["url"], content=body, headers=headers
-            )
+            request = client.build_request("POST", message.body.url, content=body, headers=headers)
             response = await client.send(request, stream=True)
         answer = await _kept(response)
         wait = read_retry_after(response.headers.get("retry-after"), self._now())

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import Queue
+from bot.core.outbox.payload_kinds import PayloadKinds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bot.core.database.database import Transaction
-
-SETTLEMENTS = Queue("settlements", lease=60_000, ordered=False, width=64)
-"""Notices of the sandbox rail that are still to come."""
 
 DELAY = 5_000
 """Milliseconds that test money is on its way when it does not arrive at once."""
@@ -50,6 +48,16 @@ class Settlement:
 
     checkout_id: str
     external_id: str
+
+
+SETTLEMENTS = Queue(
+    "settlements",
+    lease=60_000,
+    ordered=False,
+    width=64,
+    payloads=PayloadKinds(settlement=Settlement),
+)
+"""Settlements that the sandbox rail reports later."""
 
 
 class Rail(Protocol):
@@ -86,8 +94,7 @@ class SandboxRail:
         settlement = Settlement(attempt.checkout_id, f"sandbox-{attempt.checkout_id}")
         due_at = _later(attempt)
         if due_at is not None:
-            body = {"checkoutId": settlement.checkout_id, "externalId": settlement.external_id}
-            outbox.put(tx, SETTLEMENTS, self.name, body, attempt.opened_at, due_at=due_at)
+            outbox.put(tx, SETTLEMENTS, self.name, settlement, attempt.opened_at, due_at=due_at)
         return settlement if attempt.manner in {Manner.AT_ONCE, Manner.TWICE} else None
 
 

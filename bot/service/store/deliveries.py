@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bot.core.outbox.payload_kinds import PayloadKinds
 from bot.service.model.delivery import Attempt, Channel, Delivery, DeliveryState
+from bot.service.model.payment_reports import (
+    ConfirmationQuestion,
+    ErasedLetter,
+    LetterReport,
+    WebhookReport,
+)
 from bot.service.store.requests import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bot.core.database.database import Database, Row, Transaction
+
+WEBHOOK_PAYLOADS = PayloadKinds(webhook=WebhookReport)
+LETTER_PAYLOADS = PayloadKinds(
+    letter=LetterReport, question=ConfirmationQuestion, erased=ErasedLetter
+)
 
 STATES = {
     "waiting": DeliveryState.WAITING,
@@ -38,6 +48,9 @@ PAGE = (
 EDGE = f"SELECT d.created_at, d.id {OWN} LIMIT 1 OFFSET :passed"
 LOOKED_AT = 5000
 """Deliveries that a call in search of a state looks at: more would keep others waiting."""
+
+SHOWN = 100
+"""Deliveries that the operator's list shows unless asked for more."""
 
 INSERT = """
     INSERT INTO deliveries
@@ -96,21 +109,25 @@ class Wanted:
         }
 
 
-def insert(
-    tx: Transaction, delivery_id: str, channel: Channel, address: str, body: Mapping[str, Any]
-) -> None:
-    """Write what is owed, from the `body` that the outbox keeps of it."""
+def insert(tx: Transaction, report: WebhookReport | LetterReport, number: str) -> str:
+    """Store a delivery and return its id, made of its channel and `number`."""
+    if isinstance(report, WebhookReport):
+        channel, address, recipient_id = Channel.WEBHOOK, report.url, None
+    else:
+        channel, address, recipient_id = Channel.EMAIL, report.address, report.recipient_id
+    delivery_id = f"{channel.value}-{number}"
     tx.execute(
         INSERT,
         id=delivery_id,
-        app_id=body["appId"],
-        request_id=body["requestId"],
-        payment_id=body["transactionId"],
+        app_id=report.app_id,
+        request_id=report.request_id,
+        payment_id=report.transaction_id,
         channel=channel.value,
         address=address,
-        created_at=body["completedAt"],
-        recipient_id=body.get("recipientId"),
+        created_at=report.completed_at,
+        recipient_id=recipient_id,
     )
+    return delivery_id
 
 
 async def page(db: Database, wanted: Wanted, limit: int) -> tuple[list[Delivery], Place | None]:
@@ -147,8 +164,10 @@ def find_of_app(tx: Transaction, app_id: str, delivery_id: str) -> Delivery | No
     return _delivery(row) if row else None
 
 
-def every(tx: Transaction, limit: int, state: DeliveryState | None = None) -> list[Delivery]:
-    """Give the deliveries of every application to the operator, newest first."""
+def list_all(
+    tx: Transaction, limit: int = SHOWN, state: DeliveryState | None = None
+) -> list[Delivery]:
+    """Return the deliveries of every application, newest first."""
     narrowed = "AND o.state = :state" if state else ""
     sql = f"{SELECT} {narrowed} {NEWEST} LIMIT :limit"
     rows = tx.query(sql, limit=limit, state=NAMES[state] if state else None)

@@ -6,12 +6,13 @@ settled, so that a lost answer repeats the same letter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bot.core import exact_json
+from bot.service.store.deliveries import LETTER_PAYLOADS
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
+    from bot.service.model.payment_reports import LetterReport
 
 MOST = 2000
 """Payments in one letter."""
@@ -62,9 +63,9 @@ def first_waiting(tx: Transaction, recipient_id: str) -> str | None:
     return row["id"] if row else None
 
 
-def bodies(tx: Transaction, leader: str) -> list[dict[str, Any]]:
-    """Return what the outbox keeps of every payment that a letter tells."""
-    return [exact_json.loads(row["body"]) for row in tx.query(BODIES, leader=leader)]
+def reports(tx: Transaction, leader: str) -> list[LetterReport]:
+    """Return the payments that a letter reports, the earliest first."""
+    return [LETTER_PAYLOADS.decode(row["body"]) for row in tx.query(BODIES, leader=leader)]
 
 
 def settle_members(tx: Transaction, leader: str, state: str, note: str, now: int) -> int:

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.core import exact_json
+from bot.core.errors import Unreadable
 from bot.core.mail import mailboxes
 from bot.core.privacy.erasure import ErasedValues, PersonalTable, find_texts, mentions_any, redact
+from bot.service.model.delivery import Channel
+from bot.service.model.payment_reports import ErasedLetter
+from bot.service.store.deliveries import LETTER_PAYLOADS, WEBHOOK_PAYLOADS
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
+    from bot.core.outbox.payload_kinds import PayloadKinds
     from bot.core.privacy.erasure import Scope
 
 NOTHING = "{}"
 HOLDS = f"user_data <> '{NOTHING}'"
 OWED = (
-    "SELECT o.id, o.body, o.note FROM deliveries d JOIN outbox o ON o.id = d.id"
+    "SELECT o.id, o.body, o.note, d.channel FROM deliveries d JOIN outbox o ON o.id = d.id"
     " WHERE d.payment_id = :payment"
 )
 FORGET_RECIPIENT = (
-    "DELETE FROM outbox WHERE queue = 'mails' AND id LIKE 'ask-%' AND body LIKE :asks",
+    "DELETE FROM outbox WHERE queue = 'mails' AND id LIKE :questions",
     (
         "UPDATE outbox SET state = 'ended', settled_at = :now, lease = NULL"
         " WHERE state IN ('waiting', 'joined', 'leased')"
         " AND id IN (SELECT id FROM deliveries WHERE recipient_id = :id)"
     ),
     (
-        "UPDATE outbox SET body = '{}', note = NULL, lane = :id"
+        "UPDATE outbox SET body = :erased, note = NULL, lane = :id"
         " WHERE id IN (SELECT id FROM deliveries WHERE recipient_id = :id)"
     ),
     (
@@ -38,6 +44,7 @@ FORGET_RECIPIENT = (
     "DELETE FROM lanes WHERE queue = 'mails' AND lane = :address",
     "DELETE FROM recipients WHERE id = :id",
 )
+PAYLOADS = {Channel.WEBHOOK: WEBHOOK_PAYLOADS, Channel.EMAIL: LETTER_PAYLOADS}
 ATTEMPTS = (
     "SELECT a.delivery_id, a.number, a.trouble FROM delivery_attempts a"
     " JOIN deliveries d ON d.id = a.delivery_id WHERE d.payment_id = :payment"
@@ -93,8 +100,15 @@ def forget_recipient(tx: Transaction, it: Row, now: int) -> None:
 
     That its mailbox wants no letters stays known by a digest, which names nobody.
     """
+    given = {
+        "id": it["id"],
+        "address": it["address"],
+        "questions": f"ask-%-{it['id']}",
+        "erased": LETTER_PAYLOADS.encode(ErasedLetter()),
+        "now": now,
+    }
     for statement in FORGET_RECIPIENT:
-        tx.execute(statement, id=it["id"], address=it["address"], asks=f"%{it['id']}%", now=now)
+        tx.execute(statement, **given)
 
 
 def is_request(tx: Transaction, request_id: str) -> bool:
@@ -113,11 +127,10 @@ def _deliveries(tx: Transaction, row: Row) -> None:
     """Let what is owed of a payment go without its payer; what endpoints answered goes whole."""
     gone = ErasedValues.of(find_texts(exact_json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
-        body = {**exact_json.loads(owed["body"]), "userData": {}}
         tx.execute(
             "UPDATE outbox SET body = :body, note = :note WHERE id = :id",
             id=owed["id"],
-            body=exact_json.dumps(body),
+            body=_without_payer(owed["body"], PAYLOADS[Channel(owed["channel"])]),
             note=redact(owed["note"], gone),
         )
     for attempt in tx.query(ATTEMPTS, payment=row["id"]):
@@ -128,3 +141,14 @@ def _deliveries(tx: Transaction, row: Row) -> None:
             number=attempt["number"],
             trouble=redact(attempt["trouble"], gone),
         )
+
+
+def _without_payer(body: str, payloads: PayloadKinds) -> str:
+    """Return a queued body without its payer; nothing is kept of one that can't be read."""
+    try:
+        report = payloads.decode(body)
+    except Unreadable:
+        return "{}"
+    return (
+        body if isinstance(report, ErasedLetter) else payloads.encode(replace(report, user_data={}))
+    )

@@ -1,33 +1,30 @@
-"""What is owed of payments: put in with them, looked at and sent again."""
+"""The queues of webhooks and letters, and what a payment puts into them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bot.core.errors import NotFound
 from bot.core.net import addresses
-from bot.core.ops import audit
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import Queue
 from bot.service.model.delivery import Channel
+from bot.service.model.payment_reports import LetterReport, WebhookReport
 from bot.service.model.recipient import RecipientState
 from bot.service.model.request import Kind
-from bot.service.store import deliveries as store
-from bot.service.store import joined_letters
-from bot.service.store import recipients as recipient_store
+from bot.service.store import deliveries, recipients
 from bot.service.usecases import recipient_consent
 from bot.service.usecases.letter_limits import MAILS
 from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
-    from bot.service.model.delivery import Attempt, Delivery, DeliveryState
+    from bot.service.model.recipient import Recipient
     from bot.service.model.request import Payment, PaymentRequest
 
 
 def lane_of(url: str, request_id: str) -> str:
-    """Give the lane of a webhook: its endpoint, without the query that may hold a secret.
+    """Return the lane of a webhook: its endpoint, without the query that may hold a secret.
 
     The bot's own receiver has a lane a request.
     """
@@ -38,7 +35,7 @@ def lane_of(url: str, request_id: str) -> str:
 
 
 def queue_of(channel: Channel, address: str) -> Queue:
-    """Return the queue that deliveries to this URL or mail address wait in."""
+    """Return the queue of deliveries to this URL or e-mail address."""
     if channel is Channel.EMAIL:
         return MAILS
     return OWN_WEBHOOKS if addresses.endpoint(address).host == INTERNAL_HOST else WEBHOOKS
@@ -56,144 +53,96 @@ WEBHOOKS = Queue(
     keep=True,
     group=_host,
     group_width=16,
+    payloads=deliveries.WEBHOOK_PAYLOADS,
 )
-"""A lane an endpoint, so that one that hangs holds up no other of its server either, and a bound
-for its host, so that many that hang don't take all the room; the lease outlasts a delivery.
-Endpoints have no lane a request: many requests of one that hangs would take all the room there is.
+"""A lane an endpoint, so that one that hangs delays no other of its server, and a bound for its
+host, so that many that hang don't take every place; the lease outlasts a delivery. Endpoints have
+no lane a request: many requests of one endpoint that hangs would take every place.
 """
 
-OWN_WEBHOOKS = Queue("own_webhooks", lease=60_000, ordered=False, keep=True)
-"""Webhooks to the bot's own receiver, worked only by processes that have one: where none runs they
-wait, untried. A lane a request, one at a time, so that the seller reads "3 left" after "4 left".
-One that waits for its next attempt is passed all the same.
+OWN_WEBHOOKS = Queue(
+    "own_webhooks",
+    lease=60_000,
+    ordered=False,
+    keep=True,
+    payloads=deliveries.WEBHOOK_PAYLOADS,
+)
+"""Webhooks to the bot's own receiver, performed only by processes that have one; where none runs,
+they wait without an attempt. A lane a request, one message at a time, so that the seller reads
+"3 left" after "4 left". A message that waits for its next attempt does not hold up the others.
 """
 
 QUEUES = (WEBHOOKS, OWN_WEBHOOKS, MAILS)
 
-ADDRESSES = {Channel.WEBHOOK: "url", Channel.EMAIL: "address"}
-"""Under which name the outbox keeps where it goes."""
-
-SHOWN = 100
-"""How many deliveries a list shows unless asked for more."""
-
-FORGOTTEN = 500
-"""How many of a queue are dropped in one transaction, for others wait for it."""
+SWEPT = 500
+"""Deliveries of a queue that are deleted in one transaction: other transactions wait for it."""
 
 
 def queue_deliveries(tx: Transaction, request: PaymentRequest, payment: Payment) -> None:
-    """Owe what the request asks to be told of a payment: its webhook, its e-mail, or neither.
+    """Queue the webhook and the letter that the request asks for, if any.
 
-    Their ids, which receivers dedupe by, sort by time of payment. `request` is as the payment
+    Their ids, by which receivers dedupe, sort by time of payment. `request` is as the payment
     left it.
     """
+    terms, at = request.terms, payment.completed_at
+    if terms.webhook:
+        webhook = WebhookReport(
+            url=terms.webhook.url,
+            custom_parameters=terms.webhook.custom_parameters,
+            **_facts(request, payment),
+        )
+        lane = lane_of(webhook.url, request.id)
+        delivery_id = deliveries.insert(tx, webhook, outbox.new_id(at))
+        outbox.put(tx, queue_of(Channel.WEBHOOK, webhook.url), lane, webhook, at, key=delivery_id)
+    recipient = recipients.find(tx, request.recipient.id) if request.recipient else None
+    if terms.email and recipient:
+        _queue_letter(tx, request, payment, recipient)
+
+
+def _queue_letter(
+    tx: Transaction, request: PaymentRequest, payment: Payment, recipient: Recipient
+) -> None:
+    """Queue a letter, due when the confirmation link expires while the address is unconfirmed."""
+    at, due_at = payment.completed_at, None
+    address = request.terms.email or ""
+    if recipient.state is RecipientState.ASKED:
+        if not recipient.asks:
+            recipient_consent.ask_confirmation(tx, recipient, address, request.id, at)
+        due_at = max(at, recipient.lapses_at())
+    paid = payment.paid
+    converted = (paid.amount, paid.currency) != (payment.amount, payment.currency)
+    letter = LetterReport(
+        address=address,
+        recipient_id=recipient.id,
+        product=request.terms.product.name,
+        paid_amount=paid.amount if converted else None,
+        paid_currency=paid.currency if converted else None,
+        **_facts(request, payment),
+    )
+    delivery_id = deliveries.insert(tx, letter, outbox.new_id(at))
+    outbox.put(tx, MAILS, recipient.address, letter, at, key=delivery_id, due_at=due_at)
+
+
+def _facts(request: PaymentRequest, payment: Payment) -> dict[str, Any]:
+    """Return the fields that webhooks and letters share."""
     units = request.units if request.terms.kind is Kind.LIMIT else None
-    webhook, email = request.terms.webhook, request.terms.email
-    body: dict[str, Any] = {
-        "appId": request.app_id,
-        "requestId": request.id,
-        "transactionId": payment.id,
-        "userData": payment.user_data,
+    return {
+        "app_id": request.app_id,
+        "request_id": request.id,
+        "transaction_id": payment.id,
         "amount": payment.amount,
         "currency": payment.currency,
-        "remainingUnits": units.remaining if units else None,
-        "reservedUnits": units.reserved or None if units else None,
-        "completedAt": payment.completed_at,
+        "completed_at": payment.completed_at,
+        "user_data": payment.user_data,
+        "remaining_units": units.remaining if units else None,
+        "reserved_units": units.reserved or None if units else None,
         "oversold": payment.oversold,
     }
-    if webhook:
-        sent = {"url": webhook.url, "customParameters": webhook.custom_parameters}
-        lane = lane_of(webhook.url, request.id)
-        _owe(tx, Channel.WEBHOOK, lane, body | sent)
-    if email:
-        sent = {"address": email, "product": request.terms.product.name, **_paid(payment)}
-        _owe_letter(tx, request, body | sent)
-
-
-def _owe_letter(tx: Transaction, request: PaymentRequest, body: dict[str, Any]) -> None:
-    """Owe an e-mail; while nobody has confirmed the address, it waits until the link is over."""
-    it = recipient_store.find(tx, request.recipient.id) if request.recipient else None
-    if it is None:
-        return  # erased
-    at, due_at = body["completedAt"], None
-    if it.state is RecipientState.ASKED:
-        if not it.asks:
-            recipient_consent.ask_confirmation(tx, it, body["address"], request.id, at)
-        due_at = max(at, it.lapses_at())
-    body |= {"recipientId": it.id}
-    _owe(tx, Channel.EMAIL, it.address, body, due_at)
-
-
-def _owe(
-    tx: Transaction, channel: Channel, lane: str, body: dict[str, Any], due_at: int | None = None
-) -> None:
-    at, address = body["completedAt"], body[ADDRESSES[channel]]
-    delivery_id = f"{channel.value}-{outbox.new_id(at)}"
-    store.insert(tx, delivery_id, channel, address, body)
-    queue = queue_of(channel, address)
-    outbox.put(tx, queue, lane, body, at, key=delivery_id, due_at=due_at)
-
-
-def _paid(payment: Payment) -> dict[str, Any]:
-    """Give what the payer gave, where that is in another currency than the price."""
-    paid = payment.paid
-    if (paid.amount, paid.currency) == (payment.amount, payment.currency):
-        return {}
-    return {"paidAmount": paid.amount, "paidCurrency": paid.currency}
-
-
-def every(
-    tx: Transaction, limit: int = SHOWN, state: DeliveryState | None = None
-) -> list[Delivery]:
-    """Give the operator the deliveries of all applications, the newest first."""
-    return store.every(tx, limit, state)
-
-
-def show(tx: Transaction, delivery_id: str) -> Delivery:
-    """Give the operator one delivery; NotFound where there is none of this id."""
-    return _there(store.find(tx, delivery_id), delivery_id)
-
-
-def attempts(tx: Transaction, delivery_id: str) -> list[Attempt]:
-    """Give the operator the attempts of a delivery, in their order."""
-    return store.attempts(tx, delivery_id)
-
-
-def retry(tx: Transaction, delivery_id: str, now: int) -> Delivery:
-    """Send a delivery at once and from its first attempt on, settled or waiting, for the operator.
-
-    Raises NotFound; one that is under way stays as it is.
-    """
-    _revive(tx, show(tx, delivery_id), now, audit.operator())
-    return show(tx, delivery_id)
-
-
-def retry_own(tx: Transaction, app_id: str, delivery_id: str, now: int) -> Delivery:
-    """Do the same for an application; NotFound where the delivery is another's."""
-    _revive(tx, _own(tx, app_id, delivery_id), now, audit.app(app_id))
-    return _own(tx, app_id, delivery_id)
 
 
 def sweep(tx: Transaction, before: int) -> int:
-    """Drop deliveries settled before `before` (epoch ms) with all that is known of them; how many.
+    """Delete deliveries settled before `before` (epoch ms) with their attempts; return how many.
 
-    Some at a time, lest payments wait for it: call it again until it gives 0.
+    Deletes a bounded number, because payments wait for the transaction: repeat it until it is 0.
     """
-    return sum(store.sweep(tx, queue.name, before, FORGOTTEN) for queue in QUEUES)
-
-
-def _revive(tx: Transaction, delivery: Delivery, now: int, actor: str) -> None:
-    queue = queue_of(delivery.channel, delivery.address)
-    if outbox.revive(tx, queue, delivery.id, now):
-        joined_letters.leave_letter(tx, delivery.id)
-        details = {"request": delivery.request_id, "was": delivery.state.value}
-        audit.record(tx, actor, "delivery.retried", delivery.id, now, details)
-
-
-def _own(tx: Transaction, app_id: str, delivery_id: str) -> Delivery:
-    return _there(store.find_of_app(tx, app_id, delivery_id), delivery_id)
-
-
-def _there(delivery: Delivery | None, delivery_id: str) -> Delivery:
-    if delivery is None:
-        raise NotFound(f"There is no delivery {delivery_id}.")
-    return delivery
+    return sum(deliveries.sweep(tx, queue.name, before, SWEPT) for queue in QUEUES)

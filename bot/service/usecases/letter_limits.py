@@ -6,20 +6,22 @@ A bound that is used up delays letters and joins what waits into one of them; it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import Pace, Queue
+from bot.service.model.payment_reports import ConfirmationQuestion
 from bot.service.model.recipient import DAY, RecipientState
+from bot.service.store import deliveries, recipients
 from bot.service.store import joined_letters as store
-from bot.service.store import recipients
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message
+    from bot.service.model.payment_reports import LetterReport
     from bot.service.model.recipient import Recipient
 
-MAILS = Queue("mails", lease=60_000, ordered=False, keep=True)
+MAILS = Queue("mails", lease=60_000, ordered=False, keep=True, payloads=deliveries.LETTER_PAYLOADS)
 """A lane a recipient, one letter at a time; the lease outlasts a session with the mail server."""
 
 MINUTE = 60 * 1000
@@ -46,10 +48,10 @@ FORGOTTEN = "the address was erased"
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What is to be sent: the payments of `bodies`, or with none of them the question."""
+    """A letter that may be sent: it reports payments, or with none of them asks its reader."""
 
     recipient: Recipient
-    bodies: tuple[dict[str, Any], ...] = ()
+    reports: tuple[LetterReport, ...] = ()
 
 
 def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None:
@@ -57,19 +59,19 @@ def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None
 
     A letter that was begun stays as it is, however often it is tried.
     """
-    it = recipients.find(tx, message.body.get("recipientId", ""))
+    it = recipients.find(tx, message.body.recipient_id)
     why = _hindrance(it, now)
     if it is None or why is not None:
         _end(tx, message, why or FORGOTTEN, now)
         return None
-    if "ask" in message.body:
+    if isinstance(message.body, ConfirmationQuestion):
         return _question(tx, message, it, now)
     at = _begin(tx, message, it, now)
     if at is not None:
         outbox.release(tx, MAILS, message, at)
         store.postpone(tx, it.id, at)
         return None
-    return Letter(it, tuple(store.bodies(tx, message.id)))
+    return Letter(it, tuple(store.reports(tx, message.id)))
 
 
 def settle_letter(tx: Transaction, leader: str, now: int) -> None:
@@ -156,6 +158,6 @@ def _take(tx: Transaction, bounds: list[tuple[str, Pace]], now: int) -> int | No
 
 def _end(tx: Transaction, message: Message, why: str, now: int) -> None:
     """Settle what never is to be sent, with whatever else waits for its recipient."""
-    store.join_letter(tx, message.id, message.body.get("recipientId", ""))
+    store.join_letter(tx, message.id, message.body.recipient_id)
     outbox.end(tx, MAILS, message, now, why)
     settle_letter(tx, message.id, now)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.mail import mailboxes
 from bot.core.outbox import lanes, outbox
+from bot.service.model.payment_reports import ConfirmationQuestion
 from bot.service.model.recipient import (
     MOST_ASKS,
     MOST_OPEN,
@@ -71,15 +72,16 @@ def ask_confirmation(
     if store.count_asks(tx, it) >= MOST_ASKS:
         return
     store.record_ask(tx, it.id, secrets.token_urlsafe(24), now)
-    body = {
-        "ask": True,
-        "recipientId": it.id,
-        "appId": it.app_id,
-        "requestId": request_id,
-        "address": address,
-        "at": now,
-    }
-    outbox.put(tx, MAILS, it.address, body, now, key=f"ask-{outbox.new_id(now)}")
+    question = ConfirmationQuestion(
+        app_id=it.app_id,
+        request_id=request_id,
+        recipient_id=it.id,
+        address=address,
+        asked_at=now,
+    )
+    # Its order is that of time; an erasure finds it by its end.
+    key = "-".join(("ask", outbox.new_id(now), it.id))
+    outbox.put(tx, MAILS, it.address, question, now, key=key)
 
 
 def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:

@@ -8,7 +8,7 @@ import structlog
 
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import Job
-from bot.service.rails.rail import SETTLEMENTS, Settlement
+from bot.service.rails.rail import SETTLEMENTS
 from bot.service.usecases import paying
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class SettlementHandler:
         """Take one settlement; it and its mark commit together."""
         payment = await self._db.transaction(lambda tx: self._take(tx, message))
         if payment is None:
-            log.info("money told again", checkout=message.body["checkoutId"])
+            log.info("money told again", checkout=message.body.checkout_id)
             return
         told = log.warning if payment.oversold else log.info
         told(
@@ -46,7 +46,6 @@ class SettlementHandler:
         )
 
     def _take(self, tx: Transaction, message: Message) -> Payment | None:
-        settlement = Settlement(message.body["checkoutId"], message.body["externalId"])
-        payment = paying.record_settlement(tx, self._rail.name, settlement, self._now())
+        payment = paying.record_settlement(tx, self._rail.name, message.body, self._now())
         outbox.done(tx, SETTLEMENTS, message, self._now())
         return payment

@@ -14,10 +14,11 @@ from bot.service.model.request import Kind, PaymentState
 from bot.service.wire.field_types import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from decimal import Decimal
 
     from bot.core.errors import Refused
+    from bot.service.model.payment_reports import WebhookReport
     from bot.service.model.request import (
         Payment,
         PaymentRequest,
@@ -98,19 +99,19 @@ def stats(it: Stats) -> Json:
     }
 
 
-def event(it: Mapping[str, Any]) -> bytes:
-    """Body of a webhook, a WebhookEvent, from what the outbox keeps of the payment."""
+def event(it: WebhookReport) -> bytes:
+    """Write the body of a webhook, a WebhookEvent."""
     told = given(
-        paymentRequestId=it["requestId"],
-        transactionId=it["transactionId"],
-        customParameters=_parameters(it["customParameters"]),
-        userData=it["userData"],
-        amount=amounts.from_minor(it["amount"], it["currency"]),
-        currencyCode=it["currency"],
-        remainingUnits=it["remainingUnits"],
-        reservedUnits=it.get("reservedUnits"),
-        oversold=it.get("oversold") or None,
-        completedAt=iso(it["completedAt"]),
+        paymentRequestId=it.request_id,
+        transactionId=it.transaction_id,
+        customParameters=_parameters(it.custom_parameters),
+        userData=it.user_data,
+        amount=amounts.from_minor(it.amount, it.currency),
+        currencyCode=it.currency,
+        remainingUnits=it.remaining_units,
+        reservedUnits=it.reserved_units,
+        oversold=it.oversold or None,
+        completedAt=iso(it.completed_at),
     )
     return exact_json.dumps(told).encode()
 

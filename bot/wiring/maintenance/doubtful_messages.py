@@ -5,23 +5,21 @@ Between a backup and its restoring, what waited in it may have been sent: nobody
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bot.chat.messages.queues import make_queues
 from bot.chat.payments.recording import Ledger
 from bot.chat.payments.webhook import PATH
 from bot.chat.store import listings
 from bot.chat.store.received_payments import Payment
-from bot.core import exact_json
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS
 from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bot.config import Settings
     from bot.core.database.database import Transaction
     from bot.core.database.vault import Vault
+    from bot.service.model.payment_reports import WebhookReport
 
 SEALED = (
     ("kept_secrets", "name", "sealed"),
@@ -61,22 +59,21 @@ def mark_doubtful(tx: Transaction, settings: Settings, now: int) -> int:
     rates = (settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate)
     ledger = Ledger(tx, make_queues(*rates), now)
     for row in tx.query(OWED, queue=OWN_WEBHOOKS.name):
-        body = exact_json.loads(row["body"])
-        token = str(body["url"]).removeprefix(INWARD)
-        listing = listings.listing_by_token(tx, token) if token != body["url"] else None
+        report: WebhookReport = OWN_WEBHOOKS.decode(row["body"])
+        token = report.url.removeprefix(INWARD)
+        listing = listings.listing_by_token(tx, token) if token != report.url else None
         if listing is not None:
-            ledger.record(listing.id, _payment(body), body["remainingUnits"])
+            ledger.record(listing.id, _payment(report), report.remaining_units)
     return tx.execute(DOUBT)
 
 
-def _payment(body: Mapping[str, Any]) -> Payment:
-    """Read what a webhook that waits is going to tell."""
+def _payment(report: WebhookReport) -> Payment:
     return Payment(
-        request_id=body["requestId"],
-        transaction_id=body["transactionId"],
-        amount=body["amount"],
-        currency=body["currency"],
-        payer=body["userData"],
-        oversold=bool(body.get("oversold")),
-        reserved_units=body.get("reservedUnits") or 0,
+        request_id=report.request_id,
+        transaction_id=report.transaction_id,
+        amount=report.amount,
+        currency=report.currency,
+        payer=report.user_data,
+        oversold=report.oversold,
+        reserved_units=report.reserved_units or 0,
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bot.core import exact_json
-from bot.core.errors import MoneyError
+from bot.core.errors import MoneyError, Unreadable
 from bot.core.money import amounts
+from bot.core.outbox.payload_kinds import read_object
+from bot.service.model.payment_reports import PaymentReport
+from bot.service.rails.rail import SETTLEMENTS
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
+from bot.service.usecases.letter_limits import MAILS
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
@@ -23,20 +26,8 @@ ASIDE = (
     "UPDATE outbox SET state = 'dead', settled_at = :now, note = 'its body could not be read',"
     " leased_until = NULL, lease = NULL WHERE id = :id"
 )
-PAYMENT = {
-    "appId": str,
-    "requestId": str,
-    "transactionId": str,
-    "url": str,
-    "userData": dict,
-    "currency": str,
-    "amount": int,
-    "completedAt": int,
-    "remainingUnits": int | None,
-    "reservedUnits": int | None,
-    "oversold": bool | None,
-}
-"""Fields of a webhook that waits; a later version may have more."""
+QUEUES = {queue.name: queue for queue in (WEBHOOKS, OWN_WEBHOOKS, MAILS, SETTLEMENTS)}
+"""The service's queues, whose messages have known payloads."""
 
 
 def bury_unreadable(tx: Transaction, now: int) -> int:
@@ -51,23 +42,25 @@ def bury_unreadable(tx: Transaction, now: int) -> int:
 
 
 def _is_readable(row: Row) -> bool:
+    queue = QUEUES.get(row["queue"])
     try:
-        body = exact_json.loads(row["body"])
-    except (ValueError, TypeError):
+        body = read_object(row["body"])
+        payload = queue.decode(row["body"]) if queue else None
+    except Unreadable:
         return False
-    if not isinstance(body, dict):
-        return False
-    return row["queue"] not in {WEBHOOKS.name, OWN_WEBHOOKS.name} or _tells_payment(body)
+    if queue is None:
+        return True
+    fields = read_object(queue.encode(payload))  # differs where a value was of another type
+    is_exact = all(body[name] == value for name, value in fields.items())
+    return is_exact and (not isinstance(payload, PaymentReport) or _is_possible(payload))
 
 
-def _tells_payment(body: dict[str, Any]) -> bool:
-    if not all(isinstance(body.get(name), kind) for name, kind in PAYMENT.items()):
-        return False
-    numbers = [body["amount"], body["completedAt"], body["remainingUnits"] or 0]
+def _is_possible(report: PaymentReport) -> bool:
+    numbers = [report.amount, report.completed_at, report.remaining_units or 0]
     if not all(0 <= number <= amounts.MAX_MINOR for number in numbers):
         return False
     try:
-        amounts.exponent(body["currency"])
+        amounts.exponent(report.currency)
     except MoneyError:
         return False
     return True

@@ -18,7 +18,7 @@ from bot.core.outbox.worker import CRASHED, Job, Worker
 from bot.core.text.translations import t
 from bot.service.model.delivery import DeliveryState
 from bot.service.notify.webhook_delivery import WebhookDelivery
-from bot.service.usecases import delivery_queues
+from bot.service.store import deliveries
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from tests.chat.alerts.test_drop_finished import lines, pay
 from tests.support.chat_harness import STICKERS, answer
@@ -227,5 +227,5 @@ async def test_a_delivery_is_dead_and_listed_with_the_reason(tmp_path: Path) -> 
         assert (await service.pay(made["id"])).status_code == 303
         crash(service.db, WEBHOOKS, service.clock, WEBHOOKS.crashes)
         await work(service.db, out.job, service.clock)
-        (delivery,) = service.db.run(delivery_queues.every)
+        (delivery,) = service.db.run(deliveries.list_all)
         assert (delivery.state, delivery.note) == (DeliveryState.DEAD, CRASHED)

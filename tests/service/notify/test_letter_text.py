@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from bot.core.errors import MailRefused
 from bot.core.mail.headers import literal
 from bot.service.notify.letter_texts import _line
-from tests.support.mail_servers import BODY, PAY, SENDER, as_written, letter
+from tests.support.mail_servers import PAY, SENDER, as_written, letter
+from tests.support.payment_reports import LETTER_REPORT
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -99,7 +100,7 @@ class Page(HTMLParser):
 
 
 def test_the_letter_of_a_payment() -> None:
-    message = letter(userData={"email": "pat@example.org", "phoneNumber": "+442079460958"})
+    message = letter(user_data={"email": "pat@example.org", "phoneNumber": "+442079460958"})
     assert message["subject"] == "$5.00 for Coffee"
     assert (message["from"], message["to"]) == (SENDER, "seller@example.org")
     assert message["date"] == "Mon, 21 Sep 2026 14:13:20 +0000"
@@ -128,11 +129,11 @@ def test_the_letter_of_a_payment() -> None:
 
 
 def test_text_and_html_say_the_same() -> None:
-    message = letter(remainingUnits=7, paidAmount=5_000_000, paidCurrency="BSV")
+    message = letter(remaining_units=7, paid_amount=5_000_000, paid_currency="BSV")
     told = text(message).replace(": ", " ").split()
     shown = Page(html(message)).words
     assert {"7", "0.05", "a1b2c3"} <= {*told}
-    links = {f"{PAY}/pay/{BODY['requestId']}/receipt/a1b2c3", f"{PAY}/email/stop/stop-7"}
+    links = {f"{PAY}/pay/{LETTER_REPORT.request_id}/receipt/a1b2c3", f"{PAY}/email/stop/stop-7"}
     assert {*told} - {*shown} == {"--", *links}
 
 
@@ -150,21 +151,21 @@ def test_text_and_html_say_the_same() -> None:
 )
 def test_what_is_left_of_a_drop_is_told(left: int, reserved: int | None, line: str) -> None:
     """Nothing is sold out while others hold units, and may let them go."""
-    told = letter(remainingUnits=left, reservedUnits=reserved)
+    told = letter(remaining_units=left, reserved_units=reserved)
     assert line in text(told).splitlines()
     assert line.partition(": ")[2].split()[-1] in Page(html(told)).words
     if reserved is None:
-        assert line in text(letter(remainingUnits=left)).splitlines()
+        assert line in text(letter(remaining_units=left)).splitlines()
 
 
 def test_what_the_payer_paid_is_told_where_it_was_another_currency() -> None:
-    assert "Paid as" not in text(letter(paidAmount=None, paidCurrency=None))
-    paid = text(letter(paidAmount=7_654_321, paidCurrency="BSV"))
+    assert "Paid as" not in text(letter(paid_amount=None, paid_currency=None))
+    paid = text(letter(paid_amount=7_654_321, paid_currency="BSV"))
     assert "Paid as: 0.07654321\u00a0BSV" in paid.splitlines()
 
 
 def test_a_payment_that_came_too_late_is_said_to_be_owed_back() -> None:
-    message = letter(oversold=True, remainingUnits=0)
+    message = letter(oversold=True, remaining_units=0)
     assert message["subject"] == "$5.00 for Coffee: to be paid back"
     warning = "This payment came when no unit was left. The money is owed back to the payer:"
     assert warning in text(message)
@@ -195,7 +196,7 @@ def test_the_message_id_is_of_a_name_that_is_ours_alone(url: str, origin: str) -
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_name_cannot_break_the_letter(name: str) -> None:
-    message = letter(product=name, userData={"paymail": name})
+    message = letter(product=name, user_data={"paymail": name})
     plain = letter()
     assert message.keys() == plain.keys()
     assert not message.defects
@@ -265,7 +266,7 @@ def test_what_would_end_a_header_is_in_none(end: str) -> None:
 def test_what_cannot_be_written_is_refused_for_good() -> None:
     """So that an attempt is written down; tried again, it would fail again."""
     with pytest.raises(MailRefused, match=r"can't be written \(ValueError\)") as caught:
-        letter(completedAt=10**18)
+        letter(completed_at=10**18)
     assert caught.value.final
 
 
@@ -287,7 +288,10 @@ def test_the_letter_is_seven_bits_and_in_short_lines() -> None:
 
 def test_the_page_loads_nothing_and_runs_nothing() -> None:
     page = Page(html(letter(oversold=True)))
-    receipt, stop = f"{PAY}/pay/{BODY['requestId']}/receipt/a1b2c3", f"{PAY}/email/stop/stop-7"
+    receipt, stop = (
+        f"{PAY}/pay/{LETTER_REPORT.request_id}/receipt/a1b2c3",
+        f"{PAY}/email/stop/stop-7",
+    )
     assert page.addresses == [receipt, stop]
     assert not {"script", "img", "link", "iframe", "form"} & set(page.tags)
     assert "url(" not in html(letter())

@@ -14,7 +14,8 @@ from bot.core.outbox import outbox
 from bot.service.notify.delivery_outcomes import SCHEDULE
 from bot.service.notify.letter_delivery import ROOM, LetterDelivery
 from bot.service.notify.smtp_sender import Mailer
-from bot.service.usecases import delivery_queues
+from bot.service.store import deliveries
+from bot.service.usecases import delivery_commands
 from bot.service.usecases.letter_limits import MAILS
 from tests.support.mail_servers import SENDER, MailServerStub, office, scripted
 from tests.support.service_harness import ALL, DROP, NEW, NOON, URL, ServiceHarness, opened
@@ -56,7 +57,7 @@ async def owe(service: ServiceHarness, *addresses: str) -> None:
 
 
 def log(service: ServiceHarness, row: Row) -> list[Attempt]:
-    return service.db.run(lambda tx: delivery_queues.attempts(tx, row["id"]))
+    return service.db.run(lambda tx: deliveries.attempts(tx, row["id"]))
 
 
 async def test_a_payment_is_written_to_who_asked_for_it(
@@ -168,7 +169,7 @@ async def test_the_schedule_of_letters_is_that_of_webhooks(
     for wait, planned in zip(waits, SCHEDULE[1:], strict=False):
         assert 0.8 * planned <= wait <= 1.2 * planned
     assert len(log(service, row)) == len(SCHEDULE)
-    again = service.db.run(lambda tx: delivery_queues.retry(tx, row["id"], service.clock()))
+    again = service.db.run(lambda tx: delivery_commands.retry(tx, row["id"], service.clock()))
     assert (again.state, again.attempts) == ("waiting", 0)
 
 

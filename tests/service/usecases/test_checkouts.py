@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from bot.core.outbox import outbox
 from bot.service.model.request import PaymentState
 from bot.service.rails.rail import DELAY, SETTLEMENTS, SandboxRail, Settlement
 from bot.service.usecases import paying
+from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.settlement_job import SettlementHandler
 from tests.support.service_harness import DROP, NOON, ServiceHarness, opened
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import httpx
+
+    from bot.service.model.payment_reports import WebhookReport
 
 
 RESERVATION = 60
@@ -56,9 +58,9 @@ async def units(service: ServiceHarness) -> tuple[int, int, int, int]:
     )  # fmt: skip
 
 
-async def told(service: ServiceHarness) -> list[dict[str, Any]]:
+async def reports(service: ServiceHarness) -> list[WebhookReport]:
     rows = await service.db.query("SELECT body FROM outbox WHERE queue = 'webhooks' ORDER BY id")
-    return [json.loads(row["body"]) for row in rows]
+    return [WEBHOOKS.decode(row["body"]) for row in rows]
 
 
 async def look(service: ServiceHarness, answer: httpx.Response) -> httpx.Response:
@@ -75,15 +77,15 @@ async def test_money_that_comes_later_pays_when_it_comes(service: ServiceHarness
     waiting = await look(service, answer)
     assert 'http-equiv="refresh"' in waiting.text
     assert "Waiting for your payment" in waiting.text
-    assert (await units(service), await told(service)) == ((0, 1, 0, 0), [])
+    assert (await units(service), await reports(service)) == ((0, 1, 0, 0), [])
     assert await hear(service) == 0
     service.clock.advance(DELAY / 1000)
     assert await hear(service) == 1
     assert await units(service) == (0, 0, 1, 0)
     (payment,) = await service.rows("payments")
     assert (payment["state"], payment["completed_at"]) == ("paid", NOON + DELAY)
-    (event,) = await told(service)
-    assert (event["transactionId"], event["remainingUnits"]) == (payment["id"], 0)
+    (report,) = await reports(service)
+    assert (report.transaction_id, report.remaining_units) == (payment["id"], 0)
     gone_on = await service.anyone.get(answer.headers["location"])
     target = f"https://shop.example/thanks?a=1&transactionId={payment['id']}"
     assert (gone_on.status_code, gone_on.headers["location"]) == (303, target)
@@ -95,7 +97,7 @@ async def test_a_settlement_reported_twice_pays_once(service: ServiceHarness) ->
     assert "/receipt/" in answer.headers["location"]
     service.clock.advance(DELAY / 1000)
     assert await hear(service) == 1
-    assert (await units(service), len(await told(service))) == ((2, 0, 1, 0), 1)
+    assert (await units(service), len(await reports(service))) == ((2, 0, 1, 0), 1)
     assert len(await service.rows("payments")) == 1
 
 
@@ -111,8 +113,8 @@ async def test_money_that_comes_too_late_takes_a_unit_that_is_left(service: Serv
     assert await hear(service) == 1
     (payment,) = await service.rows("payments")
     assert (payment["state"], await units(service)) == ("late", (0, 0, 1, 0))
-    (event,) = await told(service)
-    assert (event["oversold"], event["remainingUnits"]) == (False, 0)
+    (report,) = await reports(service)
+    assert (report.oversold, report.remaining_units) == (False, 0)
     receipt = await service.anyone.get(answer.headers["location"], follow_redirects=True)
     assert receipt.url.path == f"/pay/{made['id']}/receipt/{payment['id']}"
 
@@ -130,8 +132,8 @@ async def test_money_that_comes_when_nothing_is_left_is_kept_and_told(
     assert await units(service) == (0, 0, 1, 1)
     first, second = await service.db.query("SELECT * FROM payments ORDER BY completed_at")
     assert (first["state"], second["state"]) == ("paid", "oversold")
-    events = await told(service)
-    assert [event["oversold"] for event in events] == [False, True]
+    events = await reports(service)
+    assert [report.oversold for report in events] == [False, True]
     page = await look(service, late)
     assert "nothing was left" in page.text
     assert second["id"] in page.text
@@ -152,14 +154,14 @@ async def test_reserved_is_told_apart_from_sold(service: ServiceHarness) -> None
     assert (await service.pay(made["id"], "b" * 32)).status_code == 303
     found = await service.get(made["id"])
     assert (found["remainingUnits"], found["reservedUnits"], found["status"]) == (0, 1, "active")
-    (event,) = await told(service)
-    assert (event["remainingUnits"], event["reservedUnits"]) == (0, 1)
+    (report,) = await reports(service)
+    assert (report.remaining_units, report.reserved_units) == (0, 1)
     assert "being paid for" in (await service.anyone.get(f"/pay/{made['id']}")).text
     service.clock.advance(RESERVATION)
     found = await service.get(made["id"])
     assert (found["remainingUnits"], "reservedUnits" in found) == (1, False)
     assert (await service.pay(made["id"], "c" * 32)).status_code == 303
-    assert (await told(service))[1]["reservedUnits"] is None
+    assert (await reports(service))[1].reserved_units is None
 
 
 async def test_money_that_never_comes_gives_its_unit_back(service: ServiceHarness) -> None:
@@ -184,7 +186,7 @@ async def test_money_under_way_counts_though_the_request_is_gone_since(
         await service.edit(made["id"], {"expirationInSeconds": 1})
     service.clock.advance(DELAY / 1000)
     await hear(service)
-    assert (await units(service), len(await told(service))) == ((2, 0, 1, 0), 1)
+    assert (await units(service), len(await reports(service))) == ((2, 0, 1, 0), 1)
     receipt = await service.anyone.get(answer.headers["location"], follow_redirects=True)
     assert (receipt.status_code, "/receipt/" in receipt.url.path) == (200, True)
 
@@ -226,7 +228,7 @@ async def test_a_payer_can_cancel_and_the_unit_is_free_at_once(service: ServiceH
     again = await service.pay(made["id"], "a" * 32)
     assert again.headers["location"] == answer.headers["location"]
     assert (await service.pay(made["id"], "b" * 32)).status_code == 303
-    assert (await units(service), len(await told(service))) == ((0, 0, 1, 0), 1)
+    assert (await units(service), len(await reports(service))) == ((0, 0, 1, 0), 1)
 
 
 @pytest.mark.parametrize(("sold", "state"), [(False, "late"), (True, "oversold")])
@@ -308,12 +310,12 @@ async def test_more_money_for_one_checkout_is_owed_back(service: ServiceHarness)
     assert payment
     assert payment.state is PaymentState.OVERSOLD
     assert await units(service) == (2, 0, 1, 1)
-    assert len(await told(service)) == 2
+    assert len(await reports(service)) == 2
     again = await service.db.transaction(
         lambda tx: paying.record_settlement(tx, "sandbox", settlement, NOON + 2)
     )
     assert again is None
-    assert len(await told(service)) == 2
+    assert len(await reports(service)) == 2
 
 
 async def test_a_form_stands_by_the_payment_that_took_its_unit(service: ServiceHarness) -> None:

@@ -12,9 +12,9 @@ from bot.core.errors import NotFound
 from bot.core.outbox import outbox
 from bot.service.model.delivery import Attempt, DeliveryState
 from bot.service.model.request import Payment, PaymentState, Quote
+from bot.service.store import deliveries, requests
 from bot.service.store import deliveries as store
-from bot.service.store import requests
-from bot.service.usecases import delivery_queues
+from bot.service.usecases import delivery_commands, delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.letter_limits import MAILS
 from tests.support.service_harness import DROP, HOOK, LOOPBACK, NOON, ServiceHarness, opened
@@ -111,19 +111,18 @@ async def test_a_letter_carries_what_there_is_to_write(service: ServiceHarness) 
     (row,) = await messages(service, MAILS.name)
     assert row["lane"] == "ann.lee@shop.example"
     assert exact_json.loads(row["body"]) == {
-        "appId": service.credentials.app_id,
-        "requestId": request_id,
-        "transactionId": f"{1:024x}",
+        "kind": "letter",
+        "app_id": service.credentials.app_id,
+        "request_id": request_id,
+        "transaction_id": f"{1:024x}",
         "address": "Ann.Lee@Shop.example",
         "product": "Coffee",
         "amount": 500,
         "currency": "USD",
-        "remainingUnits": 3,
-        "reservedUnits": None,
-        "userData": {"email": "payer@b.example"},
-        "completedAt": NOON + 1,
-        "oversold": False,
-        "recipientId": (await service.rows("recipients"))[0]["id"],
+        "remaining_units": 3,
+        "user_data": {"email": "payer@b.example"},
+        "completed_at": NOON + 1,
+        "recipient_id": (await service.rows("recipients"))[0]["id"],
     }
 
 
@@ -132,7 +131,7 @@ async def test_what_was_paid_is_told_where_it_is_in_another_currency(
 ) -> None:
     await owed(service, paid=Quote(12_345, "BSV", (12_345,)))
     body = exact_json.loads((await messages(service, MAILS.name))[0]["body"])
-    assert (body["paidAmount"], body["paidCurrency"]) == (12_345, "BSV")
+    assert (body["paid_amount"], body["paid_currency"]) == (12_345, "BSV")
     assert (body["amount"], body["currency"]) == (500, "USD")
 
 
@@ -152,7 +151,7 @@ async def test_one_payment_is_never_owed_twice_by_one_channel(service: ServiceHa
 
 
 def log(service: ServiceHarness, delivery_id: str) -> list[Attempt]:
-    return service.db.run(lambda tx: delivery_queues.attempts(tx, delivery_id))
+    return service.db.run(lambda tx: deliveries.attempts(tx, delivery_id))
 
 
 async def test_every_attempt_is_kept_with_what_came_of_it(
@@ -171,7 +170,7 @@ async def test_every_attempt_is_kept_with_what_came_of_it(
     assert row["state"] == "dead"
     service.clock.advance(60)
     began.append(service.clock.at)
-    service.db.run(lambda tx: delivery_queues.retry(tx, row["id"], service.clock()))
+    service.db.run(lambda tx: delivery_commands.retry(tx, row["id"], service.clock()))
     assert (await attempt(service, notifier.job))["state"] == "done"
     first, second, third, fourth = log(service, row["id"])
     assert [one.at for one in (first, second, third, fourth)] == began
@@ -225,8 +224,8 @@ async def test_the_operator_sees_what_every_application_is_owed(
     receiver.answers = [answer(500)]
     request_id = await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
-    (seen,) = service.db.run(delivery_queues.every)
-    assert seen == service.db.run(lambda tx: delivery_queues.show(tx, seen.id))
+    (seen,) = service.db.run(deliveries.list_all)
+    assert seen == service.db.run(lambda tx: delivery_commands.find(tx, seen.id))
     assert (seen.request_id, seen.address, seen.state, seen.attempts, seen.next_at) == (
         request_id,
         receiver.url,
@@ -258,7 +257,7 @@ async def test_the_operator_narrows_the_list_to_a_state(service: ServiceHarness)
     made = await owed(service, 1)
     await owed(service, 2, made=made)
     service.clock.advance(1)
-    every = service.db.run(delivery_queues.every)
+    every = service.db.run(deliveries.list_all)
     assert [one.created_at for one in every] == [NOON + 2] * 2 + [NOON + 1] * 2
     dead = every[1].id
     bury(service, dead)
@@ -268,9 +267,9 @@ async def test_the_operator_narrows_the_list_to_a_state(service: ServiceHarness)
         DeliveryState.DELIVERED: [],
         DeliveryState.SENDING: [],
     }.items():
-        found = service.db.run(lambda tx, state=state: delivery_queues.every(tx, 9, state))  # type: ignore[misc]
+        found = service.db.run(lambda tx, state=state: deliveries.list_all(tx, 9, state))  # type: ignore[misc]
         assert [one.id for one in found] == ids
-    assert [one.id for one in service.db.run(lambda tx: delivery_queues.every(tx, 1))] == [
+    assert [one.id for one in service.db.run(lambda tx: deliveries.list_all(tx, 1))] == [
         every[0].id
     ]
 
@@ -281,22 +280,22 @@ async def test_a_delivery_of_either_channel_is_sent_again(
 ) -> None:
     await owed(service)
     service.clock.advance(1)
-    dead = next(one.id for one in service.db.run(delivery_queues.every) if one.channel == channel)
+    dead = next(one.id for one in service.db.run(deliveries.list_all) if one.channel == channel)
     bury(service, dead)
-    again = service.db.run(lambda tx: delivery_queues.retry(tx, dead, service.clock()))
+    again = service.db.run(lambda tx: delivery_commands.retry(tx, dead, service.clock()))
     assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
     assert (again.settled_at, again.note) == (None, None)
 
 
 def test_an_unknown_delivery_is_not_there(service: ServiceHarness) -> None:
     for look in (
-        lambda tx: delivery_queues.show(tx, "webhook-x"),
-        lambda tx: delivery_queues.retry(tx, "webhook-x", 0),
-        lambda tx: delivery_queues.retry_own(tx, service.credentials.app_id, "webhook-x", 0),
+        lambda tx: delivery_commands.find(tx, "webhook-x"),
+        lambda tx: delivery_commands.retry(tx, "webhook-x", 0),
+        lambda tx: delivery_commands.retry_own(tx, service.credentials.app_id, "webhook-x", 0),
     ):
         with pytest.raises(NotFound, match="no delivery webhook-x"):
             service.db.run(look)
-    assert service.db.run(delivery_queues.every) == []
+    assert service.db.run(deliveries.list_all) == []
 
 
 async def test_what_was_settled_long_ago_is_forgotten_with_its_attempts(
@@ -306,7 +305,7 @@ async def test_what_was_settled_long_ago_is_forgotten_with_its_attempts(
     made = await owed(service, 1)
     await owed(service, 2, made=made)
     service.clock.advance(1)
-    first, second, third, fourth = (one.id for one in service.db.run(delivery_queues.every))
+    first, second, third, fourth = (one.id for one in service.db.run(deliveries.list_all))
     bury(service, first, second)
     service.clock.advance(10)
     bury(service, third)
@@ -323,12 +322,12 @@ async def test_many_are_forgotten_a_part_at_a_time(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No transaction that payments wait for is longer than that."""
-    monkeypatch.setattr(delivery_queues, "FORGOTTEN", 2)
+    monkeypatch.setattr(delivery_queues, "SWEPT", 2)
     made = await owed(service, 1)
     for number in range(2, 6):
         await owed(service, number, made=made)
     service.clock.advance(1)
-    bury(service, *(one.id for one in service.db.run(delivery_queues.every)))
+    bury(service, *(one.id for one in service.db.run(deliveries.list_all)))
     gone = [
         service.db.run(lambda tx: delivery_queues.sweep(tx, service.clock() + 1)) for _ in range(4)
     ]

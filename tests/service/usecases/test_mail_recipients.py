@@ -10,7 +10,7 @@ import pytest
 
 from bot.core.mail import mailboxes
 from bot.service.model.recipient import DAY, MOST_ASKS, MOST_OPEN, VALID
-from bot.service.usecases import delivery_queues
+from bot.service.usecases import delivery_commands
 from bot.service.usecases.letter_limits import ASK_MAILBOX, ASK_SELLER, LAPSED
 from bot.wiring.maintenance import payer_erasure
 from tests.support.consent_letters import VICTIM, LetterHarness, link, plain, posted
@@ -266,7 +266,7 @@ async def test_an_address_that_is_erased_is_nowhere_and_gets_nothing(post: Lette
     await post.pay(made)
     await post.pay(await post.sells(VICTIM, "bob"))
     rows = await post.service.rows("deliveries")
-    db.run(lambda tx: delivery_queues.retry(tx, rows[0]["id"], post.service.clock()))
+    db.run(lambda tx: delivery_commands.retry(tx, rows[0]["id"], post.service.clock()))
     assert await post.work(WEEK) == 0
 
 

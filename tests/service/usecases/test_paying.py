@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sqlite3
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from bot.core.errors import NotFound
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import Manner, SandboxRail, Settlement
 from bot.service.usecases import paying
+from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.paying import PaymentContext, PaymentForm
 from tests.support.service_harness import DROP, NOON, ServiceHarness
 
@@ -44,9 +44,9 @@ async def test_two_hundred_payers_of_a_drop_of_twenty(service: ServiceHarness) -
         answer.headers["location"].rpartition("/")[2] for answer in answers if answer.is_redirect
     }
     assert {row["id"] for row in await service.rows("payments")} == paid
-    owed = [json.loads(row["body"]) for row in await service.rows("outbox")]
-    assert {one["transactionId"] for one in owed} == paid
-    assert sorted(one["remainingUnits"] for one in owed) == list(range(20))
+    owed = [WEBHOOKS.decode(row["body"]) for row in await service.rows("outbox")]
+    assert {one.transaction_id for one in owed} == paid
+    assert sorted(one.remaining_units for one in owed) == list(range(20))
     after = await service.get(made["id"])
     assert (after["remainingUnits"], after["status"]) == (0, "soldOut")
     assert len(await service.rows("checkouts")) == 20
@@ -96,7 +96,7 @@ async def test_what_remains_is_told_of_drops_only(
     made = await service.create(**fields, **HOOK)
     await service.pay(made["id"])
     (row,) = await service.rows("outbox")
-    assert json.loads(row["body"])["remainingUnits"] == remaining
+    assert WEBHOOKS.decode(row["body"]).remaining_units == remaining
     lane = "https://h.example:443/w"
     assert (row["queue"], row["lane"], row["due_at"]) == ("webhooks", lane, NOON)
 

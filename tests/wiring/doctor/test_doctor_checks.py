@@ -22,7 +22,8 @@ from bot.service.usecases.letter_limits import MAILS
 from bot.wiring.doctor import machine, storage
 from bot.wiring.doctor.examination import examine
 from tests.support.machine_faults import locked
-from tests.support.mail_servers import BODY, SENDER, office
+from tests.support.mail_servers import SENDER, office
+from tests.support.payment_reports import LETTER_REPORT, WEBHOOK_REPORT
 from tests.support.product_process import free_port
 
 if TYPE_CHECKING:
@@ -86,9 +87,11 @@ async def test_the_doctor_sees_emails_that_nobody_sends(
     """They were promised while there was a mail server; webhooks and what is done don't count."""
     with closing(open_database(f"sqlite:///{tmp_path}/bot.db")) as database:
         for number in range(count):
-            database.run(partial(outbox.put, queue=MAILS, lane=f"{number}", body=BODY, now=0))
-        database.run(lambda tx: outbox.put(tx, WEBHOOKS, "hook", BODY, 0))
-        database.run(lambda tx: outbox.put(tx, MAILS, "x", BODY, 0))
+            database.run(
+                partial(outbox.put, queue=MAILS, lane=f"{number}", body=LETTER_REPORT, now=0)
+            )
+        database.run(lambda tx: outbox.put(tx, WEBHOOKS, "hook", WEBHOOK_REPORT, 0))
+        database.run(lambda tx: outbox.put(tx, MAILS, "x", LETTER_REPORT, 0))
         (taken,) = database.run(lambda tx: outbox.claim(tx, MAILS, 10, 1))
         database.run(lambda tx: outbox.bury(tx, MAILS, taken, 10, "no"))
     expected = f"{told} that nobody sends: set SMTP_URL again"

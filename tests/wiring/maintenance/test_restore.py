@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner, Result
 
+from bot.chat.messages.payloads import TextMessage
 from bot.cli.commands import main
 from bot.core.database.database import open_database
 from bot.core.database.schema import migrations
@@ -28,6 +30,7 @@ from bot.service.usecases.delivery_queues import queue_of
 from bot.wiring.maintenance.doubtful_messages import INWARD
 from tests.support.chat_harness import DROP, REQUEST_ID, ChatHarness, answer
 from tests.support.paths import ROOT
+from tests.support.payment_reports import WEBHOOK_REPORT
 from tests.support.product_process import rows
 from tests.support.service_harness import NOON, Clock
 
@@ -334,9 +337,9 @@ def put_back() -> None:
 def test_what_waited_or_was_being_sent_is_in_doubt_and_nobodys(chat: ChatHarness) -> None:
     """It may have been sent after the backup; the process that sent it is another one now."""
     queue = chat.queues.messages
-    chat.db.run(lambda tx: outbox.put(tx, queue, "7", {"n": 1}, NOON))
+    chat.db.run(lambda tx: outbox.put(tx, queue, "7", TextMessage("1", "en"), NOON))
     chat.db.run(lambda tx: outbox.claim(tx, queue, NOON, 1, "gone"))
-    chat.db.run(lambda tx: outbox.put(tx, queue, "7", {"n": 2}, NOON, priority=ALERT))
+    chat.db.run(lambda tx: outbox.put(tx, queue, "7", TextMessage("2", "en"), NOON, priority=ALERT))
     chat.db.run(lambda tx: outbox.put(tx, chat.queues.updates, "7", {}, NOON, key="done"))
     chat.db.run(lambda tx: tx.execute("UPDATE outbox SET state = 'done' WHERE id = 'done'"))
     chat.db.close()
@@ -346,7 +349,7 @@ def test_what_waited_or_was_being_sent_is_in_doubt_and_nobodys(chat: ChatHarness
     with closing(open_database(URL)) as db:
         assert db.run(lambda tx: outbox.recover(tx, queue, NOON)) == 1
         claimed = db.run(lambda tx: outbox.claim(tx, queue, NOON, 2, "new"))
-    assert [(it.body["n"], it.uncertain) for it in claimed] == [(1, True)]
+    assert [(it.body.text, it.uncertain) for it in claimed] == [("1", True)]
 
 
 def test_a_payment_whose_webhook_was_still_to_come_is_told_once_and_in_doubt(
@@ -355,14 +358,12 @@ def test_a_payment_whose_webhook_was_still_to_come_is_told_once_and_in_doubt(
     """After the backup it may have come, and its alert have gone: told again, it says so."""
     sam = chat.add_person()
     listing = chat.add_listing(sam, DROP, answer(total_units=5, remaining_units=5))
-    body = {
-        "appId": "a", "requestId": REQUEST_ID, "transactionId": f"{1:024x}",
-        "userData": {"email": "p@b.example"}, "amount": 250, "currency": "USD",
-        "remainingUnits": 4, "reservedUnits": None, "completedAt": NOON, "oversold": False,
-        "customParameters": None,
-    }  # fmt: skip
+    report = replace(
+        WEBHOOK_REPORT, request_id=REQUEST_ID, transaction_id=f"{1:024x}", amount=250,
+        user_data={"email": "p@b.example"}, remaining_units=4, completed_at=NOON,
+    )  # fmt: skip
     for key, address in (("own", f"{INWARD}{listing.token}"), ("other", "https://h.example/w")):
-        sent = body | {"url": address}
+        sent = replace(report, url=address)
         queue = queue_of(Channel.WEBHOOK, address)
         chat.db.run(partial(outbox.put, queue=queue, lane="lane", body=sent, now=NOON, key=key))
     chat.db.close()

@@ -7,6 +7,7 @@ import random
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
 from bot.wiring.maintenance.doubtful_messages import INWARD
+from tests.support.payment_reports import WEBHOOK_REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,10 +46,8 @@ ORPHAN = (
     "INSERT INTO checkouts (id, request_id, token, state, user_data, created_at, lapses_at)"
     " VALUES ('c', 'nobody', 't', 'open', '{}', 1, 2)"
 )
-BODY = {
-    "appId": "a", "requestId": "r", "transactionId": "t", "url": f"{INWARD}token", "userData": {},
-    "currency": "USD", "amount": 250, "completedAt": 1, "remainingUnits": 4, "oversold": False,
-}  # fmt: skip
+REPORT = replace(WEBHOOK_REPORT, url=f"{INWARD}token", remaining_units=4)
+BODY = json.loads(WEBHOOKS.encode(REPORT)) | {"user_data": {}}
 
 
 @pytest.fixture(scope="module")
@@ -199,8 +199,8 @@ def test_bytes_at_random_end_in_one_line(seed: int) -> None:
     [
         "", "no JSON", "[]", "5", "null", "NaN", "{}", "[" * 100_000, '{"amount": NaN}',
         json.dumps(BODY | {"amount": "250"}), json.dumps(BODY | {"amount": 10**30}),
-        json.dumps(BODY | {"userData": 5}), json.dumps(BODY | {"url": None}),
-        json.dumps(BODY | {"currency": "nothing"}), json.dumps(BODY | {"remainingUnits": "4"}),
+        json.dumps(BODY | {"user_data": 5}), json.dumps(BODY | {"url": None}),
+        json.dumps(BODY | {"currency": "nothing"}), json.dumps(BODY | {"remaining_units": "4"}),
         b"\xff",
     ],
 )  # fmt: skip
@@ -210,7 +210,7 @@ def test_a_message_that_nobody_can_read_is_set_aside_and_the_others_go(
     """Its queue would else never go on; it is told at once and listed by the doctor."""
     with closing(open_database("sqlite:///kept.db")) as db:
         for key in ("broken", "sound"):
-            db.run(partial(outbox.put, queue=queue, lane="h", body=BODY, now=1, key=key))
+            db.run(partial(outbox.put, queue=queue, lane="h", body=REPORT, now=1, key=key))
         db.run(
             lambda tx: tx.execute("UPDATE outbox SET body = :body WHERE id = 'broken'", body=body)
         )
