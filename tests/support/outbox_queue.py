@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
@@ -21,11 +21,14 @@ SELECT = "SELECT * FROM outbox WHERE queue = :queue ORDER BY priority, id"
 
 @dataclass
 class QueueHarness:
-    """One queue on a database, at the time of a clock."""
+    """One queue on a database, at the time of a clock, with words instead of payloads."""
 
     db: Database
     queue: Queue
     clock: Clock
+
+    def __post_init__(self) -> None:
+        self.queue = replace(self.queue, payloads=None)
 
     def put(
         self, lane: str, *words: str, priority: int = lanes.REPLY, key: str | None = None

@@ -16,7 +16,7 @@ from bot.chat.forms.bot_texts import commands
 from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
 from bot.chat.store import queries, sellers
-from bot.core.errors import StorageError, Unreadable
+from bot.core.errors import Unreadable
 from bot.core.outbox import lanes, outbox
 from bot.core.text.translations import choose, t
 
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from bot.core.outbox.outbox import Message
 
 log = structlog.get_logger()
-
-TRIES = 3
-"""How often an update may fail before it is set aside."""
 
 
 class Chat:
@@ -62,19 +59,10 @@ class Chat:
         try:
             event = read(message.body, self._bot_name())
             await self._db.transaction(lambda tx: self._take(tx, message, event))
-        except StorageError:
-            raise  # no fault of the update
         except Unreadable as error:
             note = f"can't be read: {error}"
             log.warning("update set aside", id=message.id, reason=note)
             await self._db.transaction(lambda tx: self._bury(tx, message, note))
-        except Exception:
-            if message.attempts < TRIES:
-                raise
-            log.exception("update set aside", id=message.id)
-            await self._db.transaction(
-                lambda tx: self._set_aside(tx, message, "failed three times")
-            )
 
     def buried(self, tx: Transaction, message: Message) -> None:
         """Apologize for an update that was set aside; answer its press, or its button spins on."""
@@ -137,10 +125,6 @@ class Chat:
             self._answer(tx, event.query_id, event.person.chat_id, words)
         elif event.command in {name for name, _ in commands(language)}:
             self._put(tx, event.person.chat_id, new_message(Reply(words), language))
-
-    def _set_aside(self, tx: Transaction, message: Message, why: str) -> None:
-        outbox.bury(tx, self._queues.updates, message, self._now(), why)
-        self.buried(tx, message)
 
     def _bury(self, tx: Transaction, message: Message, why: str) -> None:
         outbox.bury(tx, self._queues.updates, message, self._now(), why)

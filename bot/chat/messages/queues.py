@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.payloads import ANSWERS, MESSAGES, PHOTOS
 from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Feeds, Gather, Pace, Queue
+from bot.core.outbox.retry_table import RetryTable
 
 if TYPE_CHECKING:
     from bot.core.net.rates import Rate
@@ -60,6 +61,9 @@ SEEN_FOR = 48 * 3600 * 1000
 
 FAILED_FOR = 30 * 24 * 3600 * 1000
 """Milliseconds that messages which were given up can be looked at."""
+
+UPDATE_FAILURES = RetryTable((5_000, 10_000))
+"""Three attempts at an update whose handler raises: then the person is asked to try again."""
 
 PHOTO_CRASHES = 3
 """Attempts at a photo that may end the process: of all messages these are the likeliest to, so they
@@ -118,6 +122,7 @@ def make_queues(
             "updates",
             lease=60_000,
             keep=True,
+            failures=UPDATE_FAILURES,
             pace=_pace(total, total.count) if total else None,
             account_pace=PERSON if total or chat else None,
             feeds=Feeds(messages, REPLIES_WAITING, _half_a_second(total)) if chat else None,

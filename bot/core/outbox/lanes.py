@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bot.core import exact_json
 from bot.core.outbox.payload_kinds import read_object
+from bot.core.outbox.retry_table import RetryTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -116,6 +117,9 @@ class Pace:
         return arrival_at if arrival_at <= now + self.burst * self.interval else now
 
 
+FAILURES = RetryTable(tuple(range(5 * SECOND, 50 * SECOND, 5 * SECOND)))
+"""Ten attempts at a message whose handler raises, a bug; for ever would block its lane."""
+
 Gather: TypeAlias = "Callable[[Iterable[Any]], tuple[int, Any] | None]"
 
 
@@ -146,8 +150,9 @@ class Queue:
     worth an interval of `account_pace`; its burst is what an account that rested has in hand.
     Settled messages are dropped unless `keep` says that somebody looks at them. `gather` makes one
     body of as many as it can of those that would have to wait, from the first on: how many, and
-    the body, or None. A message is set aside after so many attempts in a row as `crashes` whose
-    worker was gone before their end: it may be what ends us.
+    the body, or None. A message whose handler raises is retried by the table `failures`. It is
+    set aside after `crashes` attempts in a row whose worker was gone before their end, for it may
+    be what ends the process.
     """
 
     name: str
@@ -163,6 +168,7 @@ class Queue:
     account_pace: Pace | None = None
     feeds: Feeds | None = None
     gather: Gather | None = None
+    failures: RetryTable = FAILURES
     crashes: int = 10
     payloads: PayloadKinds | None = None
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bot.core.outbox.lanes import Queue
 
 BY_ID = (
-    "SELECT id, lane, priority, body, attempts, crashes, uncertain, created_at, rank"
+    "SELECT id, lane, priority, body, attempts, failures, crashes, uncertain, created_at, rank"
     " FROM outbox WHERE id = :id"
 )
 LAST_WAITING = (
@@ -48,8 +48,8 @@ LAST_LEASED = (
     "SELECT MAX(id) AS id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
 )
 DUE = (
-    "SELECT id, lane, priority, body, attempts, crashes, uncertain, created_at, rank FROM outbox"
-    " WHERE queue = :queue AND lane = :lane AND state = 'waiting' AND due_at <= :now"
+    "SELECT id, lane, priority, body, attempts, failures, crashes, uncertain, created_at, rank"
+    " FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting' AND due_at <= :now"
     " ORDER BY due_at, id LIMIT :free"
 )
 
@@ -64,7 +64,8 @@ class Message:
     """A claimed message; `attempts` counts the one under way, `lease` is its own alone.
 
     `body` is a payload of its queue, or a JSON object where the queue names no payloads.
-    `crashes` counts the attempts before this one, in a row, whose worker was gone before their end.
+    `failures` and `crashes` count the attempts before this one, in a row, in which the handler
+    raised and whose worker was gone before their end.
     """
 
     id: str
@@ -72,10 +73,20 @@ class Message:
     priority: int
     body: Any
     attempts: int
+    failures: int
     crashes: int
     uncertain: bool
     created_at: int
     lease: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The body of the next attempt at a message, with its lane and class where they change."""
+
+    body: Any
+    lane: str | None = None
+    priority: int | None = None
 
 
 def new_id(now: int) -> str:
@@ -210,13 +221,41 @@ def retry(
     note: str,
     *,
     uncertain: bool = False,
+    state: State | None = None,
 ) -> bool:
-    """Put a message back, to be claimed again from `due_at` on: its attempt came to an end."""
-    doubt = int(uncertain or message.uncertain)
+    """Put a message back, to be claimed again from `due_at` on: its attempt came to an end.
+
+    `uncertain` where the attempt may have succeeded; a message stays uncertain until its end. With
+    a `state` the next attempt has that, and is as uncertain as is said here: the rest is in the
+    body.
+    """
+    change = (
+        "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt,"
+        " failures = 0, crashes = 0"
+    )
+    doubt = int(uncertain or (state is None and message.uncertain))
+    values: dict[str, object] = {"due_at": due_at, "note": note, "doubt": doubt}
+    if state is None:
+        return _let_go(tx, queue, message, change, **values)
+    lane, priority = state.lane or message.lane, state.priority
+    ours = _let_go(
+        tx, queue, message,
+        f"{change}, body = :body, lane = :lane, priority = :priority",
+        **values, body=queue.encode(state.body), lane=lane,
+        priority=message.priority if priority is None else priority,
+    )  # fmt: skip
+    if ours and lane != message.lane:
+        lanes.reopen(tx, queue, lane)
+    return ours
+
+
+def fail(tx: Transaction, queue: Queue, message: Message, due_at: int, note: str) -> bool:
+    """Put a message back whose handler raised: its attempt ended without an outcome."""
     return _let_go(
         tx, queue, message,
-        "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt, crashes = 0",
-        due_at=due_at, note=note, doubt=doubt,
+        "state = 'waiting', due_at = :due_at, note = :note, uncertain = 1,"
+        " failures = failures + 1, crashes = 0",
+        due_at=due_at, note=note,
     )  # fmt: skip
 
 
@@ -271,9 +310,9 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
     False where there is none, and for one under way, which stays as it is.
     """
     row = tx.one(
-        "UPDATE outbox SET state = 'waiting', attempts = 0, crashes = 0, due_at = :now,"
-        " settled_at = NULL, note = NULL WHERE id = :id AND queue = :queue AND state <> 'leased'"
-        " RETURNING lane",
+        "UPDATE outbox SET state = 'waiting', attempts = 0, failures = 0, crashes = 0,"
+        " due_at = :now, settled_at = NULL, note = NULL"
+        " WHERE id = :id AND queue = :queue AND state <> 'leased' RETURNING lane",
         id=message_id,
         queue=queue.name,
         now=now,
@@ -399,6 +438,7 @@ def _lease(tx: Transaction, row: Row, body: Any, until: int, owner: str) -> Mess
         priority=row["priority"],
         body=body,
         attempts=row["attempts"] + 1,
+        failures=row["failures"],
         crashes=row["crashes"],
         uncertain=bool(row["uncertain"]),
         created_at=row["created_at"],

@@ -28,12 +28,6 @@ LONGEST_WAIT = 1.0
 INHERIT_SECONDS = 30.0
 """Between two looks for messages of workers that are gone, beside us or before us."""
 
-STUMBLE = 5_000
-"""Milliseconds until a message comes again on which the handler itself failed."""
-
-STUMBLES = 10
-"""Tries after which such a message is set aside, for its lane would never go on."""
-
 LEAVING_SECONDS = 1.0
 """For giving back, at a stop, what has not finished."""
 
@@ -203,10 +197,14 @@ class Worker:
             await self._failed(message, type(error).__name__)
 
     async def _failed(self, message: Message, note: str) -> None:
-        if message.attempts < STUMBLES:
-            await self._settle(message, lambda tx, message: self._give_back(tx, message, note))
-        else:
+        delay = self._job.queue.failures.delay(message.failures + 1)
+        if delay is None:
             await self._set_aside(message, note)
+            return
+        due_at = self._now() + delay
+        await self._settle(
+            message, lambda tx, it: outbox.fail(tx, self._job.queue, it, due_at, note)
+        )
 
     async def _set_aside(self, message: Message, note: str) -> None:
         """Bury a message with what follows; alone where that fails, for its lane must go on."""
@@ -229,10 +227,6 @@ class Worker:
 
     def _release(self, tx: Transaction, message: Message) -> None:
         outbox.release(tx, self._job.queue, message, self._now() + STORAGE_PAUSE)
-
-    def _give_back(self, tx: Transaction, message: Message, note: str) -> None:
-        due_at = self._now() + STUMBLE * message.attempts
-        outbox.retry(tx, self._job.queue, message, due_at, note, uncertain=True)
 
     def _bury(self, tx: Transaction, message: Message, note: str) -> None:
         if outbox.bury(tx, self._job.queue, message, self._now(), note):

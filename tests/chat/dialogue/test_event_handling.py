@@ -9,13 +9,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.dialogue.commands import PAGE
-from bot.chat.dialogue.dialogue import TRIES
 from bot.chat.messages.payloads import CallbackAnswer
 from bot.chat.store import sellers
 from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
 from bot.core import exact_json
-from bot.core.outbox import outbox
-from bot.core.outbox.worker import STUMBLE
+from bot.core.outbox.worker import Job, Worker
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, ChatHarness, answer
 from tests.support.outbox_queue import work
@@ -124,20 +122,17 @@ async def test_a_form_goes_on_after_a_restart(chat: ChatHarness, sam: Person) ->
 
 
 async def fails_as_in_a_worker(chat: ChatHarness) -> list[int]:
-    """Handle until nothing is due, giving back what fails as the worker does; the attempts."""
+    """Handle until nothing is due, as the worker does; the attempts."""
     attempts = []
+    queue, dialogue = chat.queues.updates, chat.dialogue
+    worker = Worker(chat.db, Job(queue, dialogue.take, buried=dialogue.buried), chat.clock)
 
     async def handle(message: Message) -> None:
         attempts.append(message.attempts)
-        try:
-            await chat.dialogue.take(message)
-        except Exception as error:  # noqa: BLE001 - as the worker
-            due_at, note = chat.clock() + STUMBLE * message.attempts, type(error).__name__
-            queue = chat.queues.updates
-            await chat.db.transaction(lambda tx: outbox.retry(tx, queue, message, due_at, note))
+        await worker._handle(message)
 
-    for _ in range(TRIES + 1):
-        await work(chat.db, chat.queues.updates, handle, chat.clock)
+    for _ in range(4):
+        await work(chat.db, queue, handle, chat.clock)
         chat.clock.advance(60)
     return attempts
 
@@ -156,7 +151,7 @@ async def test_a_poison_update_is_set_aside_after_three_tries_and_the_next_goes_
     assert sorted(attempts) == [1, 1, 1, 2, 3]
     assert sorted(chat.states(chat.queues.updates)) == ["dead", "done", "done"]
     assert chat.texts == [t("en", key) for key in ("paysupport", "update-failed", "privacy")]
-    assert [line["event"] for line in logs] == ["update set aside"]
+    assert [line["event"] for line in logs] == ["message failed"] * 3
 
 
 async def test_who_is_known_gets_the_apology_in_their_language(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tests.support.service_harness import Clock
 
 SECOND = 1000
-MESSAGES = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)).messages
+MESSAGES = replace(make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)).messages, payloads=None)
 """The queue as the product has it, at Telegram's rates."""
 
 CHATS = ("7", "8", "-7", "-8", *(f"{number}" for number in range(100, 140)))

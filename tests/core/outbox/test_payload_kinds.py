@@ -99,7 +99,9 @@ def test_an_unreadable_payload_is_refused_without_its_values(text: str, why: str
 def post(db: Database, clock: Clock) -> QueueHarness:
     pace = Pace(1000)
     queue = Queue("parcels", 1000, payloads=PAYLOADS, gather=_gather, lane_pace=lambda _lane: pace)
-    return QueueHarness(db, queue, clock)
+    harness = QueueHarness(db, queue, clock)
+    harness.queue = queue
+    return harness
 
 
 def _put(post: QueueHarness, *payloads: object) -> None:

@@ -13,8 +13,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.core.outbox import outbox, worker
-from bot.core.outbox.lanes import Pace, Queue
-from bot.core.outbox.worker import STUMBLE, STUMBLES, Job, Worker
+from bot.core.outbox.lanes import FAILURES, Pace, Queue
+from bot.core.outbox.worker import Job, Worker
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tests.support.service_harness import Clock
 
 SECONDS = 15.0
+ATTEMPTS = len(FAILURES.delays) + 1
 QUEUE = Queue("test", lease=60_000)
 
 
@@ -246,8 +247,8 @@ async def test_a_handler_that_fails_lets_the_message_come_again(
     with capture_logs() as logs:
         async with working(post, hands.handle):
             await hands.took(1)
-            await post_waits(post, STUMBLE)
-            clock.advance(STUMBLE / 1000)
+            await post_waits(post, FAILURES.delays[0])
+            clock.advance(FAILURES.delays[0] / 1000)
             post.db.wake("test")
             assert await hands.took(3) == ["one", "one", "two"]
     assert [message.uncertain for message in hands.taken] == [False, True, False]
@@ -267,15 +268,15 @@ async def test_a_message_whose_handler_always_fails_does_not_hold_its_lane_for_e
     post: QueueHarness, hands: RecordingHandler, clock: Clock
 ) -> None:
     post.put("a", "poison", "sound")
-    hands.failures = STUMBLES
+    hands.failures = ATTEMPTS
     with capture_logs():
         async with working(post, hands.handle):
-            for number in range(1, STUMBLES):
+            for number in range(1, ATTEMPTS):
                 await hands.took(number)
-                await post_waits(post, STUMBLE * number)
-                clock.advance(STUMBLE * number / 1000)
+                await post_waits(post, FAILURES.delays[number - 1])
+                clock.advance(FAILURES.delays[number - 1] / 1000)
                 post.db.wake("test")
-            assert await hands.took(STUMBLES + 1) == ["poison"] * STUMBLES + ["sound"]
+            assert await hands.took(ATTEMPTS + 1) == ["poison"] * ATTEMPTS + ["sound"]
     (dead,) = post.rows()
     assert (dead["state"], dead["note"]) == ("dead", "LookupError")
 

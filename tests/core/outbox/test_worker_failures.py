@@ -13,9 +13,11 @@ from structlog.testing import capture_logs
 from bot.core.database import database as db_module
 from bot.core.errors import StorageError
 from bot.core.outbox import lease_owners, outbox, worker
-from bot.core.outbox.worker import STORAGE_PAUSE, STUMBLE, STUMBLES
+from bot.core.outbox.lanes import FAILURES
+from bot.core.outbox.worker import STORAGE_PAUSE
 from tests.core.database.test_writer import orphan
 from tests.core.outbox.test_worker import (
+    ATTEMPTS,
     QUEUE,
     SECONDS,
     RecordingHandler,
@@ -47,15 +49,15 @@ async def test_trouble_of_the_machine_is_no_fault_of_a_message(
 ) -> None:
     """However often its handler meets it: it does not count, and nothing is set aside."""
     post.put("a", "one")
-    hands.failure, hands.failures = StorageError("disk full"), STUMBLES + 5
+    hands.failure, hands.failures = StorageError("disk full"), ATTEMPTS + 5
     with capture_logs() as logs:
         async with working(post, hands.handle):
-            for number in range(1, STUMBLES + 6):
+            for number in range(1, ATTEMPTS + 6):
                 await hands.took(number)
                 await post_waits(post, STORAGE_PAUSE)
                 clock.advance(STORAGE_PAUSE / 1000)
                 post.db.wake("test")
-            await hands.took(STUMBLES + 6)
+            await hands.took(ATTEMPTS + 6)
             await ended(post)
     assert {(message.attempts, message.uncertain) for message in hands.taken} == {(1, False)}
     assert {line["event"] for line in logs} == {"message waits"}
@@ -185,8 +187,8 @@ async def test_a_handler_that_ends_as_cancelled_gives_its_message_back_as_uncert
     with capture_logs():
         async with working(post, hands.handle):
             await hands.took(1)
-            await post_waits(post, STUMBLE)
-            clock.advance(STUMBLE / 1000)
+            await post_waits(post, FAILURES.delays[0])
+            clock.advance(FAILURES.delays[0] / 1000)
             post.db.wake("test")
             assert await hands.took(3) == ["one", "one", "two"]
             await ended(post)

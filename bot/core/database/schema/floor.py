@@ -2,8 +2,8 @@
 
 FLOOR = (
     # Messages that must not be lost, on their way in or out (see core/outbox/outbox.py). `lease`
-    # names the worker that performs it, `crashes` counts in a row the attempts that ended with
-    # their process, `rank` orders it among the messages of other accounts.
+    # names the worker that performs it, `failures` and `crashes` count in a row the attempts that
+    # ended in an exception and with their process, `rank` orders it among those of other accounts.
     """
     CREATE TABLE outbox (
         id TEXT PRIMARY KEY,
@@ -13,6 +13,7 @@ FLOOR = (
         body TEXT NOT NULL,
         state TEXT NOT NULL,
         attempts INTEGER NOT NULL DEFAULT 0,
+        failures INTEGER NOT NULL DEFAULT 0,
         crashes INTEGER NOT NULL DEFAULT 0,
         uncertain INTEGER NOT NULL DEFAULT 0,
         due_at BIGINT NOT NULL,

@@ -1,0 +1,101 @@
+"""Retries: the next attempt at a message may know more than the last one, and stand elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.lanes import Queue
+from bot.core.outbox.outbox import State
+from tests.support.outbox_queue import QueueHarness
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database
+    from bot.core.outbox.outbox import Message
+    from tests.support.service_harness import Clock
+
+AGAIN = State({"word": "one", "tries": 1}, lane="again:a", priority=lanes.NOTICE)
+
+
+@pytest.fixture
+def post(db: Database, clock: Clock) -> QueueHarness:
+    return QueueHarness(db, Queue("test", lease=60_000), clock)
+
+
+def retry(
+    post: QueueHarness, message: Message, state: State | None = None, *, uncertain: bool = False
+) -> bool:
+    due_at = post.clock() + 1_000
+    return post.db.run(
+        lambda tx: outbox.retry(
+            tx, post.queue, message, due_at, "later", uncertain=uncertain, state=state
+        )
+    )
+
+
+def test_the_next_attempt_has_the_body_of_its_state(post: QueueHarness) -> None:
+    post.put("a", "one")
+    first = post.first()
+
+    assert retry(post, first, AGAIN)
+    post.clock.advance(1)
+    again = post.first()
+
+    assert (again.id, again.body, again.attempts) == (first.id, {"word": "one", "tries": 1}, 2)
+    assert (again.lane, again.priority) == ("again:a", lanes.NOTICE)
+
+
+def test_a_retry_in_another_lane_holds_up_nothing_of_its_first(post: QueueHarness) -> None:
+    post.put("a", "one", "two")
+
+    retry(post, post.first(), AGAIN)
+
+    assert post.words() == ["two"]
+
+
+def test_its_own_lane_waits_for_a_retry_that_stays_in_it(post: QueueHarness) -> None:
+    post.put("a", "one", "two")
+
+    retry(post, post.first(), State({"word": "again"}))
+
+    assert post.words() == []
+    post.clock.advance(1)
+    assert post.words() == ["again"]
+
+
+def test_with_a_state_a_retry_is_as_uncertain_as_it_says(post: QueueHarness) -> None:
+    """The body has what is known of earlier attempts."""
+    post.put("a", "one")
+    for uncertain, state, expected in (
+        (True, None, True),
+        (False, None, True),
+        (False, State({"word": "one"}), False),
+        (True, State({"word": "one"}), True),
+    ):
+        retry(post, post.first(), state, uncertain=uncertain)
+        post.clock.advance(1)
+        message = post.first()
+        assert message.uncertain is expected
+        post.db.run(lambda tx, it=message: outbox.release(tx, post.queue, it, post.clock()))  # type: ignore[misc]
+
+
+def test_a_retry_of_another_lease_changes_nothing(post: QueueHarness) -> None:
+    post.put("a", "one")
+    message = post.first()
+    post.done(message)
+
+    assert not retry(post, message, AGAIN)
+    assert post.rows() == []
+
+
+def test_failures_in_a_row_are_counted_until_an_attempt_has_an_outcome(post: QueueHarness) -> None:
+    post.put("a", "one")
+    counts = []
+    for ends in (outbox.fail, outbox.fail, outbox.retry, outbox.fail):
+        message = post.first()
+        counts.append(message.failures)
+        post.db.run(lambda tx, it=message, end=ends: end(tx, post.queue, it, post.clock(), "x"))  # type: ignore[misc]
+
+    assert counts == [0, 1, 2, 0]
