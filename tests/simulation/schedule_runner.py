@@ -1,4 +1,4 @@
-"""Plays schedules: one here, or many side by side, a process for each processor."""
+"""Plays schedules: here, or in processes of their own."""
 
 from __future__ import annotations
 
@@ -65,13 +65,12 @@ async def _played(schedule: Schedule, folder: Path) -> Outcome:
 
 
 @contextmanager
-def players(number: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that play, as many as there are processors, and no more than schedules."""
-    most = min(number, os.cpu_count() or 1)
+def players(number: int = 1) -> Iterator[ProcessPoolExecutor]:
+    """Start processes that play; pytest-xdist's workers already share the schedules out."""
     # The order of a set is part of the course of events.
     same = mock.patch.dict(os.environ, PYTHONHASHSEED="0")
     context = multiprocessing.get_context("spawn")
-    with same, ProcessPoolExecutor(most, mp_context=context, initializer=_settle) as pool:
+    with same, ProcessPoolExecutor(number, mp_context=context, initializer=_settle) as pool:
         yield pool
 
 

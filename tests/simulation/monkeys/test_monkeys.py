@@ -17,9 +17,7 @@ from tests.simulation.schedule_runner import players
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from concurrent.futures import Future
-
-    from tests.simulation.monkeys.monkey_runner import Outcome
+    from concurrent.futures import ProcessPoolExecutor
 
 HOURS, ACTS = 2, 900
 """Hours in a build, one with polling and one with webhooks, and what is done in each."""
@@ -36,19 +34,17 @@ LEAST = {
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> Iterator[dict[int, Future[Outcome]]]:
-    """All that were asked for, played side by side."""
-    with players(len(SEEDS)) as pool:
-        yield {seed: pool.submit(play, seed, NUMBER) for seed in SEEDS}
-        pool.shutdown(cancel_futures=True)
+def player() -> Iterator[ProcessPoolExecutor]:
+    with players() as pool:
+        yield pool
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whatever_people_do_nothing_is_refused_stuck_unanswered_or_seen_by_others(
-    seed: int, outcomes: dict[int, Future[Outcome]]
+    seed: int, player: ProcessPoolExecutor
 ) -> None:
-    outcome = outcomes[seed].result()
+    outcome = player.submit(play, seed, NUMBER).result()
     if ONE or outcome.problems:
         sys.stdout.write("\n".join([*outcome.acts, ""]))
     chosen = f"MONKEY_SEED={seed} MONKEY_ACTS={NUMBER}"
