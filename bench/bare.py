@@ -37,7 +37,7 @@ class Body(BaseModel):
 
 @app.get("/")
 async def answer() -> dict[str, str]:
-    """Give next to nothing."""
+    """Answer with almost nothing."""
     return {"status": "ok"}
 
 

@@ -40,7 +40,7 @@ A_PROCESS = "bare FastAPI and uvicorn"
 
 
 async def picture() -> list[Row]:
-    """Seller's last word to the QR picture's arrival at the Bot API server."""
+    """Measure from the seller's last word to the QR picture's arrival at the Bot API server."""
     async with stage() as at:
         ours = [(await at.create())[1] for _ in range(WARM_UP + CREATES)]
         calls = [await at.telegram.bare_call(at.bot, at.seller.id) for _ in ours]
@@ -48,7 +48,7 @@ async def picture() -> list[Row]:
 
 
 async def alert() -> list[Row]:
-    """Payment committed, as the pay form's answer tells, to its alert's arrival there."""
+    """Measure from the pay form's answer to its alert's arrival at the Bot API server."""
     async with stage() as at, httpx.AsyncClient() as http:
         link, _ = await at.create()
         ours = [await at.pay(http, link) for _ in range(WARM_UP + PAYMENTS)]
@@ -79,7 +79,7 @@ async def start() -> list[Row]:
 
 
 async def memory() -> list[Row]:
-    """Resident memory of a process that has just started and has nothing to do."""
+    """Measure the resident memory of an idle process that has just started."""
     async with telegram() as here, product(here.url, here.world.token) as server, bare() as other:
         ours, theirs = await _idle(server), await _idle(other)
     return [Row("idle memory of run", ours, "MiB", theirs, A_PROCESS, "≤ 100 MiB")]
@@ -109,7 +109,7 @@ FIGURES = {
 def _times(
     name: str, ours: Sequence[float], calls: Sequence[float], goals: tuple[str, str]
 ) -> list[Row]:
-    """Give the lines of p50 and p99 of samples in seconds, the first ones left out."""
+    """Return the lines of p50 and p99 of samples in seconds, without the first ones."""
     return [
         Row(
             f"{name}, p{percent}",

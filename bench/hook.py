@@ -34,7 +34,7 @@ class Hook:
             yield hook
 
     async def after(self, doing: Awaitable[None]) -> float:
-        """Seconds from the end of `doing` to the call that it causes; 0 where that came sooner."""
+        """Return the seconds from the end of `doing` to the call it causes, at least 0."""
         self._came.clear()
         await doing
         ended = time.perf_counter()
@@ -42,7 +42,7 @@ class Hook:
         return max(0.0, self._at - ended)
 
     async def since(self, doing: Awaitable[None]) -> float:
-        """Seconds from the beginning of `doing`, which is the call, to its arrival."""
+        """Return the seconds from the beginning of `doing`, which is the call, to its arrival."""
         self._came.clear()
         began = time.perf_counter()
         await doing

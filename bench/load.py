@@ -29,7 +29,7 @@ class Load:
     body: bytes
 
     def milliseconds(self, percent: int) -> float:
-        """Give the time that so many in a hundred answers did not exceed."""
+        """Return the time that so many in a hundred answers did not exceed."""
         return percentile(self.seconds, percent) * 1000
 
 
@@ -94,7 +94,7 @@ class Line(asyncio.Protocol):
         await self._answered
 
     def data_received(self, data: bytes) -> None:
-        """Gather the answer."""
+        """Collect the answer."""
         self._come += data
         head, found, rest = self._come.partition(END_OF_HEAD)
         if not found or len(rest) < length(bytes(head)):
@@ -108,17 +108,17 @@ class Line(asyncio.Protocol):
             self._answered.set_exception(RuntimeError(f"another answer: {told}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell who waits that no answer comes."""
+        """Report to the waiting caller that no answer comes."""
         if not self._answered.done():
             self._answered.set_exception(exc or ConnectionError("closed before it answered"))
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._transport.close()
 
 
 def length(head: bytes) -> int:
-    """Give how many bytes follow a head."""
+    """Return how many bytes follow a head."""
     low = head.lower()
     at = low.find(LENGTH)
     if at < 0:

@@ -115,7 +115,7 @@ def _sell(tx: Transaction, app_id: str) -> None:
 
 
 def request(number: int, count: int, app_id: str, now: int) -> PaymentRequest:
-    """Give the request of this number, 0 the oldest of `count`."""
+    """Return the request of this number, 0 the oldest of `count`."""
     state = AGES[number * len(AGES) // count]
     kind = {Status.SOLD_OUT: Kind.LIMIT, Status.COMPLETED: Kind.ONCE}.get(
         state, KINDS[number % len(KINDS)]
@@ -146,7 +146,7 @@ def _terms(number: int, kind: Kind) -> Terms:
 
 
 def _pay(db: Database, app_id: str, count: int, now: int) -> None:
-    """Let the newest donation that can be paid be paid so often."""
+    """Pay the newest open donation so often."""
     context = PaymentContext(SandboxRail(), SandboxExchange(), reservation=1)
     paid = PaymentRequest(new_id(), app_id, now, _terms(0, Kind.NEVER))
     db.run(partial(requests.insert, request=paid))
@@ -164,7 +164,7 @@ def _pay_some(
 
 
 def statements() -> Iterator[tuple[str, str]]:
-    """Give what the lists ask the database for: a name and the SQL of each."""
+    """Return the name and the SQL of each statement that the lists run."""
     there = Place(0, "")
     for after, where in ((None, ""), (there, ", after a place")):
         yield f"payment requests{where}", requests.page_sql(after, None)
@@ -184,7 +184,7 @@ def statements() -> Iterator[tuple[str, str]]:
 
 
 def plan(tx: Transaction, sql: str) -> list[str]:
-    """Give the database's plan of a statement, a line a step."""
+    """Return the database's plan of a statement, a line a step."""
     params = dict.fromkeys(PARAMETER.findall(sql), "")
     return [row["detail"] for row in tx.query(f"EXPLAIN QUERY PLAN {sql}", **params)]
 

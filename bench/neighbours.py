@@ -108,18 +108,18 @@ class Street:
 
     @property
     def sellers(self) -> list[int]:
-        """The chats that are measured."""
+        """Return the chats that are measured."""
         return list(self.pages)[2:]
 
     async def blocks(self) -> None:
-        """Be paid; block the bot all the same."""
+        """Pay sellers who have blocked the bot."""
         chat = next(iter(self.pages))
         if self.rough:
             people.person(self.telegram.world, chat).block()
         await self._is_paid(self.pages[chat])
 
     async def floods(self) -> None:
-        """Be paid; write to the bot without end meanwhile."""
+        """Pay sellers who write to the bot without end."""
         chat = list(self.pages)[1]
         person = people.person(self.telegram.world, chat)
 
@@ -132,7 +132,7 @@ class Street:
                 both.create_task(_again_and_again(itertools.repeat(FLOOD_EVERY), say))
 
     async def hangs(self) -> None:
-        """Have payments told to an endpoint that takes every webhook; never answer them."""
+        """Pay for requests whose endpoint takes every webhook and never answers."""
         async with _endpoint(answers=not self.rough) as endpoint:
             await self._is_paid(await self._request_told_to(endpoint))
 
@@ -213,14 +213,14 @@ async def _endpoint(*, answers: bool) -> AsyncIterator[str]:
 
 
 def _pauses(moments: Random, mean: float) -> Iterator[float]:
-    """Give the seconds between things that come as they please, so many in the mean."""
+    """Yield random seconds between events, so many on average."""
     own = Random(moments.random())
     while True:
         yield own.expovariate(1 / mean)
 
 
 async def _again_and_again(pauses: Iterable[float], act: Callable[[], Awaitable[object]]) -> None:
-    """Do something, then wait, for each pause, by the clock of the loop."""
+    """Repeat an act, then wait, for each pause, by the clock of the loop."""
     loop = asyncio.get_running_loop()
     due = loop.time()
     for pause in pauses:

@@ -14,11 +14,11 @@ ALERT = re.compile(r"💰 <b>\$([\d,]+)\.00</b> received for")
 
 
 def told(call: Call) -> int:
-    """How many payments a call tells of: an alert of one, a digest of several, others of none."""
+    """Count the payments in a call: an alert has one, a digest several, other messages none."""
     found = ALERT.search(str(call.params.get("text"))) if call.method == "sendMessage" else None
     return int(found[1].replace(",", "")) // PRICE if found else 0
 
 
 def chat_of(call: Call) -> int:
-    """Give the chat that a call is about."""
+    """Return the chat of a call."""
     return int(call.params["chat_id"])

@@ -74,7 +74,7 @@ class Server:
     place: Place
 
     async def memory(self) -> float:
-        """Give its resident memory in MiB."""
+        """Return its resident memory in MiB."""
         asked = await asyncio.create_subprocess_exec(
             "ps", "-o", "rss=", "-p", str(self.process.pid), stdout=asyncio.subprocess.PIPE
         )
@@ -174,7 +174,7 @@ def _normalized(name: str) -> str:
 
 
 def free_port() -> int:
-    """Give a port that nobody listens on."""
+    """Return a port on which nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 

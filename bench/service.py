@@ -75,13 +75,13 @@ class Rounds:
 
     @property
     def figures(self) -> tuple[float, float, float]:
-        """Give the median of the rates, then the milliseconds of p50 and p99."""
+        """Return the median of the rates, then the milliseconds of p50 and p99."""
         median, late = (percentile(self.seconds, percent) * 1000 for percent in (50, 99))
         return statistics.median(self.rates), median, late
 
 
 async def creates() -> list[Row]:
-    """Requests made through the interface, each durable before it is answered."""
+    """Measure requests made through the interface, each durable before its answer."""
     async with _shop() as shop, bare() as other:
         creation = shop.creation()
         return await _beside(
@@ -90,7 +90,7 @@ async def creates() -> list[Row]:
 
 
 async def payments() -> list[Row]:
-    """Forms of the pay page, each paid, and durable before it is answered."""
+    """Measure pay forms, each paid and durable before its answer."""
     async with _shop() as shop, bare() as other:
         path = await shop.create()
         return await _beside(
@@ -102,7 +102,7 @@ async def payments() -> list[Row]:
 
 
 async def page() -> list[Row]:
-    """The pay page of an open request."""
+    """Measure the pay page of an open request."""
     async with _shop() as shop, bare() as other:
         look = load.get(await shop.create())
         return await _beside(
@@ -111,7 +111,7 @@ async def page() -> list[Row]:
 
 
 async def webhook() -> list[Row]:
-    """Payment committed, as its answer tells, to its webhook's arrival at an endpoint here."""
+    """Measure from a payment's answer to the arrival of its webhook at an endpoint here."""
     async with Hook.listening() as hook, _shop({"WEBHOOK_ALLOW": "127.0.0.1"}) as shop:
         told = {"notifications": {"webhook": {"webhookUrl": hook.url}}}
         path = await shop.create(json.dumps(OFFER | told).encode())
@@ -181,7 +181,7 @@ def _rows(
     yardstick: str,
     goal: str,
 ) -> list[Row]:
-    """Give a rate and two times; the goal is for the most clients."""
+    """Return a rate and two times; the goal is for the most clients."""
     who = "1 client" if clients == 1 else f"{clients} clients"
     goals = (goal if clients == max(CLIENTS) else "", "", "")
     names = (f"{what} a second, {who}", f"{what}, {who}, p50", f"{what}, {who}, p99")

@@ -69,13 +69,13 @@ class Telegram:
         await self.world.wait_for(enough, seconds)
 
     async def bare_call(self, bot: Bot, chat_id: int) -> float:
-        """Give the seconds from one call of python-telegram-bot to its arrival here."""
+        """Return the seconds from one call of python-telegram-bot to its arrival here."""
         after, began = len(self.world.calls), time.time()
         await bot.send_message(chat_id=chat_id, text="A yardstick")
         return (await self.arrival("sendMessage", after)).time - began
 
     async def sellers(self, number: int) -> dict[int, str]:
-        """Let so many people each make a donation; the paths of their pay pages by chat.
+        """Create a donation of each of so many people; return the paths of their pages by chat.
 
         Asked for all at once, so the limits have to be lifted.
         """
@@ -99,7 +99,7 @@ class Stage:
     bot: Bot
 
     async def create(self) -> tuple[str, float]:
-        """Let the seller make a donation in one line; its pay link, and seconds to its picture."""
+        """Create a donation in one line; return its pay link, and the seconds to its picture."""
         calls = self.telegram.world.calls
         after, began = len(calls), time.time()
         self.seller.send(OFFER)
@@ -124,13 +124,13 @@ async def post_form(http: httpx.AsyncClient, link: str, token: str | None = None
 
 
 def pay_link(seller: Person) -> str:
-    """Give the newest pay link that the bot wrote to this seller."""
+    """Return the newest pay link that the bot wrote to this seller."""
     texts = (str(message.json()) for message in reversed(list(seller.chat.from_bot())))
     return next(found[0] for text in texts if (found := PAY_LINK.search(text)))
 
 
 def weight_of(method: str) -> Callable[[Call], int]:
-    """Weigh a call of `method` as one, every other as nothing."""
+    """Count a call of `method` as one and every other as nothing."""
     return lambda call: call.method == method
 
 

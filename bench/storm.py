@@ -57,12 +57,12 @@ class Storm:
 
     @property
     def seconds(self) -> float:
-        """From the first payment to the last of them told."""
+        """Return the time from the first payment to the last alert."""
         return self.alerts[-1].time - self.began
 
     @property
     def least(self) -> float:
-        """Seconds that Telegram's rates alone make of so many messages."""
+        """Return the seconds that Telegram's rates alone need for so many messages."""
         assert RATES.total
         assert RATES.chat
         fullest = max(Counter(map(chat_of, self.alerts)).values())
@@ -71,7 +71,7 @@ class Storm:
 
 
 async def storm() -> list[Row]:
-    """Payments through the pay page as fast as they are taken, told at Telegram's own rates."""
+    """Pay through the page as fast as it answers; alerts go out at Telegram's own rates."""
     async with telegram() as here:
         with TemporaryDirectory() as home:
             async with product(here.url, here.world.token, home=home):
@@ -147,7 +147,7 @@ def _check(found: Storm) -> None:
 
 
 def _too_early(found: Storm) -> list[tuple[int, float]]:
-    """Give the chats that were written to before the wait they asked for was over, and when."""
+    """Return the chats that got a message before their retry time, and when."""
     held: dict[int, float] = {}
     early = []
     for call in sorted([*found.alerts, *found.refused], key=lambda call: call.time):

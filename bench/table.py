@@ -25,7 +25,7 @@ class Row:
     goal: str = ""
 
     def cells(self) -> tuple[str, ...]:
-        """Give the line's texts under `HEADS`."""
+        """Return the line's texts under `HEADS`."""
         return (
             self.figure,
             f"{_short(self.ours)} {self.unit}",
@@ -36,7 +36,7 @@ class Row:
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """Give the value that `percent` in a hundred do not exceed."""
+    """Return the value that `percent` in a hundred do not exceed."""
     return statistics.quantiles(values, n=HUNDRED, method="inclusive")[percent - 1]
 
 

@@ -38,7 +38,7 @@ class Burst:
 
 
 async def updates() -> list[Row]:
-    """Updates that are pending when the bot starts: from the first answer to the last."""
+    """Measure pending updates of a starting bot: from the first answer to the last."""
     ours: list[Burst] = []
     theirs: list[Burst] = []
     for _ in range(ROUNDS):
@@ -80,7 +80,7 @@ async def _answered(here: Telegram, bot: AbstractAsyncContextManager[object]) ->
 
 
 def _parameters(given: dict[str, Any]) -> dict[str, Any]:
-    """Give what a call says, whichever way it travelled, but for the chat."""
+    """Return a call's parameters, however they were sent, without the chat."""
     said = {name: value for name, value in given.items() if name != "chat_id"}
     return {
         name: json.loads(value) if isinstance(value, str) and value.startswith("{") else value

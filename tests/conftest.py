@@ -61,7 +61,7 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="session")
 def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with the schema of today, made once: making it waits for the disk many times."""
+    """Make an empty database once: making its schema waits for the disk many times."""
     path = tmp_path_factory.mktemp("empty") / "bot.db"
     open_database(f"sqlite:///{path}").close()
     return path
@@ -69,7 +69,7 @@ def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def db(tmp_path: Path, empty_file: Path) -> Iterator[Database]:
-    """A real SQLite file of this test's own."""
+    """Open a copy of the empty database: a real SQLite file for one test."""
     path = shutil.copy(empty_file, tmp_path / "bot.db")
     database = open_database(f"sqlite:///{path}")
     yield database
@@ -78,13 +78,13 @@ def db(tmp_path: Path, empty_file: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def chat(db: Database, clock: Clock) -> ChatHarness:
-    """The chat's parts on that file, without a network."""
+    """Build the chat on that database, without a network."""
     return ChatHarness(db, clock)
 
 
 @pytest.fixture
 async def sending(chat: ChatHarness) -> AsyncIterator[Sending]:
-    """The sender at work on that chat's Telegram."""
+    """Start the sender on that chat's Telegram."""
     async with telegram_of(chat.world) as bot:
         yield Sending(chat, bot)
 
@@ -97,7 +97,7 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
 
 @pytest.fixture
 async def notifier(service: ServiceHarness) -> AsyncIterator[WebhookDelivery]:
-    """What sends the webhooks of that service, to this machine as well."""
+    """Start the webhooks of that service, which may reach this machine too."""
     async with WebhookDelivery(service.db, service.vault, service.clock, LOOPBACK) as it:
         yield it
 
@@ -110,6 +110,6 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 @pytest.fixture
 async def peer() -> AsyncIterator[Peer]:
-    """A server that answers what it is told to."""
+    """Serve the answers that the test scripts."""
     async with listening_peer() as it:
         yield it

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No `.env` and no setting of this machine."""
+    """Remove `.env` and the settings of this machine."""
     monkeypatch.chdir(tmp_path)
     for name in config.Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)

@@ -44,7 +44,7 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 
 
 def example() -> dict[str, str]:
-    """Settings of .env.example with the defaults written there."""
+    """Return the settings of .env.example with the defaults written there."""
     lines = (ROOT / ".env.example").read_text("utf-8").splitlines()
     settings = [line for line in lines if line.startswith("#") and not line.startswith("# ")]
     found = [EXAMPLE.fullmatch(line) for line in settings]
@@ -89,7 +89,7 @@ def test_every_make_target_named_exists(page: Path) -> None:
 
 
 def _code(text: str) -> list[str]:
-    """What stands in a page as code: indented lines and what is between backticks."""
+    """Return the code in a page: indented lines and what is between backticks."""
     return [*re.findall(r"^    (.*)$", text, re.MULTILINE), *re.findall(r"`([^`\n]+)`", text)]
 
 

@@ -115,7 +115,7 @@ SHAPE = re.compile(r"(?:[a-z]+-|\{\}-)(?:[a-z-]|\{\})*")
 
 
 def asked() -> Iterator[tuple[str, str, set[str] | None]]:
-    """Where a text is asked for, its key, and the values given; None where that can't be seen."""
+    """Return the place, the key and the values of a text look-up; None if the code hides them."""
     for path in CODE:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in CALLS:
@@ -145,7 +145,7 @@ def _values(call: ast.Call, place: int) -> set[str] | None:
 
 
 def shapes() -> set[str]:
-    """Shapes of the keys that code and templates compose, `{}` for what is filled in."""
+    """Return shapes of the keys that code and templates compose, `{}` for what is filled in."""
     starts = {key.partition("-")[0] for key in TEXTS} | {"{}"}
     found = {
         "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
@@ -163,7 +163,7 @@ def shapes() -> set[str]:
 
 
 def constants() -> set[str]:
-    """Every string that stands in the code or, as a key, in a template."""
+    """Return every string in the code and every key in a template."""
     code = {
         node.value
         for path in CODE

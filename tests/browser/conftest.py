@@ -35,14 +35,14 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    """The payment service on a real port."""
+    """Serve the payment service on a real port."""
     async with opened(tmp_path) as harness:
         yield harness
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def bot() -> AsyncIterator[Bot]:
-    """A sandbox in which Sam has started the bot."""
+    """Serve a sandbox in which Sam has started the bot."""
     async with cast() as client:
         people.person(client.world, 1001).start()
         await client.updates()

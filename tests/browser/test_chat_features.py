@@ -44,7 +44,7 @@ def group(bot: Bot) -> Chat:
 
 
 async def show_everything(bot: Bot, group: Chat) -> None:
-    """One of each kind of message, long words among them."""
+    """Show one message of each kind, some with long words."""
     sam, pat = (people.person(bot.world, number) for number in group.members)
     commands = [{"command": "new", "description": "Make a request " * 10}]
     await bot.done("setMyCommands", commands=commands)
@@ -105,7 +105,7 @@ async def test_axe_finds_nothing_and_nothing_sticks_out(
 
 
 async def sound(page: Page, *, dark: bool = False) -> None:
-    """Nothing is wrong with what is shown, `dark` in either scheme."""
+    """Check the page with axe, in both colour schemes, and that nothing sticks out."""
     for scheme in SCHEMES if dark else SCHEMES[:1]:
         await page.emulate_media(color_scheme=scheme)
         assert await accessibility_problems(page) == []

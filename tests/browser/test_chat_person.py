@@ -28,7 +28,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 @pytest.fixture
 def market(bot: Bot) -> Chat:
-    """A group of Sam, who is played at first, and Pat."""
+    """Return the group of Sam, whom the page acts as at first, and Pat."""
     return next(chat for chat in bot.world.chats.values() if chat.is_group)
 
 
@@ -58,7 +58,7 @@ async def write(page: Page, text: str) -> None:
 
 
 async def sender(bot: Bot, chat: Chat) -> str:
-    """The person whom the first message in a chat is from."""
+    """Return the person who sent the first message in a chat."""
     await bot.world.wait_for(lambda: chat.visible, PATIENCE)
     return chat.visible[0].sender.first_name
 

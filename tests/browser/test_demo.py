@@ -30,7 +30,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def demo(tmp_path: Path) -> AsyncIterator[Process]:
-    """The demo without Telegram's pace, which a script would only wait for."""
+    """Run the demo without Telegram's rates, for which a script would only wait."""
     async with process(tmp_path, "demo", "--no-browser", **QUICK) as run:
         await run.ready()
         async with httpx.AsyncClient(base_url=run.url, trust_env=False) as http:
@@ -63,7 +63,7 @@ async def say(page: Page, text: str) -> None:
 
 
 def from_bot(page: Page, words: str) -> Locator:
-    """What the bot said with these words, its buttons included."""
+    """Locate the bot's messages with these words, with their buttons."""
     said = page.get_by_role("article", name="Message from Payment Requests")
     return page.get_by_role("listitem").filter(has=said).filter(has_text=words)
 
@@ -74,7 +74,7 @@ async def press(page: Page, words: str, button: str) -> None:
 
 
 async def make_drop(page: Page) -> Locator:
-    """START and the guided form, as a newcomer would; the card."""
+    """Press START and fill in the guided form as a newcomer would; return the card."""
     await page.goto("/chat")
     await page.get_by_role("button", name="START").click()
     await press(page, "I make payment links for you", "New request")
@@ -157,13 +157,13 @@ async def test_a_drop_is_shared_into_a_group_and_sold_out_there_too(
 
 
 def card_of(page: Page) -> Locator:
-    """The seller's own card: a message with a picture."""
+    """Locate the seller's own card: a message with a picture."""
     picture = page.get_by_role("button", name="Open picture")
     return from_bot(page, "Limited drop").filter(has=picture)
 
 
 async def decoded(picture: Locator) -> str:
-    """What a QR says as the browser paints it."""
+    """Decode a QR code as the browser paints it."""
     (code,) = zxingcpp.read_barcodes(Image.open(io.BytesIO(await picture.screenshot())))
     return str(code.text)
 
@@ -204,7 +204,7 @@ async def test_a_payment_told_by_e_mail_is_read_in_the_page(
 
 
 async def told_by_email(demo: Process, folder: Path) -> str:
-    """A new request that is to be told of by e-mail; its pay path."""
+    """Make a request that sends e-mails; return its pay path."""
     code, out, _ = await run_command(folder, "apps", "create", "shop")
     assert code == 0
     given = dict(line.split("=", 1) for line in out)

@@ -32,7 +32,7 @@ FIRST_VIEW = 50_000
 
 
 async def small_targets(page: Page) -> list[str]:
-    """What is to be pressed and is lower than a fingertip (44 pixels), links in a text apart."""
+    """Return what can be pressed and is lower than 44 pixels, but for links in text."""
     pressed = "button, .button, input:not([type=hidden]), select, summary"
     found: list[str] = await page.evaluate(
         f"[...document.querySelectorAll('{pressed}')]"

@@ -36,7 +36,7 @@ PATIENCE = 120_000
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def who(browser: Browser, service: ServiceHarness) -> AsyncIterator[Payer]:
-    """A payer whose browser's time stands still until the test moves it."""
+    """Open a payer's browser whose time stands still until the test moves it."""
     async with payer(browser, service, timezone_id="Asia/Tokyo") as it:
         await it.context.clock.install(time=DAWN)
         await it.context.clock.pause_at(DAWN)
@@ -44,13 +44,13 @@ async def who(browser: Browser, service: ServiceHarness) -> AsyncIterator[Payer]
 
 
 async def advance(service: ServiceHarness, page: Page, ms: int) -> None:
-    """Let time pass for the service and in the browser, and the look be answered."""
+    """Move the time of the service and of the browser."""
     service.clock.at += ms
     await page.clock.run_for(ms)
 
 
 async def looked(service: ServiceHarness, page: Page, where: str = "/live") -> int:
-    """Let time pass until the page has looked and has read the answer; how many ms that took.
+    """Move time until the page has asked and read the answer; return the milliseconds.
 
     Little by little: an answer that took seconds of the browser's time would be given up. And time
     that passed before the page has read it would be added to the wait for its next look.
@@ -193,7 +193,7 @@ async def test_a_hidden_page_asks_nothing_and_asks_at_once_when_it_is_seen(
 
 
 async def hide(page: Page, *, hidden: bool) -> None:
-    """Have the page believe that its tab was put aside: Playwright's tabs are all in front."""
+    """Pretend to the page that its tab is in the background: Playwright's tabs never are."""
     await page.evaluate(
         "value => { Object.defineProperty(document, 'hidden', {value, configurable: true});"
         " document.dispatchEvent(new Event('visibilitychange')) }",

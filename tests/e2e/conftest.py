@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 async def running(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[tuple[ProductSetup, Process]]:
-    """The whole product, once for a file of tests; each test brings people of its own."""
+    """Start the whole product once for a file of tests; each test adds its own people."""
     async with running_product(tmp_path_factory.mktemp("running")) as both:
         yield both
 

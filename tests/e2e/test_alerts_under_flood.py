@@ -37,7 +37,7 @@ ANSWERED_AT_ONCE = 4
 
 
 def chatty(world: World) -> None:
-    """A crowd writes five times, all at once."""
+    """Send five messages from each of a crowd, all at once."""
     for number in range(CROWD):
         person = people.join(world, f"Chatty {number}", started=True)
         for _ in range(5):
@@ -45,7 +45,7 @@ def chatty(world: World) -> None:
 
 
 def everywhere(world: World) -> None:
-    """One person writes in a crowd of groups, four times in each."""
+    """Send four messages from one person in each of many groups."""
     person = people.join(world, "Everywhere", started=True)
     for number in range(CROWD):
         group = person.new_group(f"Group {number}")
@@ -54,7 +54,7 @@ def everywhere(world: World) -> None:
 
 
 def searching(world: World) -> None:
-    """Sixty people type twenty letters each."""
+    """Type twenty letters as each of sixty people."""
     for number in range(60):
         person = people.join(world, f"Searching {number}", started=True)
         for letter in range(20):
@@ -63,7 +63,7 @@ def searching(world: World) -> None:
 
 @asynccontextmanager
 async def sold(folder: Path) -> AsyncIterator[tuple[World, str]]:
-    """A seller with a request, before the flood: the world and the pay link."""
+    """Make a seller's request before the flood; return the world and the pay link."""
     async with sandbox_telegram(folder) as stage, stage.run(**LIMITED) as run:
         await run.ready()
         sam = await seller_with_destination(stage.world)
@@ -94,7 +94,7 @@ async def test_a_payment_is_told_amid_a_flood(
 
 
 def presses(world: World) -> None:
-    """Twenty people press a button of an old message."""
+    """Press a button of an old message as each of twenty people."""
     for number in range(20):
         person = people.join(world, f"Presses {number}", started=True)
         shown = world.post(person.chat, world.bot, Draft({"text": "old"}, None))

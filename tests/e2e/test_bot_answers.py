@@ -28,7 +28,7 @@ NASTY = '<b>A&B</b> "q" <script>alert(1)</script> \N{LEFT-TO-RIGHT OVERRIDE}x_*`
 
 
 def made(run: Process, seller_id: int) -> int:
-    """How many requests of this seller were ever begun."""
+    """Count the requests that this seller has ever begun."""
     return int(run.rows(f"SELECT COUNT(*) FROM listings WHERE seller_id = {seller_id}")[0][0])
 
 

@@ -48,13 +48,13 @@ async def stage(tmp_path: Path) -> AsyncIterator[ProductSetup]:
 
 @pytest.fixture
 def port() -> str:
-    """The port of every run, so that links still lead to the page after a crash."""
+    """Choose one port for every run, so that links still lead to the page after a crash."""
     return free_port()
 
 
 @asynccontextmanager
 async def killed(stage: ProductSetup, port: str = "", **env: str) -> AsyncIterator[Process]:
-    """The product at work; when the block is left, it ends as by a power cut."""
+    """Run the product; kill it when the block ends."""
     async with stage.run(PORT=port, **env) as run:
         yield await run.ready()
         await run.kill()
@@ -66,13 +66,13 @@ async def selling(stage: ProductSetup) -> tuple[Seller, Message]:
 
 
 async def seen(sam: Seller, number: int) -> list[str]:
-    """The alerts, once there are that many."""
+    """Wait for so many alerts and return them."""
     await sam.world.wait_for(lambda: len(sam.alerts) >= number, PATIENCE)
     return texts(sam.alerts)
 
 
 async def quiet(run: Process) -> None:
-    """See that nothing more is to be done, so that nothing more can be said."""
+    """Wait until no work is left, so that nothing more can be sent."""
 
     async def look() -> bool:
         return run.rows(UNDER_WAY) == [(0,)]

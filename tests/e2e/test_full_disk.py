@@ -26,7 +26,7 @@ CROWD = 100
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own."""
+    """Mount a small file system."""
     place = tmp_path / "disk"
     place.mkdir()
     size = f"size={8 * COMMIT_BYTES}"
@@ -40,7 +40,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def free(disk: Path) -> int:
-    """Bytes that are free on a file system."""
+    """Return the free bytes of a file system."""
     found = os.statvfs(disk)
     return found.f_bavail * found.f_frsize
 

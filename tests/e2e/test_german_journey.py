@@ -27,7 +27,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def paid(sam: Seller, card: Message) -> Message:
-    """Let somebody pay; the alert."""
+    """Pay a card and return the alert."""
     before = len(sam.said)
     assert (await pay(link_of(card))).status_code == 303
     await sam.world.wait_for(lambda: len(sam.said) > before, SECONDS)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def photo() -> bytes:
-    """A picture as a phone would send it."""
+    """Make a picture as a phone sends it."""
     made = io.BytesIO()
     Image.new("RGB", (200, 150), "teal").save(made, "JPEG")
     return made.getvalue()

@@ -32,7 +32,7 @@ NEVER = "n" * 32
 
 
 def keys(server: HandCash) -> dict[str, str]:
-    """The settings of a bot on this server: no WEBHOOK_SECRET, payments in BSV."""
+    """Return the settings for this server: no WEBHOOK_SECRET, payments in BSV."""
     return {
         "PAYMENTS_URL": server.url,
         "APP_ID": server.app_id,
@@ -43,7 +43,7 @@ def keys(server: HandCash) -> dict[str, str]:
 
 @asynccontextmanager
 async def playing(folder: Path) -> AsyncIterator[tuple[HandCash, ProductSetup, Process, Seller]]:
-    """The product on HandCash's dialect, and a seller whose destination is known."""
+    """Run the product on HandCash's dialect, with a seller whose destination is known."""
     async with (
         handcash(app_secret=SECRET) as server,
         sandbox_telegram(folder) as stage,
@@ -54,7 +54,7 @@ async def playing(folder: Path) -> AsyncIterator[tuple[HandCash, ProductSetup, P
 
 
 async def alerted(sam: Seller, server: HandCash, request_id: str, data: Any = None) -> list[str]:
-    """Let somebody pay; the lines of the alert."""
+    """Pay a card and return the lines of the alert."""
     before = len(sam.alerts)
     await server.delivered(await server.pay(request_id, data), PATIENCE)
     await sam.world.wait_for(lambda: len(sam.alerts) > before, PATIENCE)
@@ -62,7 +62,7 @@ async def alerted(sam: Seller, server: HandCash, request_id: str, data: Any = No
 
 
 async def quiet(sam: Seller) -> None:
-    """Let all that was to be said be said."""
+    """Wait until every message is sent."""
     await sam.say("/help", "In one line")
 
 

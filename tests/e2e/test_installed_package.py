@@ -28,7 +28,7 @@ BUILD_SDIST = "import sys; from setuptools import build_meta; build_meta.build_s
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist of this tree, and the wheel made from that sdist alone."""
+    """Build the sdist of this tree, and the wheel from that sdist alone; return their folder."""
     tree, made = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("dist")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
@@ -42,7 +42,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command `bot` of an environment that has the wheel, and our libraries by their path."""
+    """Install the wheel; our libraries are found by their path. Return the command `bot`."""
     home = tmp_path_factory.mktemp("home")
     venv.create(home, with_pip=False)
     python = home / "bin" / "python"

@@ -179,7 +179,7 @@ async def test_killed_ten_times_amid_everything(stage: ProductSetup) -> None:
 
 
 def items(one: Seller) -> set[str]:
-    """What this seller's cards offer; a second card of the same has to say that it may be one."""
+    """Return what this seller's cards offer; a second card of one offer must be marked."""
     seen: set[str] = set()
     for text in texts(one.cards):
         found = set(re.findall(r"Item-\d+", text))

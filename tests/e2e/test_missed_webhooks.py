@@ -39,7 +39,7 @@ def let_time_pass(service: Process) -> None:
 
 
 async def webhook(run: Process, secret: str, transaction: str) -> int:
-    """Bring the webhook of a payment, as the service would have; the status of the answer."""
+    """Post a payment's webhook as the service would have; return the status."""
     ((token, request),) = run.rows("SELECT token, request_id FROM listings")
     event: dict[str, Any] = {
         "paymentRequestId": request, "transactionId": transaction, "customParameters": {},

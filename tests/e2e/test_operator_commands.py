@@ -66,14 +66,14 @@ BESIDE = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Process]:
-    """The payment service alone, at work while the commands are given."""
+    """Run the payment service alone while the commands run."""
     folder = tmp_path_factory.mktemp("service")
     async with process(folder, "service", WEBHOOK_ALLOW="127.0.0.1") as run:
         yield await run.ready()
 
 
 async def order(service: Process, *command: str) -> list[str]:
-    """The output of a command that must succeed on the service's database, without a word else."""
+    """Run a command that must succeed without an error line; return its output."""
     code, out, err = await run_command(service.database.parent, *command)
     assert (code, err) == (0, [])
     return out
@@ -86,7 +86,7 @@ async def create(service: Process, name: str) -> dict[str, str]:
 
 
 async def rotate(service: Process, app_id: str, *options: str) -> dict[str, str]:
-    """New credentials; what is said beside them says until when the former secret signs too."""
+    """Rotate the credentials and return the new ones; a line names the overlap if there is one."""
     code, out, err = await run_command(service.database.parent, "apps", "rotate", app_id, *options)
     assert (code, len(err)) == (0, int(options != ENDED)), err
     keys = dict(line.split("=", 1) for line in out)

@@ -33,7 +33,7 @@ BESIDE = pytest.mark.asyncio(loop_scope="module")
 
 
 async def metrics(run: Process) -> dict[str, float]:
-    """The samples that say something happened, by name and labels in order of their names."""
+    """Return the samples above zero, by name and sorted labels."""
     async with httpx.AsyncClient(trust_env=False) as http:
         answer = await http.get(f"{run.url}/metrics")
     assert answer.status_code == 200
@@ -54,7 +54,7 @@ async def ready(run: Process) -> tuple[int, dict[str, Any]]:
 
 
 async def answered(run: Process, name: str) -> tuple[int, dict[str, Any]]:
-    """What /readyz says once the check of another server has an answer, which may take a while."""
+    """Wait until /readyz knows the answer of another server; return what it shows."""
 
     async def looked() -> bool:
         return bool((await ready(run))[1]["checks"][name] != "no answer yet")

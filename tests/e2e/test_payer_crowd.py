@@ -21,7 +21,7 @@ ROOM = 4 * PAYERS
 
 
 def open_files() -> None:
-    """Let this process have a connection a payer."""
+    """Allow this process a connection for each payer."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < ROOM:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(ROOM, hard), hard))

@@ -24,7 +24,7 @@ DAY = 24 * 3600 * 1000
 
 
 def silent(sam: Seller) -> list[bool]:
-    """Whether each alert made no sound."""
+    """Return for each alert whether it made no sound."""
     calls = sam.world.calls_of("sendMessage")
     told = [call for call in calls if "received for" in str(call.params["text"])]
     return [call.params.get("disable_notification") == "true" for call in told]
@@ -134,7 +134,7 @@ async def test_an_alert_that_was_given_up_is_sent_again_by_its_button(tmp_path: 
 
 
 def give_up(run: Process) -> None:
-    """Bury what waits, as ten refusals within ten minutes do."""
+    """Give up the waiting messages, as ten refusals within ten minutes do."""
     with closing(sqlite3.connect(run.database)) as database, database:
         database.execute("UPDATE outbox SET state = 'dead', settled_at = due_at WHERE priority = 1")
 

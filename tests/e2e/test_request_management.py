@@ -40,7 +40,7 @@ DIGEST = 10
 
 @pytest.fixture(autouse=True)
 async def _nothing_refused(world: World) -> AsyncIterator[None]:
-    """Telegram takes every call."""
+    """Check that Telegram has refused no call."""
     yield
     assert world.refused == []
 

@@ -112,7 +112,7 @@ async def credentials(folder: Path) -> dict[str, str]:
 
 
 async def made_by_api(run: Process, keys: dict[str, str], receiver: Receiver) -> str:
-    """A request of another application, whose webhooks go to an endpoint of its own."""
+    """Make a request of another application whose webhooks go to its own endpoint."""
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
     async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
         return str((await request_of(seller, receiver.url, UNITS))["id"])
@@ -149,7 +149,7 @@ def paid(run: Process, request_id: str) -> set[str]:
 
 
 def alerts_add_up(sam: Seller, before: int, payments: int) -> None:
-    """Each payment was told; whatever was told after the restore says that it may be a second."""
+    """Check that each payment has an alert, and that alerts after the restore are marked."""
     certain, marked = count_alerts(sam)
     assert certain + marked >= payments
     later = texts(sam.alerts)[before:]
@@ -158,7 +158,7 @@ def alerts_add_up(sam: Seller, before: int, payments: int) -> None:
 
 
 def same_ids(receiver: Receiver, payments: set[str]) -> None:
-    """What the endpoint was told before and after carries one id a payment."""
+    """Check that the endpoint received one id for each payment before and after."""
     ids: dict[str, set[str]] = {}
     for one in receiver.received:
         ids.setdefault(json.loads(one.body)["transactionId"], set()).add(one.headers["webhook-id"])
@@ -167,7 +167,7 @@ def same_ids(receiver: Receiver, payments: set[str]) -> None:
 
 
 async def goes_on(run: Process, sam: Seller, drop: str) -> None:
-    """Old buttons, the list and new payments work, and alerts come unmarked again."""
+    """Check that old buttons, the list and new payments work, and new alerts are unmarked."""
     listed = await sam.say("/list", "Your requests")
     assert any("Ticket" in label for label in labels(listed))
     await sam.press(sam.cards[0], "Payments", "Ticket")
@@ -178,7 +178,7 @@ async def goes_on(run: Process, sam: Seller, drop: str) -> None:
 
 
 async def adds_up(folder: Path, run: Process, drop: str) -> None:
-    """The export has each payment once, and its sum is that of the table, to the cent."""
+    """Check that the export has each payment once and adds up to the table's sum."""
     code, out, err = await run_command(folder, "export", "payments", "--request", drop)
     assert (code, err) == (0, [])
     lines = [*csv.DictReader(out)]

@@ -28,7 +28,7 @@ SECOND_TRY = SCHEDULE[1] * (1 - JITTER / 1000)
 
 
 def through(link: str, service: Process) -> str:
-    """The same page, as this process serves it."""
+    """Return the address of the same page at this process."""
     return f"{service.url}/pay/{link.rpartition('/')[2]}"
 
 

@@ -26,7 +26,7 @@ async def selling(folder: Path, server: HandCash) -> AsyncIterator[Seller]:
 
 
 async def is_sold_for(server: HandCash, sam: Seller, words: str) -> None:
-    """The only request of the server costs five dollars, and the seller's card leads to it."""
+    """Check that the server's only request costs five dollars and the card links to it."""
     card = await sam.first_card()
     assert words in card.text
     assert link_of(card) == f"{server.url}/pay/{server.only.id}"

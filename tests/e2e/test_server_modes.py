@@ -164,7 +164,7 @@ def event_of(run: Process) -> dict[str, Any]:
 
 
 async def post(run: Process, body: bytes, headers: dict[str, str]) -> int:
-    """Bring a webhook to the only request of the bot; the status of the answer."""
+    """Post a webhook for the bot's only request; return the status."""
     ((token,),) = run.rows("SELECT token FROM listings")
     async with httpx.AsyncClient(trust_env=False) as http:
         address = f"{run.url}/webhooks/payments/{token}"

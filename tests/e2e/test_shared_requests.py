@@ -38,13 +38,13 @@ def feedback(world: World) -> None:
 
 
 def listing_of(card: Message) -> str:
-    """The id of the listing that a card's buttons carry."""
+    """Return the id of the listing in a card's buttons."""
     found: str = card.button("Share")["switch_inline_query"]
     return found
 
 
 async def share(sam: Seller, chat: Chat, name: str) -> Message:
-    """Type after the bot's name and post what is found."""
+    """Type after the bot's name and post the result."""
     asked = await sam.person.inline(name, chat)
     (result,) = asked.results
     return sam.person.choose(asked, result["id"], chat)
@@ -63,7 +63,7 @@ async def shown(world: World, words: str, *messages: Message) -> None:
 
 
 async def five_chats(world: World, sam: Seller) -> list[Chat]:
-    """A dialog, a group, a supergroup and two more dialogs, of which the bot sees two at most."""
+    """Return two groups and three dialogs, of which the bot is in two at most."""
     others = [seller(world, name).person for name in ("Pat", "Kim", "Lee")]
     group = sam.person.new_group("Market", *others)
     grown = sam.person.migrate(sam.person.new_group("Fans", *others, with_bot=False))

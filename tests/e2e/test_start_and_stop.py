@@ -43,7 +43,7 @@ SIGTERM_SECONDS = 10
 
 @asynccontextmanager
 async def silent() -> AsyncIterator[tuple[int, asyncio.Event]]:
-    """A server that takes connections and never answers; the event tells of the first."""
+    """Serve connections that never get an answer; the event reports the first."""
     asked, over = asyncio.Event(), asyncio.Event()
 
     async def hang(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -98,7 +98,7 @@ async def _watch(http: httpx.AsyncClient, seq: int) -> bool:
 
 
 async def _presented(http: httpx.AsyncClient) -> bool:
-    """Whether the bot has made the last call that sets its profile, and long polls are under way.
+    """Check that the bot has set its whole profile and polls for updates.
 
     Each such call ends a page's long poll, and a page that asks again at the stop gets no answer.
     """

@@ -57,7 +57,7 @@ FULL = "disk I/O error"
 
 
 def full(run: Process) -> AbstractContextManager[None]:
-    """No file may grow beyond a page."""
+    """Limit files to one page."""
     return limited(run, resource.RLIMIT_FSIZE, 4096)
 
 
@@ -68,7 +68,7 @@ def away(run: Process) -> AbstractContextManager[None]:
 async def meet(
     stage: ProductSetup, run: Process, shop: DropUnderLoad, fault: Fault, reason: str
 ) -> None:
-    """Break it, see that nothing is acknowledged and all that is said, and mend it."""
+    """Break the storage, check that nothing is acknowledged and the log says why; mend it."""
     before = len(run.err)
     with fault(run):
         shop.seller.person.send("/help")

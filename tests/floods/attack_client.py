@@ -42,7 +42,7 @@ class Target:
 
     @property
     def request(self) -> bytes:
-        """The shortest request."""
+        """Build the shortest request."""
         return f"GET {self.path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
 
     async def again_and_again(self, hold: Callable[[Deaf], Coroutine[None, None, None]]) -> None:
@@ -138,7 +138,7 @@ async def _closed() -> None:
 
 
 async def main(kind: str, url: str, seconds: str, connections: str, size: str) -> None:
-    """Attack for so many seconds."""
+    """Run an attack for so many seconds."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     parts = urlsplit(url)

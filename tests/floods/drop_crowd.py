@@ -84,17 +84,17 @@ class Drop:
 
 
 async def one_address(stage: Stage, seconds: float) -> Found:
-    """Two hundred browsers behind one address want a hundred units."""
+    """Send two hundred browsers behind one address to a drop of a hundred units."""
     return await rush(stage, seconds, [WIFI] * BROWSERS)
 
 
 async def many_addresses(stage: Stage, seconds: float) -> Found:
-    """Two hundred browsers, each with an address of its own."""
+    """Send two hundred browsers, each with its own address, to a drop."""
     return await rush(stage, seconds, [address(n, HOMES) for n in range(BROWSERS)])
 
 
 async def rush(stage: Stage, seconds: float, sources: Sequence[str]) -> Found:
-    """Buy one unit of a new drop from each of these addresses."""
+    """Pay for one unit of a new drop from each of these addresses."""
     drop = Drop(stage, await stage.telegram.ask("offer", words=DROP))
     await _buy(drop, sources, seconds)
     return Found(str(drop), _unsold(drop))

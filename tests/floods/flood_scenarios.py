@@ -55,12 +55,12 @@ async def told_of(stage: Stage, seconds: float, name: str, **given: object) -> F
 
 
 async def chatty(stage: Stage, seconds: float) -> Found:
-    """A hundred people who ask for help once a second."""
+    """Ask for help once a second as each of a hundred people."""
     return await told_of(stage, seconds, "chatty", every=EVERY)
 
 
 async def groups(stage: Stage, seconds: float) -> Found:
-    """One person who asks for help in two hundred groups, in each once a second."""
+    """Ask for help once a second in each of two hundred groups, as one person."""
     return await told_of(stage, seconds, "groups", every=EVERY)
 
 
@@ -105,20 +105,20 @@ async def _picture(stage: Stage) -> str:
 
 
 async def pipelines(stage: Stage, seconds: float) -> Found:
-    """A thousand connections that send requests and never read."""
+    """Open a thousand connections that send requests and never read."""
     url = stage.server.url + stage.pages[0]
     return _counted(await attack("pipelines", url, seconds, PIPELINES, PIPELINE_BYTES))
 
 
 async def large_pipelines(stage: Stage, seconds: float) -> Found:
-    """Eight connections that send very many requests and never read."""
+    """Open eight connections that send very many requests and never read."""
     url = f"{stage.server.url}/docs"
     found = await attack("pipelines", url, seconds, LARGE_PIPELINES, LARGE_PIPELINE_BYTES)
     return _counted(found)
 
 
 async def connections(stage: Stage, seconds: float) -> Found:
-    """More connections than the product has file handles, silent or slow."""
+    """Open more connections than the product has file handles, silent or slow."""
     return _counted(await attack("idle", stage.server.url, seconds, CONNECTIONS))
 
 

@@ -82,7 +82,7 @@ def address(number: int, first: ipaddress.IPv4Address = FIRST_ADDRESS) -> str:
 
 @asynccontextmanager
 async def browser(url: str, source: str) -> AsyncIterator[httpx.AsyncClient]:
-    """A client with a cookie jar that connects from an address of this machine."""
+    """Make a client with a cookie jar that connects from an address of this machine."""
     transport = httpx.AsyncHTTPTransport(local_address=source, verify=_TLS)
     client = httpx.AsyncClient(
         base_url=url, transport=transport, timeout=PATIENCE, trust_env=False, verify=_TLS

@@ -53,7 +53,7 @@ class Stage:
 
     @property
     def pages(self) -> list[str]:
-        """The paths of the sellers' pay pages."""
+        """Return the paths of the sellers' pay pages."""
         return list(self.payers.pages.values())
 
 

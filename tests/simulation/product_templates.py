@@ -72,7 +72,7 @@ def templates(folder: Path) -> Templates:
 
 @cache
 def settings() -> Settings:
-    """What both parts are set to, read once."""
+    """Read the settings of both parts, once."""
     return Settings(
         _env_file=None,
         secret_key=SecretStr(KEY),

@@ -75,7 +75,7 @@ def players(number: int = 1) -> Iterator[ProcessPoolExecutor]:
 
 
 def _settle() -> None:
-    """Spare the processor what is the same each time.
+    """Keep the garbage collector from what was imported: it is the same for each schedule.
 
     What was imported is not looked through for garbage.
     """
@@ -86,7 +86,7 @@ def _settle() -> None:
 
 @cache
 def own_folder() -> str:
-    """A folder for this process, which goes with it."""
+    """Make a folder for this process, which is deleted with it."""
     folder = tempfile.mkdtemp(prefix="faults-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None)
     atexit.register(shutil.rmtree, folder)
     return folder

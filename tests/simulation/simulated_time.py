@@ -116,7 +116,7 @@ class _Job:
 
 @contextmanager
 def threadless(loop: Loop) -> Iterator[None]:
-    """Let the loop do what is meant for threads, so that it knows when nothing is under way."""
+    """Run the threads' work in the loop, so that the loop knows when nothing is under way."""
     result = Future.result
 
     def submit(
@@ -148,11 +148,11 @@ class Clock:
         return self.steady() + self._set_by
 
     def steady(self) -> int:
-        """The time as it would be had nobody ever set the clock."""
+        """Return the time as if nobody had ever set the clock."""
         return NOON + self._leapt + int(self._loop.time() * 1000)
 
     def seconds(self) -> float:
-        """The time elsewhere, in seconds, as the sandbox takes it: nobody sets that clock."""
+        """Return the sandbox's time in seconds: nobody sets that clock."""
         return self.steady() / 1000
 
     def set(self, by: int) -> None:
@@ -160,13 +160,13 @@ class Clock:
         self._set_by += by
 
     def leap(self, until: int) -> None:
-        """Let the time pass until `until`, where that is later than now."""
+        """Move the clock to `until`, unless that is past."""
         self._leapt += max(0, until - self())
 
 
 @contextmanager
 def drawn(seed: int) -> Iterator[None]:
-    """Let the product draw its ids, tokens and jitter by the seed too."""
+    """Draw the product's ids, tokens and jitter from the seed too."""
     chance = Random(f"{seed}/secrets")
     with (
         mock.patch.object(secrets, "token_bytes", lambda n=32: chance.randbytes(n)),

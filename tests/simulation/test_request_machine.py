@@ -68,7 +68,7 @@ class Twin:
         return {key: holder for key, holder in held.items() if holder.network == network}
 
     def holds(self, holder: Holder, now: int) -> str | None:
-        """The open checkout that this very payer holds."""
+        """Return the open checkout that this payer holds."""
         mine = self.open_of(holder.network, now).items()
         return next((key for key, other in mine if other == holder), None)
 
@@ -182,7 +182,7 @@ class Shop(RuleBasedStateMachine):
 
     @rule(twin=twins, ends=st.none() | st.integers(-2, 200))
     def edit(self, twin: Twin, ends: int | None) -> None:
-        """An end may be taken away, brought forward, or put off: that revives."""
+        """Remove the end, bring it forward, or put it off, which revives the request."""
         expires_at = None if ends is None else self.now + ends * SECOND
         change = Edit(name="Tea", expires_at=expires_at)
         if twin.deleted:
@@ -242,7 +242,7 @@ class Shop(RuleBasedStateMachine):
 
     @rule(form=forms)
     def pay_again(self, form: Form) -> None:
-        """A double click, a refresh, a lost answer: the same payment, and nothing else."""
+        """Post the form again, as after a double click: the payment is the same one."""
         posted = PaymentForm(form.twin_id, form.token, {"email": "other@example.org"})
         standing = self.db.run(lambda tx: paying.pay(tx, CONTEXT, posted, self.now))
         assert standing.checkout_id == form.standing.checkout_id
@@ -251,7 +251,7 @@ class Shop(RuleBasedStateMachine):
 
     @rule(form=forms)
     def cancel(self, form: Form) -> None:
-        """The payer gives up: what is held is free at once, and anything else stays as it is."""
+        """Cancel the payer's checkout: its unit is free at once, and nothing else changes."""
         twin, checkout = self.known[form.twin_id], form.standing.checkout_id
         done = self.db.run(lambda tx: checkouts.cancel(tx, form.twin_id, checkout, self.now))
         assert done is (twin.held.get(checkout, 0) > self.now)
@@ -264,21 +264,21 @@ class Shop(RuleBasedStateMachine):
 
     @rule()
     def hear(self) -> None:
-        """Whatever the rail has to say by now comes."""
+        """Take every settlement that the rail reports by now."""
         for message in self.db.run(lambda tx: outbox.claim(tx, SETTLEMENTS, self.now, 50)):
             self._take(message.body)
             self.db.run(partial(outbox.done, queue=SETTLEMENTS, message=message, now=self.now))
 
     @rule(form=forms, repeat=st.booleans())
     def hear_out_of_turn(self, form: Form, *, repeat: bool) -> None:
-        """A settlement nobody waits for: reported before, or a second one of a checkout."""
+        """Report a settlement that nobody waits for: an old one, or a second of one checkout."""
         checkout = form.standing.checkout_id
         external = f"sandbox-{checkout}" if repeat else f"more-{self.token()}"
         self._take(Settlement(checkout, external))
 
     @rule(twin=twins, count=st.integers(1, 3), late=st.booleans())
     def begin_and_go_away(self, twin: Twin, count: int, *, late: bool) -> None:
-        """Payers who hold units and let them lapse; their money may come afterwards."""
+        """Open checkouts that lapse; their money may come later."""
         for _ in range(count):
             self.pay(twin, Manner.LATE if late else Manner.NEVER)
         self.now += RESERVATION + 6 * SECOND * late
@@ -310,7 +310,7 @@ class Shop(RuleBasedStateMachine):
         return row is not None and row["request_id"] == twin.id
 
     def _arrived(self, twin: Twin, settlement: Settlement) -> str | None:
-        """Book the money on the twin: for its unit, for another that is left, or for none."""
+        """Record the money on the twin: for its unit, for another that is left, or for none."""
         if settlement.external_id in twin.paid:
             return None
         first = settlement.checkout_id in twin.held

@@ -62,7 +62,7 @@ class Report:
     unpaid: int = 0
 
     def lines(self) -> list[str]:
-        """Say it to people."""
+        """Return the result in lines for people."""
         paid = ""
         if self.delays or self.unpaid:
             late = spread(Spread.of(self.delays))
@@ -133,7 +133,7 @@ class Show:
         return 0
 
     async def strangers(self, pictures: dict[str, bytes], number: int) -> None:
-        """Let so many send all pictures, every other one as photos, and wait for the end."""
+        """Send all pictures from so many people, every other one as a photo; wait for the end."""
         await asyncio.gather(*(self._stranger(n, pictures) for n in range(number)))
         await asyncio.sleep(1)
         while self.report.deaths < DEATHS and self._waiting():  # noqa: ASYNC110 - no bell

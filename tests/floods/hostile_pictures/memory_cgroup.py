@@ -28,14 +28,14 @@ class Cgroup:
 
     @property
     def used(self) -> int:
-        """Bytes of memory that belong to processes: what can't be given back."""
+        """Return the bytes that belong to processes and cannot be reclaimed."""
         name = "total_rss" if self.first else "anon"
         lines = (self.folder / "memory.stat").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.split()[0] == name)
 
     @property
     def kills(self) -> int:
-        """How often the kernel killed a process of it."""
+        """Return how often the kernel has killed a process of the group."""
         name = "memory.oom_control" if self.first else "memory.events"
         lines = (self.folder / name).read_text().splitlines()
         return sum(int(line.split()[1]) for line in lines if line.split()[0] == "oom_kill")

@@ -30,33 +30,33 @@ class Telling:
 
 
 def address_of(payer: int) -> str:
-    """The e-mail address by which a payer is known wherever their payment is told."""
+    """Return the e-mail address by which every alert names a payer."""
     return f"payer-{payer:03d}@example.org"
 
 
 def tellings(chat: Chat) -> list[Telling]:
-    """The messages that tell of payments, in the order in which the seller reads them."""
+    """Return the messages about payments, in the order in which the seller reads them."""
     found = ((message, tuple(_PAYER.findall(message.text))) for message in chat.from_bot())
     return [Telling(one.id, is_marked(one), payers) for one, payers in found if payers]
 
 
 def cards(chat: Chat, name: str) -> list[Message]:
-    """The cards of the request of this name."""
+    """Return the cards of the request with this name."""
     return [one for one in chat.from_bot() if one.photo and name in one.text]
 
 
 def is_marked(message: Message) -> bool:
-    """Whether a message said of itself that it may have come before; a card is edited later."""
+    """Check whether a message said that it may be a repetition; a card is edited later."""
     came = message.history[0].content if message.history else message.content
     return str(came.get("text", came.get("caption", ""))).startswith(_MARK)
 
 
 def chat_id_of(body: bytes) -> int | None:
-    """The chat that a call of the Bot API is about, None where it names none."""
+    """Return the chat of a Bot API call, None if it names none."""
     found = _CHAT_ID.search(body)
     return int(found[1] or found[2]) if found else None
 
 
 def doubled(values: Sequence[str]) -> list[str]:
-    """The values that occur more than once."""
+    """Return the values that occur more than once."""
     return sorted({value for value in values if values.count(value) > 1})

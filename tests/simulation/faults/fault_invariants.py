@@ -20,7 +20,7 @@ SENDS = {"sendMessage", "sendPhoto"}
 
 
 def problems(house: SimulatedProduct, schedule: Schedule) -> list[str]:
-    """Everything that is not as it was promised, in words; empty where all is well."""
+    """Return every broken promise in words; empty if there is none."""
     return [
         *house.trouble,
         *_owed(house),
@@ -33,14 +33,14 @@ def problems(house: SimulatedProduct, schedule: Schedule) -> list[str]:
 
 
 def _owed(house: SimulatedProduct) -> Iterator[str]:
-    """Nothing waits, nothing is under way, nothing was given up."""
+    """Check that no work waits, is under way or was given up."""
     for part in ("bot", "service"):
         for row in house.unsettled(part):
             yield f"{part} still owes: {row}"
 
 
 def _payments(house: SimulatedProduct, schedule: Schedule) -> Iterator[str]:
-    """The service, the bot and the payers know of the same payments; nobody paid twice."""
+    """Check that service, bot and payers know the same payments, and nobody paid twice."""
     made = house.rows("service", "SELECT id, user_data FROM payments")
     got = house.rows("bot", "SELECT transaction_id, body FROM received_payments")
     there = {row["id"]: json.loads(row["user_data"])["email"] for row in made}
@@ -53,7 +53,7 @@ def _payments(house: SimulatedProduct, schedule: Schedule) -> Iterator[str]:
 
 
 def _paid(payer: Payer, there: dict[str, str]) -> str | None:
-    """A payer with a receipt has paid, one without has not."""
+    """Check that the payers with a receipt are those who paid."""
     if payer.transaction is None:
         return f"{payer.address} was refused and paid" if payer.address in there.values() else None
     if there.get(payer.transaction) != payer.address:
@@ -62,7 +62,7 @@ def _paid(payer: Payer, there: dict[str, str]) -> str | None:
 
 
 def _units(house: SimulatedProduct) -> Iterator[str]:
-    """What is sold and what is left make up what there was."""
+    """Check that the units sold and left add up to the units made."""
     sql = (
         "SELECT name, total_units AS total, remaining_units AS remaining, reserved_units AS"
         " reserved, (SELECT COUNT(*) FROM payments WHERE request_id = payment_requests.id) AS sold"
@@ -74,7 +74,7 @@ def _units(house: SimulatedProduct) -> Iterator[str]:
 
 
 def _chat(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
-    """Each payment is told, in order, once, or again only marked and with a reason."""
+    """Check that each payment has one alert, in order; a second one must be marked."""
     name, chat = seller.person.user.first_name, seller.person.chat
     told = alert_reading.tellings(chat)
     sql = (
@@ -97,7 +97,7 @@ def _chat(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
 
 
 def _marks(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
-    """A message is marked only where an answer of Telegram's was lost."""
+    """Check that a message is marked only if an answer of Telegram was lost."""
     chat = seller.person.chat
     marked = sum(alert_reading.is_marked(message) for message in chat.from_bot())
     reasons = house.crashes["bot"] + sum(
@@ -110,7 +110,7 @@ def _marks(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
 
 
 def _requests(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
-    """Each request asked for was made once, and its card came."""
+    """Check that each request was made once, and that its card came."""
     names = [offer.name for offer in seller.offers]
     names += [seller.draft.name] if seller.draft else []
     sql = "SELECT wish FROM listings WHERE seller_id = :id"
@@ -127,7 +127,7 @@ def _requests(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
 
 
 def _presses(house: SimulatedProduct) -> Iterator[str]:
-    """Every press is answered, as long as Telegram takes answers."""
+    """Check that every press was answered while Telegram accepts answers."""
     for query in house.world.callbacks.values():
         young = house.clock.seconds() - query.date < CALLBACK_SECONDS
         if query.answer is None and young:

@@ -57,7 +57,7 @@ class Exchange:
 
     @property
     def doubtful(self) -> bool:
-        """Whether its client can't know what came of it."""
+        """Return whether the client cannot know the result."""
         return self.fault in DOUBTFUL or not self.answered
 
     def __str__(self) -> str:
@@ -149,7 +149,7 @@ class Proxy:
         return exchange
 
     async def _exchange(self, exchange: Exchange) -> tuple[bytes, bool]:
-        """What the client is sent, and whether its connection is cut afterwards."""
+        """Return what the client is sent, and whether its connection is cut afterwards."""
         self.under_way.append(exchange)
         try:
             chance = self._chance(exchange.kind, exchange.number, "size")
@@ -238,7 +238,7 @@ class Proxy:
 
 
 def _refusal(fault: Fault, chance: Random) -> bytes:
-    """An answer of somebody on the way: of a proxy in trouble, or of a limit."""
+    """Build the answer of something in between: a proxy in trouble, or a rate limit."""
     if fault is Fault.REFUSED:
         wait = chance.randrange(1, 6)
         body = (

@@ -137,7 +137,7 @@ class Schedule:
         return Draft(f"{name} by steps", kind, self.chance.randint(0, 2))
 
     async def _act(self, house: SimulatedProduct) -> None:
-        """Let everybody do what they do, and time pass until nothing is owed to anybody."""
+        """Run all acts, and pass time until no work is left."""
         chance, storm = self.chance, STORM_SECONDS
         browser = Browser(Random(f"{self.seed}/browser"))
         acts: list[Coroutine[Any, Any, None]] = [
@@ -201,7 +201,7 @@ async def _revive(house: SimulatedProduct, crash: Crash) -> None:
 
 
 async def finish(house: SimulatedProduct, seller: Seller, draft: Draft) -> None:
-    """Go on with a form where it was left; its answers are there, and it makes its request."""
+    """Continue a form where it was left: its answers are kept, and it makes its request."""
     house.note(f"{seller.person.user.first_name} goes on with the form")
     for answer in (draft.name, PRICE)[draft.answered :]:
         seller.person.send(answer)

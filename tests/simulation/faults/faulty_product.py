@@ -101,13 +101,13 @@ class SimulatedProduct:
 
     @property
     def story(self) -> list[str]:
-        """What was done and what the faults were, in order of time."""
+        """Return all acts and faults in order of time."""
         told = [(at, f"{at:8.3f} {text}") for at, text in self.acts]
         told += [(one.at, str(one)) for link in self.links for one in link.exchanges]
         return [line for _, line in sorted(told)]
 
     def watch(self, witness: Callable[[Point], None]) -> None:
-        """Tell `witness` of every answer and of every commit that changed something."""
+        """Call `witness` after every answer and every commit that changed something."""
         loop = asyncio.get_running_loop()
         assert isinstance(loop, Loop)
         commits: Counter[str] = Counter()
@@ -169,7 +169,7 @@ class SimulatedProduct:
         await asyncio.gather(*self._burials)
 
     async def _live(self, life: Life) -> None:
-        """A part that ends by itself is a bug; one that was killed may say what it likes."""
+        """Run a part; its own end is a bug, after it was killed anything is allowed."""
         try:
             await life.application.serve()
         except Exception as error:  # noqa: BLE001 - it is told at the schedule's end
@@ -212,7 +212,7 @@ class SimulatedProduct:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing is under way, so that only the clock can make anything happen."""
+        """Return whether nothing is under way, so that only time can cause something."""
         return (
             not any(link.busy for link in self.links)
             and not self.world.updates.pending
@@ -221,14 +221,14 @@ class SimulatedProduct:
         )
 
     def calm_down(self) -> None:
-        """From now on nothing more goes wrong."""
+        """Stop all faults."""
         self.note("the faults cease")
         self.calm = True
         for link in self.links:
             link.always = Fault.PASS
 
     async def pass_time(self, most: int) -> bool:
-        """Let a moment pass; where all is quiet, leap to what is due next, within `most` ms.
+        """Pass a moment; where all is quiet, leap to the next due time, at most `most` ms ahead.
 
         False where nothing is owed any more.
         """
@@ -248,11 +248,11 @@ class SimulatedProduct:
 
     @property
     def owed(self) -> list[Row]:
-        """What waits or is under way anywhere."""
+        """Return what waits or is under way anywhere."""
         return [row for part in self.lives for row in self.unsettled(part)]
 
     def unsettled(self, part: str) -> list[Row]:
-        """What a part has not brought to its end, or has given up."""
+        """Return what a part has not finished, or has given up."""
         what = "queue, lane, state, attempts, note, substr(body, 1, 200) AS body"
         return self._outbox(part, what, "state <> 'done'")
 

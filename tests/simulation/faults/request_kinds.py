@@ -9,21 +9,21 @@ if TYPE_CHECKING:
 
 
 def method(request: Request) -> str:
-    """A call of the Bot API: its method."""
+    """Return the method of a Bot API call."""
     return request.path.rpartition("/")[2]
 
 
 def call(request: Request) -> str:
-    """A call of the interface: its method, and whether it is about one request or all."""
+    """Return the HTTP method of an interface call, and whether it is about one request or all."""
     tail = request.path.removeprefix("/v3/paymentRequests").strip("/").split("/")
     return f"{request.method} {'one' if tail[0] else 'all'}{''.join(tail[1:2])}"
 
 
 def visit(request: Request) -> str:
-    """A payer's: looking or paying."""
+    """Return whether a payer opens the page or pays."""
     return request.method
 
 
 def hook(request: Request) -> str:
-    """What comes to the bot: an update of Telegram's or a payment."""
+    """Return whether the bot receives an update of Telegram or a payment."""
     return "update" if request.path.startswith("/telegram") else "webhook"

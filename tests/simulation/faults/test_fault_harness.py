@@ -33,7 +33,7 @@ def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 @asynccontextmanager
 async def standing(fault: Fault, *answers: bytes) -> AsyncIterator[tuple[Peer, Proxy, Ask]]:
-    """A peer, a proxy before it that does this to every exchange, and how to ask through it."""
+    """Serve a peer behind a proxy with this fault; yield a way to ask through it."""
     proxy = Proxy(1, "page", lambda request: request.method, severity=1.0, always=fault)
     async with (
         listening_peer(*answers) as peer,

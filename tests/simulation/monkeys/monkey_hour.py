@@ -39,7 +39,7 @@ class Hour:
     stuck: list[str] = field(default_factory=list)
 
     async def play(self, house: SimulatedProduct) -> None:
-        """Let it pass, and then let everybody leave what they are in."""
+        """Play the hour, then leave every open form."""
         chance = Random(f"{self.seed}/hour")
         self._cast(house, chance)
         marks = {seller.id: seller.mark for seller in self.sellers}
@@ -67,7 +67,7 @@ class Hour:
                 member.groups.append(group)
 
     async def _pass(self, house: SimulatedProduct, payers: Payers, chance: Random) -> None:
-        """Do one act after the other, in bursts, over the hour."""
+        """Perform one act after the other, in bursts, over the hour."""
         slow = SECONDS / self.acts / (1 - HURRIES)
         busy = [1 / (number + 5) for number in range(SELLERS)]  # some sell much, many little
         seller = self.sellers[0]
@@ -89,7 +89,7 @@ class Hour:
         return payers.pay() if drawn < PAYING else seller.act()
 
     async def _leave(self, house: SimulatedProduct, seller: Seller, *, by_button: bool) -> None:
-        """Leave every form that the seller is in, by its button or by /cancel."""
+        """Cancel every form that the seller has open, by its button or by /cancel."""
         for _ in range(MOST_ROUNDS):
             draft = seller.draft
             if draft is None:

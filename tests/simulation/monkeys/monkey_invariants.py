@@ -40,7 +40,7 @@ ANSWERED_WITHIN = 10.0
 
 
 def problems(house: SimulatedProduct, hour: Hour) -> list[str]:
-    """Everything that is not as it was promised, in words; empty where all is well."""
+    """Return every broken promise in words; empty if there is none."""
     return [
         *hour.stuck,
         *_refused(house),
@@ -55,7 +55,7 @@ def problems(house: SimulatedProduct, hour: Hour) -> list[str]:
 
 
 def _refused(house: SimulatedProduct) -> Iterator[str]:
-    """Telegram refused no call, but for what people had just done that the product could not know.
+    """Check that Telegram refused no call that the product could have known to be wrong.
 
     A chat that was shut a moment ago, and a message that they took out of their chat.
     """
@@ -77,7 +77,7 @@ def _is_news(house: SimulatedProduct, call: Call) -> bool:
 
 
 def _presses(house: SimulatedProduct) -> Iterator[str]:
-    """Each press was answered, in time; a second answer would have been refused."""
+    """Check that each press was answered in time; Telegram refuses a second answer."""
     answered = {
         call.params["callback_query_id"]: call.time
         for call in house.world.calls_of("answerCallbackQuery")
@@ -93,7 +93,7 @@ def _presses(house: SimulatedProduct) -> Iterator[str]:
 
 
 def _searches(house: SimulatedProduct, hour: Hour) -> Iterator[str]:
-    """Each search was answered, with the seller's own requests alone."""
+    """Check that each search was answered with the seller's own requests alone."""
     marks = {seller.id: seller.mark for seller in hour.sellers}
     for query in house.world.inline_queries.values():
         if not query.answered:
@@ -105,7 +105,7 @@ def _searches(house: SimulatedProduct, hour: Hour) -> Iterator[str]:
 
 
 def _given_up(house: SimulatedProduct) -> Iterator[str]:
-    """No update was set aside and no message given up, but for answers to who shut the bot out."""
+    """Check that no update and no message was given up, but for answers to people who blocked."""
     sql = "SELECT queue, lane, priority, note, body FROM outbox WHERE state = 'dead'"
     shut = {str(chat_id) for chat_id in house.shut}
     for row in house.rows(sql):
@@ -115,7 +115,7 @@ def _given_up(house: SimulatedProduct) -> Iterator[str]:
 
 
 def _versions(message: Message) -> Iterator[tuple[str, Any]]:
-    """All that a message ever said, with its buttons."""
+    """Return every version of a message, with its buttons."""
     for version in message.history:
         content, markup = version.content, version.markup
         yield str(content.get("text", content.get("caption", ""))), markup
@@ -123,7 +123,7 @@ def _versions(message: Message) -> Iterator[tuple[str, Any]]:
 
 
 def _chat(seller: Seller) -> Iterator[str]:
-    """Nobody sees of others what is theirs alone, and no more of their requests than payers do."""
+    """Check that nobody sees private words of others, and of requests only what payers see."""
     number = f"{seller.mark.number:03}"
     visited = {f"{one:03}" for one in seller.visited}
     for message in seller.chat.messages.values():
@@ -140,7 +140,7 @@ def _chat(seller: Seller) -> Iterator[str]:
 
 
 def _shared(house: SimulatedProduct) -> Iterator[str]:
-    """What is posted in other chats is one's own, and says what payers may know."""
+    """Check that posts in other chats are the person's own and have only public words."""
     for message in house.world.inline_messages.values():
         own = message.sender.first_name.removeprefix("S").zfill(3)
         for text, markup in _versions(message):
@@ -151,7 +151,7 @@ def _shared(house: SimulatedProduct) -> Iterator[str]:
 
 
 def _public_card(seller: Seller, text: str, markup: Any) -> Iterator[str]:
-    """A card of somebody else's says nothing of the takings and lets one change nothing."""
+    """Check that another person's card shows no takings and offers no changes."""
     if _tells_takings(text):
         yield f"{seller.mark.public} reads what somebody took: {text}"
     rows = (markup or {}).get("inline_keyboard", [])
@@ -167,7 +167,7 @@ def _tells_takings(text: str) -> bool:
 
 @cache
 def _said(*keys: str) -> list[re.Pattern[str]]:
-    """What texts of these keys look like in any language, whatever stands in them."""
+    """Compile patterns of the texts of these keys, in any language and with any values."""
     found = []
     for language, key, paid in itertools.product(languages(), keys, (0, 1, 7)):
         words = html.unescape(TAG.sub("", t(language, key, paid=paid, amount="§", name="§")))
@@ -177,7 +177,7 @@ def _said(*keys: str) -> list[re.Pattern[str]]:
 
 
 def _requests(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
-    """Nobody stopped, deleted or changed a request but its seller."""
+    """Check that only its seller stopped, deleted or changed a request."""
     number = f"{seller.mark.number:03}"
     sql = "SELECT id, state, alerts, poster_text, wish FROM listings WHERE seller_id = :id"
     for row in house.rows(sql, id=seller.id):
@@ -194,7 +194,7 @@ def _requests(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
 
 
 def _payments(house: SimulatedProduct, hour: Hour) -> Iterator[str]:
-    """Each payment reached its seller once; of a drop no more is sold than there was."""
+    """Check that each payment reached its seller once, and no drop sold more than it had."""
     sellers = {seller.id: seller for seller in hour.sellers}
     sql = "SELECT listings.id, seller_id, request_id FROM listings WHERE request_id IS NOT NULL"
     for row in house.rows(sql):
@@ -210,7 +210,7 @@ def _payments(house: SimulatedProduct, hour: Hour) -> Iterator[str]:
 
 
 def _told(seller: Seller) -> Iterator[str]:
-    """The payers that the alerts in a seller's chat told of."""
+    """Return the payers whom the alerts in a seller's chat name."""
     for message in seller.chat.messages.values():
         versions = [text for text, _ in _versions(message)] if message.sender.is_bot else []
         alerts = [text for text in versions if any(one.search(text) for one in _said("alert"))]
@@ -219,7 +219,7 @@ def _told(seller: Seller) -> Iterator[str]:
 
 
 def figures(house: SimulatedProduct) -> dict[str, int]:
-    """How much happened: an hour in which nothing did would prove nothing."""
+    """Count what happened: an hour in which nothing happens proves nothing."""
     world = house.world
     counted = {
         name: house.rows(f"SELECT COUNT(*) AS number FROM {name}")[0]["number"]

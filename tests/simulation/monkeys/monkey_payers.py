@@ -43,11 +43,11 @@ class Payers:
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def pay(self) -> str:
-        """Let somebody pay for something."""
+        """Pay a random request."""
         return self._rush(1)
 
     def rush(self) -> str:
-        """Let many pay for one thing at once, as when a drop is opened."""
+        """Pay one request many times at once, as when a drop opens."""
         return self._rush(self.chance.randint(6, 15))
 
     def _rush(self, number: int) -> str:

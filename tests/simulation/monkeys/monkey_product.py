@@ -54,7 +54,7 @@ class SimulatedProduct:
     _begun: list[asyncio.Task[None]] = field(default_factory=list)
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let something go on beside the rest; an error in it is told at the end."""
+        """Start a task beside the rest; its error is reported at the end."""
         self._begun.append(asyncio.create_task(work))
 
     def shuts(self, chat_id: int) -> None:
@@ -70,7 +70,7 @@ class SimulatedProduct:
 
     @property
     def owed(self) -> list[Row]:
-        """What waits or is under way, but for what waits behind a door that somebody closed."""
+        """Return what waits or is under way, but for messages to people who blocked the bot."""
         queues = ", ".join(f"'{name}'" for name in OWED)
         return self.rows(
             "SELECT one.queue, one.lane, state, attempts, note, substr(body, 1, 300) AS body FROM"

@@ -59,7 +59,7 @@ class Seller:
 
     @property
     def draft(self) -> dict[str, Any] | None:
-        """The form under way, as it is stored."""
+        """Return the open form as it is stored."""
         sql = "SELECT body FROM drafts WHERE seller_id = :id"
         found = self.house.rows(sql, id=self.id)
         return json.loads(found[0]["body"]) if found else None
@@ -71,11 +71,11 @@ class Seller:
 
     @property
     def offered(self) -> list[str]:
-        """What the buttons carry that stand in the chat now."""
+        """Return the callback data of the buttons now in the chat."""
         return self._seen(len(self.chat.messages))
 
     def having(self, data: str) -> Message:
-        """The last message with a button that carries this."""
+        """Return the last message that has a button with this data."""
         return next(one for one in reversed(self.chat.from_bot()) if data in _data(one, now=True))
 
     # -- filling in a form
@@ -150,7 +150,7 @@ class Seller:
         return [one for one in self.chat.messages.values() if one.sender.is_bot]
 
     def _seen(self, recent: int = 0) -> list[str]:
-        """What buttons carry: those of the last messages, or all that there ever were."""
+        """Return callback data: of the last messages, or of all buttons there ever were."""
         if recent:
             shown = self.chat.from_bot()[-recent:]
             return [data for message in shown for data in _data(message, now=True)]
@@ -226,7 +226,7 @@ class Seller:
                 self.house.note(f"{self.mark.public} posts {chosen} in {place.id}")
 
     def speak_in_group(self) -> str:
-        """Say something in a group, to the bot or not, or press what stands there."""
+        """Write in a group, to the bot or not, or press a button there."""
         joined = self._joined()
         if not joined:
             return "is in no group"
@@ -276,7 +276,7 @@ class Seller:
         return "blocks the bot"
 
     def come_back(self) -> str:
-        """Let the bot in again, by the button or by Start."""
+        """Unblock the bot, by the button or by Start."""
         if self.chance.random() < 0.5:
             self.person.unblock()
             return "unblocks the bot"
@@ -291,7 +291,7 @@ class Seller:
         return f"speaks {language}"
 
     def act(self) -> str:
-        """Do one thing; what was done, in words."""
+        """Perform one random act; return it in words."""
         if self.chat.bot_status == "kicked":
             self.house.shuts(self.id)
             deaf: tuple[Callable[[], str], ...] = (
@@ -328,7 +328,7 @@ ACTS: dict[Callable[[Seller], str], float] = {
 
 
 def _wanted(draft: dict[str, Any], chance: Random) -> frozenset[str]:
-    """The buttons that answer what a form asks at its step."""
+    """Return the buttons that answer the form's question."""
     verbs = {
         "kind": {"kind"},
         "amount": {"amount"},
@@ -344,7 +344,7 @@ def _wanted(draft: dict[str, Any], chance: Random) -> frozenset[str]:
 
 
 def _data(message: Message, *, now: bool = False) -> list[str]:
-    """What the buttons of a message carry back, those that it had included."""
+    """Return the callback data of a message's buttons, those it had before included."""
     return [
         button["callback_data"]
         for markup in ([] if now else [version.markup for version in message.history])

@@ -53,21 +53,21 @@ class Mark:
         return f"d{self.number:03}q"
 
     def payer(self, number: int) -> str:
-        """The address by which one payment is known wherever it is told."""
+        """Return the address by which every alert names this payment's payer."""
         return f"payer-{number}.{self.private}@example.org"
 
     def name(self, chance: Random) -> str:
         return f"{self.public} {chance.choice(['Coffee', '<Tea> & more', 'شاي', 'Kuchen 🍰'])}"
 
     def line(self, chance: Random) -> str:
-        """A request in one line."""
+        """Return a one-line form."""
         price = chance.choice(["5 USD", "2,50 €", "$3.20", "1000 JPY", "0.001 BTC", "1.000 EUR"])
         kind = chance.choice(["donation", "donation", "oneoff", "drop", "drop"])
         units = f"{chance.randint(1, 9)} " if kind == "drop" else ""
         return f"/{kind} {units}{price} {self.name(chance)}"
 
     def answer(self, step: str, form: str, chance: Random) -> str:
-        """A right answer to what a form asks at this step, as a text."""
+        """Return a right answer to the form's question at this step."""
         minutes = chance.randint(2, 40)
         answers: dict[str, tuple[str, ...]] = {
             "name": (self.name(chance),),
@@ -95,13 +95,13 @@ class Mark:
 
 
 def nonsense(chance: Random) -> str:
-    """Something that answers nothing."""
+    """Return a text that answers nothing."""
     short = ["?", "yes", "no", "ok", "-1", "0", "99999999999", "1,2,3", "tomorrow", "$", "USD", "%"]
     return chance.choice([*short, "<b>bold", "&amp;", "word " * 50, "x" * LONGEST_TEXT])
 
 
 def anything(chance: Random) -> str:
-    """Up to 4,096 characters out of all of Unicode that a client can send."""
+    """Return up to 4,096 characters out of all of Unicode that a client can send."""
     length = chance.choice([1, 2, 10, 90, 200, 1000, LONGEST_TEXT])
     odd = chance.random()
     drawn = (
@@ -120,13 +120,13 @@ def _character(chance: Random) -> str:
 
 @cache
 def photos() -> tuple[bytes, ...]:
-    """Pictures that clients send as photos."""
+    """Make pictures that clients send as photos."""
     return _picture(320, 240), _picture(90, 1200), _picture(64, 64), _picture(20, 20)
 
 
 @cache
 def documents() -> tuple[tuple[str, bytes], ...]:
-    """Files that clients send as they are: pictures, broken ones, huge ones, others."""
+    """Make files that clients send unchanged: pictures, broken ones, huge ones, others."""
     whole = _picture(300, 300)
     huge = io.BytesIO()
     Image.new("1", (12_000, 9_000)).save(huge, "PNG")
