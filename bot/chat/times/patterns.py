@@ -21,6 +21,7 @@ MAX_AHEAD = 315_360_000_000  # ms; the interface's bound of expirationInSeconds
 _MAX_YEARS = 11  # further ones are too far on any day
 _LEAP_YEARS = 9  # years within which there is every day that there ever is
 _WEEK = 7
+_MONTHS = 12
 _FIRST_YEAR = 1970  # moments are counted from it
 
 
@@ -108,7 +109,7 @@ def _named_day(spoken: Spoken, today: date) -> date | Refusal | None:
 def _date(year: int | None, month: int, day: int, today: date) -> date | Refusal:
     """Give the day of that date; without a year the next one, today included."""
     years = range(today.year, today.year + _LEAP_YEARS) if year is None else [year]
-    if min(years) < _FIRST_YEAR or not 1 <= month <= len(vocabulary.MONTHS):
+    if min(years) < _FIRST_YEAR or not 1 <= month <= _MONTHS:
         return Refusal.DATE
     there = [each for each in years if 1 <= day <= monthrange(each, month)[1]]
     days = [date(each, month, day) for each in there]

@@ -154,8 +154,8 @@ def _year(digits: str | None) -> int | None:
 
 
 def _named_date(match: re.Match[str]) -> Iterator[Spoken]:
-    for month in vocabulary.named(match["name"], vocabulary.MONTHS):
-        yield Spoken(date=(_year(match["y"]), month + 1, int(match["d"])))
+    for month in vocabulary.months_named(match["name"]):
+        yield Spoken(date=(_year(match["y"]), month, int(match["d"])))
 
 
 def _clock(match: re.Match[str]) -> Iterator[Spoken]:
@@ -191,7 +191,7 @@ def _hours_and_minutes(match: re.Match[str]) -> Iterator[Spoken]:
 
 
 def _weekday(match: re.Match[str]) -> Iterator[Spoken]:
-    for day in vocabulary.named(match["name"], vocabulary.WEEKDAYS):
+    for day in vocabulary.weekdays_named(match["name"]):
         yield Spoken(weekday=day)
 
 

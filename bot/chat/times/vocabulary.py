@@ -4,41 +4,32 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
+from contextlib import suppress
+from functools import cache
+
+from babel import Locale
 
 from bot.core.text.sanitize import DIRECTION_MARKS
 
 MAX_TEXT = 64  # characters; a longer one tells no time
 
-SHORTEST = 3  # letters that a name of a month or a day may be cut to
-MONTHS = tuple(
-    frozenset(names.split())
-    for names in (
-        "january januar janner enero janvier gennaio janeiro",
-        "february februar feber febrero fevrier febbraio fevereiro",
-        "march marz maerz marzo mars marco",
-        "april abril avril aprile",
-        "may mai mayo maggio maio",
-        "june juni junio juin giugno junho",
-        "july juli julio juillet luglio julho",
-        "august agosto aout",
-        "september septiembre septembre settembre setembro",
-        "october oktober octubre octobre ottobre outubro",
-        "november noviembre novembre novembro",
-        "december dezember diciembre decembre dicembre dezembro",
-    )
-)
-WEEKDAYS = tuple(
-    frozenset(names.split())
-    for names in (
-        "monday montag lunes lundi lunedi segunda mo",
-        "tuesday dienstag martes mardi martedi terca di",
-        "wednesday mittwoch miercoles mercredi mercoledi quarta mi",
-        "thursday donnerstag jueves jeudi giovedi quinta do",
-        "friday freitag viernes vendredi venerdi sexta fr",
-        "saturday samstag sonnabend sabado samedi sabato sa",
-        "sunday sonntag domingo dimanche domenica so",
-    )
-)
+SHORTEST = 3  # letters that the name of a month or a weekday may be cut to
+LANGUAGES = ("en", "de", "es", "fr", "it", "pt")
+"""The languages in which times and places are read."""
+
+_ALSO_MONTHS = {1: {"janner"}, 2: {"feber"}, 3: {"maerz"}}
+_ALSO_WEEKDAYS = {
+    0: {"mo"},
+    1: {"di"},
+    2: {"mi"},
+    3: {"do"},
+    4: {"fr"},
+    5: {"sa", "sonnabend"},
+    6: {"so"},
+}
+"""German that people type beside CLDR's names: of Austria and the north, without umlauts, and in
+two letters. Months count from 1, weekdays from Monday as 0."""
 
 DAYS = {
     "today": 0, "heute": 0, "hoy": 0, "aujourd'hui": 0, "oggi": 0, "hoje": 0,
@@ -143,14 +134,39 @@ def folded(text: str) -> str | None:
     return " ".join("".join(digits).split())
 
 
-def named(word: str, names: tuple[frozenset[str], ...]) -> list[int]:
-    """Which of these a word names, whole or cut short: `fri` is 4 among the days."""
-    exact = [number for number, each in enumerate(names) if word in each]
+def months_named(word: str) -> list[int]:
+    """Return the months, 1 to 12, that a folded word names, whole or cut short."""
+    return _named(word, "months", _ALSO_MONTHS)
+
+
+def weekdays_named(word: str) -> list[int]:
+    """Return the weekdays, Monday as 0, that a folded word names: `fri` is 4."""
+    return _named(word, "days", _ALSO_WEEKDAYS)
+
+
+def _named(word: str, kind: str, also: dict[int, set[str]]) -> list[int]:
+    names = {number: cldr | also.get(number, set()) for number, cldr in _cldr_names(kind).items()}
+    exact = [number for number, each in names.items() if word in each]
     if exact or len(word) < SHORTEST:
         return exact
-    return [
-        number for number, each in enumerate(names) if any(name.startswith(word) for name in each)
-    ]
+    return [number for number, each in names.items() if any(n.startswith(word) for n in each)]
+
+
+def _cldr_names(kind: str) -> dict[int, set[str]]:
+    """Return the folded names of months or weekdays in all languages that can be loaded now."""
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    for language in LANGUAGES:
+        with suppress(OSError):  # no file handle is left: the next text may find one
+            for number, name in _names_in(language, kind):
+                found[number].add(name)
+    return found
+
+
+@cache
+def _names_in(language: str, kind: str) -> list[tuple[int, str]]:
+    """Return the numbers and folded names in a language, without Portuguese `-feira`."""
+    names = getattr(Locale.parse(language), kind)["format"]["wide"]
+    return [(int(number), (folded(name) or "").split("-")[0]) for number, name in names.items()]
 
 
 def one_of(words: list[str]) -> str:

@@ -19,6 +19,7 @@ from babel.core import get_global
 from babel.dates import get_timezone_location
 
 from bot.chat.messages.problem import Problem
+from bot.chat.times.vocabulary import LANGUAGES
 from bot.core.text.translations import choose, languages
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ EARLIEST, LATEST = -12, 14  # hours that a clock is behind and ahead of UTC some
 
 _FIXED = "Etc/"
 _NO_ZONES = frozenset(["Etc/Unknown", "Etc/GMT"])  # CLDR's placeholder, a second name of UTC
-_READ_IN = ("en", "de", "es", "fr", "it", "pt")
 _REGIONS = frozenset(
     [
         *("Africa", "America", "Antarctica", "Arctic", "Asia"),
@@ -166,7 +166,7 @@ def _candidates(folded: str) -> tuple[str, ...]:
         return ()
     if folded in _LETTERS:
         return (*_LETTERS[folded].split(),)
-    for language in (*languages(), *_READ_IN):
+    for language in (*languages(), *LANGUAGES):
         for index in (_cities, _countries):
             if found := _looked_up(index, language).get(folded):
                 return found
