@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from bot.chat.cards.card_text import EMAIL_STATES, STAMPED
+from bot.chat.cards.card_text import EMAIL_STATES, STAMPED_STATUSES
 from bot.chat.dialogue.posters import FILES
 from bot.chat.fields.registry import EDITS, FIELDS, MENU
 from bot.chat.forms.bot_texts import COMMANDS
@@ -95,7 +95,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     ],
     "saved-{}": [(field,) for field in EDITS],
     "settings-{}": [(name,) for name in HOURS],
-    "stamp-{}": [(status,) for status in sorted(STAMPED)],
+    "stamp-{}": [(status,) for status in sorted(STAMPED_STATUSES)],
     "status-{}": [(status,) for status in STATUSES],
     "{}-why": [(f"page-{word}",) for word in (*REFUSED, "missing")],
 }

@@ -45,7 +45,7 @@ class Schedule:
         self._db = db
         self._queues = queues
         self._now = now
-        self._works: tuple[Due, ...] = (refresh_due_cards, daily_summary.put_due)
+        self._works: tuple[Due, ...] = (refresh_due_cards, daily_summary.enqueue_due)
 
     async def run(self) -> None:
         """Perform due work until cancelled; an error is a line in the log, and the work waits."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 from telegram.constants import CallbackQueryLimit
 
-from bot.chat.cards.card_text import Card, card, list_page
+from bot.chat.cards.card_text import Card, list_page, seller_card
 from bot.chat.forms import bot_texts
 from bot.chat.forms.bot_texts import COMMANDS, commands
 from bot.chat.forms.one_line import one_line
@@ -111,8 +111,11 @@ def test_buttons_that_share_a_row_are_short(language: str) -> None:
     talk.seller = Seller(language, "$anna", "USD")
     talk.press("options")
     shown = (
-        *(bot_texts.menu(language), card(DROP, language).rows, talk.replies[-1].rows),
-        *(card(replace(DROP, status=each), language).rows for each in ("stopped", "soldOut")),
+        *(bot_texts.menu(language), seller_card(DROP, language).rows, talk.replies[-1].rows),
+        *(
+            seller_card(replace(DROP, status=each), language).rows
+            for each in ("stopped", "soldOut")
+        ),
         list_page([DROP], 1, 3, language).rows,
     )
     shared = [label for rows in shown for row in rows if len(row) > 1 for label in labels((row,))]

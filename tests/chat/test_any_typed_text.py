@@ -250,10 +250,10 @@ def test_a_card_fits_below_its_picture_whatever_it_is_called(language: str, word
     states = ("active", "scheduled", "expired", "stopped", "completed", "soldOut", "deleted")
     for status in states:
         card = card_of(words, status=status, starts_at=NOW)
-        held(card_text.card(card, language), card.name)
-        held(card_text.public(card, language), card.name)
-        held(card_text.visited(card, language), card.name)
-    held(card_text.card(card_of(words, url=f"{URL}{'x' * 2000}"), language), name_of(words))
+        held(card_text.seller_card(card, language), card.name)
+        held(card_text.public_card(card, language), card.name)
+        held(card_text.visitor_card(card, language), card.name)
+    held(card_text.seller_card(card_of(words, url=f"{URL}{'x' * 2000}"), language), name_of(words))
 
 
 @typed(25, language=SPOKEN)
@@ -264,7 +264,7 @@ def test_what_is_done_with_a_request_says_its_name(language: str, words: str) ->
     held(replace(menus.delete_question(card, language), picture=LISTING), card.name)
     held(replace(menus.poster_menu(card, words, "x_bot", language), picture=LISTING), card.name)
     for field in ("name", "description", "redirect", "email", "postertext"):
-        held(menus.saved(card, Change(LISTING, field, words), seller, NOW), card.name)
+        held(menus.saved_reply(card, Change(LISTING, field, words), seller, NOW), card.name)
     receipt = ListedPayment(
         250, "USD", {"email": words, words: words}, oversold=True, found=True, in_doubt=True,
         received_at=NOW,
@@ -283,11 +283,11 @@ def test_a_list_has_a_line_for_each_whatever_it_is_called(language: str, words: 
 
 @typed(25, language=SPOKEN)
 def test_alerts_tell_what_the_payer_said(language: str, words: str) -> None:
-    held(alert_text.alert([payment_of(words)], language), name_of(words))
+    held(alert_text.alert_reply([payment_of(words)], language), name_of(words))
     bodies = [Alert((payment_of(words, number % 3),), language) for number in range(30)]
-    gathered = alert_text.gather(bodies)
+    gathered = alert_text.join_alerts(bodies)
     assert gathered is not None
-    held(alert_text.alert(gathered[1].payments, language), name_of(words))
+    held(alert_text.alert_reply(gathered[1].payments, language), name_of(words))
 
 
 @typed(20, language=SPOKEN)
@@ -311,7 +311,7 @@ def test_the_daily_summary_names_what_was_paid(language: str, words: str) -> Non
     wish = replace(COFFEE, name=name_of(words))
     listing = Listing(LISTING, 7, 7, "", "live", wish, None, None, 3, NOW)
     days = [ListingTakings(listing, ((250, "USD"),), 3)] * 21
-    held(daily_summary.summary(days, language, NOW), name_of(words))
+    held(daily_summary.summary_reply(days, language, NOW), name_of(words))
 
 
 def test_what_telegram_takes_for_empty_is_no_name() -> None:
@@ -321,7 +321,7 @@ def test_what_telegram_takes_for_empty_is_no_name() -> None:
 
 @typed(25, language=SPOKEN)
 def test_what_is_shared_has_a_title_and_fits(language: str, words: str) -> None:
-    article = card_text.shared_article(card_of(words), language)
+    article = card_text.inline_article(card_of(words), language)
     held(Reply(article.text, article.rows), name_of(words))
     for line in (article.title, article.description):
         isolated(line)

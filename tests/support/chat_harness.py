@@ -71,7 +71,7 @@ class ChatHarness:
     ) -> None:
         self.db = db
         self.clock = clock
-        self.queues = queues or make_queues(None, None, None, gather=alert_text.gather)
+        self.queues = queues or make_queues(None, None, None, gather=alert_text.join_alerts)
         self.world = World(limits=NO_LIMITS, now=lambda: clock() / 1000)
         self.dialogue = Chat(db, self.queues, clock, bot_name=lambda: BOT_NAME, allowed=allowed)
         self.recorder = PaymentRecorder(db, self.queues, clock)
@@ -123,7 +123,10 @@ class ChatHarness:
     @property
     def worded(self) -> list[Any]:
         """What is to be sent, payments in words."""
-        return [alert_text.worded(body) if isinstance(body, Alert) else body for body in self.said]
+        return [
+            alert_text.alert_message(body) if isinstance(body, Alert) else body
+            for body in self.said
+        ]
 
     @property
     def answers(self) -> list[CallbackAnswer]:
@@ -170,7 +173,7 @@ def text_of(db: Database, body: MessagePayload, now: int) -> str:
     """The text that a message has when it is sent at `now`."""
     match body:
         case Alert():
-            return alert_text.worded(body).text
+            return alert_text.alert_message(body).text
         case CardMessage():
             own, language = (VISITED, body.language) if body.is_public else (OWN, None)
             return db.run(

@@ -11,7 +11,7 @@ from bot.chat.messages.payloads import new_message
 from bot.chat.store import listings, posts
 from bot.chat.store.posts import OWN
 from bot.chat.store.received_payments import Payment
-from bot.chat.telegram.inline import Inline
+from bot.chat.telegram.inline_results import InlineResults
 from tests.support.chat_harness import REQUEST_ID, ChatHarness, found, telegram_of
 from tests.support.sender_harness import Sending
 
@@ -35,7 +35,7 @@ class SharedCards(Sending):
 
     def __init__(self, chat: ChatHarness, bot: Bot) -> None:
         super().__init__(chat, bot)
-        self.inline = Inline(bot, chat.dialogue, PUBLIC_URL)
+        self.inline = InlineResults(bot, chat.dialogue, PUBLIC_URL)
 
     async def card(self, listing: Listing) -> Message:
         """Let the seller's card be sent; the message."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bot.chat.cards.card_text import possibly_repeated, total_of
+from bot.chat.cards.card_text import mark_possibly_repeated, total_text
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import TEXT_LIMIT, Button, Reply, Rows, escaped, plain, shown_units
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bot.chat.messages.payloads import AlertPayment, MessagePayload
 
-MOST = 100
+MAX_PAYMENTS = 100
 """Payments in one digest: more is no message that anybody reads."""
 
 # Bounds in UTF-16 units: another server's words may have any length.
@@ -37,18 +37,18 @@ _NAMED = 80
 _KNOWN_FIELDS = ("paymail", "email", "phoneNumber")
 
 
-def gather(bodies: Iterable[MessagePayload]) -> tuple[int, Alert] | None:
+def join_alerts(bodies: Iterable[MessagePayload]) -> tuple[int, Alert] | None:
     """Join as many of these messages as are alerts and one message has room for, from the first on.
 
     Return how many and their digest; None where the first stays alone. The digest is silent only
     if all of them are.
     """
-    joined = list(_joinable(islice(bodies, MOST)))
+    joined = list(_joinable(islice(bodies, MAX_PAYMENTS)))
     while len(joined) > 1:
         payments = tuple(payment for one in joined for payment in one.payments)
         is_silent = all(one.is_silent for one in joined)
         digest = replace(joined[0], payments=payments, is_silent=is_silent)
-        if len(payments) <= MOST and _fits(digest):
+        if len(payments) <= MAX_PAYMENTS and _fits(digest):
             return len(joined), digest
         joined = joined[: len(joined) // 2]
     return None
@@ -56,8 +56,8 @@ def gather(bodies: Iterable[MessagePayload]) -> tuple[int, Alert] | None:
 
 def _fits(digest: Alert) -> bool:
     """Check that one message has room for a digest and the mark of a repetition."""
-    room = TEXT_LIMIT - shown_units(possibly_repeated("", digest.language))
-    return shown_units(alert(digest.payments, digest.language).text) <= room
+    room = TEXT_LIMIT - shown_units(mark_possibly_repeated("", digest.language))
+    return shown_units(alert_reply(digest.payments, digest.language).text) <= room
 
 
 def _joinable(bodies: Iterable[MessagePayload]) -> Iterator[Alert]:
@@ -70,7 +70,7 @@ def _joinable(bodies: Iterable[MessagePayload]) -> Iterator[Alert]:
         yield body
 
 
-def split(digest: Alert) -> list[Alert]:
+def split_digest(digest: Alert) -> list[Alert]:
     """Split a digest that Telegram refuses, so that one payment spoils no other's alert.
 
     Return an alert for each payment, none where it has only one.
@@ -79,15 +79,15 @@ def split(digest: Alert) -> list[Alert]:
     return single if len(single) > 1 else []
 
 
-def worded(body: Alert) -> TextMessage:
+def alert_message(body: Alert) -> TextMessage:
     """Return an alert as a text."""
-    reply = alert(body.payments, body.language)
+    reply = alert_reply(body.payments, body.language)
     return TextMessage(reply.text, body.language, markup(reply.rows), is_silent=body.is_silent)
 
 
-def alert(payments: Sequence[AlertPayment], language: str) -> Reply:
+def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
     """Tell the seller of payments: how much, for what, from whom, what is left, and the total."""
-    found = groups(payments)
+    found = group_payments(payments)
     lines = [t(language, "digest", count=len(payments))] if len(found) > 1 else []
     last = {group[0].listing_id: group for group in found}
     for group in found:
@@ -96,11 +96,11 @@ def alert(payments: Sequence[AlertPayment], language: str) -> Reply:
             lines += _together(payments, group[0].listing_id, language)
     text = "\n".join(lines)
     if any(payment.repeated for payment in payments):
-        text = possibly_repeated(text, language)
+        text = mark_possibly_repeated(text, language)
     return Reply(text, _rows(found, language))
 
 
-def groups(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]:
+def group_payments(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]:
     """Put together what was paid for one request in one currency, in the order of coming."""
     found: dict[tuple[str, str], list[AlertPayment]] = {}
     for payment in payments:
@@ -169,12 +169,12 @@ def _together(payments: Sequence[AlertPayment], listing_id: str, language: str) 
     latest = max(of_it, key=lambda payment: payment.count)
     if latest.count <= 1:
         return []
-    return [together(latest.together, latest.count, language)]
+    return [total_line(latest.together, latest.count, language)]
 
 
-def together(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str:
+def total_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str:
     """Say what `count` payments come to, in minor units by currency."""
-    return t(language, "alert-together", total=total_of(amounts, language), count=count)
+    return t(language, "alert-together", total=total_text(amounts, language), count=count)
 
 
 def _newest(group: Sequence[AlertPayment]) -> AlertPayment:

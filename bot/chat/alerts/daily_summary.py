@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.alerts import quiet_hours
-from bot.chat.alerts.alert_text import together
-from bot.chat.cards.card_text import total_of
+from bot.chat.alerts.alert_text import total_line
+from bot.chat.cards.card_text import total_text
 from bot.chat.cards.status import card_of
 from bot.chat.messages.payloads import TextMessage
 from bot.chat.messages.reply import Reply, escaped
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BATCH = 50
 """Sellers in one transaction, for others wait for it; the rest come with the next."""
 
-LISTED = 20
+MAX_LISTED = 20
 """Requests in one summary: more is no message that anybody reads."""
 
 LONGEST_DAY, SHORTEST_DAY = 26 * 3_600_000, 12 * 3_600_000
@@ -52,7 +52,7 @@ class Span:
     next_at: int
 
 
-def put_due(tx: Transaction, queues: Queues, now: int) -> int:
+def enqueue_due(tx: Transaction, queues: Queues, now: int) -> int:
     """Put the summaries that are due at `now` (epoch ms), at most BATCH; how many were due.
 
     What was missed while we were stopped comes once. A chat that may not be written to gets none:
@@ -74,7 +74,7 @@ def _put(tx: Transaction, queues: Queues, awaiting: DueSummary, now: int) -> Non
     if lanes.is_paused(tx, queues.messages, lane):
         return
     days = received_payments.takings_between(tx, seller_id, span.since, span.until)
-    text = summary(days, seller.language, now).text
+    text = summary_reply(days, seller.language, now).text
     message = TextMessage(text, seller.language, is_silent=quiet_hours.is_quiet(seller, now))
     outbox.put(tx, queues.messages, lane, message, now, priority=lanes.NOTICE)
 
@@ -101,22 +101,22 @@ def _of_day(minute: int, zone: str, now: int) -> Span:
     return Span(moments.next_at(minute, until - LONGEST_DAY, zone), until, later)
 
 
-def summary(days: Sequence[ListingTakings], language: str, now: int) -> Reply:
+def summary_reply(days: Sequence[ListingTakings], language: str, now: int) -> Reply:
     """Say what came in by request, and in all where there are several."""
     if not days:
         return Reply(t(language, "summary-none"))
     lines = [t(language, "summary")]
-    lines += [_line(day, language, now) for day in days[:LISTED]]
-    if more := len(days[LISTED:]):
+    lines += [_line(day, language, now) for day in days[:MAX_LISTED]]
+    if more := len(days[MAX_LISTED:]):
         lines.append(t(language, "summary-more", more=more))
     if len(days) > 1:
         count = sum(day.count for day in days)
-        lines.append(together(_added(days), count, language))
+        lines.append(total_line(_added(days), count, language))
     return Reply("\n".join(lines))
 
 
 def _line(day: ListingTakings, language: str, now: int) -> str:
-    name, total = escaped(day.listing.wish.name, _NAME), total_of(day.amounts, language)
+    name, total = escaped(day.listing.wish.name, _NAME), total_text(day.amounts, language)
     line = t(language, "summary-line", name=name, total=total, count=day.count)
     return " · ".join(filter(None, [line, _left(card_of(day.listing, now), language)]))
 

@@ -34,7 +34,7 @@ _NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class DropEnd:
     """How a drop ended: units sold, and how many of their alerts were lost or not wished for.
 
     `oversold` counts payments that came when nothing was left.
@@ -46,7 +46,7 @@ class Ending:
     oversold: int
 
 
-def delivered(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
+def record_delivered(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
     """Count what a message told that Telegram took, in the transaction that settles it."""
     payments = _payments(body)
     fresh = Counter(payment.listing_id for payment in payments if not payment.repeated)
@@ -55,7 +55,7 @@ def delivered(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -
     _settle_all(tx, queues, payments, now)
 
 
-def buried(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
+def record_buried(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
     """Take note of a message that was given up, in the transaction that buries it, after that."""
     _settle_all(tx, queues, _payments(body), now)
 
@@ -69,10 +69,10 @@ def _settle_all(
 ) -> None:
     drops = dict.fromkeys(payment.listing_id for payment in payments if payment.kind == "drop")
     for listing_id in drops:
-        settle(tx, queues, listing_id, now)
+        announce_ended_drop(tx, queues, listing_id, now)
 
 
-def settle(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
+def announce_ended_drop(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
     """Say that a drop is over, once, where all is sold and no alert of it is under way."""
     account = stored_payments.alert_counts(tx, listing_id)
     if account is None or account.is_summed_up:
@@ -89,7 +89,7 @@ def settle(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
     outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=lanes.ALERT)
 
 
-def _ending(tx: Transaction, queues: Queues, account: AlertCounts) -> Ending | None:
+def _ending(tx: Transaction, queues: Queues, account: AlertCounts) -> DropEnd | None:
     """Give how a drop ended; None while units are left or alerts are under way."""
     listing = account.listing
     paid, units = listing.paid_count, _units(listing)
@@ -101,7 +101,7 @@ def _ending(tx: Transaction, queues: Queues, account: AlertCounts) -> Ending | N
     oversold = count_oversold(tx, listing.id)
     sold = paid - oversold
     lost_sold = sum(not payment.oversold for payment in lost)
-    return Ending(sold, lost_sold, account.muted, oversold) if sold >= units else None
+    return DropEnd(sold, lost_sold, account.muted, oversold) if sold >= units else None
 
 
 def _units(listing: Listing) -> int | None:
@@ -112,11 +112,11 @@ def _units(listing: Listing) -> int | None:
 
 def _lost(tx: Transaction, queues: Queues, listing: Listing) -> list[AlertPayment]:
     """Give the payments of a listing whose alerts were given up."""
-    lost = undelivered.lost(tx, queues, str(listing.chat_id))
+    lost = undelivered.given_up_payments(tx, queues, str(listing.chat_id))
     return [one for one in lost if one.listing_id == listing.id and not one.repeated]
 
 
-def _line(listing: Listing, ending: Ending, language: str) -> Reply:
+def _line(listing: Listing, ending: DropEnd, language: str) -> Reply:
     name = escaped(listing.wish.name, _NAME)
     sold, told = ending.sold, ending.sold - ending.lost - ending.muted
     key = "drop-told" if told == sold else "drop-sold"

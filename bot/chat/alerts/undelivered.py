@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from bot.chat.messages.queues import Queues
     from bot.core.database.database import Row, Transaction
 
-LOOKED_AT = 20
+MAX_LISTED = 20
 """Messages of each sort that `/alerts` looks at: nobody reads more."""
 
-REVIVED = 500
+MAX_RESENT = 500
 """Messages that one press sends again, for others wait for the transaction; the next has more."""
 
 EVERY = 1_000_000
@@ -35,7 +35,7 @@ COUNT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
+class UndeliveredAlert:
     """An alert that its chat has not got; `note` says what came of the last try, None of none.
 
     `is_dead`: it was given up. `uncertain`: it may have arrived all the same.
@@ -48,10 +48,10 @@ class Untold:
     uncertain: bool
 
 
-def newest(tx: Transaction, queues: Queues, lane: str) -> list[Untold]:
+def newest(tx: Transaction, queues: Queues, lane: str) -> list[UndeliveredAlert]:
     """Give a chat's alerts that were given up or wait, newest first, LOOKED_AT of each at most."""
-    dead = [(row, True) for row in _rows(tx, queues, lane, DEAD, LOOKED_AT)]
-    waiting = [(row, False) for row in _rows(tx, queues, lane, WAITING, LOOKED_AT)]
+    dead = [(row, True) for row in _rows(tx, queues, lane, DEAD, MAX_LISTED)]
+    waiting = [(row, False) for row in _rows(tx, queues, lane, WAITING, MAX_LISTED)]
     found = sorted([*dead, *waiting], key=lambda one: str(one[0]["id"]), reverse=True)
     return [_read(queues, row, is_dead=is_dead) for row, is_dead in found]
 
@@ -62,18 +62,18 @@ def count(tx: Transaction, queues: Queues, lane: str) -> int:
     return int(row["number"]) if row else 0
 
 
-def lost(tx: Transaction, queues: Queues, lane: str) -> list[AlertPayment]:
+def given_up_payments(tx: Transaction, queues: Queues, lane: str) -> list[AlertPayment]:
     """Give the payments of which alerts to this chat were given up."""
     rows = _rows(tx, queues, lane, DEAD, EVERY)
     return [*chain.from_iterable(_read(queues, row, is_dead=True).payments for row in rows)]
 
 
-def revive(tx: Transaction, queues: Queues, lane: str, now: int) -> int:
+def resend(tx: Transaction, queues: Queues, lane: str, now: int) -> int:
     """Let what was given up go again, in its old order; how many messages.
 
     At most REVIVED of them, the newest.
     """
-    rows = _rows(tx, queues, lane, DEAD, REVIVED)
+    rows = _rows(tx, queues, lane, DEAD, MAX_RESENT)
     return sum(outbox.revive(tx, queues.messages, row["id"], now) for row in reversed(rows))
 
 
@@ -81,12 +81,12 @@ def _rows(tx: Transaction, queues: Queues, lane: str, sql: str, most: int) -> li
     return tx.query(sql, queue=queues.messages.name, lane=lane, priority=lanes.ALERT, most=most)
 
 
-def _read(queues: Queues, row: Row, *, is_dead: bool) -> Untold:
+def _read(queues: Queues, row: Row, *, is_dead: bool) -> UndeliveredAlert:
     try:
         body = queues.messages.decode(row["body"])
     except Unreadable:
         body = None
-    return Untold(
+    return UndeliveredAlert(
         payments=body.payments if isinstance(body, Alert) else (),
         created_at=int(row["created_at"]),
         note=row["note"],

@@ -35,10 +35,10 @@ _EMAIL = 64
 _CURRENCIES = 6  # of one total: a request is seldom paid in two
 _LEAST_DESCRIPTION = 16  # less of it says nothing
 
-FOLLOWED = "r_"
+DEEP_LINK_PREFIX = "r_"
 """What `/start` brings from a request's deep link, before the listing's id."""
 
-STAMPED = frozenset(["soldOut", "expired", "stopped", "completed", "deleted"])
+STAMPED_STATUSES = frozenset(["soldOut", "expired", "stopped", "completed", "deleted"])
 """States that are stamped over the picture's code."""
 
 EMAIL_STATES = frozenset(["unconfirmed", "confirmed", "ended"])
@@ -93,7 +93,7 @@ class Article:
     rows: Rows
 
 
-def card(card: Card, language: str) -> Reply:
+def seller_card(card: Card, language: str) -> Reply:
     """Show a request: what it is, how it stands, its QR, and what can be done with it."""
     if card.status == "deleted":
         text = t(language, "listing-deleted", name=escaped(card.name, _NAME))
@@ -102,7 +102,7 @@ def card(card: Card, language: str) -> Reply:
     return Reply(text, _card_rows(card, language), _picture(card))
 
 
-def public(card: Card, language: str) -> Reply:
+def public_card(card: Card, language: str) -> Reply:
     """Show a request to others: what it is, whether it can be paid, and nothing of the takings."""
     if card.status == "deleted":
         text = t(language, "public-gone", name=escaped(card.name, _NAME))
@@ -112,25 +112,25 @@ def public(card: Card, language: str) -> Reply:
     return Reply(text, rows, card.listing_id)
 
 
-def visited(card: Card, language: str) -> Reply:
+def visitor_card(card: Card, language: str) -> Reply:
     """Show a request to somebody who followed its link, with a button that brings it up to date."""
-    shown = public(card, language)
+    shown = public_card(card, language)
     refresh = Button(t(language, "button-refresh"), action=("look", card.listing_id))
     rows = () if card.status == "deleted" else (*shown.rows, (refresh,))
     return Reply(shown.text, rows, shown.picture)
 
 
-def stamp(card: Card, language: str) -> str | None:
+def stamp_text(card: Card, language: str) -> str | None:
     """Say in a word or two what lies across the code of a request that can't be paid."""
-    return t(language, f"stamp-{card.status}") if card.status in STAMPED else None
+    return t(language, f"stamp-{card.status}") if card.status in STAMPED_STATUSES else None
 
 
-def price(card: Card, language: str) -> str:
+def price_text(card: Card, language: str) -> str:
     """Write the price as people of this language do."""
     return format_money(card.amount, card.currency, language)
 
 
-def total_of(amounts: Sequence[tuple[int, str]], language: str) -> str:
+def total_text(amounts: Sequence[tuple[int, str]], language: str) -> str:
     """Write amounts in minor units, one a currency, as one total: nothing is converted.
 
     Of more than there is room for, the first ones and an ellipsis; escaped.
@@ -139,7 +139,7 @@ def total_of(amounts: Sequence[tuple[int, str]], language: str) -> str:
     return " + ".join([*shown, *(["…"] if len(amounts) > _CURRENCIES else [])])
 
 
-def turns(action: Action, page: int, pages: int, language: str) -> Rows:
+def page_buttons(action: Action, page: int, pages: int, language: str) -> Rows:
     """Give the buttons to the pages beside `page`, from 0: `action` with the number of each."""
     buttons = tuple(
         Button(t(language, f"button-{way}"), action=(*action, str(target)))
@@ -151,7 +151,7 @@ def turns(action: Action, page: int, pages: int, language: str) -> Rows:
 
 def deep_link(bot_name: str, listing_id: str) -> str:
     """Give the address that shows a request's public card in Telegram, at /start."""
-    return f"https://t.me/{bot_name}?start={FOLLOWED}{listing_id}"
+    return f"https://t.me/{bot_name}?start={DEEP_LINK_PREFIX}{listing_id}"
 
 
 def list_page(
@@ -169,21 +169,21 @@ def list_page(
         (Button(_list_line(card, language), action=("card", card.listing_id)),) for card in cards
     )
     text = "\n".join([t(language, "list", page=page + 1, pages=pages), *waiting])
-    return Reply(text, (*lines, *turns(("list",), page, pages, language), new))
+    return Reply(text, (*lines, *page_buttons(("list",), page, pages, language), new))
 
 
-def possibly_repeated(text: str, language: str) -> str:
+def mark_possibly_repeated(text: str, language: str) -> str:
     """Mark a message that may have arrived before, as Telegram's answer to it was lost."""
     mark = t(language, "possibly-repeated")
     marked = text if text.startswith(mark) else f"{mark}\n{text}"
     return marked if shown_units(marked) <= TEXT_LIMIT else text
 
 
-def shared_article(card: Card, language: str) -> Article:
+def inline_article(card: Card, language: str) -> Article:
     """Show a request to others: a card with a Pay button, or the link where there can be none."""
-    shown = public(card, language)
+    shown = public_card(card, language)
     about = " · ".join(
-        filter(None, [price(card, language), _brief(card, language), card.description])
+        filter(None, [price_text(card, language), _brief(card, language), card.description])
     )
     return Article(
         title=plain(card.name, _ARTICLE_LINE),
@@ -202,7 +202,7 @@ def _brief(card: Card, language: str) -> str | None:
     """Say in a few words what is left, or why it can't be paid."""
     if card.status == "scheduled":
         return t(language, "status-scheduled")
-    return stamp(card, language) or _left(card, language)
+    return stamp_text(card, language) or _left(card, language)
 
 
 def _leads_somewhere(card: Card) -> bool:
@@ -213,7 +213,7 @@ def _leads_somewhere(card: Card) -> bool:
 def _way_in(card: Card, language: str) -> Button:
     if card.status == "scheduled":
         return Button(t(language, "button-open"), url=card.url)
-    return Button(t(language, "button-pay", amount=price(card, language)), url=card.url)
+    return Button(t(language, "button-pay", amount=price_text(card, language)), url=card.url)
 
 
 def _text_of(card: Card, language: str, state: str) -> str:
@@ -221,8 +221,8 @@ def _text_of(card: Card, language: str, state: str) -> str:
 
     Room is left to say that the message may be a repetition.
     """
-    limit = CAPTION_LIMIT - shown_units(possibly_repeated("", language))
-    amount = escaped(price(card, language))
+    limit = CAPTION_LIMIT - shown_units(mark_possibly_repeated("", language))
+    amount = escaped(price_text(card, language))
     name = t(language, "card-name", name=escaped(card.name, _NAME))
     facts = t(language, "card-facts", kind=t(language, f"kind-{card.kind}"), amount=amount)
     link = escaped(card.url, len(card.url)) if len(card.url) <= _LONGEST_LINK else ""
@@ -256,7 +256,7 @@ def _taken(card: Card, language: str) -> str | None:
     if not card.taken or not card.paid_count:
         unsaid = card.paid_count is None or card.kind != "donation"
         return None if unsaid else t(language, "card-paid", paid=card.paid_count)
-    amount = total_of(card.taken, language)
+    amount = total_text(card.taken, language)
     return t(language, "card-taken", amount=amount, paid=card.paid_count)
 
 
@@ -345,6 +345,6 @@ def _card_rows(card: Card, language: str) -> Rows:
 
 def _list_line(card: Card, language: str) -> str:
     """Write a button of the list: how it stands, its name, its price, what is left."""
-    name, cost = plain(card.name, _LINE_NAME), price(card, language)
+    name, cost = plain(card.name, _LINE_NAME), price_text(card, language)
     line = t(language, "list-line", mark=t(language, f"mark-{card.status}"), name=name, price=cost)
     return " · ".join(filter(None, [line, _left(card, language)]))

@@ -31,7 +31,7 @@ def _card(view: View, photo: bytes | None) -> bytes:
     from bot.chat.pictures import card_picture  # noqa: PLC0415 - costs memory, seldom used
 
     card, language = view.card, view.language
-    price, stamp = card_text.price(card, language), card_text.stamp(card, language)
+    price, stamp = card_text.price_text(card, language), card_text.stamp_text(card, language)
     content = card_picture.CardContent(
         name=card.name,
         price=price,
@@ -52,7 +52,7 @@ def _sheet(design: str, view: View, photo: bytes | None) -> bytes:
     card, language = view.card, view.language
     sheet = poster.PosterContent(
         name=card.name,
-        price=card_text.price(card, language),
+        price=card_text.price_text(card, language),
         code=card.url,
         photo=photo,
         text=view.listing.poster_text,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bot.chat.cards.card_text import card as whole_card
-from bot.chat.cards.card_text import deep_link, total_of, turns
+from bot.chat.cards.card_text import deep_link, page_buttons, total_text
+from bot.chat.cards.card_text import seller_card as whole_card
 from bot.chat.fields.offers import in_rows
 from bot.chat.fields.registry import EDITS, POSTER_TEXT
 from bot.chat.messages.reply import Button, Reply, escaped, plain
@@ -104,16 +104,16 @@ def payments_page(
     if not receipts:
         head.append(t(language, "payments-none"))
     else:
-        total = total_of(card.taken, language)
+        total = total_text(card.taken, language)
         head.append(t(language, "payments-total", total=total, count=card.paid_count or 0))
         head.append(t(language, "payments-zone", zone=escaped(zones.place(zone, language))))
     back = Button(t(language, "button-back"), action=("card", card.listing_id))
     lines = [_receipt(receipt, zone, language) for receipt in receipts]
-    beside = turns(("payments", card.listing_id), page, pages, language)
+    beside = page_buttons(("payments", card.listing_id), page, pages, language)
     return Reply("\n\n".join(["\n".join(head), *lines]), (*beside, (back,)))
 
 
-def saved(card: Card, change: Change, seller: Seller, now: int) -> Reply:
+def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:
     """Say what was changed; of a request that can't be paid all the same, how it stands."""
     language, field = seller.language, EDITS[change.field]
     if change.value is None:
@@ -129,7 +129,7 @@ def saved(card: Card, change: Change, seller: Seller, now: int) -> Reply:
     return Reply("\n".join(lines), (*first, _onwards(card, language)))
 
 
-def unsaved(card: Card, why: str, language: str) -> Reply:
+def unsaved_reply(card: Card, why: str, language: str) -> Reply:
     """Say why a change can't be made, with a way to make another."""
     return Reply(why, (_onwards(card, language),))
 

@@ -37,20 +37,20 @@ class View:
     @property
     def seen(self) -> Shown:
         """Keys of what the message shows; no picture where there is no link to draw."""
-        return Shown(self._picture() if self.reply.picture else None, words_of(self.reply))
+        return Shown(self._picture() if self.reply.picture else None, words_key(self.reply))
 
     def _picture(self) -> str:
         card, language = self.card, self.language
-        shown = (card.name, card_text.price(card, language), card.url, card.image)
-        return key_of(DESIGN, language, *shown, card_text.stamp(card, language))
+        shown = (card.name, card_text.price_text(card, language), card.url, card.image)
+        return content_key(DESIGN, language, *shown, card_text.stamp_text(card, language))
 
 
-def words_of(reply: Reply) -> str:
+def words_key(reply: Reply) -> str:
     """Give the key of a message's text and buttons."""
-    return key_of(reply.text, markup(reply.rows))
+    return content_key(reply.text, markup(reply.rows))
 
 
-def key_of(*parts: object) -> str:
+def content_key(*parts: object) -> str:
     """Give a short name of these parts, another one for any others."""
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
@@ -66,5 +66,9 @@ def view_of(
     spoken = language or (seller.language if seller else choose(None))
     taken = received_payments.takings(tx, listing.id) if own == OWN else ()
     card = card_of(listing, now, taken=taken, zone=seller.zone if seller else None)
-    show = {OWN: card_text.card, SHARED: card_text.public, VISITED: card_text.visited}[own]
+    show = {
+        OWN: card_text.seller_card,
+        SHARED: card_text.public_card,
+        VISITED: card_text.visitor_card,
+    }[own]
     return View(listing, card, show(card, spoken), spoken, own)

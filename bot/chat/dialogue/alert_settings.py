@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.alerts import alert_text, undelivered
-from bot.chat.cards.card_text import total_of
+from bot.chat.cards.card_text import total_text
 from bot.chat.messages.reply import Button, Reply, escaped
 from bot.chat.requests import audit_trail
 from bot.chat.store import listings, posts
@@ -13,7 +13,7 @@ from bot.chat.store.listings import ALERTS
 from bot.chat.times import moments, zones
 
 if TYPE_CHECKING:
-    from bot.chat.alerts.undelivered import Untold
+    from bot.chat.alerts.undelivered import UndeliveredAlert
     from bot.chat.dialogue.turn import Turn
     from bot.chat.messages.reply import Rows
     from bot.chat.store.listings import Listing
@@ -77,13 +77,13 @@ def show_undelivered(turn: Turn) -> None:
 def send_again(turn: Turn) -> str:
     """Let this chat's alerts go again that were given up; the words of the answer."""
     lane = str(turn.person.chat_id)
-    if undelivered.revive(turn.tx, turn.queues, lane, turn.now):
+    if undelivered.resend(turn.tx, turn.queues, lane, turn.now):
         show_undelivered(turn)
     waits = undelivered.count(turn.tx, turn.queues, lane) > 0
     return turn.words("toast-sent-again" if waits else "toast-all-delivered")
 
 
-def _page(turn: Turn, found: list[Untold], count: int) -> Reply:
+def _page(turn: Turn, found: list[UndeliveredAlert], count: int) -> Reply:
     lines: list[str] = []
     told = 0
     for untold in found:
@@ -104,16 +104,16 @@ def _page(turn: Turn, found: list[Untold], count: int) -> Reply:
     return Reply("\n".join(lines), rows)
 
 
-def _lines(untold: Untold, turn: Turn) -> list[str]:
+def _lines(untold: UndeliveredAlert, turn: Turn) -> list[str]:
     """Write a line for each request that an alert tells of."""
     at, why = _when(untold.created_at, turn), turn.words(_why(untold))
     lines = []
-    for group in alert_text.groups(untold.payments):
+    for group in alert_text.group_payments(untold.payments):
         first, count = group[0], len(group)
         total = [(sum(payment.amount for payment in group), first.currency)]
         said = {
             "at": at,
-            "amount": total_of(total, turn.seller.language),
+            "amount": total_text(total, turn.seller.language),
             "name": escaped(first.name, _NAME),
             "why": why,
         }
@@ -124,7 +124,7 @@ def _lines(untold: Untold, turn: Turn) -> list[str]:
     return lines
 
 
-def _why(untold: Untold) -> str:
+def _why(untold: UndeliveredAlert) -> str:
     """Give the text that says why an alert has not arrived."""
     if untold.is_dead:
         return "undelivered-unclear" if untold.uncertain else "undelivered-refused"

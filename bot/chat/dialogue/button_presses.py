@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
-from bot.chat.cards.card_text import card
+from bot.chat.cards.card_text import seller_card
 from bot.chat.dialogue import alert_settings, sharing
 from bot.chat.dialogue.commands import requests_page, show_page
 from bot.chat.dialogue.edit_effects import form_of, no_units
@@ -136,6 +136,6 @@ def _duplicate(turn: Turn, listing: Listing) -> str | None:
 def _ask_beside(turn: Turn, listing: Listing, form: Outcome) -> str | None:
     """Ask in a message of its own, and let the menu be the card again that it was."""
     if turn.tapped is not None and turn.tapped.picture:
-        turn.say(card(own_card(turn, listing), turn.seller.language))
+        turn.say(seller_card(own_card(turn, listing), turn.seller.language))
     follow(turn.anew(), form)
     return form.toast

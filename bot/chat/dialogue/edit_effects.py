@@ -44,7 +44,7 @@ def apply(turn: Turn, change: Change) -> None:
     elif EDITS[change.field] is POSTER_TEXT:
         _set_poster_text(turn, listing, change)
     elif why := _why_not(turn, listing, change):
-        turn.say(menus.unsaved(own_card(turn, listing), why, turn.seller.language))
+        turn.say(menus.unsaved_reply(own_card(turn, listing), why, turn.seller.language))
     else:
         turn.call(edit_rules.call_of(change))
 
@@ -54,7 +54,7 @@ def _set_poster_text(turn: Turn, listing: Listing, change: Change) -> None:
     listings.set_poster_text(turn.tx, listing.id, text)
     values = (listing.poster_text, text)
     audit_trail.record_edit(turn.tx, listing, POSTER_TEXT.name, values, turn.now)
-    turn.say(menus.saved(own_card(turn, listing), change, turn.seller, turn.now))
+    turn.say(menus.saved_reply(own_card(turn, listing), change, turn.seller, turn.now))
 
 
 def _why_not(turn: Turn, listing: Listing, change: Change) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.cards.card_text import FOLLOWED
+from bot.chat.cards.card_text import DEEP_LINK_PREFIX
 from bot.chat.cards.views import view_of
 from bot.chat.messages.payloads import CardMessage, new_message
 from bot.chat.messages.queues import INLINE
@@ -53,9 +53,9 @@ def follow_link(turn: Turn, payload: str) -> bool:
     Its seller gets their card, anybody else what others see. Of one that is gone nothing is said,
     not even whether it was ever there.
     """
-    if not payload.startswith(FOLLOWED):
+    if not payload.startswith(DEEP_LINK_PREFIX):
         return False
-    listing = listings.find_listing(turn.tx, payload.removeprefix(FOLLOWED))
+    listing = listings.find_listing(turn.tx, payload.removeprefix(DEEP_LINK_PREFIX))
     if listing is None or listing.answer is None or listing.state not in SHOWN:
         turn.say(Reply(turn.words("link-gone")))
     elif listing.seller_id == turn.person.id:

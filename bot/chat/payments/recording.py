@@ -113,7 +113,7 @@ class Ledger:
 
     def _count_muted(self, listing: Listing, payments: int) -> None:
         add_muted(self._tx, listing.id, payments)
-        delivery.settle(self._tx, self._queues, listing.id, self._now)
+        delivery.announce_ended_drop(self._tx, self._queues, listing.id, self._now)
 
     def _put_alert(self, listing: Listing, payment: AlertPayment) -> None:
         queue, lane = self._queues.messages, str(listing.chat_id)

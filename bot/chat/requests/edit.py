@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.alerts import delivery
-from bot.chat.cards.menus import saved
+from bot.chat.cards.menus import saved_reply
 from bot.chat.cards.status import card_of
 from bot.chat.fields.registry import EDITS, ENDS, PICTURE, UNITS
 from bot.chat.forms.existing import edit_form
@@ -175,9 +175,9 @@ class Editing:
         self._desk.refresh(tx, listing.id)
         seller = sellers.ensure_seller(tx, listing.seller_id, message.body["language"], now)
         shown = card_of(listing_of(tx, message), now)
-        self._desk.say(tx, message, saved(shown, change, seller, now))
+        self._desk.say(tx, message, saved_reply(shown, change, seller, now))
         if EDITS[change.field] is UNITS:  # the last that was left may be among them
-            delivery.settle(tx, self._desk.queues, listing.id, now)
+            delivery.announce_ended_drop(tx, self._desk.queues, listing.id, now)
 
     def _unchanged(self, tx: Transaction, message: Message, answer: Answer) -> None:
         """Say that an edit whose answer was lost was not made, when that was asked."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.cards.card_text import card
+from bot.chat.cards.card_text import seller_card
 from bot.chat.cards.status import card_of
 from bot.chat.messages.payloads import new_message, replacement
 from bot.chat.messages.queues import AGAIN
@@ -84,7 +84,7 @@ class Desk:
             reply = Reply(words, picture=listing.id if on_card else None)
             self.put(tx, message, _in_place(message, reply))
             return
-        shown = card(card_of(listing, self.now()), language)
+        shown = seller_card(card_of(listing, self.now()), language)
         anew = message.body["call"] in ANEW
         self.put(tx, message, new_message(shown, language) if anew else _in_place(message, shown))
 

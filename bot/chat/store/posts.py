@@ -1,7 +1,7 @@
 """SQL of posts: the messages that show a request, and their refreshes.
 
 A change of a request queues the refresh of its posts in the same transaction. A post has at most
-one waiting refresh, whose content is made when it is sent (see chat/cards/rendering.py), so many
+waiting refresh, whose content is made when it is sent (chat/cards/message_calls.py), so many
 changes are one edit.
 """
 

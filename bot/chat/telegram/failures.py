@@ -1,4 +1,4 @@
-"""What becomes of a message whose call Telegram failed: a table, from its answer to a fate."""
+"""Failed calls of the Bot API: what Telegram's answer means for the message, and for the log."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from telegram.error import (
     TelegramError,
 )
 
-from bot.chat.telegram.errors import asked_wait, told
-
 BACKOFF = (1_000, 2_000, 5_000, 15_000, 30_000, 60_000)
-"""Milliseconds until the next try while Telegram can't be reached, the last for ever."""
+"""Milliseconds until the next attempt while Telegram can't be reached; the last one repeats."""
 
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-"""Failures of httpx that leave no doubt: nothing reached the other side."""
+"""Errors of httpx after which nothing can have reached the other side."""
 
 POINTLESS = (
     "message is not modified",
@@ -32,92 +30,111 @@ POINTLESS = (
 )
 """Telegram's answers after which nothing is left to do."""
 
-LOST = ("message to edit not found", "message can't be edited", "message_id_invalid")
-"""Telegram's answers about a message that is not there to be changed, and never will be."""
+MESSAGE_GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
+"""Telegram's answers about a message that can't be edited now or later."""
 
-STRANGE = ("wrong file identifier", "wrong remote file")
+UNKNOWN_FILE = ("wrong file identifier", "wrong remote file")
 """Telegram's answers about a file_id that it doesn't know: each bot has its own."""
 
+CHAT_CLOSED = (
+    "chat not found",
+    "user is deactivated",
+    "chat_write_forbidden",
+    "need administrator",
+)
+"""Telegram's answers about a chat in which the bot may not write."""
+
 TOO_MANY = "too many requests"
-"""A 429 that does not say how long to wait is a refusal all the same."""
-
-CHAT_GONE = ("chat not found", "user is deactivated", "chat_write_forbidden", "need administrator")
+"""A 429 that does not name a wait is a refusal all the same."""
 
 
-class Fate(Enum):
-    """What becomes of a message whose call failed."""
+class FailureKind(Enum):
+    """The consequences that a failed call may have for its message."""
 
-    DONE = auto()
-    LOST = auto()
-    AGAIN = auto()
-    STRANGE = auto()
-    IN_DOUBT = auto()
-    HELD = auto()
-    PAUSED = auto()
-    MOVED = auto()
-    UNHEARD = auto()
-    DEAD = auto()
+    POINTLESS = auto()
+    MESSAGE_GONE = auto()
+    NOT_SENT = auto()
+    UNKNOWN_FILE = auto()
+    UNCERTAIN = auto()
+    RATE_LIMITED = auto()
+    CHAT_CLOSED = auto()
+    CHAT_MOVED = auto()
+    UNKNOWN_METHOD = auto()
+    REFUSED = auto()
 
 
 BAD_REQUESTS = (
-    (POINTLESS, Fate.DONE),
-    (LOST, Fate.LOST),
-    (STRANGE, Fate.STRANGE),
-    (CHAT_GONE, Fate.PAUSED),
+    (POINTLESS, FailureKind.POINTLESS),
+    (MESSAGE_GONE, FailureKind.MESSAGE_GONE),
+    (UNKNOWN_FILE, FailureKind.UNKNOWN_FILE),
+    (CHAT_CLOSED, FailureKind.CHAT_CLOSED),
 )
-"""What a refusal's words mean; any other refusal is for good."""
+"""The kinds of refusals by their words; any other refusal is REFUSED."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """A fate with its reason; `value` is the wait in ms, or the chat moved to."""
+class Failure:
+    """A failed call; `value` is the delay in ms, or the id of the chat moved to."""
 
-    fate: Fate
+    kind: FailureKind
     note: str
     value: int = 0
 
 
-def verdict(error: TelegramError, attempts: int) -> Verdict:
-    """Say what becomes of a message whose call ended in `error`."""
-    wait = BACKOFF[min(attempts, len(BACKOFF)) - 1]
+def classify(error: TelegramError, attempts: int) -> Failure:
+    """Derive from the error of a call what happens to its message."""
+    delay = BACKOFF[min(attempts, len(BACKOFF)) - 1]
+    kind, note, value = FailureKind.NOT_SENT, describe_error(error), delay
     match error:
         case RetryAfter():
-            found = Verdict(Fate.HELD, "Telegram asks to wait", asked_wait(error))
+            kind, note = FailureKind.RATE_LIMITED, "Telegram asks to wait"
+            value = retry_after_ms(error)
         case ChatMigrated():
-            found = Verdict(Fate.MOVED, "the group became a supergroup", error.new_chat_id)
-        case Forbidden() if attempts == 1:  # let in since, that update may have come before this
-            found = Verdict(Fate.AGAIN, error.message, wait)
-        case Forbidden():
-            found = Verdict(Fate.PAUSED, error.message)
+            kind, note = FailureKind.CHAT_MOVED, "the group became a supergroup"
+            value = error.new_chat_id
+        case Forbidden() if attempts > 1:  # at the first one the chat may just have been reopened
+            kind, value = FailureKind.CHAT_CLOSED, 0
         case InvalidToken() if "not found" in error.message.lower():
-            found = Verdict(Fate.UNHEARD, "the server knows no such method", BACKOFF[-1])
+            kind, note = FailureKind.UNKNOWN_METHOD, "the server knows no such method"
+            value = BACKOFF[-1]
         case InvalidToken():
-            found = Verdict(Fate.AGAIN, "Telegram refuses the token", BACKOFF[-1])
+            note, value = "Telegram refuses the token", BACKOFF[-1]
         case BadRequest():
-            found = _bad_request(error)
-        case _ if _in_doubt(error):
-            found = Verdict(Fate.IN_DOUBT, f"Telegram's answer was lost: {told(error)}", wait)
-        case _:
-            found = Verdict(Fate.AGAIN, told(error), wait)
-    return found
+            return _bad_request(error)
+        case _ if _is_uncertain(error):
+            kind, note = FailureKind.UNCERTAIN, f"Telegram's answer was lost: {note}"
+    return Failure(kind, note, value)
 
 
-def _bad_request(error: BadRequest) -> Verdict:
+def _bad_request(error: BadRequest) -> Failure:
     words = error.message.lower()
-    for parts, fate in BAD_REQUESTS:
+    for parts, kind in BAD_REQUESTS:
         if any(part in words for part in parts):
-            return Verdict(fate, error.message, BACKOFF[-1] if fate is Fate.STRANGE else 0)
-    return Verdict(Fate.DEAD, error.message, BACKOFF[-1])
+            delay = BACKOFF[-1] if kind is FailureKind.UNKNOWN_FILE else 0
+            return Failure(kind, error.message, delay)
+    return Failure(FailureKind.REFUSED, error.message, BACKOFF[-1])
 
 
-def _in_doubt(error: TelegramError) -> bool:
-    """Whether the call may have been done: something was sent, and no answer says what came of it.
+def _is_uncertain(error: TelegramError) -> bool:
+    """Check whether the call may have succeeded: it was sent, and no answer decides.
 
-    A 5xx says nothing, nor does an answer that is no JSON.
+    A 5xx decides nothing, nor does an answer that is no JSON.
     """
     cause = error.__cause__
     if isinstance(cause, httpx.HTTPError):
         return not isinstance(cause, UNSENT)
-    unread = isinstance(cause, ValueError | TelegramError)
-    unclear = isinstance(error, NetworkError) and cause is None
-    return unread or (unclear and TOO_MANY not in error.message.lower())
+    is_unreadable = isinstance(cause, ValueError | TelegramError)
+    is_unclear = isinstance(error, NetworkError) and cause is None
+    return is_unreadable or (is_unclear and TOO_MANY not in error.message.lower())
+
+
+def describe_error(error: TelegramError) -> str:
+    """Return the error in words that can't contain an address, which has the token in it."""
+    cause = error.__cause__
+    return type(cause).__name__ if isinstance(cause, httpx.HTTPError) else error.message
+
+
+def retry_after_ms(error: RetryAfter) -> int:
+    """Return the milliseconds that Telegram asks us to wait."""
+    wait = error.retry_after
+    return int((wait if isinstance(wait, int) else wait.total_seconds()) * 1000)

@@ -28,7 +28,7 @@ MOST_WAITING = 40
 """People whose query waits: what four connections answer within seconds."""
 
 
-class Searching:
+class InlineQueue:
     """Answers inline queries by `answer`, as often as `pace` allows."""
 
     def __init__(

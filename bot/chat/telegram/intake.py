@@ -167,7 +167,7 @@ class Poller:
         raise _refusal(response.status_code, data if isinstance(data, dict) else {})
 
 
-def receive_updates(intake: Intake, secret: str) -> APIRouter:
+def webhook_router(intake: Intake, secret: str) -> APIRouter:
     """Give the route for webhook mode; only who knows the secret header is heard."""
     router = APIRouter(include_in_schema=False)
 

@@ -9,7 +9,7 @@ from telegram import BotCommand
 from telegram.error import TelegramError
 
 from bot.chat.forms.bot_texts import commands, description, short_description
-from bot.chat.telegram.errors import told
+from bot.chat.telegram.failures import describe_error
 from bot.core.text.translations import DEFAULT, languages
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 
-async def present(bot: Bot) -> None:
+async def set_profile(bot: Bot) -> None:
     """Set commands and descriptions; a refusal is a line in the log, the bot works without."""
     try:
         for language in languages():
@@ -29,4 +29,4 @@ async def present(bot: Bot) -> None:
             await bot.set_my_description(description(language), language_code=code)
             await bot.set_my_short_description(short_description(language), language_code=code)
     except TelegramError as error:
-        log.warning("commands not set at telegram", reason=told(error))
+        log.warning("commands not set at telegram", reason=describe_error(error))

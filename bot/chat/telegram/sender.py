@@ -17,15 +17,15 @@ from telegram.constants import ParseMode
 from telegram.error import TelegramError, TimedOut
 
 from bot.chat.alerts import alert_text, delivery
-from bot.chat.cards.card_text import possibly_repeated
+from bot.chat.cards.card_text import mark_possibly_repeated
 from bot.chat.cards.drawing import File
-from bot.chat.cards.rendering import Call, Later, Sent, Showing
+from bot.chat.cards.message_calls import Call, MessageCalls, NotYet, SentMessage
 from bot.chat.messages.payloads import Alert, Refresh
 from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
 from bot.chat.store import listings, posts, shown_texts
-from bot.chat.telegram.failures import Fate, verdict
-from bot.chat.telegram.transport import accepted
+from bot.chat.telegram.failures import FailureKind, classify
+from bot.chat.telegram.transport import last_call_accepted
 from bot.core.outbox import lanes, outbox
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bot.chat.messages.payloads import CallbackAnswer, MessagePayload
     from bot.chat.messages.queues import Queues
-    from bot.chat.telegram.failures import Verdict
+    from bot.chat.telegram.failures import Failure
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.lanes import Queue
     from bot.core.outbox.outbox import Message
@@ -53,33 +53,35 @@ NEW = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
 
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
-CLASSES = {lanes.REPLY: "reply", lanes.ALERT: "alert", lanes.NOTICE: "notice"}
+CLASS_LABELS = {lanes.REPLY: "reply", lanes.ALERT: "alert", lanes.NOTICE: "notice"}
 """What the metrics call the classes of messages."""
 
 NEEDLESS = "needless"
 """What the metrics call a message that was of no use any more when its turn came."""
 
-COUNTED = {
-    Fate.DONE: NEEDLESS,
-    Fate.LOST: NEEDLESS,
-    Fate.AGAIN: "failed",
-    Fate.STRANGE: "failed",
-    Fate.IN_DOUBT: "unclear",
-    Fate.HELD: "throttled",
-    Fate.PAUSED: "blocked",
-    Fate.MOVED: "moved",
-    Fate.UNHEARD: "refused",
-    Fate.DEAD: "refused",
+FAILURE_LABELS = {
+    FailureKind.POINTLESS: NEEDLESS,
+    FailureKind.MESSAGE_GONE: NEEDLESS,
+    FailureKind.NOT_SENT: "failed",
+    FailureKind.UNKNOWN_FILE: "failed",
+    FailureKind.UNCERTAIN: "unclear",
+    FailureKind.RATE_LIMITED: "throttled",
+    FailureKind.CHAT_CLOSED: "blocked",
+    FailureKind.CHAT_MOVED: "moved",
+    FailureKind.UNKNOWN_METHOD: "refused",
+    FailureKind.REFUSED: "refused",
 }
 """What the metrics call the ways in which a call fails, beside `sent` and `repeated`."""
 
 
-def _hopeless(message: Message, fate: Fate) -> bool:
+def _hopeless(message: Message, kind: FailureKind) -> bool:
     """Whether a message is given up: an alert only after many tries, for money stands behind it."""
     if message.priority == lanes.ALERT:
-        return fate is Fate.DEAD and message.attempts >= TRIES
-    lasting = fate in {Fate.IN_DOUBT, Fate.STRANGE} and message.attempts >= TRIES
-    return lasting or fate in {Fate.DEAD, Fate.UNHEARD}
+        return kind is FailureKind.REFUSED and message.attempts >= TRIES
+    lasting = (
+        kind in {FailureKind.UNCERTAIN, FailureKind.UNKNOWN_FILE} and message.attempts >= TRIES
+    )
+    return lasting or kind in {FailureKind.REFUSED, FailureKind.UNKNOWN_METHOD}
 
 
 class Sender:
@@ -90,7 +92,7 @@ class Sender:
         self._bot = bot
         self._queues = queues
         self._now = now
-        self._showing = Showing(db, queues, now)
+        self._showing = MessageCalls(db, queues, now)
 
     async def send(self, message: Message) -> None:
         """Send one message to the chat that its lane names, or change one there.
@@ -98,7 +100,7 @@ class Sender:
         Raises StorageError, and then nothing was sent.
         """
         body: MessagePayload = message.body
-        sendable = alert_text.worded(body) if isinstance(body, Alert) else body
+        sendable = alert_text.alert_message(body) if isinstance(body, Alert) else body
         call = await self._showing.call(sendable, message.lane, message.attempts)
         if isinstance(call, Call):
             await self._attempt(self._queues.messages, message, _marked(call, message))
@@ -114,10 +116,10 @@ class Sender:
 
     def buried(self, tx: Transaction, message: Message) -> None:
         """Note that a message was set aside: its payments are listed, and no drop waits for it."""
-        delivery.buried(tx, self._queues, message.body, self._now())
+        delivery.record_buried(tx, self._queues, message.body, self._now())
 
     async def _attempt(self, queue: Queue, message: Message, call: Call) -> None:
-        sent = Sent()
+        sent = SentMessage()
         try:
             async with asyncio.timeout(LONGEST):
                 sent = _sent(await self._make(call))
@@ -129,7 +131,7 @@ class Sender:
             await self._refused(queue, message, call, error)
             return
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if not accepted():
+            if not last_call_accepted():
                 unread = TelegramError(f"unreadable answer: {error!r}")
                 await self._refused(queue, message, call, unread)
                 return
@@ -139,7 +141,7 @@ class Sender:
         )
 
     def _done(
-        self, tx: Transaction, queue: Queue, message: Message, call: Call, sent: Sent
+        self, tx: Transaction, queue: Queue, message: Message, call: Call, sent: SentMessage
     ) -> None:
         """Settle what Telegram took, unless it is another's by now."""
         now = self._now()
@@ -147,9 +149,9 @@ class Sender:
         lanes.went(tx, queue, message.lane, now)
         if outbox.done(tx, queue, message, now) and queue is self._queues.messages:
             self._showing.note(tx, call, message.lane, sent)
-            delivery.delivered(tx, self._queues, message.body, now)
+            delivery.record_delivered(tx, self._queues, message.body, now)
 
-    def _unsent(self, tx: Transaction, message: Message, later: Later | None) -> None:
+    def _unsent(self, tx: Transaction, message: Message, later: NotYet | None) -> None:
         """Settle a message of which nothing is to be sent, or not yet."""
         queue, now = self._queues.messages, self._now()
         if later is None:
@@ -161,56 +163,56 @@ class Sender:
     async def _refused(
         self, queue: Queue, message: Message, call: Call, error: TelegramError
     ) -> None:
-        outcome = verdict(error, message.attempts)
+        outcome = classify(error, message.attempts)
         log.warning(
             "telegram refused", method=call.method, chat=message.lane,
-            fate=outcome.fate.name.lower(), reason=outcome.note,
+            kind=outcome.kind.name.lower(), reason=outcome.note,
         )  # fmt: skip
         await self._db.transaction_until_stored(
             lambda tx: self._settle(tx, queue, message, call, outcome)
         )
 
     def _count(self, tx: Transaction, message: Message, came: str) -> None:
-        tx.count("telegram_messages", message.body.method, CLASSES[message.priority], came)
+        tx.count("telegram_messages", message.body.method, CLASS_LABELS[message.priority], came)
 
     def _settle(
-        self, tx: Transaction, queue: Queue, message: Message, call: Call, outcome: Verdict
+        self, tx: Transaction, queue: Queue, message: Message, call: Call, outcome: Failure
     ) -> None:
         now = self._now()
-        self._count(tx, message, COUNTED[outcome.fate])
-        match outcome.fate:
-            case Fate.DONE:
+        self._count(tx, message, FAILURE_LABELS[outcome.kind])
+        match outcome.kind:
+            case FailureKind.POINTLESS:
                 if outbox.done(tx, queue, message, now) and call.place:
-                    self._showing.note(tx, call, message.lane, Sent())
-            case Fate.LOST:
+                    self._showing.note(tx, call, message.lane, SentMessage())
+            case FailureKind.MESSAGE_GONE:
                 outbox.done(tx, queue, message, now)
                 _forget(tx, call)
-            case Fate.DEAD if single := _split(message.body):
+            case FailureKind.REFUSED if single := _split(message.body):
                 outbox.split(tx, queue, message, single, now)
-            case _ if _hopeless(message, outcome.fate):
+            case _ if _hopeless(message, outcome.kind):
                 _unknow(tx, call)
                 self._give_up(tx, queue, message, outcome.note)
-            case Fate.HELD:
+            case FailureKind.RATE_LIMITED:
                 outbox.retry(tx, queue, message, now + outcome.value, outcome.note)
                 lanes.hold(tx, queue, message.lane, now + outcome.value)
-            case Fate.PAUSED:
+            case FailureKind.CHAT_CLOSED:
                 self._pause(tx, queue, message, call, outcome.note)
-            case Fate.MOVED:
+            case FailureKind.CHAT_MOVED:
                 outbox.retry(tx, queue, message, now, outcome.note)
                 outbox.move(tx, queue, message.lane, str(outcome.value))
                 listings.move_chat(tx, int(message.lane), outcome.value)
-            case Fate.STRANGE if call.showed and isinstance(call.picture, str):
+            case FailureKind.UNKNOWN_FILE if call.showed and isinstance(call.picture, str):
                 posts.save_card_picture(tx, call.showed.listing_id, None, None)
                 outbox.retry(tx, queue, message, now, outcome.note)
             case _:
-                doubt = outcome.fate is Fate.IN_DOUBT
+                doubt = outcome.kind is FailureKind.UNCERTAIN
                 due_at = now + outcome.value
                 outbox.retry(tx, queue, message, due_at, outcome.note, uncertain=doubt)
 
     def _give_up(self, tx: Transaction, queue: Queue, message: Message, why: str) -> None:
         log.error("message given up", chat=message.lane, reason=why)
         if outbox.bury(tx, queue, message, self._now(), why):
-            delivery.buried(tx, self._queues, message.body, self._now())
+            delivery.record_buried(tx, self._queues, message.body, self._now())
 
     def _pause(self, tx: Transaction, queue: Queue, message: Message, call: Call, why: str) -> None:
         """Keep a chat's alerts until it can be written to again, and the news of its cards.
@@ -261,11 +263,11 @@ def _media(call: Call) -> InputFile | str:
     return call.picture or ""
 
 
-def _sent(answer: object) -> Sent:
+def _sent(answer: object) -> SentMessage:
     """Read the message that Telegram answers, as far as it is one."""
     if not isinstance(answer, Posted):
-        return Sent()
-    return Sent(answer.message_id, answer.photo[-1].file_id if answer.photo else None)
+        return SentMessage()
+    return SentMessage(answer.message_id, answer.photo[-1].file_id if answer.photo else None)
 
 
 def _forget(tx: Transaction, call: Call) -> None:
@@ -281,7 +283,7 @@ def _unknow(tx: Transaction, call: Call) -> None:
 
 
 def _split(body: MessagePayload | CallbackAnswer) -> list[Alert]:
-    return alert_text.split(body) if isinstance(body, Alert) else []
+    return alert_text.split_digest(body) if isinstance(body, Alert) else []
 
 
 def _repeats(message: Message) -> bool:
@@ -295,5 +297,5 @@ def _marked(call: Call, message: Message) -> Call:
     if not _repeats(message) or field not in call.args:
         return call
     limit = CAPTION_LIMIT if call.picture else TEXT_LIMIT
-    text = possibly_repeated(call.args[field], message.body.language)
+    text = mark_possibly_repeated(call.args[field], message.body.language)
     return replace(call, args={**call.args, field: text}) if shown_units(text) <= limit else call

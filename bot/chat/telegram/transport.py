@@ -29,7 +29,7 @@ class Transport(HTTPXRequest):
         return code, payload
 
 
-def accepted() -> bool:
+def last_call_accepted() -> bool:
     """Whether the last call of this task was taken: answered 2xx with `ok` true."""
     try:
         data = exact_json.loads(_answer.get())

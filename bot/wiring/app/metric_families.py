@@ -6,7 +6,7 @@ A test holds every count in the code to a family here, and its labels to their n
 from __future__ import annotations
 
 from bot.chat.telegram.intake import KINDS
-from bot.chat.telegram.sender import CLASSES, COUNTED
+from bot.chat.telegram.sender import CLASS_LABELS, FAILURE_LABELS
 from bot.core.ops.metrics import Family
 from bot.service.model.delivery import Channel
 from bot.service.model.request import Kind, PaymentState
@@ -53,7 +53,11 @@ CHAT = (
         " been before, throttled (429), blocked (403), refused for good, failed, answer lost"
         " (unclear), not needed any more, chat moved.",
         ("method", "class", "outcome"),
-        (("sendMessage",), tuple(CLASSES.values()), ("sent", "repeated", *COUNTED.values())),
+        (
+            ("sendMessage",),
+            tuple(CLASS_LABELS.values()),
+            ("sent", "repeated", *FAILURE_LABELS.values()),
+        ),
     ),
     Family(
         "payments_told",

@@ -12,10 +12,10 @@ from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
 from bot.chat.messages.queues import SENT_AT_ONCE
-from bot.chat.telegram.errors import told
+from bot.chat.telegram.failures import describe_error
 from bot.chat.telegram.inline_queue import AT_ONCE as SEARCHES_AT_ONCE
 from bot.chat.telegram.intake import KINDS
-from bot.chat.telegram.photos import AT_ONCE as PHOTOS_AT_ONCE
+from bot.chat.telegram.photo_intake import AT_ONCE as PHOTOS_AT_ONCE
 from bot.chat.telegram.transport import Transport
 from bot.core.errors import ConfigError
 from bot.core.net import http_client
@@ -71,7 +71,7 @@ class TelegramBots:
                 await self._choose_mode(webhook)
             except TelegramError as error:
                 self.problem = type(error).__name__
-                log.warning("telegram not reached", reason=told(error), again_in=wait)
+                log.warning("telegram not reached", reason=describe_error(error), again_in=wait)
                 await asyncio.sleep(wait)
             else:
                 self.problem = None

@@ -22,11 +22,11 @@ from bot.chat.schedule import Schedule
 from bot.chat.store import seller_images, shown_texts
 from bot.chat.telegram import profile
 from bot.chat.telegram.downloads import Downloads
-from bot.chat.telegram.inline import Inline
-from bot.chat.telegram.inline_queue import Searching
-from bot.chat.telegram.intake import WEBHOOK_PATH, Intake, Poller, receive_updates
-from bot.chat.telegram.photos import AT_ONCE as PHOTOS_AT_ONCE
-from bot.chat.telegram.photos import Photos
+from bot.chat.telegram.inline_queue import InlineQueue
+from bot.chat.telegram.inline_results import InlineResults
+from bot.chat.telegram.intake import WEBHOOK_PATH, Intake, Poller, webhook_router
+from bot.chat.telegram.photo_intake import AT_ONCE as PHOTOS_AT_ONCE
+from bot.chat.telegram.photo_intake import PhotoIntake
 from bot.chat.telegram.sender import Sender
 from bot.chat.times import zones
 from bot.core.database import vault
@@ -71,7 +71,7 @@ class TelegramSide:
         self._bots = TelegramBots(root, token)
         self._queues = make_queues(
             settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate,
-            gather=alert_text.gather,
+            gather=alert_text.join_alerts,
         )  # fmt: skip
         self._secret = db.run(
             lambda tx: vault.load_or_create(
@@ -87,8 +87,8 @@ class TelegramSide:
         self._receiver = Receiver(db, recorder, provider.proof, now)
         self._reconciler = Reconciler(db, provider.client, recorder, now)
         self._schedule = Schedule(db, self._queues, now)
-        inline = Inline(self._bots.searches, chat, settings.url)
-        self._searching = Searching(inline.answer, db.count, self._queues.messages.pace)
+        inline = InlineResults(self._bots.searches, chat, settings.url)
+        self._searching = InlineQueue(inline.answer, db.count, self._queues.messages.pace)
         bot_id = int(token.partition(":")[0])
         self._intake = Intake(db, self._queues.updates, bot_id, now, self._searching.take)
         self._poller = Poller(root, token, self._intake)
@@ -99,7 +99,7 @@ class TelegramSide:
         db, queues, now = foundation.db, self._queues, foundation.now
         sender = Sender(db, self._bots.messages, queues, now)
         answers = Sender(db, self._bots.others, queues, now)
-        photos = Photos(db, self._downloads, queues, now)
+        photos = PhotoIntake(db, self._downloads, queues, now)
         settings = foundation.settings
         calls = Calls(
             db, provider.client, queues, now,
@@ -119,7 +119,7 @@ class TelegramSide:
 
     def routers(self) -> list[APIRouter]:
         """Return the routes of webhooks, sellers' pictures and, in webhook mode, updates."""
-        updates = [receive_updates(self._intake, self._secret)] if self._update_webhook() else []
+        updates = [webhook_router(self._intake, self._secret)] if self._update_webhook() else []
         return [self._receiver.router(), image_router(self._db), *updates]
 
     def _update_webhook(self) -> UpdateWebhook | None:
@@ -154,7 +154,7 @@ class TelegramSide:
         """Set the bot's profile; its texts are read in a thread, apart from the event loop."""
         await asyncio.to_thread(translations.load)
         await asyncio.to_thread(zones.load)
-        await profile.present(self._bots.others)
+        await profile.set_profile(self._bots.others)
 
     async def sweep(self, moment: int) -> None:
         """Delete settled messages, lanes, pictures and texts that are too old at `moment`."""

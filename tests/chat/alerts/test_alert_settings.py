@@ -270,7 +270,7 @@ async def test_a_digest_that_was_given_up_is_a_line_a_request(
 ) -> None:
     pay(chat, listing, 1, 2, 3)
 
-    gathered = alert_text.gather(chat.said)
+    gathered = alert_text.join_alerts(chat.said)
     assert gathered is not None
 
     def bury(tx: Transaction) -> None:

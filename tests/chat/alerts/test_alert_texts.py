@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.alerts.alert_text import MOST, alert, gather, split, worded
-from bot.chat.cards.card_text import possibly_repeated
+from bot.chat.alerts.alert_text import (
+    MAX_PAYMENTS,
+    alert_message,
+    alert_reply,
+    join_alerts,
+    split_digest,
+)
+from bot.chat.cards.card_text import mark_possibly_repeated
 from bot.chat.messages.payloads import (
     MESSAGES,
     Alert,
@@ -92,32 +98,32 @@ def test_an_amount_that_is_not_the_price_is_told_with_it(
     """Also once it has lain in the queue."""
     read = [payment for one in bodies(*payments) for payment in one.payments]
     assert read == payments
-    assert line in check(alert(read, "en")).split("⚠️")[1]
+    assert line in check(alert_reply(read, "en")).split("⚠️")[1]
 
 
 @pytest.mark.parametrize(("payment", "expected"), ALERTS)
 def test_an_alert_tells_amount_payer_and_what_is_left(payment: AlertPayment, expected: str) -> None:
-    reply = alert([payment], "en")
+    reply = alert_reply([payment], "en")
     assert expected == check(reply)
     assert actions(reply.rows) == [("card", LISTING)]
 
 
 def test_a_possibly_repeated_alert_says_so_first() -> None:
-    text = alert([COFFEE], "en").text
-    marked = parsed(possibly_repeated(text, "en")).text
+    text = alert_reply([COFFEE], "en").text
+    marked = parsed(mark_possibly_repeated(text, "en")).text
     assert marked == f"{MARK}\n💰 $5.00 received for Coffee"
-    assert possibly_repeated("x" * 4090, "en") == "x" * 4090
-    known = alert([replace(COFFEE, repeated=True)], "en")
+    assert mark_possibly_repeated("x" * 4090, "en") == "x" * 4090
+    known = alert_reply([replace(COFFEE, repeated=True)], "en")
     assert check(known) == marked
 
 
 def test_what_is_marked_already_is_not_marked_again() -> None:
-    known = alert([replace(COFFEE, repeated=True)], "en").text
-    assert possibly_repeated(known, "en") == known
+    known = alert_reply([replace(COFFEE, repeated=True)], "en").text
+    assert mark_possibly_repeated(known, "en") == known
 
 
 def test_a_payment_that_no_webhook_told_says_that_it_was_found_later() -> None:
-    found = check(alert([replace(PACK, found=True)], "en"))
+    found = check(alert_reply([replace(PACK, found=True)], "en"))
     assert found == (
         "💰 $2.50 received for Pack\n"
         "🔎 Found later: I was not notified of this payment, so I am telling you now.\n7 of 10 left"
@@ -126,7 +132,7 @@ def test_a_payment_that_no_webhook_told_says_that_it_was_found_later() -> None:
 
 def test_a_digest_counts_each_request_and_says_what_is_left() -> None:
     payments = [PACK, COFFEE, replace(PACK, remaining_units=5), COFFEE, COFFEE]
-    reply = alert(payments, "en")
+    reply = alert_reply(payments, "en")
     assert check(reply) == (
         "5 payments\n"
         "💰 $5.00 received for Pack: 2 payments of $2.50\n5 of 10 left\n"
@@ -137,13 +143,13 @@ def test_a_digest_counts_each_request_and_says_what_is_left() -> None:
 
 
 def test_a_digest_of_one_request_needs_no_headline() -> None:
-    reply = alert([COFFEE, replace(COFFEE, amount=700)], "en")
+    reply = alert_reply([COFFEE, replace(COFFEE, amount=700)], "en")
     assert check(reply) == "💰 $12.00 received for Coffee: 2 payments"
     assert labels(reply.rows) == ["Show the request"]
 
 
 def test_a_digest_never_adds_up_what_is_of_two_currencies() -> None:
-    reply = alert([COFFEE, replace(COFFEE, currency="EUR"), COFFEE], "en")
+    reply = alert_reply([COFFEE, replace(COFFEE, currency="EUR"), COFFEE], "en")
     assert check(reply) == (
         "3 payments\n"
         "💰 $10.00 received for Coffee: 2 payments of $5.00\n💰 €5.00 received for Coffee"
@@ -155,15 +161,15 @@ def test_an_alert_says_the_running_total_of_its_request_last() -> None:
     """As of that payment; the first one is its own total."""
     first = replace(PACK, together=((250, "USD"),), count=1)
     tenth = replace(PACK, together=((2500, "USD"),), count=10)
-    assert check(alert([first], "en")) == "💰 $2.50 received for Pack\n7 of 10 left"
-    assert check(alert([tenth], "en")) == (
+    assert check(alert_reply([first], "en")) == "💰 $2.50 received for Pack\n7 of 10 left"
+    assert check(alert_reply([tenth], "en")) == (
         "💰 $2.50 received for Pack\n7 of 10 left\nTogether: $25.00 from 10 payments"
     )
 
 
 def test_a_total_never_adds_up_what_is_of_two_currencies() -> None:
     paid = replace(COFFEE, together=((1000, "USD"), (700, "EUR")), count=3)
-    last = check(alert([paid], "en")).splitlines()[-1]
+    last = check(alert_reply([paid], "en")).splitlines()[-1]
     assert last == "Together: $10.00 + €7.00 from 3 payments"
 
 
@@ -172,7 +178,7 @@ def test_a_digest_says_each_requests_total_once_as_of_its_last_payment() -> None
     coffee = [replace(COFFEE, together=((500 * count, "USD"),), count=count) for count in (4, 6, 5)]
     euro = replace(COFFEE, currency="EUR", together=((3000, "USD"), (500, "EUR")), count=7)
     pack = replace(PACK, together=((500, "USD"),), count=2)
-    assert check(alert([*coffee, pack, euro], "en")) == (
+    assert check(alert_reply([*coffee, pack, euro], "en")) == (
         "5 payments\n"
         "💰 $15.00 received for Coffee: 3 payments of $5.00\n"
         "💰 $2.50 received for Pack\n7 of 10 left\nTogether: $5.00 from 2 payments\n"
@@ -183,7 +189,7 @@ def test_a_digest_says_each_requests_total_once_as_of_its_last_payment() -> None
 def test_a_digest_names_every_payer_and_what_is_out_of_the_ordinary() -> None:
     ann = replace(PACK, payer={"email": "ann@a.b", "paymail": "ann"})
     bob = replace(PACK, payer={"email": "bob@a.b"}, oversold=True, remaining_units=0)
-    assert check(alert([ann, bob, replace(PACK, found=True)], "en")) == (
+    assert check(alert_reply([ann, bob, replace(PACK, found=True)], "en")) == (
         "💰 $7.50 received for Pack: 3 payments of $2.50\n"
         "Paymail: ann · E-mail: ann@a.b\nE-mail: bob@a.b\n"
         "🔎 Found later: I was not notified of 1 of them, so I am telling you now.\n"
@@ -198,7 +204,7 @@ def test_a_digest_says_what_is_left_by_the_lowest_sum_of_remaining_and_reserved(
     newer = replace(PACK, remaining_units=2, reserved_units=0)
     expected = "💰 $5.00 received for Pack: 2 payments of $2.50\n2 of 10 left"
     for payments in ([older, newer], [newer, older]):
-        assert check(alert(payments, "en")) == expected
+        assert check(alert_reply(payments, "en")) == expected
 
 
 def bodies(*payments: AlertPayment) -> list[Alert]:
@@ -209,11 +215,11 @@ def bodies(*payments: AlertPayment) -> list[Alert]:
 def test_what_a_message_brings_is_kept_with_it_in_order() -> None:
     total = ((750, "USD"), (500, "EUR"))
     payments = [PACK, COFFEE, replace(PACK, payer={"email": "ann@a.b"}, together=total, count=3)]
-    gathered = gather(bodies(*payments))
+    gathered = join_alerts(bodies(*payments))
     assert gathered is not None
     count, made = gathered
     assert (count, made.payments) == (3, tuple(payments))
-    again = gather([made, *bodies(COFFEE)])
+    again = join_alerts([made, *bodies(COFFEE)])
     assert again is not None
     assert again[1].payments == (*payments, COFFEE)
 
@@ -224,9 +230,9 @@ def test_one_alone_and_what_is_no_payment_stay_as_they_are() -> None:
     alone: list[list[MessagePayload]]
     alone = [[words, *bodies(COFFEE)], [*bodies(COFFEE), words], [*bodies(COFFEE)]]
     for found in alone:
-        assert gather(found) is None
-    assert gather([repeated, *bodies(COFFEE)]) is None
-    assert gather([*bodies(COFFEE, COFFEE), repeated, *bodies(COFFEE)]) == (
+        assert join_alerts(found) is None
+    assert join_alerts([repeated, *bodies(COFFEE)]) is None
+    assert join_alerts([*bodies(COFFEE, COFFEE), repeated, *bodies(COFFEE)]) == (
         2,
         Alert((COFFEE, COFFEE), "en"),
     )
@@ -238,47 +244,53 @@ def test_one_alone_and_what_is_no_payment_stay_as_they_are() -> None:
 def test_a_digest_is_silent_only_if_all_of_it_is(
     silent: tuple[bool, bool], *, expected: bool
 ) -> None:
-    gathered = gather([Alert((COFFEE,), "en", is_silent=one) for one in silent])
+    gathered = join_alerts([Alert((COFFEE,), "en", is_silent=one) for one in silent])
     assert gathered is not None
-    assert worded(gathered[1]).is_silent is expected
-    assert worded(Alert((COFFEE,), "en", is_silent=silent[0])).is_silent is silent[0]
+    assert alert_message(gathered[1]).is_silent is expected
+    assert alert_message(Alert((COFFEE,), "en", is_silent=silent[0])).is_silent is silent[0]
 
 
 def test_a_digest_comes_apart_into_alerts_that_stay_alone() -> None:
-    gathered = gather(bodies(PACK, COFFEE))
+    gathered = join_alerts(bodies(PACK, COFFEE))
     assert gathered is not None
-    single = split(gathered[1])
+    single = split_digest(gathered[1])
     assert [one.payments for one in single] == [(PACK,), (COFFEE,)]
-    assert gather(single) is None
-    assert split(single[0]) == []
+    assert join_alerts(single) is None
+    assert split_digest(single[0]) == []
 
 
 @pytest.mark.parametrize("size", [1, 50, 2000])
 def test_a_message_brings_no_more_than_telegram_takes(size: int) -> None:
     """With room to say that it is possibly repeated; what does not fit comes with the next."""
     payer = {"email": "x" * size, "phoneNumber": "&" * size}
-    gathered = gather(bodies(*[replace(PACK, payer=payer)] * (MOST + 50)))
+    gathered = join_alerts(bodies(*[replace(PACK, payer=payer)] * (MAX_PAYMENTS + 50)))
     assert gathered is not None
     count, made = gathered
     payments = made.payments
-    assert 1 < count == len(payments) <= MOST
-    text = alert(payments, "en").text
-    assert possibly_repeated(text, "en") != text
-    parsed(possibly_repeated(text, "en"))
+    assert 1 < count == len(payments) <= MAX_PAYMENTS
+    text = alert_reply(payments, "en").text
+    assert mark_possibly_repeated(text, "en") != text
+    parsed(mark_possibly_repeated(text, "en"))
 
 
 def test_a_message_tells_of_no_more_payments_than_anybody_reads() -> None:
     """Those that a digest brought along count too."""
-    assert size_of(bodies(*[COFFEE] * (MOST + 1))) == (MOST, MOST)
-    two = gather(bodies(COFFEE, COFFEE))
+    assert size_of(bodies(*[COFFEE] * (MAX_PAYMENTS + 1))) == (MAX_PAYMENTS, MAX_PAYMENTS)
+    two = join_alerts(bodies(COFFEE, COFFEE))
     assert two is not None
-    assert size_of([two[1], *bodies(*[COFFEE] * (MOST - 2))]) == (MOST - 1, MOST)
-    assert size_of([two[1], *bodies(*[COFFEE] * (MOST - 1))]) == (MOST // 2, MOST // 2 + 1)
+    assert size_of([two[1], *bodies(*[COFFEE] * (MAX_PAYMENTS - 2))]) == (
+        MAX_PAYMENTS - 1,
+        MAX_PAYMENTS,
+    )
+    assert size_of([two[1], *bodies(*[COFFEE] * (MAX_PAYMENTS - 1))]) == (
+        MAX_PAYMENTS // 2,
+        MAX_PAYMENTS // 2 + 1,
+    )
 
 
 def size_of(found: list[Alert]) -> tuple[int, int]:
     """How many messages come together, and of how many payments they tell."""
-    gathered = gather(found)
+    gathered = join_alerts(found)
     assert gathered is not None
     return gathered[0], len(gathered[1].payments)
 
@@ -290,10 +302,10 @@ def test_a_digest_keeps_room_to_say_that_it_is_possibly_repeated() -> None:
         sizes = [200] * 19 + [last]
         return [replace(COFFEE, payer={"email": "x" * size}) for size in sizes]
 
-    room = TEXT_LIMIT - shown_units(possibly_repeated("", "en"))
-    full = 1 + room - shown_units(alert(payments(1), "en").text)
-    text = alert(payments(full), "en").text
-    assert shown_units(possibly_repeated(text, "en")) == TEXT_LIMIT
+    room = TEXT_LIMIT - shown_units(mark_possibly_repeated("", "en"))
+    full = 1 + room - shown_units(alert_reply(payments(1), "en").text)
+    text = alert_reply(payments(full), "en").text
+    assert shown_units(mark_possibly_repeated(text, "en")) == TEXT_LIMIT
     assert size_of(bodies(*payments(full))) == (20, 20)
     assert size_of(bodies(*payments(full + 1))) == (10, 10)
 
@@ -305,15 +317,17 @@ def test_no_words_break_an_alert(names: list[str], other: str) -> None:
         AlertPayment(LISTING, "drop", name, 1, "BTC", {other: name, name: 1}, 1, 2)
         for name in names
     ]
-    check(alert(payments[:1], "en"))
-    gathered = gather(bodies(*payments))
+    check(alert_reply(payments[:1], "en"))
+    gathered = join_alerts(bodies(*payments))
     assert gathered is not None
     count, made = gathered
     told = made.payments
     assert told == tuple(payments[:count])
-    check(alert(told, "en"))
+    check(alert_reply(told, "en"))
 
 
 def test_the_worst_words_break_nothing() -> None:
     data = dict.fromkeys(map(str, range(99)), EVIL)
-    assert "<b>&amp;" in check(alert([AlertPayment(LISTING, "oneoff", EVIL, 1, "USD", data)], "en"))
+    assert "<b>&amp;" in check(
+        alert_reply([AlertPayment(LISTING, "oneoff", EVIL, 1, "USD", data)], "en")
+    )

@@ -43,7 +43,7 @@ def wish(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "
 def put(chat: ChatHarness) -> list[str]:
     """Put what is due; the texts."""
     chat.clear_messages()
-    chat.db.run(lambda tx: daily_summary.put_due(tx, chat.queues, chat.clock()))
+    chat.db.run(lambda tx: daily_summary.enqueue_due(tx, chat.queues, chat.clock()))
     return chat.texts
 
 
@@ -199,7 +199,7 @@ def test_many_are_put_batch_by_batch(chat: ChatHarness, monkeypatch: pytest.Monk
         wish(chat, chat.add_person(f"Seller {number}"))
     chat.clock.advance(12 * 3600)
     done = [
-        chat.db.run(lambda tx: daily_summary.put_due(tx, chat.queues, chat.clock()))
+        chat.db.run(lambda tx: daily_summary.enqueue_due(tx, chat.queues, chat.clock()))
         for _ in range(4)
     ]
     assert done == [2, 2, 1, 0]
@@ -226,7 +226,7 @@ def test_a_zone_that_is_known_no_more_holds_up_nobody(chat: ChatHarness, sam: Pe
 
 def test_it_stays_one_message_however_much_came_in(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
-    for number in range(daily_summary.LISTED + 3):
+    for number in range(daily_summary.MAX_LISTED + 3):
         listing = chat.add_listing(sam, replace(COFFEE, name="&" * 100), answer(id=f"c{number}"))
         pay(chat, listing, number)
     chat.clock.advance(12 * 3600)

@@ -56,7 +56,7 @@ def chat(db: Database, clock: Clock) -> ChatHarness:
     made = ChatHarness(
         db,
         clock,
-        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.join_alerts),
     )
     made.world.limiter.limits = Limits()
     return made

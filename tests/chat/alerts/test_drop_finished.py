@@ -50,7 +50,7 @@ def texts(sam: Person) -> list[str]:
 
 def deliver(chat: ChatHarness, body: MessagePayload) -> None:
     """Settle an alert as the sender does once Telegram took it."""
-    chat.db.run(lambda tx: delivery.delivered(tx, chat.queues, body, chat.clock()))
+    chat.db.run(lambda tx: delivery.record_delivered(tx, chat.queues, body, chat.clock()))
 
 
 def lines(sam: Person) -> list[str]:
@@ -264,7 +264,7 @@ async def test_units_that_were_taken_out_are_not_waited_for(
             tx, listing.id, answer(id=listing.request_id, total_units=2, remaining_units=0)
         )
     )
-    chat.db.run(lambda tx: delivery.settle(tx, chat.queues, listing.id, chat.clock()))
+    chat.db.run(lambda tx: delivery.announce_ended_drop(tx, chat.queues, listing.id, chat.clock()))
     await sending.work()
     assert lines(sam) == ["🏁 Stickers: all 2 sold = 2 alerts delivered"]
 
@@ -293,7 +293,7 @@ async def test_the_line_goes_behind_the_alerts_in_its_class(chat: ChatHarness, s
     """So that a blocked chat keeps it as well."""
     pay(chat, drop(chat, sam, 1), 1)
     body = chat.said[0]
-    chat.db.run(lambda tx: delivery.delivered(tx, chat.queues, body, chat.clock()))
+    chat.db.run(lambda tx: delivery.record_delivered(tx, chat.queues, body, chat.clock()))
     assert [row["priority"] for row in chat.rows("outbox")] == [lanes.ALERT] * 2
 
 

@@ -190,11 +190,11 @@ def test_nothing_that_a_person_typed_breaks_a_menu(name: str, payer: dict[str, A
         ):
             check(replace(reply, picture=URL))  # a caption has the least room
         for field in ("name", "description", "redirect", "email", "postertext"):
-            check(menus.saved(shown, Change(LISTING, field, name), seller, NOON))
+            check(menus.saved_reply(shown, Change(LISTING, field, name), seller, NOON))
 
 
 def test_new_words_for_the_poster_lead_back_to_it() -> None:
     change = Change(LISTING, "postertext", "Today only")
-    assert ("poster", LISTING) in actions(menus.saved(CARD, change, SAM, NOON).rows)
+    assert ("poster", LISTING) in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)
     change = Change(LISTING, "name", "Tea")
-    assert ("poster", LISTING) not in actions(menus.saved(CARD, change, SAM, NOON).rows)
+    assert ("poster", LISTING) not in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from bot.chat.cards.card_text import (
     Card,
-    card,
     deep_link,
+    inline_article,
     list_page,
-    possibly_repeated,
-    public,
-    shared_article,
-    stamp,
-    visited,
+    mark_possibly_repeated,
+    public_card,
+    seller_card,
+    stamp_text,
+    visitor_card,
 )
 from bot.chat.messages.reply import Button, Reply, escaped, shortened, units
 from tests.support.service_harness import NOON
@@ -98,12 +98,12 @@ STATES = [
 
 @pytest.mark.parametrize(("shown", "state"), STATES)
 def test_a_card_says_how_the_request_stands(shown: Card, state: str) -> None:
-    text = check(card(shown, "en"))
+    text = check(seller_card(shown, "en"))
     assert text.endswith(f"\n{state}\n{URL}")
 
 
 def test_a_card_shows_the_request_with_its_qr() -> None:
-    reply = card(DROP, "en")
+    reply = seller_card(DROP, "en")
     assert check(reply) == (
         "Sticker pack\nTen <b>stickers</b>\n\n"
         f"Limited drop · $2.50\n🟢 7 of 10 left\n{URL}"
@@ -140,17 +140,19 @@ def test_a_card_shows_the_request_with_its_qr() -> None:
 )
 def test_only_what_can_be_stopped_or_resumed_offers_it(status: str, expected: list[str]) -> None:
     """What is over for good offers to make another of it in that place."""
-    reply = card(replace(DROP, status=status), "en")
+    reply = seller_card(replace(DROP, status=status), "en")
     check(reply)
     assert expected == [word for word, *_ in actions(reply.rows[-1:])]
 
 
 def test_what_came_in_is_said_by_currency_and_with_how_many_payments() -> None:
     both = replace(DROP, taken=((625, "USD"), (100, "EUR")))
-    assert "\nPaid 3 times · $6.25 + €1.00 taken so far\n" in check(card(both, "en"))
-    assert "\n3-mal bezahlt · bisher 6,25 $ + 1,00 € eingenommen\n" in check(card(both, "de"))
+    assert "\nPaid 3 times · $6.25 + €1.00 taken so far\n" in check(seller_card(both, "en"))
+    assert "\n3-mal bezahlt · bisher 6,25 $ + 1,00 € eingenommen\n" in check(
+        seller_card(both, "de")
+    )
     one = replace(ONE_OFF, status="completed", paid_count=1, taken=((12000, "EUR"),))
-    assert "\nPaid once · €120.00 taken so far\n" in check(card(one, "en"))
+    assert "\nPaid once · €120.00 taken so far\n" in check(seller_card(one, "en"))
 
 
 @pytest.mark.parametrize(
@@ -166,20 +168,20 @@ def test_a_start_or_an_end_to_come_is_said_in_the_sellers_zone(
     status: str, zone: str | None, line: str
 ) -> None:
     timed = replace(DROP, status=status, zone=zone, starts_at=NOON, ends_at=NOON + DAY)
-    assert f"\n{line}\n" in check(card(timed, "en"))
-    assert f"\n{line}" in parsed(public(timed, "en").text).text
+    assert f"\n{line}\n" in check(seller_card(timed, "en"))
+    assert f"\n{line}" in parsed(public_card(timed, "en").text).text
 
 
 @pytest.mark.parametrize("status", ["soldOut", "expired", "stopped", "completed", "deleted"])
 def test_what_is_over_says_no_time_and_is_stamped(status: str) -> None:
     over = replace(DROP, status=status, ends_at=NOON)
-    assert "2027" not in check(card(over, "en"))
-    assert (stamp(over, "en"), stamp(over, "de")) == STAMPS[status]
-    assert stamp(DROP, "en") is None
+    assert "2027" not in check(seller_card(over, "en"))
+    assert (stamp_text(over, "en"), stamp_text(over, "de")) == STAMPS[status]
+    assert stamp_text(DROP, "en") is None
 
 
 def test_a_time_beyond_all_calendars_is_not_said() -> None:
-    assert "Ends" not in check(card(replace(DROP, ends_at=10**18), "en"))
+    assert "Ends" not in check(seller_card(replace(DROP, ends_at=10**18), "en"))
 
 
 @pytest.mark.parametrize(("url", "picture"), [(URL, LISTING), ("", None)])
@@ -187,9 +189,9 @@ def test_a_deleted_request_says_so_and_offers_nothing(url: str, picture: str | N
     """Its picture is stamped; one that never had a link has none."""
     gone = replace(DROP, status="deleted", url=url)
     own = "<b>Sticker pack</b> is deleted. Its link no longer works."
-    assert card(gone, "en") == Reply(own, picture=picture)
+    assert seller_card(gone, "en") == Reply(own, picture=picture)
     others = Reply("<b>Sticker pack</b> is no longer available.", picture=picture)
-    assert (public(gone, "en"), visited(gone, "en")) == (others, others)
+    assert (public_card(gone, "en"), visitor_card(gone, "en")) == (others, others)
 
 
 def test_the_deep_link_names_the_request_within_telegrams_limit() -> None:
@@ -199,7 +201,7 @@ def test_the_deep_link_names_the_request_within_telegrams_limit() -> None:
 
 
 def test_a_card_without_an_address_has_no_links_yet() -> None:
-    reply = card(replace(DROP, url=""), "en")
+    reply = seller_card(replace(DROP, url=""), "en")
     check(reply)
     assert reply.picture is None
     assert labels(reply.rows) == ["🔄 Refresh", "⏸ Stop", "🗑 Delete"]
@@ -207,7 +209,7 @@ def test_a_card_without_an_address_has_no_links_yet() -> None:
 
 
 def test_a_long_description_gives_way_to_the_rest_never_within_an_escape() -> None:
-    reply = card(replace(DROP, name="&" * 100, description="<😀" * 400), "en")
+    reply = seller_card(replace(DROP, name="&" * 100, description="<😀" * 400), "en")
     text = check(reply)
     assert "&" * 100 in text
     assert "…\n\nLimited drop" in text
@@ -216,15 +218,15 @@ def test_a_long_description_gives_way_to_the_rest_never_within_an_escape() -> No
 
 def test_a_card_can_always_be_marked_as_repeated() -> None:
     longest = replace(DROP, name="😀" * 100, description="😀" * 500)
-    text = card(longest, "en").text
-    marked = possibly_repeated(text, "en")
+    text = seller_card(longest, "en").text
+    marked = mark_possibly_repeated(text, "en")
     assert marked != text
     assert parsed(marked, 1024).text.startswith("Possibly repeated")
 
 
 def test_a_link_too_long_to_show_is_left_to_the_button() -> None:
     url = URL + "?" + "x" * 1500
-    reply = card(replace(DROP, url=url), "en")
+    reply = seller_card(replace(DROP, url=url), "en")
     assert url not in check(reply)
     assert (reply.picture, reply.rows[0][0].url) == (LISTING, url)
 
@@ -263,7 +265,7 @@ def test_the_list_names_what_is_still_being_made() -> None:
 
 
 def test_others_see_the_request_with_a_pay_button_and_no_takings() -> None:
-    article = shared_article(replace(DONATION, description="For <us>"), "en")
+    article = inline_article(replace(DONATION, description="For <us>"), "en")
     assert article.title == "Coffee"
     assert article.description == "$5.00 · For <us>"
     assert parsed(article.text).text == f"Coffee\nFor <us>\n\nDonation · $5.00\n{URL}"
@@ -271,7 +273,7 @@ def test_others_see_the_request_with_a_pay_button_and_no_takings() -> None:
 
 
 def test_a_shared_request_on_localhost_has_its_link_as_text() -> None:
-    article = shared_article(replace(DROP, url="http://localhost:8080/pay/1"), "en")
+    article = inline_article(replace(DROP, url="http://localhost:8080/pay/1"), "en")
     assert article.rows == ()
     assert parsed(article.text).text.endswith("7 of 10 left\nhttp://localhost:8080/pay/1")
 
@@ -288,7 +290,7 @@ def test_a_shared_request_on_localhost_has_its_link_as_text() -> None:
 def test_others_see_that_it_can_not_be_paid_and_no_button_to_pay(
     status: str, expected: str, brief: str
 ) -> None:
-    article = shared_article(replace(DROP, status=status, taken=((5, "USD"),)), "en")
+    article = inline_article(replace(DROP, status=status, taken=((5, "USD"),)), "en")
     assert expected in parsed(article.text).text
     assert article.description.startswith(f"$2.50 · {brief}")
     assert article.rows == ()
@@ -296,13 +298,13 @@ def test_others_see_that_it_can_not_be_paid_and_no_button_to_pay(
 
 
 def test_what_is_not_open_yet_can_be_looked_at_but_not_paid() -> None:
-    reply = public(replace(DROP, status="scheduled"), "en")
+    reply = public_card(replace(DROP, status="scheduled"), "en")
     assert "Scheduled: not open yet" in reply.text
     assert reply.rows == ((Button("🔗 Open", url=URL),),)
 
 
 def test_a_visitor_can_bring_the_card_up_to_date() -> None:
-    reply = visited(DONATION, "en")
+    reply = visitor_card(DONATION, "en")
     check(reply)
     assert (labels(reply.rows), actions(reply.rows)) == (
         ["Pay $5.00", "🔄 Refresh"],
@@ -314,19 +316,19 @@ def test_a_visitor_can_bring_the_card_up_to_date() -> None:
 def test_no_words_break_a_message(name: str, description: str, other: str) -> None:
     """Whatever a person or another server writes, Telegram takes the message."""
     shown = replace(DROP, name=name, description=description, url=URL + other)
-    check(card(shown, "en"))
+    check(seller_card(shown, "en"))
     check(list_page([shown] * 8, 1, 3, "en"))
-    article = shared_article(shown, "en")
+    article = inline_article(shown, "en")
     parsed(article.text)
     check_rows(article.rows)
-    check(public(shown, "en"))
+    check(public_card(shown, "en"))
     assert units(article.title) <= 120
 
 
 def test_the_worst_words_break_nothing() -> None:
     worst = replace(DROP, name=EVIL, description=EVIL)
     for reply in (
-        card(worst, "en"),
+        seller_card(worst, "en"),
         list_page([worst] * 8, 0, 2, "en"),
     ):
         assert "<b>&amp;" in "\n".join([check(reply), *labels(reply.rows)])

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from bot.chat.alerts import alert_text
-from bot.chat.cards.rendering import LENDING, LENDING_TRIES, Call, Sent, Showing
+from bot.chat.cards.message_calls import LENDING, LENDING_TRIES, Call, MessageCalls, SentMessage
 from bot.chat.cards.views import view_of
 from bot.chat.messages.payloads import CardMessage, PosterFile, replacement
 from bot.chat.messages.queues import make_queues
@@ -195,7 +195,7 @@ async def test_a_card_that_changed_while_it_was_on_its_way_is_made_anew_at_once(
     cards: SharedCards, drop: Listing
 ) -> None:
     chat = cards.chat
-    showing = Showing(chat.db, chat.queues, chat.clock)
+    showing = MessageCalls(chat.db, chat.queues, chat.clock)
     view = chat.db.run(lambda tx: view_of(tx, found(tx, drop.id), OWN, chat.clock()))
     body = CardMessage(drop.id, "en")
     call = await showing.call(body, str(drop.chat_id), 1)
@@ -203,7 +203,7 @@ async def test_a_card_that_changed_while_it_was_on_its_way_is_made_anew_at_once(
     assert call.args["caption"] == view.reply.text
     await cards.pays(drop)
     assert chat.refreshes == []
-    chat.db.run(lambda tx: showing.note(tx, call, str(drop.chat_id), Sent(7, "file")))
+    chat.db.run(lambda tx: showing.note(tx, call, str(drop.chat_id), SentMessage(7, "file")))
     assert len(chat.refreshes) == 1
 
 
@@ -331,7 +331,7 @@ async def test_a_drop_in_five_chats_sold_out_at_once_costs_few_edits_and_says_so
     chat = ChatHarness(
         db,
         clock,
-        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.join_alerts),
     )
     chat.world.limiter.limits = Limits()
     sam = chat.add_person("Sam")

@@ -152,7 +152,7 @@ def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_wish(name: s
     talk.take(edit_form(OTHER, Present(LISTING, wish, "Open"), name, SAM))
     change = answer(talk, Sample(said, sent)).changes[-1]
     assert (change.listing_id, change.field) == (LISTING, name)
-    check(menus.saved(card, change, SAM, NOW))
+    check(menus.saved_reply(card, change, SAM, NOW))
     if field.wire is None:
         return
     assert field.edit

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bot.chat.cards.card_text import card
+from bot.chat.cards.card_text import seller_card
 from bot.chat.cards.status import card_of
 from bot.chat.provider import client as client_module
 from bot.chat.provider.client import Client
@@ -53,7 +53,7 @@ async def asked(cloud: HandCashJobs, call: str, listing: Listing) -> None:
 
 def shown(chat: ChatHarness, listing: Listing) -> str:
     """The card as it must be now."""
-    return card(card_of(chat.listing(listing.id), chat.clock()), "en").text
+    return seller_card(card_of(chat.listing(listing.id), chat.clock()), "en").text
 
 
 @pytest.mark.parametrize(("call", "method", "before", "after"), CHANGES)

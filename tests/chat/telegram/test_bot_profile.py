@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.forms.bot_texts import commands, description, short_description
-from bot.chat.telegram.profile import present
+from bot.chat.telegram.profile import set_profile
 from bot.sandbox.world.faults import Fault
 from tests.support.chat_harness import telegram_of
 
@@ -22,7 +22,7 @@ async def test_commands_and_descriptions_are_set_in_each_language(
 ) -> None:
     """English is for everybody whose language the bot does not speak."""
     async with telegram_of(chat.world) as bot:
-        await present(bot)
+        await set_profile(bot)
         menu = await bot.get_my_commands(language_code=code) or await bot.get_my_commands()
         assert [(one.command, one.description) for one in menu] == commands(language)
         told = await bot.get_my_description(language_code=code)
@@ -38,7 +38,7 @@ async def test_a_refusal_is_a_line_in_the_log_and_the_bot_works_without(
     async with telegram_of(chat.world) as bot:
         chat.world.faults.add(fault)
         with capture_logs() as logs:
-            await present(bot)
+            await set_profile(bot)
     assert [line["event"] for line in logs] == ["commands not set at telegram"]
     assert "exc_info" not in logs[0]
 
@@ -50,5 +50,5 @@ async def test_a_refusal_is_told_in_telegrams_words(chat: ChatHarness) -> None:
         )
         chat.world.faults.add(fault)
         with capture_logs() as logs:
-            await present(bot)
+            await set_profile(bot)
     assert [line["reason"] for line in logs] == ["No such command"]

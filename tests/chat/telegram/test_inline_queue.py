@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.telegram.inline_queue import AT_ONCE, MOST_WAITING, Searching
+from bot.chat.telegram.inline_queue import AT_ONCE, MOST_WAITING, InlineQueue
 from bot.core.outbox.lanes import Pace
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Slow:
 
     def __init__(self, pace: Pace | None = None) -> None:
         self.counted: list[tuple[str, ...]] = []
-        self.searching = Searching(self.answer, self.count, pace)
+        self.searching = InlineQueue(self.answer, self.count, pace)
         self.begun: asyncio.Queue[int] = asyncio.Queue()
         self.under_way: dict[int, asyncio.Event] = {}
         self.answered: list[tuple[int, str]] = []
@@ -142,7 +142,7 @@ async def test_an_answer_that_fails_is_a_line_in_the_log_and_the_next_goes_on() 
         if len(answered) == 1:
             raise LookupError
 
-    searching = Searching(answer, lambda *_counted: None)
+    searching = InlineQueue(answer, lambda *_counted: None)
     with capture_logs() as logs:
         for number in range(AT_ONCE + 2):
             searching.take(query(number))

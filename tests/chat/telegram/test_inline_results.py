@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.store.listings import CREATING, DELETED, FAILED, STOPPED
-from bot.chat.telegram.inline import PAGE, Inline
+from bot.chat.telegram.inline_results import PAGE, InlineResults
 from bot.sandbox.world.faults import Fault
 from tests.support.chat_harness import COFFEE, STICKERS, URL, ChatHarness, answer, telegram_of
 
@@ -27,7 +27,7 @@ TOO_OLD = "Query is too old and response timeout expired or query id is invalid"
 
 
 class Searching:
-    def __init__(self, chat: ChatHarness, inline: Inline) -> None:
+    def __init__(self, chat: ChatHarness, inline: InlineResults) -> None:
         self.chat = chat
         self.inline = inline
 
@@ -41,7 +41,7 @@ class Searching:
 @pytest.fixture
 async def search(chat: ChatHarness) -> AsyncIterator[Searching]:
     async with telegram_of(chat.world) as bot:
-        yield Searching(chat, Inline(bot, chat.dialogue, PUBLIC))
+        yield Searching(chat, InlineResults(bot, chat.dialogue, PUBLIC))
 
 
 def listings(query: InlineQuery) -> list[str]:
@@ -100,7 +100,9 @@ async def test_a_result_without_a_picture_shows_the_code_where_telegram_can_fetc
 ) -> None:
     chat.add_listing(sam, COFFEE, answer(url=page))
     async with telegram_of(chat.world) as bot:
-        (found,) = (await Searching(chat, Inline(bot, chat.dialogue, base)).types(sam, "")).results
+        (found,) = (
+            await Searching(chat, InlineResults(bot, chat.dialogue, base)).types(sam, "")
+        ).results
     assert found.get("thumbnail_url") == thumbnail
     assert chat.world.refused == []
 

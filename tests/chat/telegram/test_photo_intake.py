@@ -17,7 +17,7 @@ from bot.chat.cards.image_route import image_router
 from bot.chat.pictures import decoder_process
 from bot.chat.store import seller_images
 from bot.chat.telegram.downloads import Downloads
-from bot.chat.telegram.photos import BACKOFF, Photos
+from bot.chat.telegram.photo_intake import BACKOFF, PhotoIntake
 from bot.core import exact_json
 from bot.core.bounded_process import BoundedChild, Budget
 from bot.core.outbox.worker import Job
@@ -42,7 +42,7 @@ WEEKS = 5 * 7 * 24 * 3600
 class Studio:
     """A seller in the middle of a form, and what fetches the photos."""
 
-    def __init__(self, chat: ChatHarness, photos: Photos) -> None:
+    def __init__(self, chat: ChatHarness, photos: PhotoIntake) -> None:
         self.chat = chat
         self.sam = chat.add_person("Sam")
         self.photos = photos
@@ -75,7 +75,7 @@ async def studio(chat: ChatHarness) -> AsyncIterator[Studio]:
     async with telegram_of(chat.world) as bot:
         root = bot.base_url.removesuffix(f"/bot{bot.token}")
         downloads = Downloads(bot, root, chat.clock)
-        yield Studio(chat, Photos(chat.db, downloads, chat.queues, chat.clock))
+        yield Studio(chat, PhotoIntake(chat.db, downloads, chat.queues, chat.clock))
         await downloads.close()
 
 

@@ -86,7 +86,7 @@ async def test_a_message_long_on_its_way_has_the_next_ones_no_closer_behind(
     chat = ChatHarness(
         db,
         clock,
-        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.join_alerts),
     )
     chat.world.limiter.limits = Limits()
     sam = chat.add_person("Sam")

@@ -1,4 +1,4 @@
-"""What becomes of a message whose call failed, as a table of python-telegram-bot's errors."""
+"""Failed calls of the Bot API, classified by the errors of python-telegram-bot."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import httpx
 import pytest
 from telegram import error as telegram
 
-from bot.chat.telegram.failures import BACKOFF, Fate, Verdict, verdict
+from bot.chat.telegram.failures import BACKOFF, Failure, FailureKind, classify
 from bot.sandbox.world.world import TOKEN
 
 
 def caused(error: telegram.TelegramError, cause: Exception) -> telegram.TelegramError:
-    """As python-telegram-bot raises it: from what httpx or JSON said."""
+    """Chain an error to its cause, as python-telegram-bot raises it."""
     error.__cause__ = cause
     return error
 
@@ -45,54 +45,54 @@ GONE = ["Chat not found", "CHAT_WRITE_FORBIDDEN", "Need administrator rights in 
 
 
 @pytest.mark.parametrize("error", LOST, ids=repr)
-def test_a_call_whose_answer_was_lost_is_in_doubt(error: telegram.TelegramError) -> None:
-    found = verdict(error, 1)
-    assert (found.fate, found.value) == (Fate.IN_DOUBT, BACKOFF[0])
+def test_a_call_whose_answer_was_lost_is_uncertain(error: telegram.TelegramError) -> None:
+    found = classify(error, 1)
+    assert (found.kind, found.value) == (FailureKind.UNCERTAIN, BACKOFF[0])
 
 
 @pytest.mark.parametrize("error", UNSENT, ids=repr)
-def test_a_call_that_did_not_arrive_comes_again_without_doubt(
+def test_a_call_that_did_not_arrive_is_retried_and_not_uncertain(
     error: telegram.TelegramError,
 ) -> None:
-    found = verdict(error, 1)
-    assert (found.fate, found.value) == (Fate.AGAIN, BACKOFF[0])
+    found = classify(error, 1)
+    assert (found.kind, found.value) == (FailureKind.NOT_SENT, BACKOFF[0])
 
 
 @pytest.mark.parametrize(
-    ("error", "fate", "value"),
+    ("error", "kind", "value"),
     [
-        (telegram.RetryAfter(17), Fate.HELD, 17_000),
-        (telegram.ChatMigrated(-1001), Fate.MOVED, -1001),
-        (telegram.Forbidden("Forbidden: bot was blocked by the user"), Fate.PAUSED, 0),
-        (telegram.InvalidToken("Unauthorized"), Fate.AGAIN, BACKOFF[-1]),
-        (telegram.InvalidToken("Not Found"), Fate.UNHEARD, BACKOFF[-1]),
-        (telegram.BadRequest("Can't parse entities"), Fate.DEAD, BACKOFF[-1]),
-        (telegram.BadRequest("Message is too long"), Fate.DEAD, BACKOFF[-1]),
-        *((telegram.BadRequest(words), Fate.DONE, 0) for words in POINTLESS),
-        *((telegram.BadRequest(words), Fate.LOST, 0) for words in LOST_MESSAGES),
-        *((telegram.BadRequest(words), Fate.STRANGE, BACKOFF[-1]) for words in STRANGE),
-        *((telegram.BadRequest(words), Fate.PAUSED, 0) for words in GONE),
+        (telegram.RetryAfter(17), FailureKind.RATE_LIMITED, 17_000),
+        (telegram.ChatMigrated(-1001), FailureKind.CHAT_MOVED, -1001),
+        (telegram.Forbidden("Forbidden: bot was blocked by the user"), FailureKind.CHAT_CLOSED, 0),
+        (telegram.InvalidToken("Unauthorized"), FailureKind.NOT_SENT, BACKOFF[-1]),
+        (telegram.InvalidToken("Not Found"), FailureKind.UNKNOWN_METHOD, BACKOFF[-1]),
+        (telegram.BadRequest("Can't parse entities"), FailureKind.REFUSED, BACKOFF[-1]),
+        (telegram.BadRequest("Message is too long"), FailureKind.REFUSED, BACKOFF[-1]),
+        *((telegram.BadRequest(words), FailureKind.POINTLESS, 0) for words in POINTLESS),
+        *((telegram.BadRequest(words), FailureKind.MESSAGE_GONE, 0) for words in LOST_MESSAGES),
+        *((telegram.BadRequest(words), FailureKind.UNKNOWN_FILE, BACKOFF[-1]) for words in STRANGE),
+        *((telegram.BadRequest(words), FailureKind.CHAT_CLOSED, 0) for words in GONE),
     ],
     ids=repr,
 )
-def test_every_other_answer_has_its_fate(
-    error: telegram.TelegramError, fate: Fate, value: int
+def test_every_other_answer_has_its_kind(
+    error: telegram.TelegramError, kind: FailureKind, value: int
 ) -> None:
-    found = verdict(error, 2)
-    assert (found.fate, found.value) == (fate, value)
+    found = classify(error, 2)
+    assert (found.kind, found.value) == (kind, value)
 
 
-def test_a_first_refusal_to_a_chat_is_tried_again_for_it_may_have_let_us_in_since() -> None:
-    found = verdict(telegram.Forbidden("Forbidden: bot was blocked by the user"), 1)
-    assert (found.fate, found.value) == (Fate.AGAIN, BACKOFF[0])
+def test_the_first_refusal_of_a_chat_is_retried_because_it_may_be_open_again() -> None:
+    found = classify(telegram.Forbidden("Forbidden: bot was blocked by the user"), 1)
+    assert (found.kind, found.value) == (FailureKind.NOT_SENT, BACKOFF[0])
 
 
-def test_the_wait_grows_with_the_attempts() -> None:
-    waits = [verdict(UNSENT[0], attempts).value for attempts in range(1, 9)]
+def test_the_delay_grows_with_the_attempts() -> None:
+    waits = [classify(UNSENT[0], attempts).value for attempts in range(1, 9)]
     assert waits == [*BACKOFF, BACKOFF[-1], BACKOFF[-1]]
 
 
-def test_no_verdict_carries_the_address_with_the_token() -> None:
+def test_no_failure_contains_the_address_with_the_token() -> None:
     address = f"https://api.telegram.org/bot{TOKEN}/sendMessage"
     error = caused(telegram.NetworkError(f"httpx.ConnectError: {address}"), httpx.ConnectError("x"))
-    assert verdict(error, 1) == Verdict(Fate.AGAIN, "ConnectError", BACKOFF[0])
+    assert classify(error, 1) == Failure(FailureKind.NOT_SENT, "ConnectError", BACKOFF[0])

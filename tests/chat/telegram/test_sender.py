@@ -309,7 +309,7 @@ async def test_a_failure_is_one_line_in_the_log_with_its_reason(
     with capture_logs() as logs:
         await sending.work()
     (line,) = [line for line in logs if line["event"] == "telegram refused"]
-    assert (line["fate"], line["chat"], line["method"]) == ("in_doubt", str(sam.id), "sendMessage")
+    assert (line["kind"], line["chat"], line["method"]) == ("uncertain", str(sam.id), "sendMessage")
     assert "secret words" not in str(logs)
     assert TOKEN not in str(logs)
 
@@ -319,7 +319,7 @@ async def test_at_telegrams_own_limits_not_one_call_is_refused(db: Database, clo
     chat = ChatHarness(
         db,
         clock,
-        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.gather),
+        queues=make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60), gather=alert_text.join_alerts),
     )
     chat.world.limiter.limits = Limits()
     async with telegram_of(chat.world) as bot:

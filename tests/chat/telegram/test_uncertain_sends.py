@@ -70,7 +70,7 @@ async def test_an_answer_that_never_ends_holds_its_chat_no_longer_than_a_bound(
             async with asyncio.timeout(SECONDS):
                 await sending.work()
         await bot.request.shutdown()
-    assert [line["fate"] for line in logs if line["event"] == "telegram refused"] == ["in_doubt"]
+    assert [line["kind"] for line in logs if line["event"] == "telegram refused"] == ["uncertain"]
     (row,) = chat.rows("outbox")
     assert (row["state"], row["uncertain"], sending.waits) == ("waiting", 1, BACKOFF[0])
     async with telegram_of(chat.world) as bot:

@@ -19,7 +19,7 @@ from bot.chat.telegram.intake import (
     Poller,
     account_of,
     lane_of,
-    receive_updates,
+    webhook_router,
 )
 from bot.core import exact_json
 from bot.core.net import request_body
@@ -254,7 +254,7 @@ def test_an_update_counts_for_the_person_who_caused_it_in_whatever_chat(
 async def telegram(chat: ChatHarness) -> AsyncIterator[httpx.AsyncClient]:
     """Telegram in webhook mode."""
     app = FastAPI()
-    app.include_router(receive_updates(chat.intake, SECRET))
+    app.include_router(webhook_router(chat.intake, SECRET))
     async with client(app, {SECRET_HEADER: SECRET}) as http:
         yield http
 

@@ -198,7 +198,7 @@ async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
     await sending.work_later()
     (line,) = lines(sam)
     assert "/alerts" in line
-    lost = chat.db.run(lambda tx: undelivered.lost(tx, chat.queues, str(sam.id)))
+    lost = chat.db.run(lambda tx: undelivered.given_up_payments(tx, chat.queues, str(sam.id)))
     assert [payment.listing_id for payment in lost] == [listing.id]
 
 

@@ -277,7 +277,7 @@ async def test_an_alert_of_that_request_goes_without_its_payer(chat: ChatHarness
     await erase(chat.db, request=listing.request_id)
     payers = {it.payments[0].listing_id: it.payments[0].payer for it in chat.said}
     assert payers == {listing.id: {}, other.id: anna}
-    assert all(alert_text.worded(it).text for it in chat.said)
+    assert all(alert_text.alert_message(it).text for it in chat.said)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, Tele
 from bot.chat.dialogue import photos
 from bot.chat.pictures import decoder_process
 from bot.chat.telegram.downloads import TooManyBytes
-from bot.chat.telegram.errors import asked_wait, told
+from bot.chat.telegram.failures import describe_error, retry_after_ms
 from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
 from bot.core.errors import (
     OverBudget,
@@ -58,7 +58,7 @@ UNREACHABLE, TOO_LARGE, TOO_HEAVY = "unreachable", "tooLarge", "tooHeavy"
 """Why there is no photo, beside the reasons that PictureError has of itself."""
 
 
-class Photos:
+class PhotoIntake:
     """Fetches photos and lets their forms go on."""
 
     def __init__(
@@ -119,7 +119,7 @@ class Photos:
 def _reason(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
-    return told(error) if isinstance(error, TelegramError) else str(error)
+    return describe_error(error) if isinstance(error, TelegramError) else str(error)
 
 
 def _wait(error: Exception, attempts: int) -> int | None:
@@ -128,5 +128,5 @@ def _wait(error: Exception, attempts: int) -> int | None:
         return BACKOFF[min(attempts, len(BACKOFF)) - 1]
     if attempts > len(BACKOFF) or isinstance(error, FINAL):
         return None
-    asked = asked_wait(error) if isinstance(error, RetryAfter) else wait_asked_for(error) * 1000
+    asked = retry_after_ms(error) if isinstance(error, RetryAfter) else wait_asked_for(error) * 1000
     return max(BACKOFF[attempts - 1], int(asked))

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.cards.drawing import File, draw
-from bot.chat.cards.views import View, key_of, view_of
+from bot.chat.cards.views import View, content_key, view_of
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import CardMessage, PosterFile, Refresh, TextMessage
 from bot.chat.messages.queues import INLINE
@@ -33,7 +33,7 @@ LENDING, LENDING_TRIES = 3_000, 4
 
 
 @dataclass(frozen=True, slots=True)
-class Showed:
+class ShownRequest:
     """What is to be noted once Telegram took a call.
 
     `post_id` where a refresh made it, `gone` where there is nothing more to follow: the request is
@@ -58,18 +58,18 @@ class Call:
     args: Mapping[str, Any]
     picture: File | str | None = None
     place: MessagePlace | None = None
-    showed: Showed | None = None
+    showed: ShownRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class NotYet:
     """Nothing can be sent yet; `wait` in ms."""
 
     wait: int
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentMessage:
     """What Telegram answered: the message, and the file_id of its picture, where it told them."""
 
     message_id: int | None = None
@@ -77,7 +77,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _UndrawnCall:
     """A call whose picture is still to be drawn: the poster of that design, or the card."""
 
     call: Call
@@ -85,11 +85,11 @@ class _Plan:
     view: View
 
 
-Made = Call | Later | _Plan | None
+Made = Call | NotYet | _UndrawnCall | None
 Sendable = TextMessage | CardMessage | PosterFile | Refresh
 
 
-class Showing:
+class MessageCalls:
     """Makes the calls of bodies, at `now` (epoch ms)."""
 
     def __init__(self, db: Database, queues: Queues, now: Callable[[], int]) -> None:
@@ -97,7 +97,7 @@ class Showing:
         self._queues = queues
         self._now = now
 
-    async def call(self, body: Sendable, lane: str, attempts: int) -> Call | Later | None:
+    async def call(self, body: Sendable, lane: str, attempts: int) -> Call | NotYet | None:
         """Return the call that sends a payload now; None where there is nothing left to send.
 
         Raises StorageError.
@@ -116,9 +116,9 @@ class Showing:
             case TextMessage():
                 make = partial(_changed_text, body=body, lane=lane)
         made = await self._db.read(make)
-        return await self._drawn(made) if isinstance(made, _Plan) else made
+        return await self._drawn(made) if isinstance(made, _UndrawnCall) else made
 
-    async def _drawn(self, plan: _Plan) -> Call:
+    async def _drawn(self, plan: _UndrawnCall) -> Call:
         image = plan.view.card.image
         photo = await seller_images.image_data(self._db, image) if image else None
         with file_handles.required():
@@ -126,7 +126,7 @@ class Showing:
         name = plan.call.picture.name if isinstance(plan.call.picture, File) else "card.jpg"
         return replace(plan.call, picture=File(data, name))
 
-    def note(self, tx: Transaction, call: Call, lane: str, sent: Sent) -> None:
+    def note(self, tx: Transaction, call: Call, lane: str, sent: SentMessage) -> None:
         """Keep what a message shows, in the transaction that settles the call for it."""
         showed, place = call.showed, call.place
         if place is None and sent.message_id is not None:
@@ -148,7 +148,7 @@ class Showing:
             self._catch_up(tx, place)
 
     def _keep(
-        self, tx: Transaction, showed: Showed, place: MessagePlace, file_id: str | None
+        self, tx: Transaction, showed: ShownRequest, place: MessagePlace, file_id: str | None
     ) -> None:
         """Keep what a message shows."""
         post_id = showed.post_id
@@ -157,7 +157,7 @@ class Showing:
         posts.record_shown(tx, post_id, showed.seen)
         self._lend(tx, showed, file_id)
 
-    def _lend(self, tx: Transaction, showed: Showed, file_id: str | None) -> None:
+    def _lend(self, tx: Transaction, showed: ShownRequest, file_id: str | None) -> None:
         """Let an own card lend its picture to those shared inline."""
         listing_id, picture = showed.listing_id, showed.seen.picture
         if (
@@ -201,7 +201,7 @@ def _changed_text(tx: Transaction, body: TextMessage, lane: str) -> Call | None:
 
 def _words(call: Call) -> str:
     args = call.args
-    return key_of(args.get("text", args.get("caption")), args.get("reply_markup"))
+    return content_key(args.get("text", args.get("caption")), args.get("reply_markup"))
 
 
 def _card(tx: Transaction, body: CardMessage, lane: str, now: int) -> Made:
@@ -218,7 +218,7 @@ def _poster(tx: Transaction, body: PosterFile, lane: str, now: int) -> Made:
     listing = listings.get_listing(tx, body.listing_id)
     view = view_of(tx, listing, VISITED, now, body.language)
     call = Call(body.method, _chat(lane), File(b"", body.file_name))
-    return _Plan(call, body.design, view)
+    return _UndrawnCall(call, body.design, view)
 
 
 def _refreshed(tx: Transaction, post_id: str, attempts: int, now: int) -> Made:
@@ -229,7 +229,7 @@ def _refreshed(tx: Transaction, post_id: str, attempts: int, now: int) -> Made:
     view = view_of(tx, listings.get_listing(tx, post.listing_id), post.own, now)
     waits = attempts <= LENDING_TRIES and posts.has_live_card(tx, post.listing_id)
     made = _changed(tx, view, post.place, post, waits=waits)
-    if isinstance(made, _Plan):
+    if isinstance(made, _UndrawnCall):
         return replace(made, call=_of_post(made.call, post))
     return _of_post(made, post) if isinstance(made, Call) else made
 
@@ -239,7 +239,7 @@ def _of_post(call: Call, post: Post) -> Call:
     return replace(call, showed=call.showed and replace(call.showed, post_id=post.id))
 
 
-def _new(tx: Transaction, view: View, lane: str) -> Call | _Plan:
+def _new(tx: Transaction, view: View, lane: str) -> Call | _UndrawnCall:
     if view.seen.picture is None:
         return Call("sendMessage", {**_said(view, "text"), **_chat(lane)})
     args = {**_said(view, "caption"), **_chat(lane)}
@@ -261,7 +261,7 @@ def _changed(
     if view.own == SHARED:
         lent = posts.card_picture(tx, view.listing.id)
         if lent is None or lent[1] != picture:
-            return Later(LENDING) if waits else _reworded(view, place, seen)
+            return NotYet(LENDING) if waits else _reworded(view, place, seen)
     args = {**_said(view, "caption"), **_address(place)}
     call = Call("editMessageMedia", args, place=place, showed=_showed(view, view.seen))
     return _pictured(tx, call, view)
@@ -278,17 +278,17 @@ def _reworded(view: View, place: MessagePlace, seen: Shown | None) -> Call | Non
     return Call(method, args, place=place, showed=_showed(view, shows))
 
 
-def _showed(view: View, seen: Shown) -> Showed:
+def _showed(view: View, seen: Shown) -> ShownRequest:
     gone = view.listing.state == DELETED and seen.picture == view.seen.picture
-    return Showed(view.listing.id, view.own, seen, gone=gone)
+    return ShownRequest(view.listing.id, view.own, seen, gone=gone)
 
 
-def _pictured(tx: Transaction, call: Call, view: View) -> Call | _Plan:
+def _pictured(tx: Transaction, call: Call, view: View) -> Call | _UndrawnCall:
     """Take the picture that Telegram has, else let it be drawn."""
     lent = posts.card_picture(tx, view.listing.id)
     if lent and lent[1] == view.seen.picture:
         return replace(call, picture=lent[0])
-    return _Plan(call, None, view)
+    return _UndrawnCall(call, None, view)
 
 
 def _said(view: View, what: str) -> dict[str, Any]:

@@ -20,14 +20,14 @@ from telegram import (
 from telegram.constants import ParseMode
 from telegram.error import TelegramError
 
-from bot.chat.cards.card_text import Card, public, shared_article
+from bot.chat.cards.card_text import Card, inline_article, public_card
 from bot.chat.cards.image_route import PATH as IMAGES
-from bot.chat.cards.views import words_of
+from bot.chat.cards.views import words_key
 from bot.chat.dialogue.commands import FROM_INLINE
 from bot.chat.dialogue.events import Searched, read
 from bot.chat.dialogue.sharing import result_id
 from bot.chat.messages.buttons import linkable, markup
-from bot.chat.telegram.errors import told
+from bot.chat.telegram.failures import describe_error
 from bot.core.errors import StorageError, Unreadable
 from bot.core.text.translations import choose, t
 
@@ -48,7 +48,7 @@ PAGES = "/pay/"
 """Where the embedded service has its pay pages; their codes stand beside them, under `/qr/`."""
 
 
-class Inline:
+class InlineResults:
     """Answers inline queries from what is known of the seller's requests.
 
     `public_url` is where Telegram reaches us to fetch the pictures of results.
@@ -68,7 +68,7 @@ class Inline:
         except (StorageError, Unreadable) as error:
             log.warning("inline query not answered", reason=str(error))
         except TelegramError as error:
-            log.warning("inline query not answered", reason=told(error))
+            log.warning("inline query not answered", reason=describe_error(error))
 
     async def _answer(self, event: Searched) -> None:
         language = choose(event.person.tag)
@@ -87,10 +87,10 @@ class Inline:
         )
 
     def _article(self, card: Card, language: str) -> InlineQueryResultArticle:
-        article = shared_article(card, language)
+        article = inline_article(card, language)
         keyboard = markup(article.rows)
         return InlineQueryResultArticle(
-            id=result_id(card.listing_id, words_of(public(card, language))),
+            id=result_id(card.listing_id, words_key(public_card(card, language))),
             title=article.title,
             description=article.description,
             thumbnail_url=self._thumbnail(card),
