@@ -18,7 +18,8 @@ from urllib.parse import quote, urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from bot.core.errors import MailRefused
-from bot.core.mail import headers, smtp
+from bot.core.mail import smtp
+from bot.core.mail.headers import encode_mailbox, encode_text, encoded_headers
 from bot.core.money import amounts
 from bot.core.text.sanitize import DIRECTION_MARKS
 from bot.core.text.translations import DEFAULT, t
@@ -109,9 +110,9 @@ def _letter(
     if address is None:
         raise MailRefused("notifications.email is no e-mail address", final=True)
     stop = f"{origin.public_url}{STOP}{target.stop}"
-    letter = EmailMessage(headers.literal())
-    letter["Subject"] = words["subject"]
-    letter["From"], letter["To"] = from_, address
+    letter = EmailMessage(encoded_headers())
+    letter["Subject"] = encode_text(words["subject"], "Subject")
+    letter["From"], letter["To"] = encode_mailbox(from_, "From"), address
     letter["Date"] = _moment(at)
     letter["Message-ID"] = f"<{target.id}@{_origin(origin.public_url) or from_.domain}>"
     letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers to it

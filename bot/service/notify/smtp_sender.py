@@ -8,6 +8,7 @@ import socket
 import ssl
 from contextlib import asynccontextmanager, suppress
 from email import policy
+from email.utils import parseaddr
 from typing import TYPE_CHECKING, cast
 
 import aiosmtplib
@@ -75,12 +76,12 @@ class Mailer:
         Where the answer to the message itself is lost, it may have been taken: sent again, it has
         the same Message-ID.
         """
-        (sender,), (recipient,) = message["From"].addresses, message["To"].addresses
+        sender, recipient = (parseaddr(message[name])[1] for name in ("From", "To"))
         with refuse_unwritable():
             content = message.as_bytes(policy=SEVEN_BIT)
         async with self._session() as client:
-            await client.mail(sender.addr_spec)
-            await client.rcpt(recipient.addr_spec)
+            await client.mail(sender)
+            await client.rcpt(recipient)
             answer = await client.data(content)
         return answer.code, self._plain(answer.message)
 
