@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 README, TOUR = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-PAGES = [README, TOUR, ROOT / "CHANGELOG.md", *DECISIONS]
+DOCS = ROOT / "docs"
+DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
+PAGES = [README, *ROOT.glob("[CS]*.md"), *DOCS.rglob("*.md")]
 PARTS = ["## Context", "## Decision", "## Consequences"]
 BOTFATHER = {"/newbot", "/setinline", "/setinlinefeedback"}
 MOST_WORDS = 600
+CHANGELOG_LINES = 60
 MOST_BYTES = 200_000
 
 EXAMPLE = re.compile(r"#([A-Z_]+)=(\S*)  # (\S.*)")
@@ -223,3 +225,20 @@ def test_requirements_name_no_address() -> None:
     pinned = sorted(ROOT.glob("requirements*.txt"))
     assert [path.name for path in pinned] == ["requirements-dev.txt", "requirements.txt"]
     assert not [path.name for path in pinned if "://" in path.read_text("utf-8")]
+
+
+def test_the_index_names_every_decision_with_its_title() -> None:
+    index = (DOCS / "decisions" / "README.md").read_text("utf-8")
+    listed = re.findall(r"^- \[(\d{4})\]\((.+?)\) ", index, re.MULTILINE)
+    assert sorted(listed) == [(page.name[:4], page.name) for page in DECISIONS]
+
+
+def test_the_changelog_of_an_unreleased_version_is_short() -> None:
+    assert len((ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()) <= CHANGELOG_LINES
+
+
+def test_the_glossary_has_each_term_once_in_order() -> None:
+    rows = re.findall(r"^\| (\S.*?) \| \S", (DOCS / "glossary.md").read_text("utf-8"), re.MULTILINE)
+    terms = [term.casefold() for term in rows[1:]]
+    assert terms
+    assert terms == sorted(set(terms))

@@ -2,7 +2,7 @@
 
 Pillow tries all filters on each row. Here a row equal to the one above is stored as such, which
 most rows of a drawing are; the others are stored as differences from pixel to pixel (PNG, third
-edition, section 9.2). Measured in docs/decisions/0045-reportlab-writes-pdfs-we-write-large-pngs.md.
+edition, section 9.2). Measured in docs/decisions/0045-reportlab-for-pdf-own-png.md.
 """
 
 from __future__ import annotations
