@@ -80,14 +80,14 @@ def service() -> None:
 
 @main.command()
 def doctor() -> None:
-    """Say what is wrong with the configuration and how to mend it."""
+    """Check the configuration, and explain how to fix what is wrong."""
     from bot.wiring.doctor.examination import examine  # noqa: PLC0415 - other commands start without it
 
     problems = 0
     for finding in asyncio.run(examine(config.load())):
         text = sanitize.text(finding.text)
-        click.echo(f"{'ok  ' if finding.well else 'MEND'} {finding.name}: {text}")
-        problems += not finding.well
+        click.echo(f"{'ok  ' if finding.ok else 'FIX '} {finding.name}: {text}")
+        problems += not finding.ok
     sys.exit(1 if problems else 0)
 
 

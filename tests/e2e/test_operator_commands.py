@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from bot.cli.commands import main
 from bot.sandbox.world.world import TOKEN
-from bot.wiring.doctor.telegram import FEEDBACK_UNKNOWN
+from bot.wiring.doctor.telegram_checks import FEEDBACK_UNKNOWN
 from tests.support.product_process import (
     Process,
     free_port,
@@ -308,7 +308,7 @@ async def test_retry_sends_again_what_was_delivered(tmp_path: Path) -> None:
         assert len(sam.alerts) == 1
 
 
-async def test_doctor_is_content_with_a_bot_that_runs(tmp_path: Path) -> None:
+async def test_doctor_has_nothing_to_fix_in_a_running_bot(tmp_path: Path) -> None:
     async with running_product(tmp_path) as (stage, run):
         port = run.url.rpartition(":")[2]
         code, out, err = await run_command(
@@ -326,7 +326,7 @@ async def test_doctor_is_content_with_a_bot_that_runs(tmp_path: Path) -> None:
     ]
 
 
-async def test_doctor_says_what_to_mend(tmp_path: Path) -> None:
+async def test_doctor_says_what_to_fix(tmp_path: Path) -> None:
     """No token, no server, an address that nobody can reach: a line each, and exit 1."""
     code, out, err = await run_command(
         tmp_path, "doctor", PUBLIC_URL="http://localhost", PAYMENTS_URL="http://127.0.0.1:1",
@@ -335,10 +335,10 @@ async def test_doctor_says_what_to_mend(tmp_path: Path) -> None:
     assert (code, err) == (1, [])
     assert [line.split(":", 1)[0] for line in out] == [
         "ok   database",
-        "MEND BOT_TOKEN",
-        "MEND PUBLIC_URL",
+        "FIX  BOT_TOKEN",
+        "FIX  PUBLIC_URL",
         "ok   server",
-        "MEND PAYMENTS_URL",
+        "FIX  PAYMENTS_URL",
     ]
 
 
@@ -349,8 +349,8 @@ async def test_doctor_tells_a_refused_token_from_a_lost_network(tmp_path: Path) 
     _, lost, _ = await run_command(
         tmp_path, "doctor", BOT_TOKEN=TOKEN, TELEGRAM_API_URL="http://127.0.0.1:1"
     )
-    assert refused[1] == "MEND BOT_TOKEN: Telegram does not know it: copy it again"
-    assert lost[1].startswith("MEND BOT_TOKEN: Telegram at http://127.0.0.1:1 is not reached")
+    assert refused[1] == "FIX  BOT_TOKEN: Telegram does not know this token: copy it again"
+    assert lost[1].startswith("FIX  BOT_TOKEN: Telegram at http://127.0.0.1:1 can't be reached")
 
 
 @pytest.mark.parametrize(

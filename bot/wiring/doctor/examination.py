@@ -1,13 +1,19 @@
-"""What the doctor looks at: everything that an operator can get wrong, and how to mend it."""
+"""The examination: all checks of what an operator can get wrong."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
 
-from bot.core.clock import now
-from bot.wiring.doctor import address, machine, peers, storage, telegram
-from bot.wiring.doctor.finding import Finding
+from bot.core import clock
+from bot.wiring.doctor import (
+    database_checks,
+    machine_checks,
+    public_address,
+    server_checks,
+    telegram_checks,
+)
+from bot.wiring.doctor.finding import Finding, fix
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -15,25 +21,25 @@ if TYPE_CHECKING:
     from bot.config import Settings
 
 LONGEST = 30.0
-"""Seconds that one part may take; each has shorter bounds of its own."""
+"""Seconds that one group of checks may take; each check has a shorter limit of its own."""
 
 
-async def examine(settings: Settings, now: Callable[[], int] = now) -> list[Finding]:
-    """Look at everything once; a database that is not there yet is made. `now` gives epoch ms."""
-    kept = await asyncio.to_thread(storage.look, settings)
-    parts = await asyncio.gather(
-        _bounded("BOT_TOKEN", telegram.look(settings, now, kept.feedback)),
-        _bounded("PUBLIC_URL", address.look(settings, kept.deployment)),
-        _bounded("PAYMENTS_URL", peers.payments(settings)),
-        _bounded("SMTP_URL", peers.mail(settings, kept.mails)),
+async def examine(settings: Settings, now: Callable[[], int] = clock.now) -> list[Finding]:
+    """Run every check once; `now` returns epoch ms. A missing database is created."""
+    report = await asyncio.to_thread(database_checks.check, settings)
+    groups = await asyncio.gather(
+        _limited("BOT_TOKEN", telegram_checks.check(settings, now, report.inline_feedback)),
+        _limited("PUBLIC_URL", public_address.check(settings, report.deployment)),
+        _limited("PAYMENTS_URL", server_checks.check_payments(settings)),
+        _limited("SMTP_URL", server_checks.check_mail(settings, report.unsent_mails)),
     )
-    return [*kept.findings, *machine.look(settings), *(one for part in parts for one in part)]
+    others = [finding for group in groups for finding in group]
+    return [*report.findings, *machine_checks.check(settings), *others]
 
 
-async def _bounded(name: str, looking: Awaitable[list[Finding]]) -> list[Finding]:
+async def _limited(name: str, checks: Awaitable[list[Finding]]) -> list[Finding]:
     try:
         async with asyncio.timeout(LONGEST):
-            return await looking
+            return await checks
     except TimeoutError:
-        text = f"no answer within {LONGEST:.0f} seconds: look again later"
-        return [Finding(name, well=False, text=text)]
+        return [fix(name, f"no answer within {LONGEST:.0f} seconds: try again later")]

@@ -1,4 +1,4 @@
-"""What the doctor found."""
+"""One result of a check."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at; where it is not well, `text` says how to mend it."""
+    """The result of a check; if it is not `ok`, `text` says what is wrong and how to fix it."""
 
     name: str
-    well: bool
+    ok: bool
     text: str
 
 
-def well(name: str, text: str) -> Finding:
-    """Say that something is as it should be, or can't be known and is not to be mended."""
-    return Finding(name, well=True, text=text)
+def ok(name: str, text: str) -> Finding:
+    """Return the finding that nothing needs to be fixed, or that nobody can know."""
+    return Finding(name, ok=True, text=text)
 
 
-def mend(name: str, text: str) -> Finding:
-    """Say what is wrong, and how it is mended."""
-    return Finding(name, well=False, text=text)
+def fix(name: str, text: str) -> Finding:
+    """Return the finding that something needs to be fixed."""
+    return Finding(name, ok=False, text=text)

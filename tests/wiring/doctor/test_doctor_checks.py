@@ -1,4 +1,4 @@
-"""What the doctor says of e-mail, of the database and of what was given up."""
+"""The doctor checks e-mail, the database and the dead letters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.letter_limits import MAILS
-from bot.wiring.doctor import machine, storage
+from bot.wiring.doctor import database_checks, machine_checks
 from bot.wiring.doctor.examination import examine
 from tests.support.machine_faults import locked
 from tests.support.mail_servers import SENDER, office
@@ -34,17 +34,20 @@ if TYPE_CHECKING:
 LOGIN = ("shop@example.org", "open/sesame")
 
 
-async def test_the_doctor_says_how_it_stands_with_the_mail_server(tmp_path: Path) -> None:
+async def test_the_doctor_logs_in_to_the_mail_server(tmp_path: Path) -> None:
     async with office(account=LOGIN) as post:
         url = f"smtp://shop%40example.org:open%2Fsesame@127.0.0.1:{post.port}"
-        told = f"127.0.0.1:{post.port} lets us in and takes e-mails of shop@example.org"
-        assert await looked_at(tmp_path, url) == (True, told)
-        well, told = await looked_at(tmp_path, url.replace("sesame", "says-me"))
-    assert (well, told.endswith("; look at the user and the password")) == (False, True)
-    well, told = await looked_at(tmp_path, url)
-    assert (well, told.partition("; ")[2].startswith("look at its host and port")) == (False, True)
-    assert "sesame" not in told
-    assert await looked_at(tmp_path, None) == (True, "not set, so e-mail notifications are refused")
+        told = f"127.0.0.1:{post.port} accepts our login and e-mails from shop@example.org"
+        assert await checked_mail(tmp_path, url) == (True, told)
+        is_ok, text = await checked_mail(tmp_path, url.replace("sesame", "says-me"))
+    assert (is_ok, text.endswith("; look at the user and the password")) == (False, True)
+    is_ok, text = await checked_mail(tmp_path, url)
+    assert (is_ok, text.partition("; ")[2].startswith("look at its host and port")) == (False, True)
+    assert "sesame" not in text
+    assert await checked_mail(tmp_path, None) == (
+        True,
+        "not set, so e-mail notifications are refused",
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,35 +59,37 @@ async def test_the_doctor_says_how_it_stands_with_the_mail_server(tmp_path: Path
         ("EHLO", "550 no", "ask whoever runs it"),
     ],
 )  # fmt: skip
-async def test_the_doctor_says_what_the_server_would_refuse(
+async def test_the_doctor_finds_what_the_mail_server_would_refuse(
     tmp_path: Path, command: str, answer: str, remedy: str
 ) -> None:
-    """Else the first payment would find out, and its letter would be dead."""
+    """Otherwise the letter of the first payment would be the first to fail."""
     async with office(answers={command: answer}) as post:
-        well, told = await looked_at(tmp_path, f"smtp://127.0.0.1:{post.port}")
-    assert (well, told.partition("; ")[2]) == (False, remedy)
-    assert f"answered {answer[:3]} to " in told
+        is_ok, text = await checked_mail(tmp_path, f"smtp://127.0.0.1:{post.port}")
+    assert (is_ok, text.partition("; ")[2]) == (False, remedy)
+    assert f"answered {answer[:3]} to " in text
 
 
-async def test_the_doctor_knows_a_sender_that_its_login_may_not_use(tmp_path: Path) -> None:
+async def test_the_doctor_finds_a_sender_that_the_login_may_not_use(tmp_path: Path) -> None:
     async with office(account=LOGIN, answers={"MAIL": "553 5.7.1 not yours"}) as post:
         url = f"smtp://shop%40example.org:open%2Fsesame@127.0.0.1:{post.port}"
-        assert (await looked_at(tmp_path, url))[1].endswith("; look at SMTP_FROM")
+        assert (await checked_mail(tmp_path, url))[1].endswith("; look at SMTP_FROM")
 
 
-async def test_the_doctor_adds_nothing_to_what_says_how_it_is_mended(tmp_path: Path) -> None:
+async def test_an_error_that_names_its_own_fix_gets_no_other(tmp_path: Path) -> None:
     async with office() as post:
-        well, told = await looked_at(tmp_path, f"smtp://a:b@127.0.0.1:{post.port}")
-    assert (well, told.endswith("leave user and password out, or choose another port")) == (
+        is_ok, text = await checked_mail(tmp_path, f"smtp://a:b@127.0.0.1:{post.port}")
+    assert (is_ok, text.endswith("leave user and password out, or choose another port")) == (
         False, True,
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("count", "told"), [(1, "1 e-mail waits"), (3, "3 e-mails wait")])
-async def test_the_doctor_sees_emails_that_nobody_sends(
+@pytest.mark.parametrize(
+    ("count", "told"), [(1, "1 e-mail is waiting"), (3, "3 e-mails are waiting")]
+)
+async def test_emails_that_can_no_longer_be_sent_are_reported(
     tmp_path: Path, count: int, told: str
 ) -> None:
-    """They were promised while there was a mail server; webhooks and what is done don't count."""
+    """They were accepted while there was a mail server; webhooks and dead e-mails don't count."""
     with closing(open_database(f"sqlite:///{tmp_path}/bot.db")) as database:
         for number in range(count):
             database.run(
@@ -94,15 +99,15 @@ async def test_the_doctor_sees_emails_that_nobody_sends(
         database.run(lambda tx: outbox.put(tx, MAILS, "x", LETTER_REPORT, 0))
         (taken,) = database.run(lambda tx: outbox.claim(tx, MAILS, 10, 1))
         database.run(lambda tx: outbox.bury(tx, MAILS, taken, 10, "no"))
-    expected = f"{told} that nobody sends: set SMTP_URL again"
-    assert await looked_at(tmp_path, None) == (False, expected)
+    expected = f"{told} and can't be sent: set SMTP_URL again"
+    assert await checked_mail(tmp_path, None) == (False, expected)
 
 
 @pytest.mark.parametrize("count", [1, 10, 12])
-async def test_the_doctor_lists_what_was_given_up_and_says_what_to_do(
+async def test_the_doctor_lists_dead_letters_and_says_what_to_do(
     tmp_path: Path, count: int
 ) -> None:
-    """When, which chat and why, the newest ten; never a word that anybody wrote."""
+    """The time, the chat and the reason of the newest ten; nothing that people typed."""
     url = f"sqlite:///{tmp_path}/bot.db"
     queue = make_queues(None, None, None).updates
     with closing(open_database(url)) as database:
@@ -114,7 +119,7 @@ async def test_the_doctor_lists_what_was_given_up_and_says_what_to_do(
     (found,) = [finding for finding in await examined(url) if finding.name == "updates"]
     first, *lines = [line.strip() for line in found.text.split("\n")]
     told = "the log says more at these times; who wrote was asked to try again"
-    assert (found.well, first) == (False, f"{count} given up: {told}")
+    assert (found.ok, first) == (False, f"{count} given up: {told}")
     newest = range(count - 1, max(count - 11, -1), -1)
     assert lines == [
         *(f"2027-01-15T08:00:{n:02}+00:00  77  failed three times, {n}�" for n in newest),
@@ -122,7 +127,7 @@ async def test_the_doctor_lists_what_was_given_up_and_says_what_to_do(
     ]
 
 
-async def test_the_doctor_says_that_another_process_holds_the_database(
+async def test_a_database_locked_by_another_process_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.05)
@@ -130,37 +135,37 @@ async def test_the_doctor_says_that_another_process_holds_the_database(
     open_database(url).close()
     with locked(tmp_path / "bot.db"):
         found = (await examined(url))[0]
-    told = "another process holds it: end that one, or look again once it is done"
-    assert (found.name, found.well) == ("database", False)
+    told = "another process has locked it: stop that process, or try again once it is done"
+    assert (found.name, found.ok) == ("database", False)
     assert found.text == f"DATABASE_URL: {url} can't be used: database is locked; {told}"
 
 
-async def test_the_doctor_warns_before_the_disk_is_full(
+async def test_a_disk_that_is_nearly_full_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = f"sqlite:///{tmp_path}/bot.db"
     assert "disk" not in {finding.name for finding in await examined(url)}
-    monkeypatch.setattr(machine, "LEAST_FREE", 10**9)
+    monkeypatch.setattr(machine_checks, "LEAST_FREE", 10**9)
     (found,) = [finding for finding in await examined(url) if finding.name == "disk"]
-    assert not found.well
-    assert re.fullmatch(rf"only \d+ MB left for {tmp_path}: make room", found.text)
+    assert not found.ok
+    assert re.fullmatch(rf"only \d+ MB are free for {tmp_path}: free up space", found.text)
 
 
 async def examined(url: str) -> list[Finding]:
     return await examine(config.load(database_url=url, port=int(free_port())))
 
 
-async def looked_at(folder: Path, url: str | None) -> tuple[bool, str]:
-    """What the doctor finds with this SMTP_URL."""
+async def checked_mail(folder: Path, url: str | None) -> tuple[bool, str]:
+    """The finding about this SMTP_URL: whether it is ok, and its text."""
     database = f"sqlite:///{folder}/bot.db"
     mail = {"smtp_url": url, "smtp_from": SENDER} if url else {}
     found = await examine(config.load(database_url=database, port=int(free_port()), **mail))
     (finding,) = (finding for finding in found if finding.name == "SMTP_URL")
-    return finding.well, finding.text
+    return finding.ok, finding.text
 
 
-async def test_the_doctor_knows_a_database_that_is_damaged_inside(tmp_path: Path) -> None:
-    """It opens all the same: SQLite sees a torn page only when it comes by."""
+async def test_a_database_that_is_damaged_inside_is_reported(tmp_path: Path) -> None:
+    """It opens all the same: SQLite notices a torn page only when it reads it."""
     url, path = f"sqlite:///{tmp_path}/bot.db", tmp_path / "bot.db"
     await examined(url)
     with closing(sqlite3.connect(path)) as database:
@@ -172,62 +177,62 @@ async def test_the_doctor_knows_a_database_that_is_damaged_inside(tmp_path: Path
     damaged[(page - 1) * size : page * size] = b"\x5a" * size
     path.write_bytes(damaged)
     found = (await examined(url))[0]
-    assert (found.name, found.well) == ("database", False)
-    assert found.text.endswith("take the last backup")
+    assert (found.name, found.ok) == ("database", False)
+    assert found.text.endswith("restore the last backup")
 
 
-async def test_the_doctor_knows_a_database_of_a_later_version(tmp_path: Path) -> None:
+async def test_a_database_of_a_later_version_is_reported(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/bot.db"
     await examined(url)
     with closing(open_database(url)) as database:
         database.run(lambda tx: tx.execute("INSERT INTO migrations (number) VALUES (9999)"))
     found = (await examined(url))[0]
-    assert (found.well, found.text.startswith("a later version")) == (False, True)
+    assert (found.ok, found.text.startswith("a later version")) == (False, True)
 
 
-async def test_the_doctor_says_that_another_key_sealed_the_database(tmp_path: Path) -> None:
+async def test_a_database_sealed_with_another_key_is_reported(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/bot.db"
     await examined(url)
     found = await examine(
         config.load(database_url=url, port=int(free_port()), secret_key="another")
     )
-    assert (found[0].name, found[0].well) == ("SECRET_KEY", False)
+    assert (found[0].name, found[0].ok) == ("SECRET_KEY", False)
     assert "sealed with another key" in found[0].text
 
 
 @pytest.mark.parametrize("mode", [0o604, 0o640, 0o602, 0o666])
-async def test_the_doctor_names_files_that_others_may_read_or_write(
+async def test_files_that_other_users_can_read_or_change_are_named(
     tmp_path: Path, mode: int
 ) -> None:
-    """Payers' addresses lie in them, and in the files that SQLite keeps beside."""
+    """They hold payers' addresses, and so do the files that SQLite keeps beside them."""
     url = f"sqlite:///{tmp_path}/bot.db"
     await examined(url)
     (tmp_path / "bot.db").chmod(mode)
     found = (await examined(url))[0]
     files = " ".join(f"{tmp_path}/bot.db{ending}" for ending in ("", "-wal", "-shm"))
-    assert found.text == f"others on this machine may read or write it: chmod 600 {files}"
+    assert found.text == f"other users of this machine can read or change it: chmod 600 {files}"
 
 
-async def test_the_doctor_tells_of_a_log_that_is_never_emptied(
+async def test_a_wal_file_that_is_never_emptied_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage, "LARGEST_LOG", -1)
+    monkeypatch.setattr(database_checks, "LARGEST_LOG", -1)
     found = (await examined(f"sqlite:///{tmp_path}/bot.db"))[0]
-    assert "MB lie in its -wal" in found.text
+    assert "its -wal file has grown to" in found.text
 
 
-async def test_the_doctor_tells_of_few_file_handles(
+async def test_a_low_limit_of_file_handles_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "LEAST_FILES", 10**9)
+    monkeypatch.setattr(machine_checks, "LEAST_FILES", 10**9)
     found = {one.name: one for one in await examined(f"sqlite:///{tmp_path}/bot.db")}
     assert "files" in found or resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 0
 
 
-async def test_a_part_that_never_ends_is_told_and_the_others_are_there(
+async def test_a_check_that_never_ends_is_reported_beside_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here a payment service that takes the connection and says nothing."""
+    """Here a payment service accepts the connection and never answers."""
     monkeypatch.setattr("bot.wiring.doctor.examination.LONGEST", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         peer = {
@@ -237,5 +242,5 @@ async def test_a_part_that_never_ends_is_told_and_the_others_are_there(
         }
         settings = config.load(database_url=f"sqlite:///{tmp_path}/bot.db", **peer)
         found = {one.name: one for one in await examine(settings)}
-    assert not found["PAYMENTS_URL"].well
-    assert found["database"].well
+    assert not found["PAYMENTS_URL"].ok
+    assert found["database"].ok

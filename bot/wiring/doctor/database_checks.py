@@ -1,0 +1,149 @@
+"""Checks of the database, and facts from it that other checks need."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.core.database import integrity, private_files
+from bot.core.database.database import open_database
+from bot.core.database.schema import migrations
+from bot.core.errors import BotError, ConfigProblem, StorageError
+from bot.service.usecases.letter_limits import MAILS
+from bot.wiring.app.foundation import deployment, open_vault
+from bot.wiring.doctor.finding import Finding, fix, ok
+from bot.wiring.maintenance import dead_letters
+
+if TYPE_CHECKING:
+    from bot.config import Settings
+    from bot.core.database.database import Database, Transaction
+
+FIXES = {
+    "is locked": "another process has locked it: stop that process, or try again once it is done",
+    "readonly": "give the user that runs the bot write access to the file and its folder",
+    "unable to open": "check the path: it may be a folder, or its disk may not be mounted",
+    "disk I/O error": "check the disk: it may be full or failing",
+    "is full": "free up space on its disk",
+    "malformed": "it is damaged: restore the last backup",
+    "not a database": "the file is something else: check the path",
+}
+"""The fix for each error of SQLite, by words of its message."""
+
+MEGABYTE = 1_000_000
+LARGEST_LOG = 512
+"""Megabytes of the -wal file: a larger one means that SQLite can't empty it."""
+
+UPDATES_SEARCHED = 1000
+"""Number of the newest updates searched for inline feedback."""
+
+UNSENT_MAILS = "SELECT COUNT(*) AS n FROM outbox WHERE queue = :queue AND state = 'waiting'"
+FEEDBACK = (
+    "SELECT 1 AS one FROM (SELECT body FROM outbox WHERE queue = 'updates'"
+    " AND settled_at IS NOT NULL ORDER BY settled_at DESC LIMIT :most) AS newest"
+    " WHERE body LIKE '%\"chosen_inline_result\":%' LIMIT 1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseReport:
+    """Findings about the database, and facts from it.
+
+    `deployment` is the name of this installation, None if the database can't be read.
+    `inline_feedback` is true once Telegram has reported a shared card.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    deployment: str | None = None
+    unsent_mails: int = 0
+    inline_feedback: bool = False
+
+
+def check(settings: Settings) -> DatabaseReport:
+    """Open the database once, check it and read the facts."""
+    try:
+        database = open_database(settings.database_url, writing=True)
+    except BotError as error:
+        return DatabaseReport([_unusable(str(error))])
+    try:
+        return _examine(settings, database)
+    except StorageError as error:
+        return DatabaseReport([_unusable(str(error))])
+    except ConfigProblem as error:
+        return DatabaseReport([fix("SECRET_KEY", str(error).removeprefix("SECRET_KEY: "))])
+    finally:
+        database.close()
+
+
+def _examine(settings: Settings, database: Database) -> DatabaseReport:
+    name = deployment(database, open_vault(settings, database))
+    given_up = database.run(dead_letters.describe)
+    findings = _check_file(database) or [ok("database", settings.database_url)]
+    return DatabaseReport(
+        [*findings, *(fix(queue, text) for queue, text in given_up.items())],
+        name,
+        database.run(_count_unsent_mails),
+        database.run(_had_inline_feedback),
+    )
+
+
+def _unusable(reason: str) -> Finding:
+    fixes = (text for words, text in FIXES.items() if words in reason)
+    return fix("database", "; ".join([reason, *fixes]))
+
+
+def _check_file(database: Database) -> list[Finding]:
+    """Check the file of a database that opens."""
+    path = database.path
+    found = [
+        _check_version(database),
+        _check_damage(path),
+        _check_log(path),
+        _check_permissions(path),
+    ]
+    return [fix("database", text) for text in found if text]
+
+
+def _check_version(database: Database) -> str | None:
+    (row,) = database.run(lambda tx: tx.query("SELECT MAX(number) AS number FROM migrations"))
+    if row["number"] <= len(migrations.MIGRATIONS):
+        return None
+    return "a later version of this program has changed it: update, or restore an earlier backup"
+
+
+def _check_damage(path: str) -> str | None:
+    try:
+        found = integrity.find_damage(path)
+    except sqlite3.Error as error:
+        return f"it can't be checked: {error}"
+    return None if found is None else f"it is damaged ({found}): restore the last backup"
+
+
+def _check_log(path: str) -> str | None:
+    try:
+        size = Path(path + "-wal").stat().st_size // MEGABYTE
+    except OSError:
+        return None
+    if size <= LARGEST_LOG:
+        return None
+    return (
+        f"its -wal file has grown to {size} MB: close whatever keeps reading the database, such as"
+        " a forgotten sqlite3, and restart the bot"
+    )
+
+
+def _check_permissions(path: str) -> str | None:
+    """Check that no other user can read payers' data or forge it."""
+    files = " ".join(map(str, private_files.find_exposed(private_files.database_files(path))))
+    return (
+        f"other users of this machine can read or change it: chmod 600 {files}" if files else None
+    )
+
+
+def _count_unsent_mails(tx: Transaction) -> int:
+    return int(tx.query(UNSENT_MAILS, queue=MAILS.name)[0]["n"])
+
+
+def _had_inline_feedback(tx: Transaction) -> bool:
+    return tx.one(FEEDBACK, most=UPDATES_SEARCHED) is not None
