@@ -33,7 +33,7 @@ from bot.chat.fields.typed_text import (
 from bot.chat.forms.bot_texts import settings as settings_page
 from bot.chat.forms.bot_texts import start_reply
 from bot.chat.forms.existing import reopen
-from bot.chat.forms.form import left_over, pictured
+from bot.chat.forms.form import resume_offer, take_picture
 from bot.chat.forms.outcome import Change
 from bot.chat.forms.prompts import prompt
 from bot.chat.forms.steps import STEPS
@@ -236,12 +236,12 @@ def test_what_another_server_says_is_shown_with_the_form(language: str, words: s
 @typed(25, language=SPOKEN)
 def test_a_form_left_is_offered_by_its_name(language: str, words: str) -> None:
     seller, draft = seller_of(words, language), draft_of(words, "review")
-    left = left_over(draft, seller)
+    left = resume_offer(draft, seller)
     assert left is not None
     held(left, draft.name)
     held(start_reply(seller, new=True, left=left), draft.name)
     held(settings_page(replace(seller, quiet=(1, 2), summary=3)), seller.destination)
-    for reply in pictured(draft, FORM, "1" * 24, None, seller).replies:
+    for reply in take_picture(draft, FORM, "1" * 24, None, seller).replies:
         held(reply)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bot.chat.forms.form import advance, start_new
-from bot.chat.forms.outcome import Change, Outcome, Photo, Pressed, Said, Setting
+from bot.chat.forms.form import start_new, take_input
+from bot.chat.forms.outcome import ButtonInput, Change, MessageInput, Outcome, Photo, Setting
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.seller import Seller
 from bot.chat.model.wish import Wish
@@ -73,15 +73,15 @@ class Talk:
 
     def give(self, *inputs: Input) -> Talk:
         for given in inputs:
-            self.take(advance(self.draft, given, self.seller, self.now))
+            self.take(take_input(self.draft, given, self.seller, self.now))
         return self
 
     def say(self, *texts: str) -> Talk:
-        return self.give(*map(Said, texts))
+        return self.give(*map(MessageInput, texts))
 
     def press(self, *words: str) -> Talk:
         """Press a button of the form under way."""
-        return self.give(Pressed(("draft", self.form.id, *words)))
+        return self.give(ButtonInput(("draft", self.form.id, *words)))
 
     def press_label(self, label: str) -> Talk:
         """Press a button of the last reply by the start of its label."""
@@ -89,7 +89,7 @@ class Talk:
         found = [b.action for row in last for b in row if b.label.startswith(label)]
         assert found, f"{label!r} is none of {labels(last)}"
         assert found[0] is not None
-        return self.give(Pressed(found[0]))
+        return self.give(ButtonInput(found[0]))
 
     @property
     def form(self) -> Draft:

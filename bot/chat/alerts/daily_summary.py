@@ -12,7 +12,7 @@ from bot.chat.cards.status import card_of
 from bot.chat.messages.payloads import TextMessage
 from bot.chat.messages.reply import Reply, escaped
 from bot.chat.store import received_payments, sellers
-from bot.chat.times import moments, zones
+from bot.chat.times import local_time, zones
 from bot.core.outbox import lanes, outbox
 from bot.core.text.translations import t
 
@@ -85,20 +85,20 @@ def _span(seller: Seller, now: int) -> Span | None:
     None while the rules of the zone can't be read.
     """
     try:
-        return _of_day(seller.summary or 0, seller.zone or zones.UNIVERSAL, now)
+        return _of_day(seller.summary or 0, seller.zone or zones.UTC_ZONE, now)
     except OSError:
         return None
     except KeyError:  # the zone is known no more
-        return _of_day(seller.summary or 0, zones.UNIVERSAL, now)
+        return _of_day(seller.summary or 0, zones.UTC_ZONE, now)
 
 
 def _of_day(minute: int, zone: str, now: int) -> Span:
-    until = moments.next_at(minute, now - LONGEST_DAY, zone)
-    while (later := moments.next_at(minute, until, zone)) <= now:
+    until = local_time.next_epoch_at(minute, now - LONGEST_DAY, zone)
+    while (later := local_time.next_epoch_at(minute, until, zone)) <= now:
         until = later
     if later - until < SHORTEST_DAY:
-        later = moments.next_at(minute, later, zone)
-    return Span(moments.next_at(minute, until - LONGEST_DAY, zone), until, later)
+        later = local_time.next_epoch_at(minute, later, zone)
+    return Span(local_time.next_epoch_at(minute, until - LONGEST_DAY, zone), until, later)
 
 
 def summary_reply(days: Sequence[ListingTakings], language: str, now: int) -> Reply:

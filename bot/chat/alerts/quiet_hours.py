@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.times import moments, zones
+from bot.chat.times import local_time, zones
 
 if TYPE_CHECKING:
     from bot.chat.model.seller import Seller
@@ -18,6 +18,6 @@ def is_quiet(seller: Seller | None, now: int) -> bool:
     if seller is None or seller.quiet is None:
         return False
     try:
-        return moments.is_within(now, seller.zone or zones.UNIVERSAL, seller.quiet)
+        return local_time.is_within_hours(now, seller.zone or zones.UTC_ZONE, seller.quiet)
     except (OSError, KeyError):
         return False

@@ -16,7 +16,7 @@ from bot.chat.messages.reply import (
     plain,
     shown_units,
 )
-from bot.chat.times import moments, zones
+from bot.chat.times import display, zones
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
 
@@ -277,9 +277,12 @@ def _moment(at: int, zone: str | None, language: str) -> str | None:
     In UTC where the zone's rules can't be read; None for one beyond all calendars, as another
     server may tell.
     """
-    for shown in (zone or zones.UNIVERSAL, zones.UNIVERSAL):
+    for shown in (zone or zones.UTC_ZONE, zones.UTC_ZONE):
         try:
-            label, place = moments.button_label(at, shown, language), zones.place(shown, language)
+            label, place = (
+                display.button_label(at, shown, language),
+                zones.place_name(shown, language),
+            )
         except (OSError, KeyError, ValueError, OverflowError):
             continue
         return escaped(f"{label} ({place})", _MOMENT)

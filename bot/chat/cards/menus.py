@@ -14,7 +14,7 @@ from bot.chat.fields.offers import in_rows
 from bot.chat.fields.registry import EDITS, POSTER_TEXT
 from bot.chat.messages.reply import Button, Reply, escaped, plain
 from bot.chat.model.request_options import PAYER_FIELDS
-from bot.chat.times import moments, zones
+from bot.chat.times import display, zones
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
 
@@ -99,14 +99,14 @@ def payments_page(
     `card.taken` is what all of them come to; times are those of the seller's zone.
     """
     language, (page, pages) = seller.language, place
-    zone = seller.zone or zones.UNIVERSAL
+    zone = seller.zone or zones.UTC_ZONE
     head = [t(language, "payments", name=escaped(card.name, _NAME), page=page + 1, pages=pages)]
     if not receipts:
         head.append(t(language, "payments-none"))
     else:
         total = total_text(card.taken, language)
         head.append(t(language, "payments-total", total=total, count=card.paid_count or 0))
-        head.append(t(language, "payments-zone", zone=escaped(zones.place(zone, language))))
+        head.append(t(language, "payments-zone", zone=escaped(zones.place_name(zone, language))))
     back = Button(t(language, "button-back"), action=("card", card.listing_id))
     lines = [_receipt(receipt, zone, language) for receipt in receipts]
     beside = page_buttons(("payments", card.listing_id), page, pages, language)
@@ -146,7 +146,7 @@ def _back(card: Card, language: str) -> Button:
 def _receipt(receipt: ListedPayment, zone: str, language: str) -> str:
     """Write one payment: when, how much, what is odd about it, what the payer was asked for."""
     amount = escaped(format_money(receipt.amount, receipt.currency, language))
-    at = escaped(moments.button_label(receipt.received_at, zone, language))
+    at = escaped(display.button_label(receipt.received_at, zone, language))
     marks = [
         t(language, key)
         for key, holds in (

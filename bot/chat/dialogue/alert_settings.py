@@ -10,7 +10,7 @@ from bot.chat.messages.reply import Button, Reply, escaped
 from bot.chat.requests import audit_trail
 from bot.chat.store import listings, posts
 from bot.chat.store.listings import ALERTS
-from bot.chat.times import moments, zones
+from bot.chat.times import display, zones
 
 if TYPE_CHECKING:
     from bot.chat.alerts.undelivered import UndeliveredAlert
@@ -134,5 +134,5 @@ def _why(untold: UndeliveredAlert) -> str:
 
 def _when(at: int, turn: Turn) -> str:
     zone, language = turn.seller.zone, turn.seller.language
-    label = moments.button_label(at, zone or zones.UNIVERSAL, language)
-    return label if zone else f"{label} {zones.place(zones.UNIVERSAL, language)}"
+    label = display.button_label(at, zone or zones.UTC_ZONE, language)
+    return label if zone else f"{label} {zones.place_name(zones.UTC_ZONE, language)}"

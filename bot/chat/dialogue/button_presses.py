@@ -15,8 +15,8 @@ from bot.chat.dialogue.ownership import own_card, own_listing
 from bot.chat.dialogue.posters import send_poster, show_payments, show_poster
 from bot.chat.fields.registry import EDITS, UNITS
 from bot.chat.forms.existing import duplicate
-from bot.chat.forms.form import advance, settings_form
-from bot.chat.forms.outcome import Pressed
+from bot.chat.forms.form import settings_form, take_input
+from bot.chat.forms.outcome import ButtonInput
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.store import listings
 
@@ -46,7 +46,7 @@ def _pressed(turn: Turn, tapped: Tapped) -> str | None:
     action = tapped.action or ("",)
     match action:
         case ("draft", *_):
-            outcome = advance(turn.draft, Pressed(action), turn.seller, turn.now)
+            outcome = take_input(turn.draft, ButtonInput(action), turn.seller, turn.now)
             follow(turn, outcome)
             if outcome.then is not None:
                 left = replace(turn, draft=outcome.draft)

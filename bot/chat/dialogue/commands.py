@@ -15,9 +15,9 @@ from bot.chat.forms.bot_texts import (
     settings,
     start_reply,
 )
-from bot.chat.forms.form import advance, cancel, left_over, new_form
+from bot.chat.forms.form import cancel, new_form, resume_offer, take_input
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.outcome import Said
+from bot.chat.forms.outcome import MessageInput
 from bot.chat.messages.reply import Reply
 from bot.chat.model.kinds import KINDS
 from bot.chat.store import listings, queries, sellers
@@ -36,8 +36,8 @@ FROM_INLINE = "new"
 def take_words(turn: Turn, event: Spoke) -> None:
     """Deal with a message: a command, or a text that a form may be waiting for."""
     if event.command is None:
-        given = Said(event.text, event.photo)
-        follow(turn, advance(turn.draft, given, turn.seller, turn.now))
+        given = MessageInput(event.text, event.photo)
+        follow(turn, take_input(turn.draft, given, turn.seller, turn.now))
     elif event.command == "start" and sharing.follow_link(turn, event.text):
         return
     elif event.command in ("new", *KINDS) and not turn.may_create:
@@ -56,7 +56,7 @@ def _greet(turn: Turn, *, again: bool) -> None:
     """Greet whoever is new, and others `again` where they ask for it."""
     first = sellers.mark_greeted(turn.tx, turn.person.id, turn.now)
     if first or again:
-        left = left_over(turn.draft, turn.seller)
+        left = resume_offer(turn.draft, turn.seller)
         turn.say(start_reply(turn.seller, new=first, left=left))
 
 

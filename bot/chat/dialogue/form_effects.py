@@ -9,7 +9,7 @@ from bot.chat.messages.payloads import PhotoDownload
 from bot.chat.messages.reply import Reply
 from bot.chat.requests import audit_trail
 from bot.chat.store import listings, seller_images, sellers
-from bot.chat.times import moments
+from bot.chat.times import local_time
 from bot.core.outbox import outbox
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def _save(turn: Turn, setting: Setting) -> None:
         sellers.save_zone(tx, seller_id, zone)
     else:
         minute = value if isinstance(value, int) else None
-    due_at = None if minute is None or zone is None else moments.next_at(minute, turn.now, zone)
+    due_at = None
+    if minute is not None and zone is not None:
+        due_at = local_time.next_epoch_at(minute, turn.now, zone)
     sellers.save_summary(tx, seller_id, minute, due_at)
 
 

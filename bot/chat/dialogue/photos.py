@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.chat.dialogue.events import Person
 from bot.chat.dialogue.form_effects import follow
 from bot.chat.dialogue.turn import Turn
-from bot.chat.forms.form import pictured
+from bot.chat.forms.form import take_picture
 from bot.chat.store import seller_images, sellers
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def arrive(tx: Transaction, queues: Queues, message: Message, photo: bytes | str
         return
     image = seller_images.add_image(tx, seller_id, photo, now) if isinstance(photo, bytes) else None
     problem = f"photo-{photo}" if isinstance(photo, str) else None
-    outcome = pictured(draft, wanted.draft_id, image, problem, seller)
+    outcome = take_picture(draft, wanted.draft_id, image, problem, seller)
     person = Person(seller_id, chat_id, private=True, tag=None)
     follow(Turn(tx, queues, person, seller, draft, now), outcome)
     if outcome.change is None:  # else it is on its way into a request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.price import price_word, shares_of
-from bot.chat.fields.receiver_shares import sum_of
+from bot.chat.fields.receiver_shares import total_of_amounts
 from bot.chat.fields.typed_text import check_price
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import Button, Rows
@@ -87,7 +87,7 @@ def instruments(draft: Draft, _seller: Seller) -> Rows:
 def price_of_receivers(draft: Draft, seller: Seller) -> Rows:
     """Offer the sum of the receivers' amounts as the price, where they don't make the price."""
     currency = draft.currency or ""
-    total = sum_of(draft.receivers, currency)
+    total = total_of_amounts(draft.receivers, currency)
     if total is None or not isinstance(shares_of(draft), Problem):
         return ()
     if not isinstance(check_price(from_minor(total, currency), currency), Price):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.fields.receiver_shares import resolve
+from bot.chat.fields.receiver_shares import divide_price
 from bot.core.money.amounts import format_money, from_minor, to_minor
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def shares_of(draft: Draft) -> tuple[Share, ...] | Problem:
     """Return what each receiver gets, () for one receiver only; a Problem where it can't be."""
     if not draft.receivers or draft.currency is None:
         return ()
-    return resolve(draft.receivers, minor_of(draft), draft.currency)
+    return divide_price(draft.receivers, minor_of(draft), draft.currency)
 
 
 def shown_amount(amount: Decimal | None, currency: str | None, seller: Seller) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from bot.chat.fields.typed_text import Unclear, read_destination, read_price
+from bot.chat.fields.typed_text import AmbiguousAmount, read_destination, read_price
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import escaped
 from bot.chat.model.draft import REST, Portion
@@ -80,7 +80,7 @@ def _measure(text: str, currency: str) -> str | Problem:
     if percent := _PERCENT.fullmatch(text):
         return _percentage(percent["before"] or percent["after"], text)
     price = read_price(text, currency)
-    if isinstance(price, Unclear):
+    if isinstance(price, AmbiguousAmount):
         return Problem("problem-receivers-unclear", {"typed": escaped(text, _QUOTED)})
     if isinstance(price, Problem):
         return price
@@ -118,7 +118,7 @@ def _quoted(portion: Portion) -> str:
     return escaped(portion.destination, _QUOTED)
 
 
-def resolve(
+def divide_price(
     portions: tuple[Portion, ...], minor: int, currency: str
 ) -> tuple[Share, ...] | Problem:
     """Give each receiver's share of a price in minor units, which they make exactly.
@@ -187,7 +187,7 @@ def _by_amount(portions: tuple[Portion, ...], minor: int, currency: str) -> list
     return [left if p.measure == REST else next(parts) for p in portions]
 
 
-def sum_of(portions: tuple[Portion, ...], currency: str) -> int | None:
+def total_of_amounts(portions: tuple[Portion, ...], currency: str) -> int | None:
     """Give what amounts come to, in minor units, where a price could be just that; else None."""
     if not portions or {_kind(portion) for portion in portions} != {"amount"}:
         return None

@@ -35,7 +35,7 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # by their class to 
 
 
 @dataclass(frozen=True, slots=True)
-class Unclear:
+class AmbiguousAmount:
     """An amount that can be read in more than one way, which the person is to say."""
 
     choices: tuple[Decimal, ...]
@@ -123,7 +123,7 @@ def read_units(text: str) -> int | Problem:
     return int(number)
 
 
-def read_price(text: str, default: str | None) -> Price | Unclear | Problem:
+def read_price(text: str, default: str | None) -> Price | AmbiguousAmount | Problem:
     """Read amount and currency as people write them; an ambiguous one with what it may mean."""
     try:
         return check_price(*read_amount(text, default))
@@ -133,7 +133,9 @@ def read_price(text: str, default: str | None) -> Price | Unclear | Problem:
         return money_problem(error, text, None)
 
 
-def _unclear(text: str, default: str | None, choices: tuple[Decimal, ...]) -> Unclear | Problem:
+def _unclear(
+    text: str, default: str | None, choices: tuple[Decimal, ...]
+) -> AmbiguousAmount | Problem:
     """Leave the readings that the currency allows: nobody means 1.234 euros and a tenth cent."""
     try:
         currency = read_currency(text, default)
@@ -142,7 +144,7 @@ def _unclear(text: str, default: str | None, choices: tuple[Decimal, ...]) -> Un
     possible = tuple(
         choice for choice in choices if isinstance(check_price(choice, currency), Price)
     )
-    return Unclear(possible, currency)
+    return AmbiguousAmount(possible, currency)
 
 
 def check_price(amount: Decimal, currency: str | None) -> Price | Problem:

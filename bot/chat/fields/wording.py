@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.fields.price import shares_of, shown_amount
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import escaped
-from bot.chat.times import moments, zones
+from bot.chat.times import display, zones
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
 
@@ -122,16 +122,16 @@ def receivers_brief(receivers: tuple[Any, ...], _seller: Seller) -> int:
 
 def moment_words(at: int, seller: Seller, now: int | None) -> str:
     """Return a time in full, in the seller's zone or else UTC; with `now`, how far ahead it is."""
-    return moments.spelled(at, at if now is None else now, _zone(seller), seller.language)
+    return display.full_text(at, at if now is None else now, _zone(seller), seller.language)
 
 
 def moment_brief(at: int, seller: Seller) -> str:
     """Return a time for a button."""
-    return moments.button_label(at, _zone(seller), seller.language)
+    return display.button_label(at, _zone(seller), seller.language)
 
 
 def _zone(seller: Seller) -> str:
-    return seller.zone or zones.UNIVERSAL
+    return seller.zone or zones.UTC_ZONE
 
 
 def payer_words(asks: tuple[str, ...], seller: Seller, _now: int | None) -> str:

@@ -94,7 +94,7 @@ def _hours(seller: Seller) -> dict[str, str | None]:
     """Say the seller's zone and hours, as far as they are set."""
     quiet, minute = seller.quiet, seller.summary
     return {
-        "zone": seller.zone and escaped(zones.place(seller.zone, seller.language)),
+        "zone": seller.zone and escaped(zones.place_name(seller.zone, seller.language)),
         "quiet": quiet and hours(quiet),
         "summary": None if minute is None else clock(minute),
     }

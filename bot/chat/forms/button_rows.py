@@ -8,7 +8,7 @@ from bot.chat.fields.offers import TICK, button, in_rows
 from bot.chat.fields.registry import MENU, UNITS, field_at
 from bot.chat.forms.review import fingerprint
 from bot.chat.forms.steps import PATH
-from bot.chat.times import moments, zones
+from bot.chat.times import display, zones
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -45,17 +45,19 @@ def ways_out(draft: Draft, seller: Seller) -> Rows:
 
 def zone_rows(draft: Draft, seller: Seller, names: Iterable[str]) -> Rows:
     """Return a button for each time zone."""
-    places = [button(draft, zones.place(name, seller.language), "zone", name) for name in names]
+    places = [
+        button(draft, zones.place_name(name, seller.language), "zone", name) for name in names
+    ]
     return in_rows(places, 2)
 
 
 def moment_rows(draft: Draft, seller: Seller, times: Iterable[int]) -> Rows:
     """Return a button for each time (epoch ms) that the draft's step may mean."""
-    zone = seller.zone or zones.UNIVERSAL
+    zone = seller.zone or zones.UTC_ZONE
     return tuple(
         (
             button(
-                draft, moments.button_label(at, zone, seller.language),
+                draft, display.button_label(at, zone, seller.language),
                 "moment", draft.step, str(at),
             ),
         )
@@ -74,7 +76,7 @@ def hours(quiet: tuple[int, int]) -> str:
 
 
 def _zone_rows(draft: Draft, seller: Seller) -> Rows:
-    return zone_rows(draft, seller, zones.suggested(seller.language))
+    return zone_rows(draft, seller, zones.suggested_zones(seller.language))
 
 
 def _quiet_rows(draft: Draft, seller: Seller) -> Rows:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.fields.receiver_shares import portions_of
 from bot.chat.fields.registry import EDITS, FIELDS, INSTRUMENT, RECEIVERS
-from bot.chat.forms.flow import go_on, opened, unfinished
+from bot.chat.forms.flow import ask_after_zone, go_on, new_form_under_way
 from bot.chat.messages.reply import escaped
 from bot.chat.model.draft import Draft
 from bot.chat.model.request_options import options_of
@@ -23,7 +23,7 @@ _REFUSAL = 500  # UTF-16 units of another server's message
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class ExistingRequest:
     """A request that exists, as the form of an edit shows it."""
 
     listing_id: str
@@ -46,7 +46,7 @@ def reopen(
     """
     draft = _draft_of(wish, draft_id, seller, current)
     problem = t(seller.language, "refused", message=escaped(message, _REFUSAL))
-    return opened(draft, _refused_step(field, wish, seller), seller, problem)
+    return ask_after_zone(draft, _refused_step(field, wish, seller), seller, problem)
 
 
 def duplicate(wish: Wish, draft_id: str, seller: Seller, current: Draft | None = None) -> Outcome:
@@ -59,7 +59,7 @@ def duplicate(wish: Wish, draft_id: str, seller: Seller, current: Draft | None =
 
 def edit_form(
     draft_id: str,
-    present: Present,
+    present: ExistingRequest,
     field: str,
     seller: Seller,
     *,
@@ -70,7 +70,7 @@ def edit_form(
         raise ValueError(f"{field} can't be edited")
     known = _draft_of(present.wish, draft_id, seller, current)
     edit = replace(known, form="edit", listing=present.listing_id, poster_text=present.poster_text)
-    return opened(edit, field, seller)
+    return ask_after_zone(edit, field, seller)
 
 
 def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) -> Draft:
@@ -78,7 +78,7 @@ def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) 
 
     The shares of several receivers become amounts: how they were typed is not known any more.
     """
-    left = unfinished(current)
+    left = new_form_under_way(current)
     return Draft(
         draft_id,
         "new",

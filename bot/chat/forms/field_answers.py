@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.field import Typed
-from bot.chat.forms.flow import ask_again, open_step, understood
+from bot.chat.forms.flow import accept, ask_again, blocking_step
 from bot.chat.forms.outcome import Change, Outcome
 from bot.chat.forms.prompts import ask_moment, prompt
 from bot.chat.messages.problem import Problem
@@ -24,7 +24,7 @@ def take_text(draft: Draft, field: Field, text: str, seller: Seller, now: int) -
         return Outcome(draft, (ask_moment(draft, seller, found.moments),))
     if not isinstance(found, Problem):
         return take_value(draft, field, found, seller, now)
-    if open_step(draft, seller) == draft.step:
+    if blocking_step(draft, seller) == draft.step:
         draft = field.clear(draft)  # the value that keeps the question open
     return ask_again(draft, found, seller)
 
@@ -40,4 +40,4 @@ def take_value(
         left = draft.paused
         replies = () if left is None else (prompt(left, seller),)
         return Outcome(left, replies, change=Change(draft.listing or "", draft.step, value))
-    return understood(field.set(draft, value), field, seller, now)
+    return accept(field.set(draft, value), field, seller, now)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TIMED_SETTINGS = ("quiet", "summary")
 
 
-def at_step(draft: Draft, step: str, seller: Seller, note: str | None = None) -> Outcome:
+def ask_step(draft: Draft, step: str, seller: Seller, note: str | None = None) -> Outcome:
     """Ask the question of a step, below a note on the last answer."""
     draft = replace(draft, step=step)
     return Outcome(draft, (prompt(draft, seller, note),))
@@ -33,7 +33,7 @@ def at_step(draft: Draft, step: str, seller: Seller, note: str | None = None) ->
 
 def ask_again(draft: Draft, problem: Problem, seller: Seller) -> Outcome:
     """Ask the same question below the problem of its answer."""
-    return at_step(draft, draft.step, seller, problem.text(seller.language))
+    return ask_step(draft, draft.step, seller, problem.text(seller.language))
 
 
 def go_on(draft: Draft, seller: Seller, note: str | None = None) -> Outcome:
@@ -41,17 +41,17 @@ def go_on(draft: Draft, seller: Seller, note: str | None = None) -> Outcome:
 
     Without one, return to the options or the review, or finish a one-line form.
     """
-    step = open_step(draft, seller)
+    step = blocking_step(draft, seller)
     if step is not None:
-        return at_step(draft, step, seller, note)
+        return ask_step(draft, step, seller, note)
     if draft.form == "new":
-        return at_step(draft, "options" if draft.in_menu else "review", seller, note)
+        return ask_step(draft, "options" if draft.in_menu else "review", seller, note)
     return finish(draft, seller)
 
 
-def understood(draft: Draft, field: Field, seller: Seller, now: int | None = None) -> Outcome:
+def accept(draft: Draft, field: Field, seller: Seller, now: int | None = None) -> Outcome:
     """Go on after an answer, repeated where that leads back to the options or is a time."""
-    if not (draft.in_menu or field.is_moment) or open_step(draft, seller) == field.name:
+    if not (draft.in_menu or field.is_moment) or blocking_step(draft, seller) == field.name:
         return go_on(draft, seller)
     line = field.line(draft, seller, now)
     if line is None and field.unset_text:
@@ -67,18 +67,18 @@ def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
         return leave(draft, seller, ("settings",))
     if step == "options":
         draft = replace(draft, in_menu=False)
-        if open_step(draft, seller) is None:
-            return at_step(draft, "review", seller)
+        if blocking_step(draft, seller) is None:
+            return ask_step(draft, "review", seller)
         step = "review"  # all answered questions come before it
-    first_open = open_question(draft, seller)
+    first_open = unanswered_step(draft, seller)
     if draft.in_menu or step not in PATH:
-        return at_step(replace(draft, in_menu=first_open is None), first_open or "options", seller)
+        return ask_step(replace(draft, in_menu=first_open is None), first_open or "options", seller)
     order = STEPS[draft.form].index
     earlier = [other for other in path(draft, seller) if order(other) < order(step)]
     target = earlier[-1] if earlier else STEPS[draft.form][0]
     if first_open is not None and order(first_open) < order(target):
         target = first_open
-    return at_step(draft, target, seller)
+    return ask_step(draft, target, seller)
 
 
 def leave(draft: Draft, seller: Seller, then: tuple[str, ...]) -> Outcome:
@@ -89,15 +89,15 @@ def leave(draft: Draft, seller: Seller, then: tuple[str, ...]) -> Outcome:
     return Outcome(None, then=then)
 
 
-def open_question(draft: Draft, seller: Seller) -> str | None:
+def unanswered_step(draft: Draft, seller: Seller) -> str | None:
     """Return the first step without a required answer."""
     steps = (step for step in STEPS[draft.form] if step in BY_NAME)
     return next((step for step in steps if BY_NAME[step].is_open(draft, seller)), None)
 
 
-def open_step(draft: Draft, seller: Seller) -> str | None:
+def blocking_step(draft: Draft, seller: Seller) -> str | None:
     """Return the step that has to come before the review: an open question, or unequal shares."""
-    step = open_question(draft, seller)
+    step = unanswered_step(draft, seller)
     if step is None and isinstance(shares_of(draft), Problem):
         return RECEIVERS.name
     return step
@@ -129,7 +129,7 @@ def save_destination(draft: Draft, destination: str, seller: Seller) -> Outcome:
     seller = replace(seller, destination=destination)
     if draft.form == "settings":
         saved = t(seller.language, "destination-saved", destination=escaped(destination))
-        outcome = done(draft, seller, saved)
+        outcome = end_short_form(draft, seller, saved)
     else:
         outcome = go_on(draft, seller)
     return replace(outcome, destination=destination)
@@ -137,31 +137,31 @@ def save_destination(draft: Draft, destination: str, seller: Seller) -> Outcome:
 
 def save_setting(draft: Draft, setting: Setting, seller: Seller, saved: str) -> Outcome:
     """Save a setting and end its form with the text `saved`."""
-    return replace(done(draft, seller, saved), setting=setting)
+    return replace(end_short_form(draft, seller, saved), setting=setting)
 
 
-def done(draft: Draft, seller: Seller, text: str) -> Outcome:
+def end_short_form(draft: Draft, seller: Seller, text: str) -> Outcome:
     """End a short form with a text, above the buttons of the settings if it began there."""
     rows = settings(seller).rows if draft.form == "settings" else menu(seller.language)
-    return return_to(draft.paused, seller, Reply(text, rows))
+    return reply_and_resume(draft.paused, seller, Reply(text, rows))
 
 
-def return_to(left: Draft | None, seller: Seller, done: Reply) -> Outcome:
+def reply_and_resume(left: Draft | None, seller: Seller, done: Reply) -> Outcome:
     """Reply, and ask again the question of the form that was interrupted, if one was."""
     if left is None:
         return Outcome(None, (done,))
     return Outcome(left, (replace(done, rows=()), prompt(left, seller)))
 
 
-def unfinished(current: Draft | None) -> Draft | None:
+def new_form_under_way(current: Draft | None) -> Draft | None:
     """Return the new form under way, be it below a shorter form; None without one."""
     return current if current is None or current.form == "new" else current.paused
 
 
-def opened(draft: Draft, step: str, seller: Seller, note: str | None = None) -> Outcome:
+def ask_after_zone(draft: Draft, step: str, seller: Seller, note: str | None = None) -> Outcome:
     """Ask the question of a step out of order; a time is asked for once the zone is known."""
     field = field_at(draft.form, step)
     is_timed = field.is_moment if field else step in _TIMED_SETTINGS
     if is_timed and seller.zone is None:
-        return at_step(replace(draft, wanted=step), "zone", seller, note)
-    return at_step(replace(draft, wanted=None), step, seller, note)
+        return ask_step(replace(draft, wanted=step), "zone", seller, note)
+    return ask_step(replace(draft, wanted=None), step, seller, note)

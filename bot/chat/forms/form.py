@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.registry import PICTURE
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.field_answers import take_value
-from bot.chat.forms.flow import go_on, opened, unfinished
+from bot.chat.forms.flow import ask_after_zone, go_on, new_form_under_way
 from bot.chat.forms.inputs import cancel_form, take_press, take_text
-from bot.chat.forms.outcome import Input, Outcome, Photo, Pressed
+from bot.chat.forms.outcome import ButtonInput, Input, Outcome, Photo
 from bot.chat.forms.prompts import prompt, resume_prompt
 from bot.chat.messages.reply import Reply
 from bot.chat.model.draft import Draft
@@ -25,7 +25,7 @@ ASLEEP_AFTER = 24 * 3600 * 1000
 
 def new_form(current: Draft | None, draft_id: str, seller: Seller) -> Outcome:
     """Answer `/new`: begin, or offer to go on with the form that is under way."""
-    left = unfinished(current)
+    left = new_form_under_way(current)
     if left is None:
         return start_new(draft_id, seller)
     if left.kind is None:
@@ -39,9 +39,9 @@ def start_new(draft_id: str, seller: Seller) -> Outcome:
     return go_on(Draft(draft_id, "new", "kind", asks_destination=asks), seller)
 
 
-def left_over(current: Draft | None, seller: Seller) -> Reply | None:
+def resume_offer(current: Draft | None, seller: Seller) -> Reply | None:
     """Offer to go on with a new request that was begun, if one was."""
-    left = unfinished(current)
+    left = new_form_under_way(current)
     return None if left is None or left.kind is None else resume_prompt(left, seller)
 
 
@@ -49,15 +49,17 @@ def settings_form(
     step: str, draft_id: str, seller: Seller, current: Draft | None = None
 ) -> Outcome:
     """Ask for a setting, one of `STEPS["settings"]`; a /new under way waits meanwhile."""
-    return opened(Draft(draft_id, "settings", step, paused=unfinished(current)), step, seller)
+    return ask_after_zone(
+        Draft(draft_id, "settings", step, paused=new_form_under_way(current)), step, seller
+    )
 
 
-def advance(draft: Draft | None, given: Input, seller: Seller, now: int) -> Outcome:
+def take_input(draft: Draft | None, given: Input, seller: Seller, now: int) -> Outcome:
     """Take what the person said or pressed; `now` in epoch ms.
 
     What comes long after the draft was last touched is no answer to it: it is offered again.
     """
-    if isinstance(given, Pressed):
+    if isinstance(given, ButtonInput):
         return take_press(draft, given.action, seller, now)
     if draft is None:
         reply = Reply(t(seller.language, "not-understood"), menu(seller.language))
@@ -78,7 +80,7 @@ def _takes_photos(draft: Draft) -> bool:
     return draft.form == "new" or (draft.form == "edit" and draft.step == PICTURE.name)
 
 
-def pictured(
+def take_picture(
     draft: Draft | None, draft_id: str, image: str | None, problem: str | None, seller: Seller
 ) -> Outcome:
     """Go on with the form `draft_id`, whose photo is kept as `image`.

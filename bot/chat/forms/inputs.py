@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.fields.registry import AMOUNT, UNITS, field_at
 from bot.chat.fields.typed_text import (
-    Unclear,
+    AmbiguousAmount,
     check_price,
     read_code,
     read_destination,
@@ -17,9 +17,16 @@ from bot.chat.fields.typed_text import (
 )
 from bot.chat.forms import field_answers, menu_presses, timing
 from bot.chat.forms.bot_texts import menu
-from bot.chat.forms.flow import ask_again, go_back, go_on, return_to, save_destination, understood
+from bot.chat.forms.flow import (
+    accept,
+    ask_again,
+    go_back,
+    go_on,
+    reply_and_resume,
+    save_destination,
+)
 from bot.chat.forms.outcome import Outcome
-from bot.chat.forms.prompts import ask_which, prompt
+from bot.chat.forms.prompts import ask_which_amount, prompt
 from bot.chat.forms.steps import STEPS
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import Action, Reply
@@ -85,7 +92,9 @@ def _owner(draft: Draft | None, action: Action) -> Draft | None:
 def cancel_form(draft: Draft, seller: Seller) -> Outcome:
     """End the form; one that it interrupted goes on."""
     key = "cancelled-edit" if draft.form in ("edit", "settings") else "cancelled"
-    return return_to(draft.paused, seller, Reply(t(seller.language, key), menu(seller.language)))
+    return reply_and_resume(
+        draft.paused, seller, Reply(t(seller.language, key), menu(seller.language))
+    )
 
 
 def _press_please(draft: Draft, _text: str, seller: Seller) -> Outcome:
@@ -96,16 +105,16 @@ def _amount_said(draft: Draft, text: str, seller: Seller) -> Outcome:
     return take_price(draft, read_price(text, draft.currency or seller.currency), seller)
 
 
-def take_price(draft: Draft, price: Price | Unclear | Problem, seller: Seller) -> Outcome:
+def take_price(draft: Draft, price: Price | AmbiguousAmount | Problem, seller: Seller) -> Outcome:
     """Go on with an amount, or ask about it where it is unclear or can't be."""
     if isinstance(price, Price):
         instrument = None if draft.instrument == price.currency else draft.instrument
         priced = replace(draft, amount=price.amount, currency=price.currency, instrument=instrument)
-        return understood(priced, AMOUNT, seller)
+        return accept(priced, AMOUNT, seller)
     draft = replace(draft, step="amount")
     if isinstance(price, Problem):
         return ask_again(draft, price, seller)
-    return Outcome(draft, (ask_which(draft, seller, price),))
+    return Outcome(draft, (ask_which_amount(draft, seller, price),))
 
 
 def _currency_said(draft: Draft, text: str, seller: Seller) -> Outcome:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.registry import ASKS, BY_NAME, ENDS, INSTRUMENT, MENU, field_at
 from bot.chat.forms import timing
 from bot.chat.forms.field_answers import take_value
-from bot.chat.forms.flow import at_step, finish, go_on, open_question, open_step, opened
+from bot.chat.forms.flow import (
+    ask_after_zone,
+    ask_step,
+    blocking_step,
+    finish,
+    go_on,
+    unanswered_step,
+)
 from bot.chat.forms.review import fingerprint
 from bot.chat.model.request_options import PAYER_FIELDS
 from bot.core.money.amounts import currencies
@@ -38,10 +45,10 @@ def _create_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Ou
 
     A start in the past is dropped; an end in the past is asked for again.
     """
-    if open_step(draft, seller) is not None:
+    if blocking_step(draft, seller) is not None:
         return go_on(draft, seller)
     if draft.step != "review" or words != (fingerprint(draft, seller),):
-        review = at_step(replace(draft, in_menu=False), "review", seller)
+        review = ask_step(replace(draft, in_menu=False), "review", seller)
         return replace(review, toast=t(seller.language, "toast-changed"))
     if draft.ends_at is not None and draft.ends_at <= now:
         return timing.refuse_past(replace(draft, step=ENDS.name), draft.ends_at, seller, now)
@@ -50,18 +57,18 @@ def _create_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Ou
 
 
 def _options_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
-    if open_question(draft, seller) is not None:
+    if unanswered_step(draft, seller) is not None:
         return go_on(draft, seller)
-    return at_step(replace(draft, in_menu=True), "options", seller)
+    return ask_step(replace(draft, in_menu=True), "options", seller)
 
 
 def _open_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
     field = BY_NAME.get(words[0]) if len(words) == 1 else None
     if field not in MENU or field is None or draft.kind not in (None, *field.kinds):
         return None
-    if open_question(draft, seller) is not None:
+    if unanswered_step(draft, seller) is not None:
         return go_on(draft, seller)
-    return opened(replace(draft, in_menu=True), field.name, seller)
+    return ask_after_zone(replace(draft, in_menu=True), field.name, seller)
 
 
 def _done_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
@@ -88,12 +95,12 @@ def _ask_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
     """Ask payers for one thing more, or no longer."""
     if len(words) != 2 or words[0] not in PAYER_FIELDS:  # noqa: PLR2004 - which, and on or off
         return None
-    if open_question(draft, seller) is not None:
+    if unanswered_step(draft, seller) is not None:
         return go_on(draft, seller)
     asked, wanted = words
     kept = {*draft.asks, asked} if wanted == "on" else {*draft.asks} - {asked}
     asks = tuple(each for each in PAYER_FIELDS if each in kept)
-    return at_step(ASKS.set(draft, asks), ASKS.name, seller)
+    return ask_step(ASKS.set(draft, asks), ASKS.name, seller)
 
 
 _VERBS: dict[str, Callable[[Draft, Action, Seller], Outcome | None]] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.fields.typed_text import Unclear, read_code, read_name, read_price, read_units
-from bot.chat.forms.flow import unfinished
+from bot.chat.fields.typed_text import AmbiguousAmount, read_code, read_name, read_price, read_units
+from bot.chat.forms.flow import new_form_under_way
 from bot.chat.forms.inputs import take_price
 from bot.chat.forms.outcome import Outcome
 from bot.chat.messages.problem import Problem
@@ -18,7 +18,7 @@ from bot.core.text.translations import t
 if TYPE_CHECKING:
     from bot.chat.model.seller import Seller
 
-_Read = tuple[Price | Unclear, str]
+_Read = tuple[Price | AmbiguousAmount, str]
 
 
 def one_line(
@@ -46,7 +46,7 @@ def one_line(
         name=name,
         currency=price.currency,
         units=units,
-        paused=unfinished(current),
+        paused=new_form_under_way(current),
     )
     return take_price(draft, price, seller)
 
@@ -78,7 +78,7 @@ def _read_line(words: list[str]) -> _Read | Problem:
     return name if isinstance(name, Problem) else (price, name)
 
 
-def _with_currency(words: list[str]) -> Price | Unclear | Problem:
+def _with_currency(words: list[str]) -> Price | AmbiguousAmount | Problem:
     """Read the amount in the currency of the second word.
 
     A capitalised word is none: "5 Cup of tea" means no Cuban pesos.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageInput:
     """A message that the person sent: its text, empty for none, and Telegram's id of its photo."""
 
     text: str
@@ -20,13 +20,13 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Pressed:
+class ButtonInput:
     """A button that the person pressed."""
 
     action: Action
 
 
-Input = Said | Pressed
+Input = MessageInput | ButtonInput
 
 
 @dataclass(frozen=True, slots=True)

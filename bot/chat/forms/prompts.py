@@ -16,7 +16,7 @@ from bot.core.text.translations import t
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bot.chat.fields.typed_text import Unclear
+    from bot.chat.fields.typed_text import AmbiguousAmount
     from bot.chat.model.draft import Draft
     from bot.chat.model.seller import Seller
 
@@ -27,7 +27,7 @@ def prompt(draft: Draft, seller: Seller, note: str | None = None) -> Reply:
     return Reply("\n\n".join(filter(None, parts)), rows(draft, seller))
 
 
-def ask_which(draft: Draft, seller: Seller, unclear: Unclear) -> Reply:
+def ask_which_amount(draft: Draft, seller: Seller, unclear: AmbiguousAmount) -> Reply:
     """Ask which reading of an ambiguous amount is meant, with a button for each."""
     choices = tuple(
         (button(draft, label, "amount", *words),)

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.registry import field_at
 from bot.chat.forms.button_rows import clock, hours
 from bot.chat.forms.field_answers import take_value
-from bot.chat.forms.flow import ask_again, at_step, done, go_on, opened, save_setting
+from bot.chat.forms.flow import (
+    ask_after_zone,
+    ask_again,
+    ask_step,
+    end_short_form,
+    go_on,
+    save_setting,
+)
 from bot.chat.forms.outcome import Outcome, Setting
 from bot.chat.forms.prompts import ask_zone, prompt
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import escaped
-from bot.chat.times import moments, zones
+from bot.chat.times import epochs, local_time, moments, zones
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -32,9 +39,9 @@ _MOMENT = re.compile(r"[1-9][0-9]{0,13}", re.ASCII)
 def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
     """Take a text as quiet hours, as the time of the summary, or else as a zone."""
     if draft.step == "quiet":
-        return _take_quiet(draft, moments.read_hours(text), seller)
+        return _take_quiet(draft, local_time.read_hours(text), seller)
     if draft.step == "summary":
-        return _take_summary(draft, moments.read_clock(text), seller)
+        return _take_summary(draft, local_time.read_clock(text), seller)
     zone = zones.read_zone(text)
     if isinstance(zone, Problem):
         return ask_again(draft, zone, seller)
@@ -60,7 +67,7 @@ def _hours_pressed(draft: Draft, verb: str, word: str, seller: Seller) -> Outcom
     if verb == "off":
         return _off_pressed(draft, word, seller)
     if seller.zone is None:
-        return opened(draft, "quiet" if verb == "hours" else "summary", seller)
+        return ask_after_zone(draft, "quiet" if verb == "hours" else "summary", seller)
     if verb == "hours":
         found = _HOURS.fullmatch(word)
         quiet = (int(found[1]), int(found[2])) if found else (0, 0)
@@ -75,9 +82,9 @@ def _take_zone(draft: Draft, name: str, seller: Seller, now: int) -> Outcome:
     shown = escaped(zones.shown_zone(name, now, seller.language))
     saved = t(seller.language, "zone-saved", zone=shown)
     if draft.wanted is not None:
-        outcome = at_step(replace(draft, wanted=None), draft.wanted, seller, saved)
+        outcome = ask_step(replace(draft, wanted=None), draft.wanted, seller, saved)
     elif draft.form == "settings":
-        outcome = done(draft, seller, saved)
+        outcome = end_short_form(draft, seller, saved)
     else:  # an old button: the present question stands
         outcome = Outcome(draft, (prompt(draft, seller, saved),))
     return replace(outcome, setting=setting)
@@ -97,13 +104,13 @@ def _moment_pressed(
     draft, at = replace(draft, step=step), int(written)
     if at <= now:
         return refuse_past(draft, at, seller, now)
-    within = at <= now + moments.MAX_AHEAD
+    within = at <= now + epochs.MAX_AHEAD
     return take_value(draft, field, at, seller, now) if within else None
 
 
 def refuse_past(draft: Draft, at: int, seller: Seller, now: int) -> Outcome:
     """Ask again for the time of the draft's step, since `at` (epoch ms) has passed."""
-    zone = seller.zone or zones.UNIVERSAL
+    zone = seller.zone or zones.UTC_ZONE
     return ask_again(draft, moments.Past("problem-moment-past", {}, at, now, zone), seller)
 
 

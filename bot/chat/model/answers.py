@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.model.paid_amount import number
+from bot.chat.model.paid_amount import read_number
 from bot.core import errors
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MOST_UNITS = 10**12
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class ServerPrice:
     """What a payer of a request gives, as its server tells it: `amount` is a decimal number.
 
     `instrument` is the currency in which it is paid, None where that is not told.
@@ -61,7 +61,7 @@ class Answer:
     status: str | None = None
     email_state: str | None = None
     email_confirmed_at: int | None = None
-    price: Price | None = None
+    price: ServerPrice | None = None
 
     def with_left(self, remaining_units: int, reserved_units: int) -> Answer:
         """Give the same request with this many units left, and this many being paid for."""
@@ -75,11 +75,11 @@ class Answer:
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
         """Read what `to_json` gave."""
         price = data.get("price")
-        return cls(**{**data, "price": price and Price(**price)})
+        return cls(**{**data, "price": price and ServerPrice(**price)})
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
+class ServerPayment:
     """A payment as the server lists it; `completed_at` in epoch ms.
 
     `amount` and `currency` as the server names them: `amounts.counted` reads them.
@@ -93,7 +93,7 @@ class Paid:
     payer: dict[str, Any] = field(default_factory=dict)
 
 
-def request(data: Any) -> Answer:
+def read_request(data: Any) -> Answer:
     """Read a payment request. Raises BadAnswer."""
     try:
         return Answer(
@@ -104,7 +104,7 @@ def request(data: Any) -> Answer:
             remaining_units=_whole(data.get("remainingUnits")),
             enabled_at=_time(data.get("enabledAt")),
             expires_at=_time(data.get("expiresAt")),
-            listing_id=listing_of(data),
+            listing_id=listing_id_of(data),
             reserved_units=_whole(data.get("reservedUnits")) or 0,
             paid_count=_whole(data.get("paymentsCount")),
             status=status if isinstance(status := data.get("status"), str) else None,
@@ -123,11 +123,11 @@ def _email(told: Any) -> dict[str, Any]:
     return {"email_state": state, "email_confirmed_at": _any_time(told.get("emailConfirmedAt"))}
 
 
-def payment(data: Any) -> Paid:
+def read_payment(data: Any) -> ServerPayment:
     """Read a payment. Raises BadAnswer."""
     try:
         payer = data.get("userData")
-        return Paid(
+        return ServerPayment(
             transaction_id=_text(data["transactionId"]),
             amount=data.get("amount"),
             currency=data.get("currencyCode"),
@@ -145,29 +145,29 @@ def _text(value: Any) -> str:
     return value
 
 
-def _price(data: Mapping[str, Any]) -> Price | None:
+def _price(data: Mapping[str, Any]) -> ServerPrice | None:
     """Read what a request costs: its payment amount, else what its receivers get together."""
     instrument, told = _code(data.get("currencyCode")), data.get("paymentAmount")
-    if isinstance(told, dict) and (amount := number(told.get("amount"))) is not None:
+    if isinstance(told, dict) and (amount := read_number(told.get("amount"))) is not None:
         paid_in, currency = _code(told.get("currencyCode")), _code(told.get("denominatedIn"))
         if currency:
-            return Price(str(amount), currency, instrument or paid_in)
+            return ServerPrice(str(amount), currency, instrument or paid_in)
         if paid_in:
-            return Price(str(amount), paid_in, instrument)
+            return ServerPrice(str(amount), paid_in, instrument)
     return _price_of_shares(data.get("receivers"), instrument)
 
 
-def _price_of_shares(receivers: Any, instrument: str | None) -> Price | None:
+def _price_of_shares(receivers: Any, instrument: str | None) -> ServerPrice | None:
     """Add up what receivers get, where each says how much in one and the same currency."""
     if not isinstance(receivers, list) or not all(isinstance(one, dict) for one in receivers):
         return None
-    amounts = [number(one.get("sendAmount")) for one in receivers]
+    amounts = [read_number(one.get("sendAmount")) for one in receivers]
     codes = {_code(one.get("currencyCode")) for one in receivers}
     known = [amount for amount in amounts if amount is not None]
     code = codes.pop() if len(codes) == 1 else None
     if code is None or len(known) < len(amounts):
         return None
-    return Price(str(sum(known, Decimal())), code, instrument)
+    return ServerPrice(str(sum(known, Decimal())), code, instrument)
 
 
 def _code(value: Any) -> str | None:
@@ -203,7 +203,7 @@ def created_at(data: Mapping[str, Any]) -> int:
     return _any_time(data.get("createdAt")) or 0
 
 
-def are_before(page: Sequence[Any], moment: int) -> bool:
+def reaches_before(page: Sequence[Any], moment: int) -> bool:
     """Whether a page of requests goes back in time to before `moment` (epoch ms).
 
     What follows it is older still; a page in another order says nothing of what follows.
@@ -213,7 +213,7 @@ def are_before(page: Sequence[Any], moment: int) -> bool:
     return falls and 0 < times[-1] < moment
 
 
-def listing_of(data: Mapping[str, Any]) -> str | None:
+def listing_id_of(data: Mapping[str, Any]) -> str | None:
     """Give the listing that a request was created for, wherever the server echoes it."""
     webhook = (data.get("notifications") or {}).get("webhook") or {}
     told = webhook.get("customParameters") or data.get("customParameters") or {}
@@ -222,7 +222,7 @@ def listing_of(data: Mapping[str, Any]) -> str | None:
     return text if 0 < len(text) <= LONGEST_LISTING and text.isprintable() else None
 
 
-def is_paid(answer: Answer, paid: Collection[str] = ()) -> bool:
+def was_paid(answer: Answer, paid: Collection[str] = ()) -> bool:
     """Whether money came for a request, as far as anybody tells."""
     sold = None not in (answer.total_units, answer.remaining_units) and (
         answer.total_units != answer.remaining_units

@@ -22,7 +22,7 @@ _LONGEST = 40  # characters of what a server names; more says nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class PaidAmount:
     """An amount in minor units of `currency`.
 
     `named` is what the server named where that is no amount of money that can have come.
@@ -33,28 +33,28 @@ class Amount:
     named: str | None = None
 
 
-def counted(told: Any, currency: Any, wish: Wish) -> Amount:
+def amount_of_payment(told: Any, currency: Any, wish: Wish) -> PaidAmount:
     """Return what a payment counts for, by the `amount` and `currencyCode` that its server names.
 
     The price where it names no amount (HandCash never does) or one that can't be read, and
     nothing where it says that nothing came. A number without a currency is in the price's.
     """
     if told is None:
-        return Amount(wish.amount, wish.currency)
+        return PaidAmount(wish.amount, wish.currency)
     named = _named(told, currency)
-    amount = number(told)
+    amount = read_number(told)
     if amount is not None and amount <= 0:
-        return Amount(0, wish.currency, named)
+        return PaidAmount(0, wish.currency, named)
     code = wish.currency if currency is None else currency
     if amount is None or not isinstance(code, str):
-        return Amount(wish.amount, wish.currency, named)
+        return PaidAmount(wish.amount, wish.currency, named)
     try:
-        return Amount(amounts.to_minor(amount, code), code)
+        return PaidAmount(amounts.to_minor(amount, code), code)
     except MoneyError:
-        return Amount(wish.amount, wish.currency, named)
+        return PaidAmount(wish.amount, wish.currency, named)
 
 
-def number(told: Any) -> Decimal | None:
+def read_number(told: Any) -> Decimal | None:
     """Return a number as servers write it, also as a string; None for anything else."""
     if isinstance(told, str) and _NUMBER.fullmatch(told):
         return Decimal(told)

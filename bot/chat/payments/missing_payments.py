@@ -21,7 +21,7 @@ from bot.core.errors import MethodNotAllowed, NotFound
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from bot.chat.model.answers import Answer, Paid
+    from bot.chat.model.answers import Answer, ServerPayment
     from bot.chat.payments.recording import PaymentRecorder
     from bot.chat.provider.client import Client
     from bot.chat.store.listings import Listing
@@ -34,7 +34,8 @@ GRACE = 30_000
 CONFIRMED = 60_000
 """Milliseconds after which units that are still gone count as sold."""
 
-Paced: TypeAlias = "Callable[[AsyncGenerator[list[Paid], None]], AsyncGenerator[list[Paid], None]]"
+Pages: TypeAlias = "AsyncGenerator[list[ServerPayment], None]"
+Paced: TypeAlias = "Callable[[Pages], Pages]"
 
 
 class MissingPayments:
@@ -111,7 +112,7 @@ class MissingPayments:
         now = await self._db.read(lambda tx: listings.find_listing(tx, listing.id))
         return now.paid_count if now else 0
 
-    async def _unknown(self, request_id: str, missing: int) -> list[Paid]:
+    async def _unknown(self, request_id: str, missing: int) -> list[ServerPayment]:
         """Fetch the unknown payments, newest first, until `missing` of them are found.
 
         Payments made from now on are not among the missing ones.
@@ -152,8 +153,8 @@ class MissingPayments:
         return found
 
 
-def _payment(paid: Paid, answer: Answer, listing: Listing) -> Payment:
-    amount = paid_amount.counted(paid.amount, paid.currency, listing.wish)
+def _payment(paid: ServerPayment, answer: Answer, listing: Listing) -> Payment:
+    amount = paid_amount.amount_of_payment(paid.amount, paid.currency, listing.wish)
     return Payment(
         request_id=answer.id,
         transaction_id=paid.transaction_id,

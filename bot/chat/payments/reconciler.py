@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from bot.chat.model.answers import is_paid
+from bot.chat.model.answers import was_paid
 from bot.chat.payments.missing_payments import MissingPayments
 from bot.chat.store import listings, reconciler_memory
 from bot.chat.store.listings import FAILED
@@ -148,7 +148,7 @@ class Reconciler:
         if listing.request_id is None and listing.state != FAILED:
             return  # the create job is at work and chooses the request to keep
         paid = await self._db.read(lambda tx: paid_request_ids(tx, listing.id))
-        if not is_paid(answer, paid):
+        if not was_paid(answer, paid):
             await self._client.delete(answer.id)
             log.warning("double request deleted", listing=listing.id, request=answer.id)
         elif await self._db.transaction(

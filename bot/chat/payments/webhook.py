@@ -116,7 +116,9 @@ def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | 
     request_id = _id(data, "paymentRequestId")
     if listing.request_id is not None and request_id != listing.request_id:
         raise InvalidBody("paymentRequestId does not belong to this address.")
-    amount = paid_amount.counted(data.get("amount"), data.get("currencyCode"), listing.wish)
+    amount = paid_amount.amount_of_payment(
+        data.get("amount"), data.get("currencyCode"), listing.wish
+    )
     payer = data.get("userData")
     payment = Payment(
         request_id=request_id,

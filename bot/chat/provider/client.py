@@ -22,7 +22,7 @@ from bot.core.net.retry_after import read_date, read_retry_after
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
-    from bot.chat.model.answers import Answer, Paid
+    from bot.chat.model.answers import Answer, ServerPayment
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class Client:
         headers = {"Idempotency-Key": key}
         if owner and self._owners:
             headers["Owner-Ref"] = owner
-        return answers.request(await self._call("POST", PATH, body, headers))
+        return answers.read_request(await self._call("POST", PATH, body, headers))
 
     async def get(self, request_id: str) -> Answer:
         """Fetch one request; raises NotFound."""
@@ -102,13 +102,13 @@ class Client:
         """
         try:
             sent = await self._call("GET", _path(request_id))
-            return answers.request(sent), sent
+            return answers.read_request(sent), sent
         except (errors.NotFound, errors.MethodNotAllowed):
             async with aclosing(self._pages(PATH)) as pages:
                 async for page in pages:
                     for item in page:
                         if _matches(item, lambda item: item.get("id") == request_id):
-                            return answers.request(item), item
+                            return answers.read_request(item), item
             raise errors.NotFound from None
 
     async def request_pages(self) -> AsyncGenerator[list[Answer], None]:
@@ -118,21 +118,21 @@ class Client:
         """
         async with aclosing(self._pages(PATH)) as pages:
             async for page in pages:
-                yield _readable(page, answers.request, "requests")
+                yield _readable(page, answers.read_request, "requests")
 
     async def check_access(self) -> None:
         """Check that the server accepts our credentials; raises PeerError and Refused."""
         async with aclosing(self.request_pages()) as pages:
             await anext(pages, None)
 
-    async def payment_pages(self, request_id: str) -> AsyncGenerator[list[Paid], None]:
+    async def payment_pages(self, request_id: str) -> AsyncGenerator[list[ServerPayment], None]:
         """Yield a request's payments, newest first, at most `PAGE` at a time.
 
         The interface has no such call: a server without it raises NotFound or MethodNotAllowed.
         """
         async with aclosing(self._pages(f"{_path(request_id)}/payments")) as pages:
             async for page in pages:
-                yield _readable(page, answers.payment, "payments")
+                yield _readable(page, answers.read_payment, "payments")
 
     async def find_by_listing(self, listing_id: str, since: int) -> Sequence[Answer]:
         """Return the requests that were created for a listing, oldest first.
@@ -145,11 +145,11 @@ class Client:
             async for page in pages:
                 found += [
                     item for item in page
-                    if _matches(item, lambda item: answers.listing_of(item) == listing_id)
+                    if _matches(item, lambda item: answers.listing_id_of(item) == listing_id)
                 ]  # fmt: skip
-                if answers.are_before(page, since - CLOCKS_APART):
+                if answers.reaches_before(page, since - CLOCKS_APART):
                     break
-        return [answers.request(item) for item in sorted(found, key=answers.created_at)]
+        return [answers.read_request(item) for item in sorted(found, key=answers.created_at)]
 
     async def _pages(self, path: str) -> AsyncGenerator[Sequence[Any], None]:
         """Yield a list page by page; a list that comes whole is cut into pages."""
@@ -189,7 +189,7 @@ class Client:
             if plain == body:
                 raise
             sent = await self._call("PUT", path, plain)
-        return next(iter(_readable([sent], answers.request, "edited requests")), None)
+        return next(iter(_readable([sent], answers.read_request, "edited requests")), None)
 
     async def stop(self, request_id: str) -> None:
         """End a request now, by an edit (interface 4.3)."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from bot.chat.model.answers import is_paid
+from bot.chat.model.answers import was_paid
 from bot.chat.provider.dialects import DIALECTS, Failure, PriceCheck, check_price, is_about_spelling
 from bot.core.errors import (
     BotError,
@@ -230,7 +230,7 @@ class Attempt:
     async def _keep(self, right: Sequence[Answer], others: Sequence[Answer]) -> Answer:
         order, client = self._order, self._client
         self._found = len(right) + len(others)
-        kept = next((one for one in right if is_paid(one, order.paid)), right[0])
+        kept = next((one for one in right if was_paid(one, order.paid)), right[0])
         try:
             for other in others:
                 await client.delete(other.id)
@@ -263,7 +263,7 @@ async def _remove(
     for extra in found:
         if extra.id in kept:
             continue
-        if is_paid(extra):
+        if was_paid(extra):
             log.error("made twice and paid", listing=listing_id, request=extra.id)
             continue
         await client.delete(extra.id)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.fields.registry import EDITS, ENDS, UNITS
-from bot.chat.forms.existing import Present
+from bot.chat.forms.existing import ExistingRequest
 from bot.chat.forms.outcome import Change
 from bot.chat.requests.change import APART, end_after
 
@@ -76,12 +76,12 @@ def left_of(listing: Listing) -> int | None:
     return listing.left if known_left is None else known_left
 
 
-def asked_about(listing: Listing, field: str) -> Present:
+def asked_about(listing: Listing, field: str) -> ExistingRequest:
     """Give what a form that asks for a field says of the request: of its units, what is left."""
     wish = listing.wish
     if EDITS[field] is UNITS:
         wish = replace(wish, units=left_of(listing) or wish.units)
-    return Present(listing.id, wish, listing.poster_text)
+    return ExistingRequest(listing.id, wish, listing.poster_text)
 
 
 def fresh(wish: Wish, now: int) -> Wish:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from babel.dates import format_date, format_time
 
 from bot.chat.times import zones
-from bot.chat.times.local_time import MINUTE, instants, local
+from bot.chat.times.local_time import MINUTE, epochs_showing, local_datetime
 from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ _HOUR = 60 * MINUTE
 _DAYS_FROM = 48 * _HOUR  # nearer moments are told in hours
 
 
-def spelled(at: int, now: int, zone: str, language: str) -> str:
+def full_text(at: int, now: int, zone: str, language: str) -> str:
     """Say a moment in full: day, time, whose time that is, and how far ahead it is, if it is.
 
     "Thursday, 31 December 2026, 23:59, Berlin time (in 39 days)"; epoch ms.
     """
-    tongue, shown = choose(language), local(at, zone)
+    tongue, shown = choose(language), local_datetime(at, zone)
     whole = t(
         language,
         "moment-spelled",
@@ -39,23 +39,23 @@ def spelled(at: int, now: int, zone: str, language: str) -> str:
 
 def _zone(at: int, zone: str, language: str) -> str:
     """Say whose time it is; with the offset in the hour that comes twice."""
-    if zones.is_fixed(zone):
-        return zones.place(zone, language)
-    there = t(language, "moment-place", place=zones.place(zone, language))
-    return f"{there}, {zones.offset(at, zone)}" if _is_twice(at, zone) else there
+    if zones.is_fixed_offset(zone):
+        return zones.place_name(zone, language)
+    there = t(language, "moment-place", place=zones.place_name(zone, language))
+    return f"{there}, {zones.utc_offset(at, zone)}" if _is_twice(at, zone) else there
 
 
 def _is_twice(at: int, zone: str) -> bool:
-    return len(instants(_minute(at, zone), zone)) > 1
+    return len(epochs_showing(_minute(at, zone), zone)) > 1
 
 
 def _minute(at: int, zone: str) -> datetime:
-    return local(at, zone).replace(second=0, tzinfo=None, fold=0)
+    return local_datetime(at, zone).replace(second=0, tzinfo=None, fold=0)
 
 
 def _ahead(at: int, now: int, zone: str, language: str) -> str:
     if at - now >= _DAYS_FROM:
-        days = (local(at, zone).date() - local(now, zone).date()).days
+        days = (local_datetime(at, zone).date() - local_datetime(now, zone).date()).days
         return t(language, "moment-in-days", count=days)
     hours, rest = divmod(at - now, _HOUR)
     minutes = rest // MINUTE
@@ -68,7 +68,7 @@ def _ahead(at: int, now: int, zone: str, language: str) -> str:
 
 def button_label(at: int, zone: str, language: str) -> str:
     """Say a moment in 40 characters at most, for a button: "Thu, 31 Dec 2026, 23:59"."""
-    tongue, shown = choose(language), local(at, zone)
+    tongue, shown = choose(language), local_datetime(at, zone)
     day = format_date(shown.date(), _SHORT.get(tongue, "EEE d MMM y"), locale=tongue)
     label = f"{day}, {format_time(shown.time(), _CLOCK, locale=tongue)}"
-    return f"{label} ({zones.offset(at, zone)})" if _is_twice(at, zone) else label
+    return f"{label} ({zones.utc_offset(at, zone)})" if _is_twice(at, zone) else label

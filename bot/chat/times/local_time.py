@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.chat.messages.problem import Problem
 from bot.chat.times import vocabulary, zones
-from bot.chat.times.tokens import DAY, Spoken, readings
+from bot.chat.times.time_parts import DAY, TimeParts, readings
 
 MINUTE = 60_000  # in ms
 _SECOND = 1000
@@ -32,11 +32,11 @@ def read_clock(text: str) -> int | Problem:
     return found.pop() if len(found) == 1 else Problem("problem-clock")
 
 
-def _only_clock(said: Spoken) -> Spoken:
-    return Spoken(clock=said.clock, bare=said.bare, at=said.at, part=said.part)
+def _only_clock(said: TimeParts) -> TimeParts:
+    return TimeParts(clock=said.clock, bare=said.bare, at=said.at, part=said.part)
 
 
-def _alone(text: str) -> list[Spoken]:
+def _alone(text: str) -> list[TimeParts]:
     """Read a number alone where it can only be an hour of 24: 0, and 13 to 24."""
     hour = vocabulary.folded(text) or ""
     return readings(f"at {hour}") if hour.isdigit() else []
@@ -70,50 +70,54 @@ def _side(side: str, *, by_24: bool) -> int | Problem:
     return read_clock(f"{hour[1]}:00" if hour and by_24 else side)
 
 
-def local(at: int, zone: str) -> datetime:
+def local_datetime(at: int, zone: str) -> datetime:
     """Give a moment in epoch ms as the clock shows it there."""
-    return datetime.fromtimestamp(at // _SECOND, UTC).astimezone(zones.rules(zone))
+    return datetime.fromtimestamp(at // _SECOND, UTC).astimezone(zones.zone_info(zone))
 
 
-def instants(shown: datetime, zone: str) -> tuple[int, ...]:
+def epochs_showing(shown: datetime, zone: str) -> tuple[int, ...]:
     """Give the moments, in epoch ms, at which a clock shows this: none, one or two."""
     both = {_epoch(shown, zone, fold) for fold in (0, 1)}
-    return (*sorted(at for at in both if local(at, zone).replace(tzinfo=None, fold=0) == shown),)
+    return (
+        *sorted(
+            at for at in both if local_datetime(at, zone).replace(tzinfo=None, fold=0) == shown
+        ),
+    )
 
 
 def _epoch(shown: datetime, zone: str, fold: int) -> int:
-    return int(shown.replace(tzinfo=zones.rules(zone), fold=fold).timestamp() * _SECOND)
+    return int(shown.replace(tzinfo=zones.zone_info(zone), fold=fold).timestamp() * _SECOND)
 
 
-def reached(shown: datetime, zone: str) -> tuple[int, ...]:
+def epochs_reaching(shown: datetime, zone: str) -> tuple[int, ...]:
     """Give the moments at which a clock shows this, or else the one at which it jumps over it."""
-    if found := instants(shown, zone):
+    if found := epochs_showing(shown, zone):
         return found
     before, after = sorted(_epoch(shown, zone, fold) for fold in (0, 1))
-    old = local(before, zone).utcoffset()
+    old = local_datetime(before, zone).utcoffset()
     while after - before > _SECOND:
         middle = (before + after) // (2 * _SECOND) * _SECOND
-        if local(middle, zone).utcoffset() == old:
+        if local_datetime(middle, zone).utcoffset() == old:
             before = middle
         else:
             after = middle
     return (after,)
 
 
-def next_at(minutes: int, now: int, zone: str) -> int:
+def next_epoch_at(minutes: int, now: int, zone: str) -> int:
     """Give the next moment, after `now`, at which a clock there shows this minute of the day.
 
     Twice in the night in which clocks are put back over it; where they are put forward over
     it, the moment at which that happens. Epoch ms.
     """
-    midnight = datetime.combine(local(now, zone).date(), datetime.min.time())
+    midnight = datetime.combine(local_datetime(now, zone).date(), datetime.min.time())
     days = (midnight + timedelta(days=ahead, minutes=minutes) for ahead in range(_NEXT_DAYS))
-    return min(at for shown in days for at in reached(shown, zone) if at > now)
+    return min(at for shown in days for at in epochs_reaching(shown, zone) if at > now)
 
 
-def is_within(now: int, zone: str, quiet: tuple[int, int]) -> bool:
+def is_within_hours(now: int, zone: str, quiet: tuple[int, int]) -> bool:
     """Whether it is within these hours there, such as quiet hours over midnight."""
     start, end = quiet
-    shown = local(now, zone)
+    shown = local_datetime(now, zone)
     minute = shown.hour * 60 + shown.minute
     return start <= minute < end if start < end else minute >= start or minute < end

@@ -9,25 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.chat.messages.problem import Problem
-from bot.chat.times.display import button_label, spelled
-from bot.chat.times.local_time import is_within, next_at, read_clock, read_hours
-from bot.chat.times.patterns import MAX_AHEAD, Asked, Refusal, moments_of
-from bot.chat.times.tokens import readings
+from bot.chat.times.display import full_text
+from bot.chat.times.epochs import MAX_AHEAD, Question, Refusal, moments_of
+from bot.chat.times.time_parts import readings
 from bot.core.text.translations import t
-
-__all__ = [
-    "MAX_AHEAD",
-    "MAX_CHOICES",
-    "Choice",
-    "Past",
-    "button_label",
-    "is_within",
-    "next_at",
-    "read_clock",
-    "read_hours",
-    "read_moment",
-    "spelled",
-]
 
 MAX_CHOICES = 4  # buttons below one question
 
@@ -49,7 +34,7 @@ class Past(Problem):
 
     def text(self, language: str) -> str:
         """Say it."""
-        moment = spelled(self.at, self.now, self.zone, language)
+        moment = full_text(self.at, self.now, self.zone, language)
         return t(language, "problem-moment-past", moment=moment)
 
 
@@ -58,7 +43,7 @@ def read_moment(text: str, now: int, zone: str, *, end: bool) -> int | Choice | 
 
     A day without a time is meant whole: it ends with its last minute and starts with its first.
     """
-    found = [moments_of(spoken, Asked(now, zone, end)) for spoken in readings(text)]
+    found = [moments_of(spoken, Question(now, zone, end)) for spoken in readings(text)]
     moments = sorted({at for each in found if not isinstance(each, Refusal) for at in each})
     coming = tuple(at for at in moments if now < at <= now + MAX_AHEAD)
     if coming:

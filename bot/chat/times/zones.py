@@ -25,7 +25,7 @@ from bot.core.text.translations import choose, languages
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-UNIVERSAL = "Etc/UTC"
+UTC_ZONE = "Etc/UTC"
 MAX_CANDIDATES = 6
 MAX_TEXT = 64  # characters; a longer one names no zone
 EARLIEST, LATEST = -12, 14  # hours that a clock is behind and ahead of UTC somewhere
@@ -157,7 +157,7 @@ def _offset(hours: str, minutes: str | None) -> str | Problem:
     ahead = int(hours)
     if not EARLIEST <= ahead <= LATEST:
         return Problem("problem-zone")
-    return f"{_FIXED}GMT{-ahead:+d}" if ahead else UNIVERSAL
+    return f"{_FIXED}GMT{-ahead:+d}" if ahead else UTC_ZONE
 
 
 def _candidates(folded: str) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ def _names() -> dict[str, str]:
     own = {name: name for name in get_global("zone_territories")}
     placed = {old.casefold(): new for old, new in {**aliases, **own}.items() if "/" in old}
     known = {old: new for old, new in placed.items() if new not in _NO_ZONES}
-    return known | dict.fromkeys(["utc", "gmt", "etc/gmt"], UNIVERSAL)
+    return known | dict.fromkeys(["utc", "gmt", "etc/gmt"], UTC_ZONE)
 
 
 @cache
@@ -235,7 +235,7 @@ def _folded(text: str) -> str:
     return " ".join("".join(char if char.isalnum() else " " for char in kept).split())
 
 
-def suggested(language: str) -> tuple[str, ...]:
+def suggested_zones(language: str) -> tuple[str, ...]:
     """Give likely zones of somebody who writes this language, the likeliest first."""
     spoken = language.replace("_", "-").split("-")[0].lower()
     return (*_SUGGESTED.get(spoken, _SUGGESTED[""]).split(),)
@@ -246,29 +246,29 @@ def is_zone(name: str) -> bool:
     return _names().get(name.casefold()) == name
 
 
-def is_fixed(zone: str) -> bool:
+def is_fixed_offset(zone: str) -> bool:
     """Whether the zone is UTC or so many hours from it, all the year."""
     return zone.startswith(_FIXED)
 
 
 @cache
-def rules(zone: str) -> ZoneInfo:
+def zone_info(zone: str) -> ZoneInfo:
     """Give the rules of a zone, kept once read; raises OSError while no file can be opened."""
     return ZoneInfo(zone)
 
 
-def place(zone: str, language: str) -> str:
+def place_name(zone: str, language: str) -> str:
     """Name a zone for people: its city, or the offset where that is all it says."""
-    if zone == UNIVERSAL:
+    if zone == UTC_ZONE:
         return "UTC"
-    if is_fixed(zone):
-        return offset(0, zone)
-    return get_timezone_location(rules(zone), locale=choose(language), return_city=True)
+    if is_fixed_offset(zone):
+        return utc_offset(0, zone)
+    return get_timezone_location(zone_info(zone), locale=choose(language), return_city=True)
 
 
-def offset(at: int, zone: str) -> str:
+def utc_offset(at: int, zone: str) -> str:
     """How far a zone is ahead of UTC at a moment, in epoch ms: `UTC+1`, `UTC-3:30`."""
-    ahead = datetime.fromtimestamp(at // 1000, UTC).astimezone(rules(zone)).utcoffset()
+    ahead = datetime.fromtimestamp(at // 1000, UTC).astimezone(zone_info(zone)).utcoffset()
     minutes = int(ahead.total_seconds()) // 60 if ahead else 0
     hours, rest = divmod(abs(minutes), 60)
     return f"UTC{'-' if minutes < 0 else '+'}{hours}" + (f":{rest:02}" if rest else "")
@@ -276,12 +276,12 @@ def offset(at: int, zone: str) -> str:
 
 def shown_zone(zone: str, now: int, language: str) -> str:
     """Show a zone with its offset now: `Berlin (UTC+1)`."""
-    name = place(zone, language)
-    return name if is_fixed(zone) else f"{name} ({offset(now, zone)})"
+    name = place_name(zone, language)
+    return name if is_fixed_offset(zone) else f"{name} ({utc_offset(now, zone)})"
 
 
 def load() -> None:
     """Read the zones that are suggested: later there may be no file handle left for that."""
     for names in _SUGGESTED.values():
         for name in names.split():
-            rules(name)
+            zone_info(name)

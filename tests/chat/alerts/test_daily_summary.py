@@ -13,7 +13,7 @@ from bot.chat.alerts import daily_summary
 from bot.chat.payments.recording import Ledger
 from bot.chat.store import sellers
 from bot.chat.store.received_payments import Payment
-from bot.chat.times import moments
+from bot.chat.times import local_time
 from bot.core.outbox import lanes
 from tests.support.chat_harness import COFFEE, STICKERS, answer
 from tests.support.telegram_limits import parsed
@@ -34,7 +34,7 @@ def wish(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "
     def save(tx: Transaction) -> None:
         sellers.ensure_seller(tx, person.id, "en", chat.clock())
         sellers.save_zone(tx, person.id, zone)
-        due_at = moments.next_at(minute, chat.clock(), zone)
+        due_at = local_time.next_epoch_at(minute, chat.clock(), zone)
         sellers.save_summary(tx, person.id, minute, due_at)
 
     chat.db.run(save)

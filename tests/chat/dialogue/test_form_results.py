@@ -12,7 +12,7 @@ from bot.chat.dialogue.turn import Turn
 from bot.chat.forms.outcome import Outcome, Setting
 from bot.chat.model.wish import Wish
 from bot.chat.store import seller_images, sellers
-from bot.chat.times import moments
+from bot.chat.times import local_time
 
 if TYPE_CHECKING:
     from bot.chat.model.seller import Seller
@@ -60,9 +60,9 @@ async def test_the_next_summary_follows_its_hour_and_the_zone(
         return found
 
     act(chat, sam, setting("zone", "Europe/Berlin"), setting("summary", 1200))
-    assert due() == moments.next_at(1200, chat.clock(), "Europe/Berlin")
+    assert due() == local_time.next_epoch_at(1200, chat.clock(), "Europe/Berlin")
     act(chat, sam, setting("zone", "Asia/Tokyo"))
-    assert due() == moments.next_at(1200, chat.clock(), "Asia/Tokyo")
+    assert due() == local_time.next_epoch_at(1200, chat.clock(), "Asia/Tokyo")
     assert saved(chat, sam).summary == 1200
     act(chat, sam, setting("summary", None))
     assert (saved(chat, sam).summary, due()) == (None, None)

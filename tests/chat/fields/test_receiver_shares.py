@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.fields.receiver_shares import portions_of, read_portions, resolve, sum_of
+from bot.chat.fields.receiver_shares import (
+    divide_price,
+    portions_of,
+    read_portions,
+    total_of_amounts,
+)
 from bot.chat.messages.problem import Problem
 from bot.chat.model.draft import Portion
 from bot.chat.model.wish import Share
@@ -50,7 +55,7 @@ def test_receivers_make_the_price_or_are_told_why_not(
 ) -> None:
     portions = read_portions(typed, "USD")
     assert isinstance(portions, tuple)
-    shares = resolve(portions, price, "USD")
+    shares = divide_price(portions, price, "USD")
     assert [s.amount for s in shares] == expected if isinstance(shares, tuple) else not expected
 
 
@@ -160,12 +165,12 @@ MEASURES = st.one_of(
 @given(st.lists(MEASURES, min_size=2, max_size=100), st.integers(1, 10**11))
 def test_shares_make_the_price_exactly_or_there_are_none(measures: list[str], price: int) -> None:
     portions = tuple(Portion(f"${n}", measure) for n, measure in enumerate(measures))
-    shares = resolve(portions, price, "USD")
+    shares = divide_price(portions, price, "USD")
     if isinstance(shares, tuple):
         assert sum(share.amount for share in shares) == price
         assert [share.destination for share in shares] == [p.destination for p in portions]
         assert min(share.amount for share in shares) > 0
-        assert resolve(portions_of(shares, "USD"), price, "USD") == shares
+        assert divide_price(portions_of(shares, "USD"), price, "USD") == shares
     else:
         assert isinstance(shares, Problem)
 
@@ -182,7 +187,7 @@ def test_no_share_is_a_whole_minor_unit_off(weights: list[int], price: int) -> N
         *(Portion(f"${n}", f"{percent:f}%") for n, percent in enumerate(percents)),
         Portion("$last", "rest"),
     )
-    shares = resolve(portions, price, "USD")
+    shares = divide_price(portions, price, "USD")
     if isinstance(shares, tuple):
         for share, percent in zip(shares, percents, strict=False):
             assert abs(share.amount - Fraction(percent) * price / 100) < 1
@@ -195,8 +200,8 @@ def test_anything_typed_is_read_or_answered(text: str, currency: str) -> None:
         if isinstance(found, Problem):
             assert found.text("de")
         else:
-            sum_of(found, currency)
-            assert isinstance(resolve(found, 1000, currency), tuple | Problem)
+            total_of_amounts(found, currency)
+            assert isinstance(divide_price(found, 1000, currency), tuple | Problem)
 
 
 def test_an_amount_that_may_mean_thousands_is_never_guessed() -> None:

@@ -14,9 +14,9 @@ import bot.chat
 from bot.chat.cards import menus
 from bot.chat.cards.card_text import Card
 from bot.chat.fields.registry import BY_NAME, EDITS, FIELDS, MENU, OPTIONS
-from bot.chat.forms.existing import Present, duplicate, edit_form, reopen
-from bot.chat.forms.form import pictured
-from bot.chat.forms.outcome import Change, Said
+from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
+from bot.chat.forms.form import take_picture
+from bot.chat.forms.outcome import Change, MessageInput
 from bot.chat.forms.steps import PATH
 from bot.chat.model.kinds import KINDS
 from bot.chat.model.seller import Seller
@@ -81,8 +81,8 @@ def answer(talk: Talk, sample: Sample) -> Talk:
     elif sample.answer:
         talk.say(sample.answer)
     else:
-        talk.give(Said("", photo="file"))
-        talk.take(pictured(talk.draft, talk.photos[-1].draft_id, IMAGE, None, talk.seller))
+        talk.give(MessageInput("", photo="file"))
+        talk.take(take_picture(talk.draft, talk.photos[-1].draft_id, IMAGE, None, talk.seller))
     return talk
 
 
@@ -149,7 +149,7 @@ def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_wish(name: s
     card = Card(LISTING, wish.kind, wish.name, None, 500, "USD", 10, 10, 0, "active", "x")
     assert ("edit", LISTING, name) in actions(menus.edit_menu(card, "en").rows)
     talk = Talk(SAM)
-    talk.take(edit_form(OTHER, Present(LISTING, wish, "Open"), name, SAM))
+    talk.take(edit_form(OTHER, ExistingRequest(LISTING, wish, "Open"), name, SAM))
     change = answer(talk, Sample(said, sent)).changes[-1]
     assert (change.listing_id, change.field) == (LISTING, name)
     check(menus.saved_reply(card, change, SAM, NOW))
@@ -166,7 +166,7 @@ def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_wish(name: s
 @pytest.mark.parametrize("name", [name for name, field in EDITS.items() if field.is_optional])
 def test_an_optional_field_is_cleared_by_its_edit(name: str) -> None:
     field, wish, talk = EDITS[name], full_wish(), Talk(SAM)
-    talk.take(edit_form(OTHER, Present(LISTING, wish, "Open"), name, SAM))
+    talk.take(edit_form(OTHER, ExistingRequest(LISTING, wish, "Open"), name, SAM))
     assert talk.press("clear", name).changes == [Change(LISTING, name, None)]
     if field.wire is None:
         return

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.chat.fields.registry import OPTIONS
-from bot.chat.forms.existing import Present, duplicate, edit_form, reopen
-from bot.chat.forms.form import cancel, new_form, pictured, settings_form
+from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
+from bot.chat.forms.form import cancel, new_form, settings_form, take_picture
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.outcome import Pressed, Said
+from bot.chat.forms.outcome import ButtonInput, MessageInput
 from bot.chat.forms.steps import STEPS
 from bot.chat.forms.stored_draft import read_draft
 from bot.chat.model.request_options import PAYER_FIELDS
@@ -73,7 +73,7 @@ def enter(talk: Talk, door: str, text: str) -> None:
     kind = ("donation", "oneoff", "drop")[len(text) % 3]
     wish = Wish(kind, "N", None, 100, "USD", 3 if kind == "drop" else None, "$anna")
     field, setting = (STEPS[form][len(text) % 4] for form in ("edit", "settings"))
-    present = Present("abcdefghij", wish, text.strip() or None)
+    present = ExistingRequest("abcdefghij", wish, text.strip() or None)
     image, problem = ("0" * 24, None) if len(text) % 2 else (None, "photo-damaged")
     if door == "sleep":
         talk.draft = draft and replace(draft, touched_at=1)
@@ -86,19 +86,21 @@ def enter(talk: Talk, door: str, text: str) -> None:
         "cancel": lambda: cancel(draft, seller),
         "edit": lambda: edit_form(OTHER, present, field, seller, current=draft),
         "duplicate": lambda: duplicate(wish, OTHER, seller, draft),
-        "picture": lambda: pictured(draft, draft.id if draft else OTHER, image, problem, seller),
+        "picture": lambda: take_picture(
+            draft, draft.id if draft else OTHER, image, problem, seller
+        ),
     }[door]()
     talk.take(outcome)
 
 
 def make_move(talk: Talk, kind: str, what: object) -> None:
     if kind == "say":
-        talk.give(Said(str(what)))
+        talk.give(MessageInput(str(what)))
     elif kind == "photo":
-        talk.give(Said("", photo="file"))
+        talk.give(MessageInput("", photo="file"))
     elif kind == "forge":
         assert isinstance(what, tuple)
-        talk.give(Pressed(what))
+        talk.give(ButtonInput(what))
     elif kind == "door":
         assert isinstance(what, tuple)
         enter(talk, *what)
@@ -106,7 +108,7 @@ def make_move(talk: Talk, kind: str, what: object) -> None:
         assert isinstance(what, int)
         buttons = [b.action for reply in talk.replies for row in reply.rows for b in row]
         action = buttons[-1 - what % len(buttons)] if buttons else None
-        talk.give(Pressed(action or ()))
+        talk.give(ButtonInput(action or ()))
 
 
 def check_wish(wish: Wish) -> None:
@@ -126,7 +128,7 @@ def leaves_no_trace(talk: Talk) -> None:
     aside = replace(talk, replies=[], wishes=[])
     for _ in range(4):
         if aside.draft is not None:
-            aside.give(Pressed(("draft", aside.form.id, "cancel")))
+            aside.give(ButtonInput(("draft", aside.form.id, "cancel")))
     assert aside.draft is None
     back = replace(talk, replies=[], wishes=[])
     for _ in range(12):
@@ -134,7 +136,7 @@ def leaves_no_trace(talk: Talk) -> None:
             return
         if back.form.form == "line":
             return
-        back.give(Pressed(("draft", back.form.id, "back", back.form.step)))
+        back.give(ButtonInput(("draft", back.form.id, "back", back.form.step)))
     raise AssertionError(f"no way back from {talk.draft}")
 
 

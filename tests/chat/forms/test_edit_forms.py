@@ -9,9 +9,9 @@ import pytest
 
 from bot.chat.fields.typed_text import read_poster_text
 from bot.chat.forms.bot_texts import start_reply
-from bot.chat.forms.existing import Present, duplicate, edit_form, reopen
-from bot.chat.forms.form import ASLEEP_AFTER, left_over, new_form, pictured, settings_form
-from bot.chat.forms.outcome import Change, Photo, Pressed, Said
+from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
+from bot.chat.forms.form import ASLEEP_AFTER, new_form, resume_offer, settings_form, take_picture
+from bot.chat.forms.outcome import ButtonInput, Change, MessageInput, Photo
 from bot.chat.forms.steps import STEPS
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.messages.problem import Problem
@@ -37,7 +37,9 @@ PLAIN = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 def edit(field: str, wish: Wish = FULL, talk: Talk | None = None) -> Talk:
     talk = talk or Talk(SETTLED)
-    talk.take(edit_form(OTHER, Present(LISTING, wish), field, talk.seller, current=talk.draft))
+    talk.take(
+        edit_form(OTHER, ExistingRequest(LISTING, wish), field, talk.seller, current=talk.draft)
+    )
     return talk
 
 
@@ -75,7 +77,7 @@ def test_what_is_optional_can_be_removed_where_it_is(field: str) -> None:
 
 def test_words_on_the_poster_are_shown_and_removed_where_there_are_some() -> None:
     talk = Talk(SETTLED)
-    present = Present(LISTING, PLAIN, "Open <daily>")
+    present = ExistingRequest(LISTING, PLAIN, "Open <daily>")
     talk.take(edit_form(OTHER, present, "postertext", talk.seller))
     assert check(talk.replies[-1]).endswith("\n\nYour words on it: Open <daily>")
     talk.draft = talk.draft and read_draft(write_draft(talk.draft))
@@ -94,11 +96,11 @@ def test_what_is_needed_can_not_be_removed(field: str) -> None:
 
 
 def test_an_edit_of_the_picture_takes_a_photo() -> None:
-    talk = edit("name").give(Said("", photo="file"))
+    talk = edit("name").give(MessageInput("", photo="file"))
     assert talk.photos == []
-    talk = edit("picture").give(Said("", photo="file"))
+    talk = edit("picture").give(MessageInput("", photo="file"))
     assert talk.photos == [Photo("file", OTHER)]
-    talk.take(pictured(talk.draft, OTHER, "1" * 24, None, talk.seller))
+    talk.take(take_picture(talk.draft, OTHER, "1" * 24, None, talk.seller))
     assert talk.changes == [Change(LISTING, "picture", "1" * 24)]
 
 
@@ -120,7 +122,7 @@ def test_an_end_is_asked_for_once_the_zone_is_known_and_comes_after_the_start() 
     assert talk.step == "end"
     talk.say("in 30 min")
     assert "⚠ It would end before it opens." in talk.last
-    talk.give(Pressed(("draft", OTHER, "moment", "end", str(NOW + 2 * HOUR))))
+    talk.give(ButtonInput(("draft", OTHER, "moment", "end", str(NOW + 2 * HOUR))))
     assert talk.changes == [Change(LISTING, "end", NOW + 2 * HOUR)]
 
 
@@ -236,7 +238,7 @@ def test_a_text_long_after_is_no_answer_and_the_form_is_offered_again() -> None:
 
 
 def test_a_photo_long_after_is_not_taken_either() -> None:
-    talk = left().give(Said("", photo="file"))
+    talk = left().give(MessageInput("", photo="file"))
     assert talk.photos == []
     assert talk.last.startswith("You have begun a request")
 
@@ -258,9 +260,9 @@ def test_an_old_form_is_offered_by_new_and_by_start() -> None:
     talk.take(new_form(talk.draft, OTHER, talk.seller))
     assert talk.form.id == FORM
     assert "You have begun a request: Coffee." in talk.last
-    hello = start_reply(KNOWN, new=False, left=left_over(talk.draft, KNOWN))
+    hello = start_reply(KNOWN, new=False, left=resume_offer(talk.draft, KNOWN))
     assert "You have begun a request: Coffee." in check(hello)
-    assert left_over(None, KNOWN) is left_over(form_at_step("kind").draft, KNOWN) is None
+    assert resume_offer(None, KNOWN) is resume_offer(form_at_step("kind").draft, KNOWN) is None
 
 
 def test_a_seller_without_a_destination_still_has_to_say_it() -> None:

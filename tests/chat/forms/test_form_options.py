@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from bot.chat.fields.registry import OPTIONS
-from bot.chat.forms.form import pictured
-from bot.chat.forms.outcome import Outcome, Pressed, Said
+from bot.chat.forms.form import take_picture
+from bot.chat.forms.outcome import ButtonInput, MessageInput, Outcome
 from bot.chat.model.request_options import PAYER_FIELDS
 from bot.chat.model.seller import Seller
 from bot.chat.model.wish import Share
@@ -164,7 +164,7 @@ def test_a_time_that_can_be_read_twice_is_asked_about() -> None:
     assert "Which time do you mean?" in talk.last
     chosen = talk.offered[0]
     assert chosen[:4] == ("draft", FORM, "moment", "ends")
-    talk.give(Pressed(chosen))
+    talk.give(ButtonInput(chosen))
     assert (talk.step, talk.form.ends_at) == ("options", int(chosen[4]))
 
 
@@ -222,13 +222,13 @@ def full() -> Talk:
     talk.press("open", "asks").press("ask", "email", "on").press("options")
     talk.press("open", "redirect").say("https://a.example/b")
     talk.press("open", "email").say("anna@example.org")
-    talk.give(Said("", photo="file"))
+    talk.give(MessageInput("", photo="file"))
     talk.take(pictured_as(talk, "0" * 24))
     return talk.press("done")
 
 
 def pictured_as(talk: Talk, image: str | None, problem: str | None = None) -> Outcome:
-    return pictured(talk.draft, talk.photos[-1].draft_id, image, problem, talk.seller)
+    return take_picture(talk.draft, talk.photos[-1].draft_id, image, problem, talk.seller)
 
 
 def test_the_review_shows_everything_as_it_will_be_created() -> None:
@@ -270,13 +270,13 @@ def test_an_old_create_makes_only_what_its_review_showed(change: dict[str, objec
     talk = full()
     create = talk.offered[0]
     talk.draft = replace(talk.form, **change)  # type: ignore[arg-type]  # fields by name
-    talk.give(Pressed(create))
+    talk.give(ButtonInput(create))
     assert (talk.wishes, talk.step) == ([], "review")
     assert talk.toast == "The form has changed since then. Please check it once more."
 
 
 def test_a_photo_sets_the_picture_at_any_step() -> None:
-    talk = form_at_step("amount").give(Said("look", photo="file"))
+    talk = form_at_step("amount").give(MessageInput("look", photo="file"))
     assert [(photo.file_id, photo.draft_id) for photo in talk.photos] == [("file", FORM)]
     assert (talk.step, talk.toast) == ("amount", None)
     talk.take(pictured_as(talk, "0" * 24))
@@ -285,7 +285,7 @@ def test_a_photo_sets_the_picture_at_any_step() -> None:
 
 
 def test_a_photo_where_it_is_asked_for_goes_on_and_a_bad_one_is_asked_for_again() -> None:
-    talk = option("picture").give(Said("", photo="file"))
+    talk = option("picture").give(MessageInput("", photo="file"))
     talk.take(pictured_as(talk, None, "photo-tooSmall"))
     assert (talk.step, talk.form.image) == ("picture", None)
     assert "too small" in talk.last
@@ -296,7 +296,7 @@ def test_a_photo_where_it_is_asked_for_goes_on_and_a_bad_one_is_asked_for_again(
 
 
 def test_a_photo_for_a_form_that_is_over_is_not_heard_of() -> None:
-    talk = form_at_step("amount").give(Said("", photo="file")).press("cancel")
+    talk = form_at_step("amount").give(MessageInput("", photo="file")).press("cancel")
     before = len(talk.replies)
     talk.take(pictured_as(talk, "0" * 24))
     assert (talk.draft, len(talk.replies)) == (None, before)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.forms.outcome import Pressed, Said
+from bot.chat.forms.outcome import ButtonInput, MessageInput
 from bot.chat.model.wish import Wish
 from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_at_step, new
 from tests.support.telegram_limits import check, labels
@@ -84,8 +84,8 @@ def test_back_goes_one_step_back_and_a_second_tap_on_it_no_further(step: str, be
     talk = form_at_step(step)
     back = ("draft", FORM, "back", step)
     assert back in talk.offered
-    assert talk.give(Pressed(back)).step == before
-    assert talk.give(Pressed(back)).step == before
+    assert talk.give(ButtonInput(back)).step == before
+    assert talk.give(ButtonInput(back)).step == before
 
 
 def test_back_from_the_currency_asks_the_amount_again() -> None:
@@ -129,7 +129,7 @@ def test_an_old_button_answers_its_own_question_and_goes_on_where_one_is_open() 
 def test_create_pressed_twice_creates_once() -> None:
     talk = form_at_step("review")
     create = talk.offered[0]
-    talk.give(Pressed(create), Pressed(create))
+    talk.give(ButtonInput(create), ButtonInput(create))
     assert len(talk.wishes) == 1
     assert talk.toast == "This form is finished. /new starts another."
 
@@ -138,7 +138,7 @@ def test_create_of_an_old_review_creates_only_what_that_review_showed() -> None:
     talk = form_at_step("review", "donation")
     old = talk.offered[0]
     talk.press_label("⬅").say("6 USD")
-    talk.give(Pressed(old))
+    talk.give(ButtonInput(old))
     assert talk.wishes == []
     assert talk.step == "review"
     assert talk.toast == "The form has changed since then. Please check it once more."
@@ -155,7 +155,7 @@ def test_create_while_a_question_is_open_asks_it() -> None:
 def test_a_button_of_another_form_changes_nothing() -> None:
     talk = form_at_step("amount")
     before = talk.draft
-    talk.give(Pressed(("draft", OTHER, "kind", "oneoff")))
+    talk.give(ButtonInput(("draft", OTHER, "kind", "oneoff")))
     assert talk.draft == before
     assert talk.toast == "This form is finished. /new starts another."
 
@@ -180,13 +180,13 @@ def test_a_button_of_another_form_changes_nothing() -> None:
 def test_a_button_that_makes_no_sense_changes_nothing(action: tuple[str, ...]) -> None:
     talk = form_at_step("amount")
     before = talk.draft
-    talk.give(Pressed(action))
+    talk.give(ButtonInput(action))
     assert talk.draft == before
     assert talk.toast
 
 
 def test_without_a_form_a_text_is_told_where_to_go() -> None:
-    talk = Talk(KNOWN).give(Said("hello"))
+    talk = Talk(KNOWN).give(MessageInput("hello"))
     assert talk.draft is None
     assert ("new",) in talk.offered
 

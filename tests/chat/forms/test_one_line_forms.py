@@ -20,7 +20,7 @@ from bot.chat.forms.bot_texts import (
 from bot.chat.forms.existing import reopen
 from bot.chat.forms.form import cancel, new_form, settings_form
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.outcome import Pressed, Said
+from bot.chat.forms.outcome import ButtonInput, MessageInput
 from bot.chat.messages.reply import units
 from bot.chat.model.wish import Wish
 from bot.core.text.translations import languages
@@ -110,7 +110,7 @@ def test_the_example_of_each_form_is_itself_taken() -> None:
 def test_an_ambiguous_line_asks_then_creates() -> None:
     talk = line("donation", "1.000 EUR Coffee")
     assert labels(talk.replies[-1].rows)[:2] == ["€1.00", "€1,000.00"]
-    pressed = Pressed(talk.offered[1])
+    pressed = ButtonInput(talk.offered[1])
     talk.give(pressed, pressed)
     assert [wish.amount for wish in talk.wishes] == [100000]
 
@@ -180,7 +180,7 @@ def test_a_button_of_the_form_below_takes_it_up_again() -> None:
     talk.press_label("✖")
     assert talk.step == "amount"
     talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
-    talk.give(Pressed(("draft", FORM, "back", "amount")))
+    talk.give(ButtonInput(("draft", FORM, "back", "amount")))
     assert (talk.form.id, talk.step) == (FORM, "name")
 
 
@@ -321,6 +321,6 @@ def test_no_key_stands_in_two_files() -> None:
 
 
 def test_without_a_form_words_lead_to_the_menu() -> None:
-    talk = Talk(KNOWN).give(Said("x" * 4096))
+    talk = Talk(KNOWN).give(MessageInput("x" * 4096))
     assert talk.draft is None
     assert talk.last.startswith("I am not sure what to do with that.")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.model.answers import Price
+from bot.chat.model.answers import ServerPrice
 from bot.chat.provider.dialects import (
     DIALECTS,
     PriceCheck,
@@ -52,17 +52,17 @@ def test_each_dialect_names_both_currencies() -> None:
     ("price", "said"),
     [
         (None, PriceCheck.MISSING),
-        (Price("5", "USD", "BSV"), PriceCheck.RIGHT),
-        (Price("5.000", "USD"), PriceCheck.RIGHT),
-        (Price("5", "BSV", "BSV"), PriceCheck.WRONG),
-        (Price("5.01", "USD", "BSV"), PriceCheck.WRONG),
-        (Price("0", "USD", "BSV"), PriceCheck.WRONG),
-        (Price("5", "USD", "MNEE"), PriceCheck.WRONG),
-        (Price("1E+999999", "USD", "BSV"), PriceCheck.WRONG),
+        (ServerPrice("5", "USD", "BSV"), PriceCheck.RIGHT),
+        (ServerPrice("5.000", "USD"), PriceCheck.RIGHT),
+        (ServerPrice("5", "BSV", "BSV"), PriceCheck.WRONG),
+        (ServerPrice("5.01", "USD", "BSV"), PriceCheck.WRONG),
+        (ServerPrice("0", "USD", "BSV"), PriceCheck.WRONG),
+        (ServerPrice("5", "USD", "MNEE"), PriceCheck.WRONG),
+        (ServerPrice("1E+999999", "USD", "BSV"), PriceCheck.WRONG),
     ],
 )
 def test_a_price_is_right_to_the_last_decimal_and_in_both_currencies(
-    price: Price | None, said: PriceCheck
+    price: ServerPrice | None, said: PriceCheck
 ) -> None:
     assert check_price(replace(answer(), price=price), COFFEE, "BSV") is said
 

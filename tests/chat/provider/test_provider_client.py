@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.model.answers import Answer, Price
+from bot.chat.model.answers import Answer, ServerPrice
 from bot.chat.provider.client import LONGEST_EXPIRATION, Client
 from bot.core import errors, exact_json
 from bot.core.database.vault import Vault
@@ -154,24 +154,24 @@ async def test_times_are_read_as_text_and_as_seconds(
 
 
 SHARES: list[dict[str, Any]] = [{"sendAmount": 2}, {"sendAmount": "0.50"}]
-PRICES: list[tuple[dict[str, Any], Price | None]] = [
+PRICES: list[tuple[dict[str, Any], ServerPrice | None]] = [
     ({}, None),
     ({"paymentAmount": None}, None),
     ({"paymentAmount": {"amount": 5}}, None),
-    ({"paymentAmount": {"amount": 5, "currencyCode": "USD"}}, Price("5", "USD")),
+    ({"paymentAmount": {"amount": 5, "currencyCode": "USD"}}, ServerPrice("5", "USD")),
     (
         {"paymentAmount": {"amount": "5.00", "currencyCode": "bsv", "denominatedIn": "usd"}},
-        Price("5.00", "USD", "BSV"),
+        ServerPrice("5.00", "USD", "BSV"),
     ),
     (
         {"currencyCode": "MNEE", "paymentAmount": {"amount": 5, "denominatedIn": "USD"}},
-        Price("5", "USD", "MNEE"),
+        ServerPrice("5", "USD", "MNEE"),
     ),
     ({"paymentAmount": {"amount": True, "denominatedIn": "USD"}}, None),
     ({"paymentAmount": {"amount": "much", "denominatedIn": "USD"}}, None),
     ({"paymentAmount": {"amount": 5, "denominatedIn": "x" * 17}}, None),
     ({"receivers": SHARES}, None),
-    ({"receivers": [one | {"currencyCode": "USD"} for one in SHARES]}, Price("2.50", "USD")),
+    ({"receivers": [one | {"currencyCode": "USD"} for one in SHARES]}, ServerPrice("2.50", "USD")),
     ({"receivers": [SHARES[0] | {"currencyCode": "USD"}, SHARES[1]]}, None),
     ({"receivers": [{"currencyCode": "USD"}]}, None),
     ({"receivers": []}, None),
@@ -182,7 +182,7 @@ PRICES: list[tuple[dict[str, Any], Price | None]] = [
 
 @pytest.mark.parametrize(("fields", "price"), PRICES, ids=range(len(PRICES)))
 async def test_a_price_is_read_wherever_the_server_tells_it(
-    client: Client, peer: Peer, fields: dict[str, Any], price: Price | None
+    client: Client, peer: Peer, fields: dict[str, Any], price: ServerPrice | None
 ) -> None:
     answer = await created(client, peer, **fields)
     assert answer.price == price

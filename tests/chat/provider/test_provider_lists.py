@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.model.answers import Paid
+from bot.chat.model.answers import ServerPayment
 from bot.chat.provider.client import PAGE, Client
 from bot.core import errors
 from bot.service.app import create_app
@@ -48,7 +48,7 @@ async def requests(client: Client) -> list[Answer]:
     return [item async for page in client.request_pages() for item in page]
 
 
-async def payments(client: Client, request_id: str = ID) -> list[Paid]:
+async def payments(client: Client, request_id: str = ID) -> list[ServerPayment]:
     return [item async for page in client.payment_pages(request_id) for item in page]
 
 
@@ -124,26 +124,26 @@ async def test_our_own_services_payments_are_all_read(
         service.clock.advance(1)
     found = await payments(ours, made["id"])
     assert [one.transaction_id for one in found] == paid[::-1]
-    assert found[-1] == Paid(paid[0], 5, "USD", NOON, payer={"email": "0@a.example"})
+    assert found[-1] == ServerPayment(paid[0], 5, "USD", NOON, payer={"email": "0@a.example"})
     assert (await ours.get(made["id"])).paid_count == PAGE + 1
 
 
 @pytest.mark.parametrize(
     ("fields", "read"),
     [
-        ({}, Paid("t1", None, None, None)),
-        ({"amount": 2, "currencyCode": "USD"}, Paid("t1", 2, "USD", None)),
-        ({"amount": "2.5", "currencyCode": {}}, Paid("t1", "2.5", {}, None)),
-        ({"completedAt": NOON_ISO}, Paid("t1", None, None, NOON)),
-        ({"completedAt": NOON // 1000}, Paid("t1", None, None, NOON)),
-        ({"completedAt": "yesterday"}, Paid("t1", None, None, None)),
-        ({"settlement": "oversold"}, Paid("t1", None, None, None, oversold=True)),
-        ({"settlement": "late", "userData": 5}, Paid("t1", None, None, None)),
-        ({"userData": {"email": "a"}}, Paid("t1", None, None, None, payer={"email": "a"})),
+        ({}, ServerPayment("t1", None, None, None)),
+        ({"amount": 2, "currencyCode": "USD"}, ServerPayment("t1", 2, "USD", None)),
+        ({"amount": "2.5", "currencyCode": {}}, ServerPayment("t1", "2.5", {}, None)),
+        ({"completedAt": NOON_ISO}, ServerPayment("t1", None, None, NOON)),
+        ({"completedAt": NOON // 1000}, ServerPayment("t1", None, None, NOON)),
+        ({"completedAt": "yesterday"}, ServerPayment("t1", None, None, None)),
+        ({"settlement": "oversold"}, ServerPayment("t1", None, None, None, oversold=True)),
+        ({"settlement": "late", "userData": 5}, ServerPayment("t1", None, None, None)),
+        ({"userData": {"email": "a"}}, ServerPayment("t1", None, None, None, payer={"email": "a"})),
     ],
 )
 async def test_a_payment_is_read_as_far_as_it_can_be(
-    client: Client, peer: Peer, fields: dict[str, Any], read: Paid
+    client: Client, peer: Peer, fields: dict[str, Any], read: ServerPayment
 ) -> None:
     await peer.say(http_response(200, {"items": [{"transactionId": "t1", **fields}, {}, 5, None]}))
     assert await payments(client) == [read]

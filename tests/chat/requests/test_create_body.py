@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat.fields.receiver_shares import read_portions, resolve
+from bot.chat.fields.receiver_shares import divide_price, read_portions
 from bot.chat.messages.reply import TEXT_LIMIT
 from bot.chat.model.wish import Share, Wish
 from bot.chat.requests.create_body import request_body
@@ -99,7 +99,7 @@ def test_as_many_receivers_as_one_message_holds_make_a_body_that_the_service_tak
     assert len(typed) <= TEXT_LIMIT
     portions = read_portions(typed, "USD")
     assert isinstance(portions, tuple)
-    shares = resolve(portions, 123_456, "USD")
+    shares = divide_price(portions, 123_456, "USD")
     assert isinstance(shares, tuple)
     wish = replace(PLAIN, amount=123_456, receivers=shares)
     sent = body(Wish.from_json(wish.to_json()) or PLAIN)

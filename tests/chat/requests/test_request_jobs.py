@@ -10,7 +10,7 @@ import pytest
 
 from bot.chat.messages.payloads import CardMessage
 from bot.chat.messages.reply import TEXT_LIMIT, shown_units
-from bot.chat.model.answers import Price
+from bot.chat.model.answers import ServerPrice
 from bot.chat.model.wish import Wish
 from bot.chat.provider.client import Client
 from bot.chat.requests.create import TIDYING
@@ -113,7 +113,7 @@ async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
     assert (kept.state, kept.request_id, kept.answer) == (
         LIVE,
         REQUEST_ID,
-        answer(remaining_units=3, price=Price("2.50", "USD", "USD")),
+        answer(remaining_units=3, price=ServerPrice("2.50", "USD", "USD")),
     )
     (card,) = chat.said
     assert card == CardMessage(listing.id, "en")

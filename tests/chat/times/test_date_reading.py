@@ -11,8 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.chat.messages.problem import Problem
-from bot.chat.times import moments
-from bot.chat.times.moments import Choice, button_label, read_moment, spelled
+from bot.chat.times import epochs, moments
+from bot.chat.times.display import button_label, full_text
+from bot.chat.times.moments import Choice, read_moment
 from bot.core.text.translations import languages, t
 from tests.core.text.test_translations import messages
 
@@ -297,7 +298,7 @@ def test_a_time_that_comes_twice_is_asked_about(
     assert both[1] == at(first, zone, fold=1)
     for language in languages():
         assert len({button_label(moment, zone, language) for moment in both}) == 2
-        assert len({spelled(moment, NOW, zone, language).split(" (")[0] for moment in both}) == 2
+        assert len({full_text(moment, NOW, zone, language).split(" (")[0] for moment in both}) == 2
 
 
 @pytest.mark.parametrize(
@@ -349,9 +350,9 @@ def test_any_text_gets_an_answer(*, text: str, end: bool) -> None:
     elif isinstance(found, Choice):
         assert 2 <= len(found.moments) <= moments.MAX_CHOICES
         assert sorted({*found.moments}) == [*found.moments]
-        assert NOW < found.moments[0] <= found.moments[-1] <= NOW + moments.MAX_AHEAD
+        assert NOW < found.moments[0] <= found.moments[-1] <= NOW + epochs.MAX_AHEAD
     else:
-        assert NOW < found <= NOW + moments.MAX_AHEAD
+        assert NOW < found <= NOW + epochs.MAX_AHEAD
 
 
 WORDS = [

@@ -10,23 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.times import moments
-from bot.chat.times.moments import Choice, button_label, spelled
+from bot.chat.times import epochs
+from bot.chat.times.display import button_label, full_text
+from bot.chat.times.moments import Choice
 from bot.core.text.translations import languages
 from tests.chat.times.test_date_reading import BERLIN, KATHMANDU, LORD_HOWE, NEW_YORK, NOW, at, ends
 
 SPELLED = re.compile(r", Berlin time.*|, Zeit in Berlin.*")
 
 
-@given(st.integers(1, moments.MAX_AHEAD // 60_000 - 60), st.sampled_from(["en", "de"]))
+@given(st.integers(1, epochs.MAX_AHEAD // 60_000 - 60), st.sampled_from(["en", "de"]))
 def test_what_is_said_in_full_is_read_as_the_same_moment(minutes: int, language: str) -> None:
     moment = NOW + minutes * 60_000
-    found = ends(SPELLED.sub("", spelled(moment, NOW, BERLIN, language)))
+    found = ends(SPELLED.sub("", full_text(moment, NOW, BERLIN, language)))
     assert found == moment or (isinstance(found, Choice) and moment in found.moments)
 
 
 @given(
-    st.integers(0, moments.MAX_AHEAD),
+    st.integers(0, epochs.MAX_AHEAD),
     st.sampled_from([BERLIN, NEW_YORK, LORD_HOWE, KATHMANDU, "Etc/UTC", "Etc/GMT-14"]),
     st.sampled_from(languages()),
 )
@@ -76,8 +77,8 @@ def test_a_label_is_short_and_says_the_minute(ahead: int, zone: str, language: s
 def test_a_moment_is_said_in_full(shown: str, zone: str, english: str, german: str) -> None:
     """Day, time, whose time it is, and how far ahead; nothing ahead of what is over."""
     moment = at(shown, zone)
-    assert spelled(moment, NOW, zone, "en-US") == english
-    assert spelled(moment, NOW, zone, "de-AT") == german
+    assert full_text(moment, NOW, zone, "en-US") == english
+    assert full_text(moment, NOW, zone, "de-AT") == german
 
 
 def test_a_label_is_in_the_language() -> None:

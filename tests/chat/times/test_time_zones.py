@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bot.chat.messages.problem import Problem
 from bot.chat.times import zones
-from bot.chat.times.zones import is_zone, read_zone, rules, shown_zone, suggested
+from bot.chat.times.zones import is_zone, read_zone, shown_zone, suggested_zones, zone_info
 from bot.core.text.translations import languages
 
 WINTER = int(datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp() * 1000)
@@ -110,7 +110,7 @@ def test_any_text_gets_an_answer(text: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_zone_has_rules_and_can_be_shown_and_read_again(name: str) -> None:
     """The database and CLDR agree on every name that is given away."""
-    assert rules(name).key == name
+    assert zone_info(name).key == name
     assert is_zone(name)
     assert read_zone(name) == name
     for language in languages():
@@ -145,21 +145,21 @@ def test_only_present_names_are_zones(name: str) -> None:
 
 @pytest.mark.parametrize("tag", ["en", "de-AT", "DE", "pt_BR", "es", "fr", "it", "ru", "xx", ""])
 def test_suggestions_are_up_to_six_zones(tag: str) -> None:
-    assert 2 <= len(suggested(tag)) <= zones.MAX_CANDIDATES
-    assert all(map(is_zone, suggested(tag)))
+    assert 2 <= len(suggested_zones(tag)) <= zones.MAX_CANDIDATES
+    assert all(map(is_zone, suggested_zones(tag)))
 
 
 def test_suggestions_follow_the_language() -> None:
-    assert suggested("de") == ("Europe/Berlin", "Europe/Vienna", "Europe/Zurich")
-    assert suggested("pt-br")[0] == "America/Sao_Paulo"
-    assert suggested("ja") == suggested("")
+    assert suggested_zones("de") == ("Europe/Berlin", "Europe/Vienna", "Europe/Zurich")
+    assert suggested_zones("pt-br")[0] == "America/Sao_Paulo"
+    assert suggested_zones("ja") == suggested_zones("")
 
 
 def test_what_is_suggested_needs_no_file_once_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """File handles may be used up later; the rules of a zone once used stay, too."""
-    rules.cache_clear()
+    zone_info.cache_clear()
     zones.load()
-    rules("Asia/Kathmandu")
+    zone_info("Asia/Kathmandu")
     ZoneInfo.clear_cache()
 
     def refuse(*_: object) -> None:
@@ -168,8 +168,8 @@ def test_what_is_suggested_needs_no_file_once_loaded(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("builtins.open", refuse)
     monkeypatch.setattr("io.open", refuse)
     for tag in ("en", "de", "es", "fr", "it", "pt", ""):
-        assert [rules(name).key for name in suggested(tag)] == [*suggested(tag)]
-    assert rules("Asia/Kathmandu").key == "Asia/Kathmandu"
+        assert [zone_info(name).key for name in suggested_zones(tag)] == [*suggested_zones(tag)]
+    assert zone_info("Asia/Kathmandu").key == "Asia/Kathmandu"
 
 
 def test_a_city_in_a_language_already_read_needs_no_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.chat.messages.problem import Problem
-from bot.chat.times.moments import is_within, next_at, read_clock, read_hours
+from bot.chat.times.local_time import is_within_hours, next_epoch_at, read_clock, read_hours
 from bot.core.text.translations import languages, t
 from tests.chat.times.test_date_reading import BERLIN, CODE, KATHMANDU, LORD_HOWE, NEW_YORK, at
 
@@ -123,7 +123,7 @@ def test_every_example_in_an_answer_can_be_typed(language: str) -> None:
 def test_the_next_such_time_is_right_across_changes(
     zone: str, now: int, minutes: int, expected: int
 ) -> None:
-    assert next_at(minutes, now, zone) == expected
+    assert next_epoch_at(minutes, now, zone) == expected
 
 
 @given(MINUTES, MOMENTS, ZONES)
@@ -136,7 +136,7 @@ def test_the_next_such_time_is_the_first_that_the_clock_comes_to(
 ) -> None:
     """Minute by minute, the clock shows it, or has jumped over it, there and not before."""
     now = second * 1000
-    moment = next_at(minutes, now, zone)
+    moment = next_epoch_at(minutes, now, zone)
     assert now < moment <= now + 25 * 3_600_000
     assert moment == _walked(minutes, now, zone)
 
@@ -164,8 +164,12 @@ def test_quiet_hours_are_those_of_the_seller(
     quiet: tuple[int, int], within: list[str], without: list[str]
 ) -> None:
     for zone in (BERLIN, KATHMANDU):
-        assert all(is_within(at(f"2026-11-22 {shown}", zone), zone, quiet) for shown in within)
-        assert not any(is_within(at(f"2026-11-22 {shown}", zone), zone, quiet) for shown in without)
+        assert all(
+            is_within_hours(at(f"2026-11-22 {shown}", zone), zone, quiet) for shown in within
+        )
+        assert not any(
+            is_within_hours(at(f"2026-11-22 {shown}", zone), zone, quiet) for shown in without
+        )
 
 
 @given(MINUTES, MINUTES, MOMENTS, ZONES)
@@ -173,5 +177,5 @@ def test_quiet_hours_are_over_when_their_end_comes(
     start: int, end: int, second: int, zone: str
 ) -> None:
     """So what waits for the end does not wait in vain."""
-    if start != end and is_within(second * 1000, zone, (start, end)):
-        assert not is_within(next_at(end, second * 1000, zone), zone, (start, end))
+    if start != end and is_within_hours(second * 1000, zone, (start, end)):
+        assert not is_within_hours(next_epoch_at(end, second * 1000, zone), zone, (start, end))

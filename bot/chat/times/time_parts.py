@@ -29,7 +29,7 @@ class Span(NamedTuple):
     minutes: int = 0
 
 
-class Spoken(NamedTuple):
+class TimeParts(NamedTuple):
     """What was said of a time; None for what was not."""
 
     date: tuple[int | None, int, int] | None = None  # year, month, day
@@ -49,7 +49,7 @@ class Spoken(NamedTuple):
         """Whether it says which day is meant."""
         return (self.date, self.days, self.weekday, self.span) != (None, None, None, None)
 
-    def joined(self, more: Spoken) -> Spoken | None:
+    def joined(self, more: TimeParts) -> TimeParts | None:
         """Both together, or None where they say one thing twice."""
         new = {name: value for name, value in more._asdict().items() if value is not None}
         if self.span and more.span:
@@ -66,7 +66,7 @@ def _sum(one: Span, other: Span) -> Span | None:
     return None if any(map(all, pairs)) else Span(*map(sum, pairs))
 
 
-def readings(text: str) -> list[Spoken]:
+def readings(text: str) -> list[TimeParts]:
     """Every way to understand the whole text; none where a part of it is not understood."""
     folded = vocabulary.folded(text)
     if not folded:
@@ -80,16 +80,16 @@ def readings(text: str) -> list[Spoken]:
     return [spoken for spoken in found if not spoken.bare] or found
 
 
-def _in_its_part(spoken: Spoken) -> Spoken:
+def _in_its_part(spoken: TimeParts) -> TimeParts:
     """Read `8 Uhr abends` as eight in the evening."""
     if spoken.clock is None or spoken.part not in (vocabulary.AFTERNOON, vocabulary.EVENING):
         return spoken
     return spoken._replace(clock=spoken.clock + NOON) if spoken.clock < NOON else spoken
 
 
-def _taken_apart(line: str) -> set[Spoken]:
+def _taken_apart(line: str) -> set[TimeParts]:
     """Follow every way through the line; ways that say the same from here on are one."""
-    said: defaultdict[int, set[Spoken]] = defaultdict(set, {0: {Spoken()}})
+    said: defaultdict[int, set[TimeParts]] = defaultdict(set, {0: {TimeParts()}})
     for start in range(len(line)):
         if start not in said:
             continue
@@ -102,7 +102,7 @@ def _taken_apart(line: str) -> set[Spoken]:
     return said[len(line)]
 
 
-def _next(line: str, start: int) -> Iterator[tuple[int, Spoken]]:
+def _next(line: str, start: int) -> Iterator[tuple[int, TimeParts]]:
     """Give whatever may stand here: where it ends and what it means."""
     for pattern, meanings in _shapes():
         if match := pattern.match(line, start):
@@ -115,7 +115,7 @@ def _next(line: str, start: int) -> Iterator[tuple[int, Spoken]]:
                 yield end, meaning
 
 
-def _is_whole(spoken: Spoken) -> bool:
+def _is_whole(spoken: TimeParts) -> bool:
     """Whether what was said goes together."""
     day = (spoken.date, spoken.days, spoken.weekday) != (None, None, None)
     if spoken.date and spoken.days is not None:
@@ -135,16 +135,16 @@ def _is_whole(spoken: Spoken) -> bool:
     return not spoken.bare or day or bool(spoken.at) or spoken.part is not None
 
 
-def _full_date(match: re.Match[str]) -> Iterator[Spoken]:
-    yield Spoken(date=(int(match["y"]), int(match["m"]), int(match["d"])))
+def _full_date(match: re.Match[str]) -> Iterator[TimeParts]:
+    yield TimeParts(date=(int(match["y"]), int(match["m"]), int(match["d"])))
 
 
-def _date(match: re.Match[str]) -> Iterator[Spoken]:
+def _date(match: re.Match[str]) -> Iterator[TimeParts]:
     """Dots put the day first; strokes and dashes are read both ways."""
     one, other, year = int(match["a"]), int(match["b"]), _year(match.groupdict().get("y"))
-    yield Spoken(date=(year, other, one))
+    yield TimeParts(date=(year, other, one))
     if match["mark"] != "." and one != other:
-        yield Spoken(date=(year, one, other))
+        yield TimeParts(date=(year, one, other))
 
 
 def _year(digits: str | None) -> int | None:
@@ -153,12 +153,12 @@ def _year(digits: str | None) -> int | None:
     return int(digits) if len(digits) > len("26") else CENTURY + int(digits)
 
 
-def _named_date(match: re.Match[str]) -> Iterator[Spoken]:
+def _named_date(match: re.Match[str]) -> Iterator[TimeParts]:
     for month in vocabulary.months_named(match["name"]):
-        yield Spoken(date=(_year(match["y"]), month, int(match["d"])))
+        yield TimeParts(date=(_year(match["y"]), month, int(match["d"])))
 
 
-def _clock(match: re.Match[str]) -> Iterator[Spoken]:
+def _clock(match: re.Match[str]) -> Iterator[TimeParts]:
     hour, minute = int(match["h"]), int(match.groupdict().get("min") or 0)
     half = match.groupdict().get("half")
     if half and 1 <= hour <= _HALF_DAY:
@@ -166,39 +166,39 @@ def _clock(match: re.Match[str]) -> Iterator[Spoken]:
     elif half:
         return
     if minute < _HOUR and hour * _HOUR + minute <= DAY:
-        yield Spoken(clock=hour * _HOUR + minute)
+        yield TimeParts(clock=hour * _HOUR + minute)
 
 
-def _bare_hour(match: re.Match[str]) -> Iterator[Spoken]:
+def _bare_hour(match: re.Match[str]) -> Iterator[TimeParts]:
     """A number up to 12 may be of either half of the day."""
     hour = int(match["h"])
     for each in {hour, hour + _HALF_DAY} if 0 < hour <= _HALF_DAY else {hour}:
         if each * _HOUR <= DAY:
-            yield Spoken(clock=each * _HOUR, bare=True)
+            yield TimeParts(clock=each * _HOUR, bare=True)
 
 
-def _span(match: re.Match[str]) -> Iterator[Spoken]:
+def _span(match: re.Match[str]) -> Iterator[TimeParts]:
     count = int(match["n"]) if match["n"].isdigit() else 1
     unit = next(unit for unit, names in vocabulary.UNITS.items() if match["unit"] in names)
     for part, factor in (("weeks", 7), ("years", 12)):
         if unit == part:
             count, unit = count * factor, {"weeks": "days", "years": "months"}[part]
-    yield Spoken(span=Span(**{unit: count}))
+    yield TimeParts(span=Span(**{unit: count}))
 
 
-def _hours_and_minutes(match: re.Match[str]) -> Iterator[Spoken]:
-    yield Spoken(span=Span(hours=int(match["n"]), minutes=int(match["min"])))
+def _hours_and_minutes(match: re.Match[str]) -> Iterator[TimeParts]:
+    yield TimeParts(span=Span(hours=int(match["n"]), minutes=int(match["min"])))
 
 
-def _weekday(match: re.Match[str]) -> Iterator[Spoken]:
+def _weekday(match: re.Match[str]) -> Iterator[TimeParts]:
     for day in vocabulary.weekdays_named(match["name"]):
-        yield Spoken(weekday=day)
+        yield TimeParts(weekday=day)
 
 
-def _offset(match: re.Match[str]) -> Iterator[Spoken]:
+def _offset(match: re.Match[str]) -> Iterator[TimeParts]:
     ahead = int(match["h"] or 0) * _HOUR + int(match["min"] or 0)
     if ahead < DAY:
-        yield Spoken(offset=-ahead if match["sign"] == "-" else ahead)
+        yield TimeParts(offset=-ahead if match["sign"] == "-" else ahead)
 
 
 _GAPS = " ,"
@@ -206,7 +206,7 @@ _END = r"(?![\w:])"  # a number or a word ends here
 _MARKED = r"(?! ?[ap]\.? ?m\b| ?h\b| ?uhr\b|[-/.]\d)"  # no sign of an hour or a date follows
 _OFFSET_OF_ISO = r"^(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?([+-]\d\d:?\d\d)$"
 
-Shape = tuple[re.Pattern[str], "Callable[[re.Match[str]], Iterator[Spoken]]"]
+Shape = tuple[re.Pattern[str], "Callable[[re.Match[str]], Iterator[TimeParts]]"]
 
 
 @cache
@@ -219,7 +219,7 @@ def _shapes() -> list[Shape]:
         vocabulary.one_of(vocabulary.ONE),
         vocabulary.one_of([*chain(*vocabulary.UNITS.values())]),
     )
-    shapes: list[tuple[str, Callable[[re.Match[str]], Iterator[Spoken]]]] = [
+    shapes: list[tuple[str, Callable[[re.Match[str]], Iterator[TimeParts]]]] = [
         (rf"(?P<y>\d{{4}})(?P<mark>[-/.])(?P<m>\d{{1,2}})(?P=mark){day}", _full_date),
         (r"(?P<a>\d{1,2})(?P<mark>[-/.])(?P<b>\d{1,2})(?P=mark)(?P<y>\d{4}|\d\d)", _date),
         (r"(?P<a>\d{1,2})(?P<mark>\.) ?(?P<b>\d{1,2})\.(?: (?P<y>\d{4}))?", _date),
@@ -242,17 +242,20 @@ def _shapes() -> list[Shape]:
 
 
 @cache
-def _vocabulary() -> dict[str, list[Spoken]]:
+def _vocabulary() -> dict[str, list[TimeParts]]:
     """Every word without a number in it, with what it may mean."""
-    tonight = Spoken(days=0, part=vocabulary.EVENING)
-    said: dict[str, list[Spoken]] = {}
+    tonight = TimeParts(days=0, part=vocabulary.EVENING)
+    said: dict[str, list[TimeParts]] = {}
     for known, spoken in (
-        *(([word], Spoken(days=days)) for word, days in vocabulary.DAYS.items()),
-        *(([word], Spoken(part=part)) for word, part in vocabulary.PARTS.items()),
-        *((vocabulary.TONIGHT, tonight), (vocabulary.NOON, Spoken(clock=NOON))),
-        *((vocabulary.MIDNIGHT, Spoken(clock=0)), (vocabulary.MIDNIGHT, Spoken(clock=DAY))),
-        *((vocabulary.FOLLOWING, Spoken(following=True)), (vocabulary.WITHIN, Spoken(within=True))),
-        *((vocabulary.AT, Spoken(at=True)), (vocabulary.NOISE, Spoken())),
+        *(([word], TimeParts(days=days)) for word, days in vocabulary.DAYS.items()),
+        *(([word], TimeParts(part=part)) for word, part in vocabulary.PARTS.items()),
+        *((vocabulary.TONIGHT, tonight), (vocabulary.NOON, TimeParts(clock=NOON))),
+        *((vocabulary.MIDNIGHT, TimeParts(clock=0)), (vocabulary.MIDNIGHT, TimeParts(clock=DAY))),
+        *(
+            (vocabulary.FOLLOWING, TimeParts(following=True)),
+            (vocabulary.WITHIN, TimeParts(within=True)),
+        ),
+        *((vocabulary.AT, TimeParts(at=True)), (vocabulary.NOISE, TimeParts())),
     ):
         for word in known:
             said.setdefault(word, []).append(spoken)

@@ -9,13 +9,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from bot.chat.times import vocabulary
-from bot.chat.times.local_time import MINUTE, instants, local, reached
-from bot.chat.times.tokens import DAY
+from bot.chat.times.local_time import MINUTE, epochs_reaching, epochs_showing, local_datetime
+from bot.chat.times.time_parts import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bot.chat.times.tokens import Span, Spoken
+    from bot.chat.times.time_parts import Span, TimeParts
 
 MAX_AHEAD = 315_360_000_000  # ms; the interface's bound of expirationInSeconds
 _MAX_YEARS = 11  # further ones are too far on any day
@@ -35,7 +35,7 @@ class Refusal(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """The question: when it is asked, where, and for which end of the time."""
 
     now: int
@@ -45,10 +45,10 @@ class Asked:
     @property
     def today(self) -> date:
         """The day it is there."""
-        return local(self.now, self.zone).date()
+        return local_datetime(self.now, self.zone).date()
 
 
-def moments_of(spoken: Spoken, asked: Asked) -> tuple[int, ...] | Refusal:
+def moments_of(spoken: TimeParts, asked: Question) -> tuple[int, ...] | Refusal:
     """Give the moments it may mean, those in the past too, or why there is none."""
     if spoken.span and spoken.clock is None and spoken.part is None:
         return _after(spoken.span, asked)
@@ -64,15 +64,15 @@ def moments_of(spoken: Spoken, asked: Asked) -> tuple[int, ...] | Refusal:
     return tuple(next(filter(None, coming), ())) or Refusal.GAP
 
 
-def _after(span: Span, asked: Asked) -> tuple[int, ...] | Refusal:
+def _after(span: Span, asked: Question) -> tuple[int, ...] | Refusal:
     """Count months and days by the calendar, so that the clock shows the same, the rest exactly."""
     at = asked.now
     if span.months or span.days:
         day = _shifted(asked.today, span)
         if isinstance(day, Refusal):
             return day
-        shown = local(at, asked.zone).time().replace(fold=0)
-        at = reached(datetime.combine(day, shown), asked.zone)[0]
+        shown = local_datetime(at, asked.zone).time().replace(fold=0)
+        at = epochs_reaching(datetime.combine(day, shown), asked.zone)[0]
     return (at + (span.hours * 60 + span.minutes) * MINUTE,)
 
 
@@ -86,7 +86,7 @@ def _shifted(day: date, span: Span) -> date | Refusal:
     return date(year, month, shortened) + timedelta(days=span.days)
 
 
-def _days(spoken: Spoken, today: date) -> list[date] | Refusal:
+def _days(spoken: TimeParts, today: date) -> list[date] | Refusal:
     """Give the days it may mean; today and tomorrow where it names none."""
     found = _named_day(spoken, today)
     if isinstance(found, Refusal):
@@ -98,7 +98,7 @@ def _days(spoken: Spoken, today: date) -> list[date] | Refusal:
     return [found] if found else [today, today + timedelta(days=1)]
 
 
-def _named_day(spoken: Spoken, today: date) -> date | Refusal | None:
+def _named_day(spoken: TimeParts, today: date) -> date | Refusal | None:
     if spoken.date:
         return _date(*spoken.date, today)
     if spoken.span:
@@ -125,22 +125,26 @@ def _weekdays(weekday: int, today: date, *, following: bool) -> list[date]:
     return [nearest, later] if following and weekday > today.weekday() else [nearest]
 
 
-def _at(spoken: Spoken, day: date, asked: Asked) -> Iterator[int]:
+def _at(spoken: TimeParts, day: date, asked: Question) -> Iterator[int]:
     """Give the moments of a day."""
     midnight = datetime.combine(day, time.min)
     for minutes in _minutes(spoken, asked):
         shown = midnight + timedelta(minutes=minutes)
         if spoken.offset is None:
-            yield from instants(shown, asked.zone)
+            yield from epochs_showing(shown, asked.zone)
         else:
             utc = (shown - timedelta(minutes=spoken.offset)).replace(tzinfo=UTC)
             yield int(utc.timestamp() * 1000)
     if not (spoken.clock is not None or _is_open(spoken, asked)):
         last = midnight + timedelta(minutes=DAY - 1)
-        yield reached(last, asked.zone)[-1] if asked.end else reached(midnight, asked.zone)[0]
+        yield (
+            epochs_reaching(last, asked.zone)[-1]
+            if asked.end
+            else epochs_reaching(midnight, asked.zone)[0]
+        )
 
 
-def _minutes(spoken: Spoken, asked: Asked) -> tuple[int, ...]:
+def _minutes(spoken: TimeParts, asked: Question) -> tuple[int, ...]:
     if spoken.clock is not None:
         return (spoken.clock,)
     if spoken.part and _is_open(spoken, asked):
@@ -148,7 +152,7 @@ def _minutes(spoken: Spoken, asked: Asked) -> tuple[int, ...]:
     return ()
 
 
-def _is_open(spoken: Spoken, asked: Asked) -> bool:
+def _is_open(spoken: TimeParts, asked: Question) -> bool:
     """Whether only the part of a day was said; what ends tonight ends with the day."""
     tonight = asked.end and spoken.days == 0 and spoken.part == vocabulary.EVENING
     return spoken.part is not None and not tonight
