@@ -13,10 +13,10 @@ from bot.core.database.database import open_database
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.chromium import CHROMIUM
-from tests.support.scripted_server import Peer, listening_peer
-from tests.support.sender_harness import Sending
-from tests.support.service_harness import LOOPBACK, Clock, ServiceHarness, opened
-from tests.support.webhook_receiver import Receiver, receiving
+from tests.support.scripted_server import ScriptedServer, open_scripted_server
+from tests.support.sender_harness import SenderHarness
+from tests.support.service_harness import LOOPBACK, Clock, ServiceHarness, open_service
+from tests.support.webhook_receiver import Receiver, open_receiver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -83,15 +83,15 @@ def chat(db: Database, clock: Clock) -> ChatHarness:
 
 
 @pytest.fixture
-async def sending(chat: ChatHarness) -> AsyncIterator[Sending]:
+async def sending(chat: ChatHarness) -> AsyncIterator[SenderHarness]:
     """Start the sender on that chat's Telegram."""
     async with telegram_of(chat.world) as bot:
-        yield Sending(chat, bot)
+        yield SenderHarness(chat, bot)
 
 
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with opened(tmp_path) as it:
+    async with open_service(tmp_path) as it:
         yield it
 
 
@@ -104,12 +104,12 @@ async def notifier(service: ServiceHarness) -> AsyncIterator[WebhookDelivery]:
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as it:
+    async with open_receiver() as it:
         yield it
 
 
 @pytest.fixture
-async def peer() -> AsyncIterator[Peer]:
+async def peer() -> AsyncIterator[ScriptedServer]:
     """Serve the answers that the test scripts."""
-    async with listening_peer() as it:
+    async with open_scripted_server() as it:
         yield it

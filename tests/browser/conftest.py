@@ -9,9 +9,9 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from bot.sandbox.world import people
-from tests.support.browser_payer import opened
+from tests.support.browser_payer import open_service_on_port
 from tests.support.chromium import open_browser
-from tests.support.sandbox_server import Bot, cast
+from tests.support.sandbox_server import Bot, demo_cast
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,14 +36,14 @@ async def browser() -> AsyncIterator[Browser]:
 @pytest_asyncio.fixture(loop_scope="session")
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     """Serve the payment service on a real port."""
-    async with opened(tmp_path) as harness:
+    async with open_service_on_port(tmp_path) as harness:
         yield harness
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def bot() -> AsyncIterator[Bot]:
     """Serve a sandbox in which Sam has started the bot."""
-    async with cast() as client:
+    async with demo_cast() as client:
         people.person(client.world, 1001).start()
         await client.updates()
         yield client

@@ -13,7 +13,7 @@ from playwright.async_api import expect
 from tests.support.chat_page import HOSTILE_MAIL, KEYBOARD, offer, open_chat_page
 from tests.support.chromium import DESK
 from tests.support.product_process import PATIENCE
-from tests.support.sandbox_server import Bot, cast, png
+from tests.support.sandbox_server import Bot, demo_cast, png_header
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def bot() -> AsyncIterator[Bot]:
-    async with cast() as client:
+    async with demo_cast() as client:
         yield client
 
 
@@ -69,7 +69,7 @@ async def test_buttons_and_pictures_work_in_the_page(
     await bot.updates()
     await bot.upload(
         "sendPhoto",
-        {"photo": png(60, 60)},
+        {"photo": png_header(60, 60)},
         chat_id=sam.id,
         caption="QR",
         reply_markup=json.dumps(KEYBOARD),

@@ -17,7 +17,7 @@ from PIL import Image
 from playwright.async_api import Page, expect
 
 from tests.support.chromium import DESK, PHONE, fits, watch
-from tests.support.product_process import QUICK, Process, process, run_command
+from tests.support.product_process import QUICK, Process, run_command, start_bot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 @pytest_asyncio.fixture(loop_scope="session")
 async def demo(tmp_path: Path) -> AsyncIterator[Process]:
     """Run the demo without Telegram's rates, for which a script would only wait."""
-    async with process(tmp_path, "demo", "--no-browser", **QUICK) as run:
+    async with start_bot(tmp_path, "demo", "--no-browser", **QUICK) as run:
         await run.ready()
         async with httpx.AsyncClient(base_url=run.url, trust_env=False) as http:
             await http.post("/chat/api/limits", json={"on": False})

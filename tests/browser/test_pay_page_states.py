@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.async_api import expect
 
 from bot.core.net.rates import Rate
-from tests.support.browser_payer import opened, payer
+from tests.support.browser_payer import open_service_on_port, payer
 from tests.support.chromium import DESK, PHONE, SMALL, accessibility_problems, fits
 from tests.support.pay_page_states import ASKED, RESERVATION, STATES, FlakyExchange, Scene
 
@@ -48,7 +48,7 @@ async def test_axe_finds_nothing_in_any_state(browser: Browser, tmp_path: Path, 
     market, titles = FlakyExchange(), set()
     rate = Rate(3, 60) if state == "hurried" else None
     settings = {"exchange": market, "reservation": RESERVATION * 1000, "payer_rate": rate}
-    async with opened(tmp_path, **settings) as service:
+    async with open_service_on_port(tmp_path, **settings) as service:
         path = await STATES[state](Scene(service, market))
         async with payer(browser, service) as who:
             page = await who.look(path)
@@ -113,7 +113,7 @@ async def test_without_scripts_the_page_is_complete(
 async def test_without_scripts_a_payer_who_waits_goes_on_by_itself(
     browser: Browser, tmp_path: Path
 ) -> None:
-    async with opened(tmp_path) as service:
+    async with open_service_on_port(tmp_path) as service:
         scene = Scene(service, FlakyExchange())
         path = await STATES["waiting"](scene)
         async with payer(browser, service, java_script_enabled=False) as who:

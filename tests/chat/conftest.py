@@ -9,14 +9,14 @@ import pytest
 from bot.chat.provider.client import Client
 from tests.support.reconciler_service import RecordedSleep
 from tests.support.service_calls import HandCashJobs, handcash_jobs
-from tests.support.shared_cards import SharedCards, sharing
+from tests.support.shared_cards import SharedCards, open_shared_cards
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import Peer
+    from tests.support.scripted_server import ScriptedServer
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def pat(chat: ChatHarness) -> Person:
 @pytest.fixture
 async def cards(chat: ChatHarness) -> AsyncIterator[SharedCards]:
     """The same, with who shares requests inline."""
-    async with sharing(chat) as it:
+    async with open_shared_cards(chat) as it:
         yield it
 
 
@@ -43,7 +43,7 @@ def recorded_sleep() -> RecordedSleep:
 
 
 @pytest.fixture
-async def client(peer: Peer) -> AsyncIterator[Client]:
+async def client(peer: ScriptedServer) -> AsyncIterator[Client]:
     """The chat's client of that server."""
     made = Client(peer.url, "app-1", "s3cret")
     yield made

@@ -13,7 +13,7 @@ from bot.chat.schedule import LONGEST_WAIT, Schedule
 from bot.chat.store import posts
 from bot.chat.store.listings import STOPPED
 from bot.chat.store.posts import RESERVATION_LAPSE
-from tests.support.chat_harness import DROP, answer
+from tests.support.chat_harness import DROP, service_answer
 from tests.support.product_process import until
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def listed(cards: SharedCards, told: Answer) -> Listing:
 
 async def test_a_card_opens_and_expires_by_itself(cards: SharedCards, work: Schedule) -> None:
     now = cards.chat.clock()
-    told = answer(enabled_at=now + HOUR * 1000, expires_at=now + 2 * HOUR * 1000)
+    told = service_answer(enabled_at=now + HOUR * 1000, expires_at=now + 2 * HOUR * 1000)
     listing = listed(cards, told)
     card = await cards.card(listing)
     assert "Scheduled: not open yet" in card.text
@@ -54,7 +54,7 @@ async def test_a_card_opens_and_expires_by_itself(cards: SharedCards, work: Sche
 
 
 async def test_the_next_look_is_when_something_is_due(cards: SharedCards, work: Schedule) -> None:
-    listed(cards, answer(expires_at=cards.chat.clock() + 12_000))
+    listed(cards, service_answer(expires_at=cards.chat.clock() + 12_000))
     assert await work.tick() == 12
     cards.chat.clock.advance(12)
     assert await work.tick() == LONGEST_WAIT
@@ -63,7 +63,7 @@ async def test_the_next_look_is_when_something_is_due(cards: SharedCards, work: 
 async def test_what_came_due_while_nobody_ran_is_done_once_at_the_start(
     cards: SharedCards, chat: ChatHarness
 ) -> None:
-    card = await cards.card(listed(cards, answer(expires_at=chat.clock() + HOUR * 1000)))
+    card = await cards.card(listed(cards, service_answer(expires_at=chat.clock() + HOUR * 1000)))
     chat.clock.advance(24 * HOUR)
     for _ in range(2):
         await Schedule(chat.db, chat.queues, chat.clock).tick()
@@ -76,7 +76,7 @@ async def test_the_service_is_asked_when_a_reservation_may_have_lapsed(
     cards: SharedCards, work: Schedule
 ) -> None:
     """Only it knows whether the unit was sold."""
-    told = answer(total_units=5, remaining_units=4, reserved_units=1)
+    told = service_answer(total_units=5, remaining_units=4, reserved_units=1)
     listing = listed(cards, told)
     cards.chat.clock.advance(RESERVATION_LAPSE / 1000 - 1)
     await work.tick()
@@ -88,7 +88,7 @@ async def test_the_service_is_asked_when_a_reservation_may_have_lapsed(
 
 
 async def test_a_stopped_request_is_not_asked_about(cards: SharedCards, work: Schedule) -> None:
-    listing = listed(cards, answer(total_units=5, remaining_units=4, reserved_units=1))
+    listing = listed(cards, service_answer(total_units=5, remaining_units=4, reserved_units=1))
     cards.state(listing, STOPPED)
     cards.chat.clock.advance(RESERVATION_LAPSE / 1000)
     await work.tick()
@@ -100,7 +100,7 @@ async def test_more_than_one_batch_is_done_at_once(
 ) -> None:
     monkeypatch.setattr(schedule, "BATCH", 2)
     for number in range(5):
-        listed(cards, answer(id=f"{number}" * 24, expires_at=cards.chat.clock() + 1000))
+        listed(cards, service_answer(id=f"{number}" * 24, expires_at=cards.chat.clock() + 1000))
     cards.chat.clock.advance(1)
     await work.tick()
     assert cards.chat.db.run(posts.next_due) is None
@@ -115,7 +115,7 @@ async def test_it_wakes_for_what_is_written_meanwhile(chat: ChatHarness, work: S
 
     running = asyncio.create_task(work.run())
     for letter in "ab":  # at the second it has looked, and waits
-        told = answer(id=letter * 24, expires_at=chat.clock() + 1)
+        told = service_answer(id=letter * 24, expires_at=chat.clock() + 1)
         listing = chat.add_listing(chat.add_person("Sam"), DROP, told)
         await chat.db.transaction(
             partial(posts.refresh, queues=chat.queues, listing_id=listing.id, now=chat.clock())

@@ -17,7 +17,7 @@ from bot.cli.commands import main
 from bot.core.privacy import scrubbing
 from bot.wiring.maintenance import payer_erasure
 from tests.support.machine_faults import locked
-from tests.support.service_harness import NOON, opened
+from tests.support.service_harness import NOON, open_service
 from tests.wiring.maintenance.test_erase_payers import ANNA, ASKED, BOB
 
 
@@ -38,7 +38,7 @@ async def test_nothing_of_it_is_in_the_bytes(tmp_path: Path, seed: int) -> None:
     """
     dice = random.Random(seed)
     people = [f"{'x' * dice.randrange(1, 50)}{number}@payer.example" for number in range(300)]
-    async with opened(tmp_path) as shop:
+    async with open_service(tmp_path) as shop:
         shop.db.run(lambda tx: tx.query("PRAGMA secure_delete = OFF"))  # as most systems have it
         made = await shop.create(requestedUserData=["email"], expirationType="never")
         for number, person in enumerate(people):
@@ -62,7 +62,7 @@ async def test_nothing_of_it_is_in_the_bytes(tmp_path: Path, seed: int) -> None:
 
 async def test_what_is_left_is_said_with_its_place(tmp_path: Path) -> None:
     """A payment that came meanwhile is new data, and the command does not say that all is gone."""
-    async with opened(tmp_path) as shop:
+    async with open_service(tmp_path) as shop:
         made = await shop.create(**ASKED)
         await shop.pay(made["id"], **ANNA)
         path = Path(shop.db.path)
@@ -90,7 +90,7 @@ def test_the_advice_helps_with_what_is_left(holders: tuple[str, ...], told: str)
 async def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_URL", "sqlite:///bot.db")
-    async with opened(tmp_path) as shop:
+    async with open_service(tmp_path) as shop:
         made = await shop.create(**ASKED)
         for number, data in enumerate((ANNA, BOB)):
             await shop.pay(made["id"], token=f"{number}" * 32, **data)

@@ -31,10 +31,10 @@ from bot.core.money import amounts
 from bot.service.store import export_rows
 from bot.service.store.export_rows import Wanted
 from bot.service.wire import export_records
-from tests.support.chat_harness import STICKERS, ChatHarness, answer
+from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.paths import ROOT
 from tests.support.product_process import rows
-from tests.support.service_harness import DROP, NOON, Clock, opened
+from tests.support.service_harness import DROP, NOON, Clock, open_service
 
 URL = "sqlite:///bot.db"
 CURRENCIES = {"USD": 2, "JPY": 0, "BSV": 8, "KWD": 3}
@@ -55,7 +55,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 async def paid(tmp_path: Path) -> str:
     """A request with a payment by somebody who is a formula in a spreadsheet; its id."""
-    async with opened(tmp_path) as shop:
+    async with open_service(tmp_path) as shop:
         made = await shop.create(requestedUserData=["email", "phoneNumber"])
         given = {"email": "=cmd@mail.example", "phoneNumber": "+44 20 7946 0958"}
         assert (await shop.pay(made["id"], **given)).status_code == 303
@@ -257,7 +257,7 @@ def test_requests_come_with_what_they_brought_in(paid: str) -> None:
 
 async def test_units_are_those_that_the_interface_tells(tmp_path: Path) -> None:
     """A reservation that has lapsed has given its unit back; a one-off counts none."""
-    async with opened(tmp_path) as shop:
+    async with open_service(tmp_path) as shop:
         drop = await shop.create(**DROP)
         await shop.pay(drop["id"], manner="never")
         await shop.create(expirationType="onPaymentCompleted")
@@ -279,7 +279,7 @@ def test_where_another_server_is_used_the_payments_told_are_exported() -> None:
     with closing(open_database(URL)) as db:
         chat = ChatHarness(db, Clock())
         listing = chat.add_listing(
-            chat.add_person(), STICKERS, answer(total_units=3, remaining_units=3)
+            chat.add_person(), STICKERS, service_answer(total_units=3, remaining_units=3)
         )
         told = Payment(listing.request_id or "", "t1", 250, "USD", {"email": "=a@b.example"})
         db.run(lambda tx: received_payments.add_payment(tx, listing.id, told, NOON))

@@ -11,7 +11,7 @@ from tests.support.sellers_and_payers import (
     labels,
     lines_of,
     link_of,
-    opened,
+    open_pay_page,
     pay,
     seller,
     seller_with_destination,
@@ -141,7 +141,7 @@ async def test_what_people_write_is_shown_as_they_wrote_it(world: World) -> None
     card = await sam.say("<i>$anna</i>", "A&B")
     shown = NASTY.replace("\N{LEFT-TO-RIGHT OVERRIDE}", "")
     assert lines_of(card)[0] == shown
-    page = await opened(link_of(card))
+    page = await open_pay_page(link_of(card))
     assert "<script>" not in page.text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
     alert = await sam.alert(pay(link_of(card)))

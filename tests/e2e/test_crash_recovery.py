@@ -26,7 +26,7 @@ from tests.support.sellers_and_payers import (
     seller_with_destination,
     texts,
 )
-from tests.support.tcp_relay import foreign, relayed
+from tests.support.tcp_relay import foreign_service, open_tcp_relay
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -202,8 +202,8 @@ async def test_killed_while_the_services_answer_is_on_its_way_one_request_is_mad
 ) -> None:
     """The service made the request and the bot never heard so: the next start finds it."""
     async with (
-        foreign(tmp_path) as (service, keys),
-        relayed(service.port, port) as relay,
+        foreign_service(tmp_path) as (service, keys),
+        open_tcp_relay(service.port, port) as relay,
     ):
         keys["PAYMENTS_URL"] = f"http://127.0.0.1:{port}"
         async with killed(stage, **keys):

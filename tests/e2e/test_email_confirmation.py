@@ -11,8 +11,8 @@ import httpx
 
 from tests.support.consent_letters import link, plain
 from tests.support.demo_client import SELLER, buttons, offer_vase, say, shown
-from tests.support.mail_servers import SENDER, office
-from tests.support.product_process import PATIENCE, free_port, process, running_product, until
+from tests.support.mail_servers import SENDER, mail_server
+from tests.support.product_process import PATIENCE, free_port, running_product, start_bot, until
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def arrived(post: MailServerStub, number: int) -> EmailMessage:
 async def test_an_address_named_in_the_chat_is_told_once_its_holder_confirms(
     tmp_path: Path,
 ) -> None:
-    async with office() as post:
+    async with mail_server() as post:
         smtp = f"smtp://127.0.0.1:{post.port}"
         async with (
             running_product(tmp_path, SMTP_URL=smtp, SMTP_FROM=SENDER) as (stage, run),
@@ -74,7 +74,7 @@ async def test_an_address_named_in_the_chat_is_told_once_its_holder_confirms(
 
 async def test_the_demos_mailbox_shows_the_question_and_what_follows(tmp_path: Path) -> None:
     """A newcomer sees all of it: the letter that asks, its page, the summary."""
-    async with process(tmp_path, "demo", "--no-browser", PORT=free_port()) as run:
+    async with start_bot(tmp_path, "demo", "--no-browser", PORT=free_port()) as run:
         await run.ready()
         api = f"{run.url}/chat/api/"
         async with httpx.AsyncClient(base_url=api, trust_env=False) as http:

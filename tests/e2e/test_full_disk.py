@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.database.write_check import COMMIT_BYTES, PROVEN_SECONDS
-from tests.support.machine_faults import assert_books_match, drop_under_load, health, well
+from tests.support.machine_faults import (
+    assert_books_match,
+    drop_under_load,
+    health,
+    wait_until_well,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +66,7 @@ async def test_readyz_fails_while_payments_do_and_recovers_with_the_space(
 ) -> None:
     """Though small writes still succeed, in what a payment's failed commit left of the log."""
     async with drop_under_load(tmp_path, DATABASE_URL=f"sqlite:///{disk}/bot.db") as (_, run, shop):
-        await well(run)
+        await wait_until_well(run)
         with filled(disk, LEFT):
             refused = 0
             for round_ in range(5):
@@ -73,7 +78,7 @@ async def test_readyz_fails_while_payments_do_and_recovers_with_the_space(
                 assert await health(run) == (200, 503, FULL)
                 await asyncio.sleep(PROVEN_SECONDS)
         await asyncio.sleep(PROVEN_SECONDS)
-        await well(run)
+        await wait_until_well(run)
         await asyncio.gather(*map(shop.pay, range(1, CROWD)))
         await assert_books_match(run, shop)
         assert await run.stop() == 0

@@ -13,7 +13,7 @@ from tests.support.sellers_and_payers import (
     labels,
     lines_of,
     link_of,
-    opened,
+    open_pay_page,
     seller_with_destination,
 )
 
@@ -63,7 +63,7 @@ async def test_every_option_is_asked_shown_and_sent(world: World, run: Process) 
     review = await sam.press(options, "Done", "is everything right")
     assert "Picture: there" in lines_of(review)
     card = await sam.press(review, "Create", "Donation · $5.00")
-    page = (await opened(link_of(card))).text
+    page = (await open_pay_page(link_of(card))).text
     assert "Warm &amp; strong" in page
     assert "/images/" in page
     assert 'name="email"' in page

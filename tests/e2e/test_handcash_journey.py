@@ -15,7 +15,7 @@ from tests.support.sellers_and_payers import (
     labels,
     lines_of,
     link_of,
-    opened,
+    open_pay_page,
     seller_with_destination,
 )
 
@@ -121,7 +121,7 @@ async def test_a_guided_drop_is_sold_out_stopped_resumed_and_deleted(tmp_path: P
         await sam.refresh(card, "SOLD OUT: all 2 are gone")
         question = await sam.press(card, "Delete", "Delete “Sticker pack”?")
         await sam.press(question, "Yes, delete it", "Sticker pack is deleted")
-        assert (await opened(f"{server.url}/pay/{drop.id}")).status_code == 404
+        assert (await open_pay_page(f"{server.url}/pay/{drop.id}")).status_code == 404
         assert (server.made, [*server.deleted]) == ({}, [drop.id])
         await sam.say("/list", "You have no requests yet")
         assert (len(sam.alerts), server.asked("POST")) == (2, 1)

@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.demo_client import offer_vase, sell_vase
 from tests.support.paths import ROOT
-from tests.support.product_process import process
+from tests.support.product_process import start_bot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +80,7 @@ async def test_the_installed_demo_plays_a_payment_in_an_empty_folder(
 ) -> None:
     """`pip install .` and `bot demo`: the seller's alert comes, and the data lies in `data/`."""
     elsewhere = {"PYTHONPATH": "", "DATABASE_URL": ""}
-    async with process(
+    async with start_bot(
         tmp_path, "demo", "--no-browser", program=str(installed), **elsewhere
     ) as run:
         run.database = tmp_path / "data" / "demo.db"

@@ -18,12 +18,12 @@ from tests.support.machine_faults import (
     OPEN,
     DropUnderLoad,
     assert_books_match,
-    complaints,
     cpu_seconds,
     drop_under_load,
     limited,
-    opened,
-    well,
+    open_drop,
+    operator_lines,
+    wait_until_well,
 )
 from tests.support.product_process import PATIENCE, ProductSetup, free_port, sandbox_telegram
 from tests.support.sellers_and_payers import seller_with_destination, texts
@@ -63,7 +63,7 @@ async def test_without_file_handles_a_poster_waits_without_a_traceback(tmp_path:
         await stage.world.wait_for(
             lambda: [message for message in sam.said if "document" in message.content], PATIENCE
         )
-        assert complaints(run.err) == []
+        assert operator_lines(run.err) == []
         assert await run.stop() == 0
 
 
@@ -79,12 +79,12 @@ async def test_without_file_handles_it_waits_quietly_and_goes_on(tmp_path: Path)
             assert [task.done() for task in paying] == [False] * 20
         await asyncio.gather(*paying)
         await run.line("connections are taken again")
-        await well(run)
+        await wait_until_well(run)
         await stage.world.wait_for(
             lambda: any("In one line" in message.text for message in shop.seller.said), PATIENCE
         )
         await assert_books_match(run, shop)
-        told_of = complaints(run.err[before:])
+        told_of = operator_lines(run.err[before:])
         assert sum("connections wait" in line for line in told_of) == 1, told_of
         assert len(told_of) <= 2 + LASTING, told_of
         assert await run.stop() == 0
@@ -110,7 +110,7 @@ async def test_sigterm_in_a_burst_ends_in_time_and_the_next_start_tells_the_rest
     """Payers one after the other, a seller who types, alerts on their way: exit 0, none lost."""
     port, ended = free_port(), asyncio.Event()
     async with stage.run(**OPEN, PORT=port) as run:
-        shop = await opened(stage, await run.ready())
+        shop = await open_drop(stage, await run.ready())
         paying = [asyncio.create_task(queue(shop, 1 + n, ended)) for n in range(QUEUES)]
         for _ in range(5):
             shop.seller.person.send("/list")
@@ -119,7 +119,7 @@ async def test_sigterm_in_a_burst_ends_in_time_and_the_next_start_tells_the_rest
         assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
         ended.set()
         assert not any(task.done() for task in paying)
-        assert not complaints(run.err)
+        assert not operator_lines(run.err)
     async with stage.run(**OPEN, PORT=port) as run:
         await asyncio.gather(*paying)
         await run.ready()
@@ -149,7 +149,7 @@ async def test_killed_ten_times_amid_everything(stage: ProductSetup) -> None:
     """Updates, creates, payments and alerts under way: each is acted on once in the end."""
     moments, env = random.Random(SEED), {**OPEN, "PORT": free_port()}
     async with stage.run(**env) as run:
-        shop = await opened(stage, await run.ready())
+        shop = await open_drop(stage, await run.ready())
         sellers = [shop.seller, await seller_with_destination(stage.world, "Anna")]
         await run.kill()
     payers: list[asyncio.Task[None]] = []

@@ -15,7 +15,7 @@ from bot.chat.payments.missing_payments import GRACE
 from bot.chat.payments.reconciler import FIRST_WAIT
 from bot.core import signing
 from tests.support.product_process import Process, free_port, running_product, sandbox_telegram
-from tests.support.scripted_server import listening_peer
+from tests.support.scripted_server import open_scripted_server
 from tests.support.sellers_and_payers import (
     SECONDS,
     lines_of,
@@ -23,7 +23,7 @@ from tests.support.sellers_and_payers import (
     pay,
     seller_with_destination,
 )
-from tests.support.tcp_relay import foreign
+from tests.support.tcp_relay import foreign_service
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ async def test_what_was_paid_while_the_bot_was_down_is_found_and_its_late_webhoo
     tmp_path: Path,
 ) -> None:
     """Its address has changed besides, so that no webhook ever finds it."""
-    async with foreign(tmp_path) as (service, keys), sandbox_telegram(tmp_path) as stage:
+    async with foreign_service(tmp_path) as (service, keys), sandbox_telegram(tmp_path) as stage:
         env = {"PAYMENTS_URL": service.url, "PUBLIC_URL": f"http://127.0.0.1:{free_port()}"}
         async with stage.run(**env, **keys) as run:
             await run.ready()
@@ -104,7 +104,7 @@ def lose_alerts(run: Process) -> None:
 
 async def test_a_service_that_hangs_does_not_keep_the_bot_from_stopping(tmp_path: Path) -> None:
     """A look is under way when the stop comes."""
-    async with listening_peer() as peer, sandbox_telegram(tmp_path) as stage:
+    async with open_scripted_server() as peer, sandbox_telegram(tmp_path) as stage:
         keys = {"APP_ID": "app-1", "APP_SECRET": "the secret of a test"}
         async with stage.run(PAYMENTS_URL=peer.url, **keys) as run:
             await run.ready()

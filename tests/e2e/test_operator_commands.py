@@ -20,15 +20,15 @@ from bot.wiring.doctor.telegram_checks import FEEDBACK_UNKNOWN
 from tests.support.product_process import (
     Process,
     free_port,
-    process,
     run_command,
     running_product,
     sandbox_telegram,
+    start_bot,
     until,
 )
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 from tests.support.service_harness import NEW
-from tests.support.webhook_receiver import answer, receiving
+from tests.support.webhook_receiver import empty_answer, open_receiver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -68,7 +68,7 @@ BESIDE = pytest.mark.asyncio(loop_scope="module")
 async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Process]:
     """Run the payment service alone while the commands run."""
     folder = tmp_path_factory.mktemp("service")
-    async with process(folder, "service", WEBHOOK_ALLOW="127.0.0.1") as run:
+    async with start_bot(folder, "service", WEBHOOK_ALLOW="127.0.0.1") as run:
         yield await run.ready()
 
 
@@ -184,8 +184,8 @@ async def test_deliveries_are_listed_and_shown(service: Process) -> None:
 @BESIDE
 async def test_a_delivery_that_waits_for_its_next_attempt_is_sent_at_once(service: Process) -> None:
     keys = await create(service, "hurried")
-    async with receiving() as receiver:
-        receiver.answers = [answer(503, "Retry-After: 3600")]
+    async with open_receiver() as receiver:
+        receiver.answers = [empty_answer(503, "Retry-After: 3600")]
         hook = {"webhookUrl": receiver.url}
         made = (await call(service, keys, notifications={"webhook": hook})).json()
         await pay(made["paymentRequestUrl"])
@@ -224,7 +224,7 @@ async def test_an_answer_is_shown_so_that_it_can_not_steer_the_terminal(service:
     """Its first lines, of every attempt; the list is narrowed to a state."""
     keys = await create(service, "rude")
     nasty = b"\x1b]0;owned\x07\r\n\r\n\x1b[2Jsecond\nthird\nfourth"
-    async with receiving() as receiver:
+    async with open_receiver() as receiver:
         head = b"HTTP/1.1 410 X\r\nContent-Length: %d\r\n\r\n" % len(nasty)
         receiver.answers = [head + nasty]
         hook = {"webhookUrl": f"{receiver.url}?key=word"}
@@ -373,7 +373,7 @@ async def test_another_secret_key_than_the_databases_is_told_before_anything_is_
 
 async def test_an_upload_under_way_does_not_spoil_the_stop(tmp_path: Path) -> None:
     """Exit 0, and no traceback in the log, which every process of a test is searched for."""
-    async with process(tmp_path, "service") as run:
+    async with start_bot(tmp_path, "service") as run:
         await run.ready()
         reader, writer = await asyncio.open_connection("127.0.0.1", int(run.port))
         head = "Host: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 99"

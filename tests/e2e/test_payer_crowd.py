@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from tests.support.product_process import PATIENCE, process, run_command
+from tests.support.product_process import PATIENCE, run_command, start_bot
 from tests.support.raw_payers import paid, posted, request_of
-from tests.support.webhook_receiver import receiving
+from tests.support.webhook_receiver import open_receiver
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ async def test_a_thousand_payers_of_a_drop_of_a_hundred(tmp_path: Path) -> None:
     assert code == 0
     keys = dict(line.split("=", 1) for line in lines)
     env = {"PAYER_RATE": "0", "API_RATE": "0", "WEBHOOK_ALLOW": "127.0.0.1", "LOG_LEVEL": "info"}
-    async with receiving() as receiver, process(tmp_path, "service", **env) as run:
+    async with open_receiver() as receiver, start_bot(tmp_path, "service", **env) as run:
         await run.ready()
         headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
         async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:

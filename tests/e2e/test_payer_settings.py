@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tests.support.product_process import process, run_command
-from tests.support.service_harness import ALL, DROP, NEW, token_of
-from tests.support.tcp_relay import foreign
+from tests.support.product_process import run_command, start_bot
+from tests.support.service_harness import DROP, NEW, REQUESTS_PATH, form_token
+from tests.support.tcp_relay import foreign_service
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,16 +20,16 @@ def named(keys: dict[str, str]) -> dict[str, str]:
 
 async def made(url: str, keys: dict[str, str], **fields: Any) -> httpx.Response:
     async with httpx.AsyncClient(base_url=url, headers=named(keys), trust_env=False) as seller:
-        return await seller.post(ALL, json=NEW | DROP | {"totalUnits": 9} | fields)
+        return await seller.post(REQUESTS_PATH, json=NEW | DROP | {"totalUnits": 9} | fields)
 
 
 async def form(http: httpx.AsyncClient, path: str) -> dict[str, str]:
-    return {"token": token_of((await http.get(path)).text), "manner": "never"}
+    return {"token": form_token((await http.get(path)).text), "manner": "never"}
 
 
 async def test_the_cap_and_the_schemes_are_those_of_the_settings(tmp_path: Path) -> None:
     env = {"PAYER_HOLDS": "2", "REDIRECT_SCHEMES": "myapp, other"}
-    async with foreign(tmp_path, **env) as (run, keys):
+    async with foreign_service(tmp_path, **env) as (run, keys):
         assert (await made(run.url, keys, redirectUrl="ms-msdt:/id")).status_code == 400
         answer = await made(run.url, keys, redirectUrl="myapp://paid")
         path = f"/pay/{answer.json()['id']}"
@@ -45,13 +45,13 @@ async def test_the_cap_and_the_schemes_are_those_of_the_settings(tmp_path: Path)
 async def test_a_browser_is_known_after_a_restart(tmp_path: Path) -> None:
     """Its cookie is signed with a key that the database keeps, sealed."""
     async with httpx.AsyncClient(trust_env=False) as browser:
-        async with foreign(tmp_path) as (run, keys):
+        async with foreign_service(tmp_path) as (run, keys):
             path = f"/pay/{(await made(run.url, keys)).json()['id']}"
             sent = await form(browser, run.url + path)
             first = await browser.post(run.url + path, data=sent)
             assert await run.stop() == 0
         folder = run.database.parent
-        async with process(folder, "service", PORT=run.port) as again:
+        async with start_bot(folder, "service", PORT=run.port) as again:
             await again.ready()
             sent = await form(browser, again.url + path)
             second = await browser.post(again.url + path, data=sent)

@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tests.support.mail_servers import SENDER, MailServerStub, make_tls, office
-from tests.support.product_process import PATIENCE, Process, free_port, process, run_command, until
-from tests.support.raw_payers import ALL, posted
+from tests.support.mail_servers import SENDER, MailServerStub, mail_server, make_tls
+from tests.support.product_process import (
+    PATIENCE,
+    Process,
+    free_port,
+    run_command,
+    start_bot,
+    until,
+)
+from tests.support.raw_payers import REQUESTS_PATH, posted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +50,7 @@ async def made_by(folder: Path, run: Process) -> dict[str, Any]:
         "notifications": {"email": "anna@example.org"},
     }
     async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
-        answer = await seller.post(ALL, json=body)
+        answer = await seller.post(REQUESTS_PATH, json=body)
     assert answer.status_code == 200, answer.text
     made: dict[str, Any] = answer.json()
     return made
@@ -59,9 +66,9 @@ async def arrived(run: Process, number: int) -> None:
 async def test_each_payment_is_one_letter_over_tls_with_a_login(tmp_path: Path) -> None:
     """Also the one whose process was killed before it was sent, and whose server was away."""
     sealed = make_tls(tmp_path)
-    async with office(starttls=sealed.server, account=ACCOUNT) as post:
+    async with mail_server(starttls=sealed.server, account=ACCOUNT) as post:
         env = settings(post)
-        async with process(tmp_path, "service", unseen=[PASSWORD], **env) as run:
+        async with start_bot(tmp_path, "service", unseen=[PASSWORD], **env) as run:
             await run.ready()
             made = await made_by(tmp_path, run)
             assert (await posted(run.url, made["id"], "a" * 32)).status == 303
@@ -72,7 +79,7 @@ async def test_each_payment_is_one_letter_over_tls_with_a_login(tmp_path: Path) 
             await run.line("answered 451 to")
             await run.kill()
         post.answers.clear()
-        async with process(tmp_path, "service", unseen=[PASSWORD], **env) as run:
+        async with start_bot(tmp_path, "service", unseen=[PASSWORD], **env) as run:
             await run.ready()
             await arrived(run, 2)
             attempts = run.rows(TRIED)
@@ -89,7 +96,7 @@ async def test_each_payment_is_one_letter_over_tls_with_a_login(tmp_path: Path) 
 
 
 async def test_without_a_mail_server_it_is_said_at_create(tmp_path: Path) -> None:
-    async with process(tmp_path, "service", PORT=free_port()) as run:
+    async with start_bot(tmp_path, "service", PORT=free_port()) as run:
         await run.ready()
         _, lines, _ = await run_command(tmp_path, "apps", "create", "shop")
         keys = dict(line.split("=", 1) for line in lines)
@@ -102,5 +109,5 @@ async def test_without_a_mail_server_it_is_said_at_create(tmp_path: Path) -> Non
             "notifications": {"email": "anna@example.org"},
         }
         async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
-            answer = await seller.post(ALL, json=body)
+            answer = await seller.post(REQUESTS_PATH, json=body)
     assert (answer.status_code, answer.json()["code"]) == (400, "emailUnavailable")

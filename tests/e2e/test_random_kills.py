@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from tests.support.product_process import PATIENCE, Process, free_port, process, run_command, until
+from tests.support.product_process import (
+    PATIENCE,
+    Process,
+    free_port,
+    run_command,
+    start_bot,
+    until,
+)
 from tests.support.raw_payers import paid, posted, request_of
-from tests.support.webhook_receiver import Receiver, receiving
+from tests.support.webhook_receiver import Receiver, open_receiver
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +53,7 @@ async def settled(run: Process) -> None:
 
 
 async def killed(folder: Path, env: dict[str, str], moment: float) -> None:
-    async with process(folder, "service", **env) as run:
+    async with start_bot(folder, "service", **env) as run:
         await run.ready()
         await asyncio.sleep(moment)  # the moment itself is what is tried
         await run.kill()
@@ -65,8 +72,8 @@ async def test_killed_twenty_times_under_load(tmp_path: Path) -> None:
         "WEBHOOK_ALLOW": "127.0.0.1", "LOG_LEVEL": "warning",
     }  # fmt: skip
     receipts: set[str] = set()
-    async with receiving() as receiver:
-        async with process(tmp_path, "service", **env | {"LOG_LEVEL": "info"}) as run:
+    async with open_receiver() as receiver:
+        async with start_bot(tmp_path, "service", **env | {"LOG_LEVEL": "info"}) as run:
             await run.ready()
             async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
                 made = await request_of(seller, receiver.url, UNITS)
@@ -77,7 +84,7 @@ async def test_killed_twenty_times_under_load(tmp_path: Path) -> None:
         ]
         for _ in range(KILLS):
             await killed(tmp_path, env | {"LOG_LEVEL": "info"}, moments.uniform(0, 0.4))
-        async with process(tmp_path, "service", **env | {"LOG_LEVEL": "info"}) as run:
+        async with start_bot(tmp_path, "service", **env | {"LOG_LEVEL": "info"}) as run:
             await run.ready()
             await asyncio.sleep(0)
             for payer in payers:

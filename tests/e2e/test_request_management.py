@@ -16,11 +16,11 @@ from tests.support.product_process import PATIENCE, until
 from tests.support.sellers_and_payers import (
     SECONDS,
     Seller,
-    closed,
+    is_closed,
     labels,
     lines_of,
     link_of,
-    opened,
+    open_pay_page,
     pay,
     seller_with_destination,
     texts,
@@ -77,7 +77,7 @@ async def test_each_field_is_edited_by_its_button_and_shown_where_the_card_stand
     await shows(sam, card, "With milk")
     await field(sam, card, "After payment", "Where do payers go")
     await sam.say("https://example.org/thanks?a=1", "payers go to: https://example.org/thanks?a=1")
-    page = (await opened(link_of(card))).text
+    page = (await open_pay_page(link_of(card))).text
     assert "Tea &amp; &lt;cake&gt;" in page
     assert "With milk" in page
     answer = await pay(link_of(card))
@@ -94,11 +94,11 @@ async def test_an_end_stops_a_request_and_a_new_one_brings_it_back(world: World)
     await sam.say("in 2 h", "It ends:")
     await shows(sam, card, "UTC")
     await sam.press(card, "Stop", "Stopped")
-    await until(lambda: closed(link_of(card)), PATIENCE)
+    await until(lambda: is_closed(link_of(card)), PATIENCE)
     await field(sam, card, "End", "When does it end from now on")
     await sam.say("in 3 days", "It ends:")
     await shows(sam, card, "Active")
-    assert not await closed(link_of(card))
+    assert not await is_closed(link_of(card))
 
 
 async def test_a_picture_is_sent_as_a_photo_and_stands_on_the_page(
@@ -110,7 +110,7 @@ async def test_a_picture_is_sent_as_a_photo_and_stands_on_the_page(
     await field(sam, card, "Picture", "Send a photo")
     await sam.seen(lambda: sam.person.send_photo(photo()), "It has a new picture")
     await world.wait_for(lambda: card.photo != before, SECONDS)
-    page = (await opened(link_of(card))).text
+    page = (await open_pay_page(link_of(card))).text
     found = re.search(r"/images/[0-9a-f]{24}", page)
     assert found
     async with httpx.AsyncClient(trust_env=False) as http:
@@ -141,7 +141,7 @@ async def test_units_are_taken_out_and_what_is_left_is_of_the_rest(
     await field(sam, card, "Take units out", "How many pieces")
     await sam.say("2", "2 pieces are taken out")
     await shows(sam, card, "7 of 8 left")
-    assert "7 of 8" in (await opened(link_of(card))).text
+    assert "7 of 8" in (await open_pay_page(link_of(card))).text
     alert = await sam.alert(pay(link_of(card)))
     assert "6 of 8 left" in alert.text
     await field(sam, card, "Take units out", "How many pieces")
@@ -180,7 +180,7 @@ async def test_stop_and_resume_by_double_taps_and_old_buttons(world: World) -> N
     for data in (f"stop:{listing}", f"stop:{listing}", f"resume:{listing}", f"resume:{listing}"):
         sam.person.press_old(card, data)
     await shows(sam, card, "Active")
-    assert not await closed(link_of(card))
+    assert not await is_closed(link_of(card))
 
 
 async def test_after_a_delete_every_card_says_so_and_every_old_button_is_answered(
@@ -197,7 +197,7 @@ async def test_after_a_delete_every_card_says_so_and_every_old_button_is_answere
     await sam.press(second, "Yes, delete it", "Coffee is deleted")
     await shows(sam, card, "Coffee is deleted")
     assert (labels(card), labels(second)) == ([], [])
-    assert (await opened(link)).status_code == 404
+    assert (await open_pay_page(link)).status_code == 404
     for word in ("edit:{}", "edit:{}:name", "poster:{}", "poster:{}:print-dark", "payments:{}:0",
                  "duplicate:{}", "stop:{}", "delete-yes:{}", "alerts:{}"):  # fmt: skip
         assert "not in your list any more" in await sam.words(card, word.format(listing))

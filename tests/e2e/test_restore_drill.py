@@ -27,7 +27,7 @@ from tests.support.product_process import (
 )
 from tests.support.raw_payers import posted, request_of
 from tests.support.sellers_and_payers import labels, link_of, seller_with_destination, texts
-from tests.support.webhook_receiver import Receiver, answer, receiving
+from tests.support.webhook_receiver import Receiver, empty_answer, open_receiver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -63,8 +63,8 @@ async def test_what_was_acknowledged_before_the_backup_goes_on_elsewhere(
     """Each such payment is there, told, exported; alerts and webhooks go on where they stopped."""
     env = {**OPEN, "PORT": free_port(), "WEBHOOK_ALLOW": "127.0.0.1"}
     lost, kept = stage.folder, tmp_path / "kept.db"
-    async with receiving() as receiver:
-        receiver.answers += [answer(503)] * HELD
+    async with open_receiver() as receiver:
+        receiver.answers += [empty_answer(503)] * HELD
         async with stage.run(**env) as run:
             await run.ready()
             sam = await seller_with_destination(stage.world)

@@ -10,13 +10,13 @@ from bot.sandbox.world import people
 from tests.support.product_process import until
 from tests.support.sellers_and_payers import (
     Seller,
-    closed,
     decoded,
     inline_button,
+    is_closed,
     labels,
     lines_of,
     link_of,
-    opened,
+    open_pay_page,
     pay,
     seller,
     seller_with_destination,
@@ -95,7 +95,7 @@ async def test_guided_oneoff_with_back_keep_and_a_description(world: World) -> N
         '💰 €120.00 received for Painting "Dawn"',
         "✅ Paid: closed now.",
     ]
-    over = await opened(link_of(card))
+    over = await open_pay_page(link_of(card))
     assert (over.status_code, "Already paid" in over.text) == (200, True)
 
 
@@ -114,7 +114,7 @@ async def test_guided_donation_is_paid_again_and_again(world: World) -> None:
         assert answer.status_code == 303
         receipts.append(answer.headers["location"])
     assert receipts[0] == receipts[1] != receipts[2]
-    shown = await opened(link.partition("/pay/")[0] + receipts[0])
+    shown = await open_pay_page(link.partition("/pay/")[0] + receipts[0])
     assert "Your payment went through" in shown.text
     await world.wait_for(lambda: len(sam.alerts) >= 2, 10)
     await sam.refresh(card, "Paid 2 times")
@@ -162,8 +162,8 @@ async def test_stop_says_so_to_payers_until_resumed(world: World) -> None:
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
     link = link_of(card)
     await sam.press(card, "Stop", "Stopped")
-    await until(lambda: closed(link))
-    shown = await opened(link)
+    await until(lambda: is_closed(link))
+    shown = await open_pay_page(link)
     assert shown.status_code == 200
     assert "The time to pay this ended" in shown.text
     refused = await pay(link, token="t" * 32)
@@ -181,11 +181,11 @@ async def test_delete_asks_first_and_is_final(world: World) -> None:
     question = await sam.press(card, "Delete", "Delete “Coffee”?")
     kept = await sam.press(question, "No, keep it", "Donation · $5.00")
     assert kept is card
-    assert (await opened(link)).status_code == 200
+    assert (await open_pay_page(link)).status_code == 200
     refresh = card.button("Refresh")["callback_data"]
     question = await sam.press(kept, "Delete", "Delete “Coffee”?")
     await sam.press(question, "Yes, delete it", "Coffee is deleted")
-    gone = await opened(link)
+    gone = await open_pay_page(link)
     assert (gone.status_code, "Nothing to pay here" in gone.text) == (404, True)
     await sam.say("/list", "You have no requests yet")
     assert "not in your list any more" in await sam.words(card, refresh)

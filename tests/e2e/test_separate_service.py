@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from bot.service.notify.delivery_outcomes import JITTER, SCHEDULE
 from tests.support.product_process import (
     PATIENCE,
-    process,
     running_product,
     sandbox_telegram,
+    start_bot,
     until,
 )
 from tests.support.sellers_and_payers import Seller, link_of, pay, seller_with_destination
@@ -55,7 +55,7 @@ async def test_payments_at_the_service_are_told_by_the_bot_beside_it_at_once(
     tmp_path: Path,
 ) -> None:
     """The service has no receiver of the bot's webhooks, so it leaves them to who has one."""
-    async with running_product(tmp_path) as (stage, run), process(tmp_path, "service") as service:
+    async with running_product(tmp_path) as (stage, run), start_bot(tmp_path, "service") as service:
         await service.ready()
         sam = await seller_with_destination(stage.world)
         link = through(link_of(await sam.card("/donation 5 USD Coffee", "Coffee")), service)
@@ -68,7 +68,7 @@ async def test_payments_at_the_service_are_told_by_the_bot_beside_it_at_once(
 
 async def test_payments_at_the_service_wait_untried_until_the_bot_is_back(tmp_path: Path) -> None:
     """No attempt is spent on a receiver that nobody runs, so its alert comes with the start."""
-    async with sandbox_telegram(tmp_path) as stage, process(tmp_path, "service") as service:
+    async with sandbox_telegram(tmp_path) as stage, start_bot(tmp_path, "service") as service:
         await service.ready()
         async with stage.run() as run:
             await run.ready()

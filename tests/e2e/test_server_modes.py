@@ -10,19 +10,19 @@ import httpx
 
 from bot.chat.telegram.intake import SECRET_HEADER, WEBHOOK_PATH
 from bot.core import signing
-from tests.support.certificates import certificate
+from tests.support.certificates import make_certificate
 from tests.support.demo_client import SELLER, buttons, offer_vase, say, sell_vase, shown
-from tests.support.product_process import PATIENCE, Process, free_port, process, sandbox_telegram
+from tests.support.product_process import PATIENCE, Process, free_port, sandbox_telegram, start_bot
 from tests.support.sellers_and_payers import (
     decoded,
     labels,
     lines_of,
     link_of,
-    opened,
+    open_pay_page,
     pay,
     seller_with_destination,
 )
-from tests.support.tcp_relay import foreign, relayed
+from tests.support.tcp_relay import foreign_service, open_tcp_relay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,10 +34,10 @@ async def test_in_webhook_mode_telegram_brings_the_updates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Registered with a secret, delivered over https, answered; strangers are turned away."""
-    pem, front, port = certificate(tmp_path), free_port(), free_port()
+    pem, front, port = make_certificate(tmp_path), free_port(), free_port()
     monkeypatch.setenv("SSL_CERT_FILE", str(pem))
     public = f"https://127.0.0.1:{front}"
-    async with sandbox_telegram(tmp_path) as stage, relayed(port, front, pem):
+    async with sandbox_telegram(tmp_path) as stage, open_tcp_relay(port, front, pem):
         world = stage.world
         env = {"TELEGRAM_MODE": "webhook", "PUBLIC_URL": public, "PORT": port}
         async with stage.run(**env) as run:
@@ -74,7 +74,7 @@ async def strangers_are_turned_away(run: Process, secret: str) -> None:
 async def test_a_foreign_service_works_the_same(tmp_path: Path) -> None:
     """Created, paid, told, stopped, resumed and deleted at another server."""
     async with (
-        foreign(tmp_path) as (service, keys),
+        foreign_service(tmp_path) as (service, keys),
         sandbox_telegram(tmp_path) as stage,
         stage.run(PAYMENTS_URL=service.url, **keys) as run,
     ):
@@ -92,7 +92,7 @@ async def test_a_foreign_service_works_the_same(tmp_path: Path) -> None:
         assert lines_of(last)[1] == "🏁 SOLD OUT: that was the last one."
         question = await sam.press(card, "Delete", "Delete “Sticker”?")
         await sam.press(question, "Yes, delete it", "Sticker is deleted")
-        assert (await opened(link)).status_code == 404
+        assert (await open_pay_page(link)).status_code == 404
         assert len(sam.alerts) == 2
         assert run.rows("SELECT COUNT(*) FROM payment_requests") == [(0,)]
 
@@ -103,7 +103,7 @@ PAYER = {"email": "pat@example.org", "paymail": "pat@<i>hand</i>cash.io"}
 async def test_a_payers_data_is_told_as_the_webhook_brings_it(tmp_path: Path) -> None:
     """Signed, told once however often it comes; unsigned or altered it is 401 and not told."""
     async with (
-        foreign(tmp_path) as (service, keys),
+        foreign_service(tmp_path) as (service, keys),
         sandbox_telegram(tmp_path) as stage,
         stage.run(PAYMENTS_URL=service.url, **keys) as run,
     ):
@@ -135,7 +135,7 @@ async def test_a_payers_data_is_told_as_the_webhook_brings_it(tmp_path: Path) ->
 
 async def test_handcashs_webhook_is_proven_by_the_secret_in_its_body(tmp_path: Path) -> None:
     """No signature, no amount: the alert takes it from the request; a wrong secret is 401."""
-    async with foreign(tmp_path) as (service, keys), sandbox_telegram(tmp_path) as stage:
+    async with foreign_service(tmp_path) as (service, keys), sandbox_telegram(tmp_path) as stage:
         del keys["WEBHOOK_SECRET"]
         async with stage.run(PAYMENTS_URL=service.url, **keys) as run:
             await run.ready()
@@ -175,7 +175,7 @@ async def test_a_foreign_service_that_is_down_is_waited_for(tmp_path: Path) -> N
     """The seller is told, nothing is lost, and the card comes once it is back, once."""
     port = free_port()
     async with (
-        foreign(tmp_path) as (_, keys),
+        foreign_service(tmp_path) as (_, keys),
         sandbox_telegram(tmp_path) as stage,
         stage.run(PAYMENTS_URL=f"http://127.0.0.1:{port}", **keys) as run,
     ):
@@ -184,7 +184,7 @@ async def test_a_foreign_service_that_is_down_is_waited_for(tmp_path: Path) -> N
         await sam.say("/donation 5 USD Coffee", "The payment service is not answering.")
         assert sam.cards == []
         there = tmp_path / "there"
-        async with process(there, "service", PORT=port, WEBHOOK_ALLOW="127.0.0.1") as service:
+        async with start_bot(there, "service", PORT=port, WEBHOOK_ALLOW="127.0.0.1") as service:
             await service.ready()
             await stage.world.wait_for(lambda: sam.cards, PATIENCE)
             assert service.rows("SELECT COUNT(*) FROM payment_requests") == [(1,)]
@@ -196,7 +196,7 @@ async def test_a_foreign_service_that_is_down_is_waited_for(tmp_path: Path) -> N
 
 async def test_wrong_credentials_at_a_foreign_service_are_said(tmp_path: Path) -> None:
     """The seller learns whom to turn to; the operator finds what to mend in the log."""
-    async with foreign(tmp_path) as (service, _), sandbox_telegram(tmp_path) as stage:
+    async with foreign_service(tmp_path) as (service, _), sandbox_telegram(tmp_path) as stage:
         keys = {"APP_ID": "nobody", "APP_SECRET": "a wrong secret of a test"}
         async with stage.run(PAYMENTS_URL=service.url, **keys) as run:
             await run.ready()
@@ -211,7 +211,7 @@ async def test_the_demo_goes_on_where_it_was_with_the_same_database(tmp_path: Pa
     port = free_port()
     link = ""
     for start in range(2):
-        async with process(tmp_path, "demo", "--no-browser", PORT=port) as run:
+        async with start_bot(tmp_path, "demo", "--no-browser", PORT=port) as run:
             await run.ready()
             async with httpx.AsyncClient(base_url=f"{run.url}/chat/api/", trust_env=False) as http:
                 if start == 0:

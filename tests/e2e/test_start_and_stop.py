@@ -23,16 +23,16 @@ from tests.support.paths import ROOT
 from tests.support.product_process import (
     PATIENCE,
     free_port,
-    process,
     rows,
     run_command,
     running_product,
     sandbox_telegram,
+    start_bot,
     status,
     telegram_at,
     until,
 )
-from tests.support.scripted_server import http_response, listening_peer
+from tests.support.scripted_server import http_response, open_scripted_server
 from tests.support.sellers_and_payers import link_of, pay, seller, seller_with_destination
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ async def test_it_is_ready_once_telegram_knows_it_and_stops_with_0(
 
 async def test_sigterm_ends_it_while_the_demos_page_and_polls_are_open(tmp_path: Path) -> None:
     """Nobody's open page holds up the stop; it ends with 0 and at once."""
-    async with process(tmp_path, "demo", "--no-browser") as run:
+    async with start_bot(tmp_path, "demo", "--no-browser") as run:
         await run.ready()
         assert await run.line("Chat with the bot:") == f"  Chat with the bot: {run.url}/chat"
         async with httpx.AsyncClient(base_url=run.url, timeout=PATIENCE, trust_env=False) as http:
@@ -154,7 +154,7 @@ async def test_a_second_signal_does_not_cut_the_stop_short(tmp_path: Path) -> No
 async def test_sigterm_ends_it_while_telegram_is_not_reached(tmp_path: Path) -> None:
     async with (
         silent() as (port, asked),
-        process(
+        start_bot(
             tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=f"http://127.0.0.1:{port}"
         ) as run,
     ):
@@ -165,7 +165,7 @@ async def test_sigterm_ends_it_while_telegram_is_not_reached(tmp_path: Path) -> 
 async def test_telegram_unreachable_at_the_start_is_waited_for(tmp_path: Path) -> None:
     """/readyz is 503 with the reason until Telegram is there; pay pages work meanwhile."""
     port = free_port()
-    async with process(
+    async with start_bot(
         tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=f"http://127.0.0.1:{port}"
     ) as run:
         await run.line("telegram not reached")
@@ -301,8 +301,8 @@ async def test_a_bot_api_server_may_say_little_of_the_bot(tmp_path: Path) -> Non
     results: list[Any] = [[], me, True]
     answers = [http_response(200, {"ok": True, "result": result}) for result in results]
     async with (
-        listening_peer(*answers) as peer,
-        process(tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=peer.url) as run,
+        open_scripted_server(*answers) as peer,
+        start_bot(tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=peer.url) as run,
     ):
         await run.line("getMe's answer can't be read")
         await run.ready()

@@ -24,20 +24,20 @@ from tests.support.machine_faults import (
     TROUBLE,
     DropUnderLoad,
     assert_books_match,
-    complaints,
     count_alerts,
     drop_under_load,
     health,
     limited,
     locked,
     moved,
-    opened,
+    open_drop,
+    operator_lines,
     wait_until_idle,
-    well,
+    wait_until_well,
 )
 from tests.support.paths import ROOT
 from tests.support.product_process import PATIENCE, Process, free_port, running_product
-from tests.support.tcp_relay import foreign
+from tests.support.tcp_relay import foreign_service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +79,7 @@ async def meet(
         kept = len(stage.world.updates.pending)
     assert (page.status, "nothing is paid twice" in page.text) == (503, True)
     assert (kept, list(shop.receipts)) == (1, [0])
-    told_of = complaints(run.err[before:])
+    told_of = operator_lines(run.err[before:])
     assert [TROUBLE in line for line in told_of] == [True], told_of
 
 
@@ -95,7 +95,7 @@ async def test_what_cannot_be_stored_is_not_acknowledged_and_goes_on_by_itself(
             lambda: any("In one line" in message.text for message in shop.seller.said), PATIENCE
         )
         await run.line(OVER)
-        await well(run)
+        await wait_until_well(run)
         await assert_books_match(run, shop)
         assert await run.stop() == 0
 
@@ -151,10 +151,10 @@ async def test_a_lock_is_waited_for_by_all_together_and_not_by_the_stop(tmp_path
 
 async def test_a_webhook_that_cannot_be_stored_comes_again(tmp_path: Path) -> None:
     """The receiver answers 503 and never 200; the other service sends it once more."""
-    async with foreign(tmp_path, **OPEN) as (service, keys):
+    async with foreign_service(tmp_path, **OPEN) as (service, keys):
         keys["PAYMENTS_URL"] = service.url
         async with running_product(tmp_path, **OPEN, **keys) as (stage, run):
-            shop = await opened(stage, service)
+            shop = await open_drop(stage, service)
             with away(run):
                 await shop.pay(1)
                 await service.line("answered 503")

@@ -11,7 +11,7 @@ import httpx
 from bench.stage import TOKEN
 from tests.floods.payer_clients import address, browser
 from tests.floods.scenario_run import Found
-from tests.support.raw_payers import ALL
+from tests.support.raw_payers import REQUESTS_PATH
 
 if TYPE_CHECKING:
     from tests.floods.scenario_run import Stage
@@ -47,7 +47,7 @@ async def by_application(stage: Stage, seconds: float) -> Found:
         "notifications": {"email": VICTIM},
     }
     async with httpx.AsyncClient(base_url=stage.server.url, headers=headers) as http:
-        answer = await http.post(ALL, json=body)
+        answer = await http.post(REQUESTS_PATH, json=body)
     if not answer.is_success:
         return Found(f"the address was refused: {answer.text}")
     return await _bomb(stage, f"/pay/{answer.json()['id']}", seconds)

@@ -16,7 +16,7 @@ from bot.sandbox.world.mail import KEPT, Mails
 from bot.sandbox.world.world import World
 from bot.service.notify.smtp_sender import Mailer, parse_server
 from bot.wiring.app.demo import DEMO_SENDER, prepare
-from tests.support.mail_servers import SENDER, as_written
+from tests.support.mail_servers import SENDER, composed_letter
 from tests.support.sandbox_server import START, Clock
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def mailbox(world: World) -> AsyncIterator[Mailbox]:
 
 
 def letter(**changes: Any) -> EmailMessage:
-    return as_written(letter_id="mail-1", **changes)
+    return composed_letter(letter_id="mail-1", **changes)
 
 
 async def handed_in(mailbox: Mailbox, content: bytes) -> tuple[int, str]:

@@ -9,7 +9,7 @@ from bot.sandbox.world.entities import formatted, units, web_address, written
 from bot.sandbox.world.errors import ApiError
 from bot.sandbox.world.formatting import parse_html
 from bot.sandbox.world.images import Picture, measure
-from tests.support.sandbox_server import png
+from tests.support.sandbox_server import png_header
 
 
 def entity(kind: str, offset: int, length: int, **more: Any) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def webp(kind: bytes, body: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("data", "picture"),
     [
-        (png(3, 4), Picture("image/png", 3, 4)),
+        (png_header(3, 4), Picture("image/png", 3, 4)),
         (jpeg(640, 480), Picture("image/jpeg", 640, 480)),
         (b"GIF89a" + struct.pack("<HH", 5, 6), Picture("image/gif", 5, 6)),
         (webp(b"VP8X", b"\0\0\0\0\x09\0\0\x13\0\0"), Picture("image/webp", 10, 20)),
@@ -202,7 +202,7 @@ def webp(kind: bytes, body: bytes) -> bytes:
         (webp(b"VP8 ", b"\0" * 6 + struct.pack("<HH", 10, 20)), Picture("image/webp", 10, 20)),
         (b"", None),
         (b"<svg/>", None),
-        (png(3, 4)[:20], None),
+        (png_header(3, 4)[:20], None),
         (jpeg(3, 4)[:24], None),
         (webp(b"VP8X", b""), None),
         (webp(b"NONE", b"\0" * 20), None),

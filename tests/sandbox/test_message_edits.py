@@ -9,7 +9,7 @@ from bot.sandbox.world import people
 from bot.sandbox.world.limits import NO_LIMITS
 from bot.sandbox.world.model import Message, Version
 from bot.sandbox.world.world import World
-from tests.support.sandbox_server import START, A, Bot, Clock, keys, png, serving
+from tests.support.sandbox_server import START, A, Bot, Clock, button_row, png_header, serving
 
 WRONG_FILE = "wrong file identifier/HTTP URL specified"
 
@@ -25,7 +25,7 @@ NOT_MODIFIED = (
 async def test_an_edit_replaces_text_and_keyboard_and_keeps_the_history(
     bot: Bot, sam: people.Person, sandbox_clock: Clock
 ) -> None:
-    sent = await bot.done("sendMessage", chat_id=sam.id, text="one", reply_markup=keys(A))
+    sent = await bot.done("sendMessage", chat_id=sam.id, text="one", reply_markup=button_row(A))
     place = {"chat_id": sam.id, "message_id": sent["message_id"]}
     sandbox_clock.now += 5
     edited = await bot.done("editMessageText", **place, text="two")
@@ -33,12 +33,12 @@ async def test_an_edit_replaces_text_and_keyboard_and_keeps_the_history(
     assert "reply_markup" not in edited
     message = sam.chat.visible[0]
     assert (message.text, message.buttons) == ("two", [])
-    assert message.history == [Version(int(START), {"text": "one"}, keys(A))]
+    assert message.history == [Version(int(START), {"text": "one"}, button_row(A))]
 
 
 async def test_an_edit_that_changes_nothing_is_refused(bot: Bot, sam: people.Person) -> None:
-    sent = await bot.done("sendMessage", chat_id=sam.id, text="one", reply_markup=keys(A))
-    place = {"chat_id": sam.id, "message_id": sent["message_id"], "reply_markup": keys(A)}
+    sent = await bot.done("sendMessage", chat_id=sam.id, text="one", reply_markup=button_row(A))
+    place = {"chat_id": sam.id, "message_id": sent["message_id"], "reply_markup": button_row(A)}
     assert await bot.refused("editMessageText", **place, text=" one ") == NOT_MODIFIED
     assert await bot.refused("editMessageReplyMarkup", **place) == NOT_MODIFIED
     assert sam.chat.visible[0].history == []
@@ -47,13 +47,13 @@ async def test_an_edit_that_changes_nothing_is_refused(bot: Bot, sam: people.Per
 
 
 async def test_a_photos_caption_and_picture_can_be_edited(bot: Bot, sam: people.Person) -> None:
-    sent = await bot.upload("sendPhoto", {"photo": png(9, 9)}, chat_id=sam.id, caption="one")
+    sent = await bot.upload("sendPhoto", {"photo": png_header(9, 9)}, chat_id=sam.id, caption="one")
     place = {"chat_id": sam.id, "message_id": sent["result"]["message_id"]}
     edited = await bot.done("editMessageCaption", **place, caption="<i>two</i>", parse_mode="HTML")
     assert edited["caption_entities"] == [{"type": "italic", "offset": 0, "length": 3}]
     media = {"type": "photo", "media": "attach://p", "caption": "three"}
     answer = await bot.upload(
-        "editMessageMedia", {"p": png(8, 8)}, **place, media=json.dumps(media)
+        "editMessageMedia", {"p": png_header(8, 8)}, **place, media=json.dumps(media)
     )
     assert answer["result"]["photo"][0]["width"] == 8
     assert answer["result"]["caption"] == "three"
@@ -65,7 +65,7 @@ async def test_text_and_caption_are_edited_each_by_its_own_method(
     bot: Bot, sam: people.Person
 ) -> None:
     text = await bot.done("sendMessage", chat_id=sam.id, text="x")
-    photo = (await bot.upload("sendPhoto", {"photo": png(9, 9)}, chat_id=sam.id))["result"]
+    photo = (await bot.upload("sendPhoto", {"photo": png_header(9, 9)}, chat_id=sam.id))["result"]
     by_text = {"chat_id": sam.id, "message_id": photo["message_id"], "text": "y"}
     assert await bot.refused("editMessageText", **by_text) == (
         400,
@@ -136,7 +136,7 @@ async def test_a_text_becomes_a_picture_and_has_a_caption_then(
     place = {"chat_id": sam.id, "message_id": sent["message_id"]}
     media = {"type": "photo", "media": "attach://card", "caption": "two"}
     answer = await bot.upload(
-        "editMessageMedia", {"card": png(300, 200)}, **place, media=json.dumps(media)
+        "editMessageMedia", {"card": png_header(300, 200)}, **place, media=json.dumps(media)
     )
     assert answer["result"]["caption"] == "two"
     assert "text" not in answer["result"]
@@ -153,7 +153,7 @@ async def shared(bot: Bot, sam: people.Person, **result: Any) -> Message:
     asked = sam.ask_inline("q")
     content = {"message_text": "card"}
     made = {"type": "article", "id": "1", "title": "T", "input_message_content": content}
-    results = [made | {"reply_markup": keys(A)} | result]
+    results = [made | {"reply_markup": button_row(A)} | result]
     await bot.done("answerInlineQuery", inline_query_id=asked.id, results=results, cache_time=0)
     return sam.choose(asked, "1", sam.new_group("Market"))
 
@@ -165,15 +165,17 @@ async def test_an_inline_message_takes_a_picture_by_file_id_and_no_upload(
     place = {"inline_message_id": posted.inline_message_id}
     refusal = {"error_code": 400, "description": "Bad Request: " + WRONG_FILE, "ok": False}
     for files, media in (
-        ({"card": png(9, 9)}, {"type": "photo", "media": "attach://card"}),
+        ({"card": png_header(9, 9)}, {"type": "photo", "media": "attach://card"}),
         ({}, {"type": "photo", "media": "unknown"}),
     ):
         described = json.dumps(media)
         assert await bot.upload("editMessageMedia", files, **place, media=described) == refusal
-    own = await bot.upload("sendPhoto", {"photo": png(300, 200)}, chat_id=sam.id)
+    own = await bot.upload("sendPhoto", {"photo": png_header(300, 200)}, chat_id=sam.id)
     file_id = own["result"]["photo"][-1]["file_id"]
     media = {"type": "photo", "media": file_id, "caption": "sold out"}
-    assert await bot.done("editMessageMedia", **place, media=media, reply_markup=keys(A)) is True
+    assert (
+        await bot.done("editMessageMedia", **place, media=media, reply_markup=button_row(A)) is True
+    )
     assert (posted.photo, posted.text) == (file_id, "sold out")
     assert await bot.refused("editMessageText", **place, text="x") == (
         400,
@@ -201,12 +203,12 @@ async def test_an_inline_message_takes_20_edits_a_minute(sandbox_clock: Clock) -
     async with serving(World(now=sandbox_clock)) as bot:
         sam = people.join(bot.world, "Sam", started=True)
         first, second = await shared(bot, sam), await shared(bot, sam)
-        edit = {"inline_message_id": first.inline_message_id, "reply_markup": keys(A)}
+        edit = {"inline_message_id": first.inline_message_id, "reply_markup": button_row(A)}
         for number in range(4):
             await bot.done("editMessageText", **edit, text=f"{number} left")
         answer = await bot.call("editMessageText", **edit, text="none left")
         assert answer["parameters"] == {"retry_after": 3}
-        other = {"inline_message_id": second.inline_message_id, "reply_markup": keys(A)}
+        other = {"inline_message_id": second.inline_message_id, "reply_markup": button_row(A)}
         await bot.done("editMessageText", **other, text="other")
         sandbox_clock.now += 3
         await bot.done("editMessageText", **edit, text="none left")

@@ -13,14 +13,14 @@ from bot.sandbox.world import people
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.world import World
 from tests.support.chat_page import HOSTILE_MAIL, KEYBOARD, act, offer
-from tests.support.sandbox_server import Bot, Clock, cast, png
+from tests.support.sandbox_server import Bot, Clock, demo_cast, png_header
 
 STATIC = Path(page.__file__).with_name("static")
 
 
 @pytest.fixture
 async def bot() -> AsyncIterator[Bot]:
-    async with cast() as client:
+    async with demo_cast() as client:
         yield client
 
 
@@ -112,7 +112,9 @@ async def test_a_person_is_played_through_the_control_api(bot: Bot, sam: people.
     sent = await act(bot, "send", user_id=sam.id, text="one")
     await act(bot, "edit", user_id=sam.id, message_id=sent["message_id"], text="two")
     await bot.http.post(
-        "/chat/api/photo", data={"user_id": sam.id, "caption": "c"}, files={"photo": png(9, 9)}
+        "/chat/api/photo",
+        data={"user_id": sam.id, "caption": "c"},
+        files={"photo": png_header(9, 9)},
     )
     kinds = [list(update)[1] for update in await bot.updates()]
     assert kinds == ["message", "message", "edited_message", "message"]
@@ -193,7 +195,7 @@ async def test_a_file_is_sent_and_a_silent_message_shows_as_one(
     bot: Bot, sam: people.Person
 ) -> None:
     sam.start()
-    files = {"document": ("cake.png", png(900, 600))}
+    files = {"document": ("cake.png", png_header(900, 600))}
     data = {"user_id": sam.id, "caption": "c"}
     sent = (await bot.http.post("/chat/api/document", data=data, files=files)).json()
     assert (sent["document"]["file_name"], sent["caption"]) == ("cake.png", "c")
@@ -239,9 +241,9 @@ async def test_pages_of_other_sites_may_not_play(bot: Bot) -> None:
 
 async def test_pictures_are_shown_and_files_are_downloaded(bot: Bot, sam: people.Person) -> None:
     sam.start()
-    photo = sam.send_photo(png(9, 9)).photo
+    photo = sam.send_photo(png_header(9, 9)).photo
     shown = await bot.http.get(f"/chat/files/{photo}")
-    assert (shown.headers["content-type"], shown.content) == ("image/png", png(9, 9))
+    assert (shown.headers["content-type"], shown.content) == ("image/png", png_header(9, 9))
     document = sam.send_document("ü.html", b"<script>").content["document"]
     kept = await bot.http.get(f"/chat/files/{document['file_id']}")
     assert kept.headers["content-disposition"] == "attachment; filename*=UTF-8''%C3%BC.html"

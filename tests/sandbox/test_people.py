@@ -8,7 +8,7 @@ import pytest
 from bot.sandbox.world import people
 from bot.sandbox.world.errors import WorldError
 from bot.sandbox.world.world import World
-from tests.support.sandbox_server import Bot, Clock, keys, png
+from tests.support.sandbox_server import Bot, Clock, button_row, png_header
 
 TOO_OLD = (
     400,
@@ -36,7 +36,7 @@ def article(number: str, **more: Any) -> dict[str, Any]:
 
 async def asked(bot: Bot, sam: people.Person) -> Any:
     """A message with two buttons, as the person sees it."""
-    await bot.done("sendMessage", chat_id=sam.id, text="?", reply_markup=keys(A, LINK))
+    await bot.done("sendMessage", chat_id=sam.id, text="?", reply_markup=button_row(A, LINK))
     return sam.chat.visible[-1]
 
 
@@ -132,7 +132,7 @@ async def inline(bot: Bot, actor: people.Person, query: str, **answer: Any) -> A
 async def test_a_chosen_result_is_posted_via_the_bot_and_can_be_edited(
     bot: Bot, sam: people.Person, pat: people.Person
 ) -> None:
-    query = await inline(bot, sam, "coffee", results=[article("1", reply_markup=keys(A))])
+    query = await inline(bot, sam, "coffee", results=[article("1", reply_markup=button_row(A))])
     assert query.results[0]["title"] == "T"
     posted = sam.choose(query, "1", sam.dialog(pat))
     assert (posted.text, posted.via_bot, posted.sender) == ("x", bot.world.bot, sam.user)
@@ -146,7 +146,7 @@ async def test_a_chosen_result_is_posted_via_the_bot_and_can_be_edited(
 async def test_a_button_under_an_inline_message_names_it_by_its_inline_id(
     bot: Bot, sam: people.Person, pat: people.Person
 ) -> None:
-    query = await inline(bot, sam, "", results=[article("1", reply_markup=keys(A))])
+    query = await inline(bot, sam, "", results=[article("1", reply_markup=button_row(A))])
     posted = sam.choose(query, "1", sam.dialog(pat))
     pat.press(posted, "stop")
     (update,) = await bot.updates()
@@ -168,7 +168,7 @@ async def test_a_chosen_result_is_told_only_with_inline_feedback(
     bot: Bot, sam: people.Person, pat: people.Person, *, feedback: bool
 ) -> None:
     bot.world.inline_feedback = feedback
-    query = await inline(bot, sam, "q", results=[article("1", reply_markup=keys(A))])
+    query = await inline(bot, sam, "q", results=[article("1", reply_markup=button_row(A))])
     posted = sam.choose(query, "1", sam.dialog(pat))
     told = [update["chosen_inline_result"] for update in await bot.updates()]
     assert (
@@ -187,7 +187,7 @@ async def test_a_chosen_result_is_told_only_with_inline_feedback(
 async def test_an_inline_photo_is_posted_by_its_file_id(
     bot: Bot, sam: people.Person, pat: people.Person
 ) -> None:
-    sent = await bot.upload("sendPhoto", {"photo": png(9, 9)}, chat_id=sam.id)
+    sent = await bot.upload("sendPhoto", {"photo": png_header(9, 9)}, chat_id=sam.id)
     file_id = sent["result"]["photo"][0]["file_id"]
     result = {"type": "photo", "id": "p", "photo_file_id": file_id, "caption": "c"}
     query = await inline(bot, sam, "", results=[result])
@@ -229,7 +229,7 @@ async def test_an_answer_is_cached_for_everybody_unless_it_is_personal(
             "input message content is not specified",
         ),
         (
-            {"results": [article("1", reply_markup=keys({"text": "A"}))]},
+            {"results": [article("1", reply_markup=button_row({"text": "A"}))]},
             "text buttons are unallowed in the inline keyboard",
         ),
         (

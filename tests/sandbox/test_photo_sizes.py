@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from bot.sandbox.world.scaling import fitted, scaled
-from tests.support.sandbox_server import png
+from tests.support.sandbox_server import png_header
 
 if TYPE_CHECKING:
     from bot.sandbox.world import people
@@ -46,7 +46,7 @@ async def test_a_photo_comes_in_sizes_the_smallest_first(bot: Bot, sam: people.P
 
 
 async def test_a_photo_as_small_as_a_thumbnail_has_one_size(bot: Bot, sam: people.Person) -> None:
-    sam.send_photo(png(90, 9))
+    sam.send_photo(png_header(90, 9))
     assert [size["width"] for size in (await bot.update())["message"]["photo"]] == [90]
 
 
@@ -59,10 +59,10 @@ async def test_any_size_of_a_photo_sends_all_of_it(bot: Bot, sam: people.Person)
 
 async def test_what_cannot_be_read_is_given_as_it_came(bot: Bot, sam: people.Person) -> None:
     """A picture whose first bytes alone make sense: its smaller size holds the same bytes."""
-    sam.send_photo(png(300, 200))
+    sam.send_photo(png_header(300, 200))
     small = (await bot.update())["message"]["photo"][0]
     assert (small["width"], small["height"]) == (90, 60)
-    assert await downloaded(bot, small["file_id"]) == png(300, 200)
+    assert await downloaded(bot, small["file_id"]) == png_header(300, 200)
 
 
 async def test_a_picture_sent_as_a_file_keeps_its_bytes_and_has_a_thumbnail(

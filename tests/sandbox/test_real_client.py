@@ -13,7 +13,7 @@ from bot.sandbox.world import people
 from bot.sandbox.world.faults import Fault
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.world import World
-from tests.support.sandbox_server import png, serve_asgi
+from tests.support.sandbox_server import png_header, serve_asgi
 
 MARKUP = telegram.InlineKeyboardMarkup(
     [
@@ -67,16 +67,16 @@ async def test_messages_are_sent_edited_and_deleted(bot: telegram.Bot, sam: peop
 async def test_files_are_sent_replaced_and_downloaded(
     bot: telegram.Bot, sam: people.Person
 ) -> None:
-    sent = await bot.send_photo(sam.id, png(20, 10), caption="one")
+    sent = await bot.send_photo(sam.id, png_header(20, 10), caption="one")
     assert (sent.photo[-1].width, sent.photo[-1].height, sent.caption) == (20, 10, "one")
-    edited = await sent.edit_media(telegram.InputMediaPhoto(png(8, 8), caption="two"))
+    edited = await sent.edit_media(telegram.InputMediaPhoto(png_header(8, 8), caption="two"))
     assert isinstance(edited, telegram.Message)
     assert (edited.photo[-1].width, edited.caption) == (8, "two")
     captioned = await edited.edit_caption("three")
     assert isinstance(captioned, telegram.Message)
     assert captioned.caption == "three"
     file = await captioned.photo[-1].get_file()
-    assert await file.download_as_bytearray() == png(8, 8)
+    assert await file.download_as_bytearray() == png_header(8, 8)
     document = await bot.send_document(sam.id, b"1,2\n", filename="a.csv")
     assert document.document is not None
     assert document.document.file_name == "a.csv"
@@ -99,7 +99,7 @@ async def test_presses_are_read_and_answered(
 async def test_inline_queries_are_read_and_answered(
     bot: telegram.Bot, world: World, sam: people.Person
 ) -> None:
-    photo = (await bot.send_photo(sam.id, png(9, 9))).photo[-1].file_id
+    photo = (await bot.send_photo(sam.id, png_header(9, 9))).photo[-1].file_id
     asking = asyncio.create_task(sam.inline("coffee"))
     update = await next_update(bot, world)
     assert update.inline_query is not None

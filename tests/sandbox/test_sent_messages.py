@@ -10,12 +10,25 @@ from starlette.routing import Route
 from bot.sandbox.world import people
 from bot.sandbox.world.limits import NO_LIMITS, Limiter, Limits, Rate
 from bot.sandbox.world.world import World
-from tests.support.sandbox_server import START, A, Bot, Clock, keys, png, serve_asgi, serving
+from tests.support.sandbox_server import (
+    START,
+    A,
+    Bot,
+    Clock,
+    button_row,
+    png_header,
+    serve_asgi,
+    serving,
+)
 
 
 async def test_a_sent_message_is_what_the_person_sees(bot: Bot, sam: people.Person) -> None:
     sent = await bot.done(
-        "sendMessage", chat_id=sam.id, text="<b>hi</b>", parse_mode="HTML", reply_markup=keys(A)
+        "sendMessage",
+        chat_id=sam.id,
+        text="<b>hi</b>",
+        parse_mode="HTML",
+        reply_markup=button_row(A),
     )
     assert sent == {
         "message_id": sam.chat.first_message_id,
@@ -24,7 +37,7 @@ async def test_a_sent_message_is_what_the_person_sees(bot: Bot, sam: people.Pers
         "date": int(START),
         "text": "hi",
         "entities": [{"type": "bold", "offset": 0, "length": 2}],
-        "reply_markup": keys(A),
+        "reply_markup": button_row(A),
     }
     assert [(m.text, m.buttons) for m in sam.chat.visible] == [("hi", [A])]
 
@@ -58,7 +71,7 @@ async def test_a_caption_has_at_most_1024_units(
     bot: Bot, sam: people.Person, length: int, *, ok: bool
 ) -> None:
     answer = await bot.upload(
-        "sendPhoto", {"photo": png(9, 9)}, chat_id=sam.id, caption="x" * length
+        "sendPhoto", {"photo": png_header(9, 9)}, chat_id=sam.id, caption="x" * length
     )
     assert answer["ok"] is ok
     assert ok or answer["description"] == "Bad Request: message caption is too long"
@@ -111,15 +124,17 @@ async def test_a_caption_has_at_most_1024_units(
 async def test_inline_buttons_are_checked(
     bot: Bot, sam: people.Person, button: Any, refusal: str | None
 ) -> None:
-    answer = await bot.call("sendMessage", chat_id=sam.id, text="x", reply_markup=keys(button))
+    answer = await bot.call(
+        "sendMessage", chat_id=sam.id, text="x", reply_markup=button_row(button)
+    )
     assert answer.get("description") == (refusal and f"Bad Request: {refusal}")
 
 
 @pytest.mark.parametrize(
     ("markup", "refusal"),
     [
-        (keys(*[A] * 100), None),
-        (keys(*[A] * 101), "reply markup is too long"),
+        (button_row(*[A] * 100), None),
+        (button_row(*[A] * 101), "reply markup is too long"),
         ({"inline_keyboard": []}, None),
         (
             {"inline_keyboard": [A]},
@@ -232,7 +247,9 @@ async def test_a_dialog_of_two_people_is_unknown_to_the_bot(bot: Bot, sam: peopl
 
 
 async def test_a_photo_is_sent_by_upload_and_again_by_file_id(bot: Bot, sam: people.Person) -> None:
-    first = await bot.upload("sendPhoto", {"photo": png(300, 200)}, chat_id=sam.id, caption="c")
+    first = await bot.upload(
+        "sendPhoto", {"photo": png_header(300, 200)}, chat_id=sam.id, caption="c"
+    )
     size = first["result"]["photo"][-1]
     assert (size["width"], size["height"], size["file_size"]) == (300, 200, 33)
     again = await bot.done("sendPhoto", chat_id=sam.id, photo=size["file_id"])
@@ -240,12 +257,12 @@ async def test_a_photo_is_sent_by_upload_and_again_by_file_id(bot: Bot, sam: peo
     assert "caption" not in again
     stored = bot.world.files.get(sam.chat.visible[0].photo or "")
     assert stored is not None
-    assert stored.data == png(300, 200)
+    assert stored.data == png_header(300, 200)
 
 
 async def test_a_photo_is_fetched_from_an_address(bot: Bot, sam: people.Person) -> None:
     async def picture(_request: Any) -> Response:
-        return Response(png(4, 4), media_type="image/png")
+        return Response(png_header(4, 4), media_type="image/png")
 
     async with serve_asgi(Starlette(routes=[Route("/qr.png", picture)])) as root:
         sent = await bot.done("sendPhoto", chat_id=sam.id, photo=f"{root}/qr.png")
@@ -258,11 +275,11 @@ async def test_a_photo_is_fetched_from_an_address(bot: Bot, sam: people.Person) 
     ("data", "refusal"),
     [
         (b"no picture", "IMAGE_PROCESS_FAILED"),
-        (png(5001, 5000), "PHOTO_INVALID_DIMENSIONS"),
-        (png(21, 1), "PHOTO_INVALID_DIMENSIONS"),
-        (png(1, 0), "PHOTO_INVALID_DIMENSIONS"),
+        (png_header(5001, 5000), "PHOTO_INVALID_DIMENSIONS"),
+        (png_header(21, 1), "PHOTO_INVALID_DIMENSIONS"),
+        (png_header(1, 0), "PHOTO_INVALID_DIMENSIONS"),
         (
-            png(9, 9) + b"\0" * (10 * 1024 * 1024),
+            png_header(9, 9) + b"\0" * (10 * 1024 * 1024),
             "file is too big for a photo: 10485793 bytes",
         ),
     ],

@@ -14,7 +14,7 @@ from bot.sandbox.world import people
 from bot.sandbox.world.errors import WorldError
 from bot.sandbox.world.limits import NO_LIMITS
 from bot.sandbox.world.world import World
-from tests.support.sandbox_server import START, Bot, Clock, png, serve_asgi, serving
+from tests.support.sandbox_server import START, Bot, Clock, png_header, serve_asgi, serving
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ async def test_start_is_a_command_with_its_payload(bot: Bot) -> None:
 
 
 async def test_photos_files_and_edits_of_people_reach_the_bot(bot: Bot, sam: people.Person) -> None:
-    sam.send_photo(png(9, 9), "look")
+    sam.send_photo(png_header(9, 9), "look")
     sam.send_document("a.csv", b"1")
     sent = sam.send("one")
     sam.edit(sent, "two")

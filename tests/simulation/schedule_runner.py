@@ -23,7 +23,7 @@ from tests.simulation.faults.fault_invariants import problems
 from tests.simulation.faults.fault_schedule import Schedule
 from tests.simulation.faults.faulty_product import opened
 from tests.simulation.product_templates import Templates, templates
-from tests.simulation.simulated_time import Loop, drawn, threadless
+from tests.simulation.simulated_time import Loop, run_threads_in_loop, seeded_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +46,9 @@ def play(seed: int) -> Outcome:
     loop = Loop(seed)
     with (
         tempfile.TemporaryDirectory(dir=own_folder()) as folder,
-        drawn(seed),
+        seeded_secrets(seed),
         asyncio.Runner(loop_factory=lambda: loop) as runner,
-        threadless(loop),
+        run_threads_in_loop(loop),
     ):
         return runner.run(_played(Schedule(seed), Path(folder)))
 

@@ -115,7 +115,7 @@ class _Job:
 
 
 @contextmanager
-def threadless(loop: Loop) -> Iterator[None]:
+def run_threads_in_loop(loop: Loop) -> Iterator[None]:
     """Run the threads' work in the loop, so that the loop knows when nothing is under way."""
     result = Future.result
 
@@ -165,7 +165,7 @@ class Clock:
 
 
 @contextmanager
-def drawn(seed: int) -> Iterator[None]:
+def seeded_secrets(seed: int) -> Iterator[None]:
     """Draw the product's ids, tokens and jitter from the seed too."""
     chance = Random(f"{seed}/secrets")
     with (

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def opened(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
+async def open_service_on_port(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
     """Open the service on a port, with the address that its pages and pictures name."""
     db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault("key")
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))

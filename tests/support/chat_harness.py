@@ -23,7 +23,7 @@ from bot.sandbox.world.limits import NO_LIMITS
 from bot.sandbox.world.model import Draft
 from bot.sandbox.world.world import TOKEN, World
 from bot.wiring.app.telegram_bots import make_bot
-from tests.support.outbox_queue import bodies, work
+from tests.support.outbox_queue import bodies, handle_all
 from tests.support.sandbox_server import serving
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ DROP = replace(STICKERS, units=5)
 PAINTING = Wish("oneoff", "Painting", None, 12_000, "EUR", None, "$anna")
 
 
-def answer(**given: Any) -> Answer:
+def service_answer(**given: Any) -> Answer:
     """What the service says of a request, enabled and without an end."""
     fields: dict[str, Any] = {
         "id": REQUEST_ID, "url": URL, "is_enabled": True, "total_units": None,
@@ -91,7 +91,7 @@ class ChatHarness:
     async def take(self) -> None:
         """Store what people did and handle all that may be handled now."""
         await self.store()
-        await work(self.db, self.queues.updates, self.dialogue.take, self.clock)
+        await handle_all(self.db, self.queues.updates, self.dialogue.take, self.clock)
 
     async def says(self, person: people.Person, text: str) -> None:
         person.send(text)
@@ -161,12 +161,12 @@ class ChatHarness:
             if told is not None:
                 listings.set_answer(tx, made, told)
             listings.set_state(tx, made, given.get("state", LIVE if told else CREATING))
-            return found(tx, made)
+            return get_listing(tx, made)
 
         return self.db.run(make)
 
     def listing(self, listing_id: str) -> Listing:
-        return self.db.run(lambda tx: found(tx, listing_id))
+        return self.db.run(lambda tx: get_listing(tx, listing_id))
 
 
 def text_of(db: Database, body: MessagePayload, now: int) -> str:
@@ -177,14 +177,16 @@ def text_of(db: Database, body: MessagePayload, now: int) -> str:
         case CardMessage():
             own, language = (VISITED, body.language) if body.is_public else (OWN, None)
             return db.run(
-                lambda tx: view_of(tx, found(tx, body.listing_id), own, now, language).reply.text
+                lambda tx: (
+                    view_of(tx, get_listing(tx, body.listing_id), own, now, language).reply.text
+                )
             )
         case TextMessage():
             return body.text
     raise ValueError(body)
 
 
-def found(tx: Transaction, listing_id: str) -> Listing:
+def get_listing(tx: Transaction, listing_id: str) -> Listing:
     listing = listings.find_listing(tx, listing_id)
     assert listing is not None
     return listing

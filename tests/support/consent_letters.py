@@ -10,8 +10,8 @@ from bot.core.outbox import outbox
 from bot.service.notify.letter_delivery import LetterDelivery
 from bot.service.notify.smtp_sender import Mailer
 from bot.service.store import apps
-from tests.support.mail_servers import SENDER, office
-from tests.support.service_harness import ALL, NEW, URL, opened
+from tests.support.mail_servers import SENDER, mail_server
+from tests.support.service_harness import NEW, REQUESTS_PATH, URL, open_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ class LetterHarness:
         """Make a request that names an address, for a seller."""
         body = {**NEW, "notifications": {"email": address}, **fields}
         headers = {"Owner-Ref": owner} if owner is not None else None
-        return await self.service.seller.post(ALL, json=body, headers=headers)
+        return await self.service.seller.post(REQUESTS_PATH, json=body, headers=headers)
 
     async def sells(self, address: str, owner: str | None = None, **fields: Any) -> str:
         """Do so where it is taken; the request's id."""
@@ -86,9 +86,11 @@ class LetterHarness:
 
 
 @asynccontextmanager
-async def posted(folder: Path, *, strangers: bool = True) -> AsyncIterator[LetterHarness]:
+async def open_letter_harness(
+    folder: Path, *, strangers: bool = True
+) -> AsyncIterator[LetterHarness]:
     """Open a shop with a mail server; `strangers` are its sellers."""
-    async with opened(folder, mails=True) as service, office() as server:
+    async with open_service(folder, mails=True) as service, mail_server() as server:
         post = LetterHarness(service, server)
         if strangers:
             post.distrust()

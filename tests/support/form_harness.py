@@ -111,7 +111,7 @@ class Talk:
         return actions(self.replies[-1].rows)
 
 
-def new(seller: Seller = KNOWN) -> Talk:
+def new_form(seller: Seller = KNOWN) -> Talk:
     """A talk at the first question of a new form."""
     talk = Talk(seller)
     talk.take(start_new(FORM, seller))
@@ -120,7 +120,7 @@ def new(seller: Seller = KNOWN) -> Talk:
 
 def form_at_step(step: str, kind: str = "drop") -> Talk:
     """A talk whose form stands at `step`, all before it answered."""
-    talk = new()
+    talk = new_form()
     answers = {
         "kind": lambda: talk.press("kind", kind),
         "name": lambda: talk.say("Coffee"),
@@ -132,7 +132,7 @@ def form_at_step(step: str, kind: str = "drop") -> Talk:
     return talk
 
 
-def option(step: str, kind: str = "drop", seller: Seller = KNOWN) -> Talk:
+def open_option(step: str, kind: str = "drop", seller: Seller = KNOWN) -> Talk:
     """A talk that looks at one of the options of a form whose path is done."""
     talk = form_at_step("review", kind)
     talk.seller = seller

@@ -31,7 +31,7 @@ from tests.support.scripted_server import CUT, SECONDS, Asked, http_response
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-PATH = "/v3/paymentRequests"
+REQUESTS_PATH = "/v3/paymentRequests"
 RETRIES = (0.05, 0.1, 0.2, 0.4)
 """Seconds between webhooks that got no 200, the last again and again; HandCash takes a day."""
 WAITS = 10.0
@@ -295,11 +295,11 @@ class HandCash:
 
     def _carried_out(self, asked: Asked) -> bytes:
         path = asked.path.partition("?")[0].removesuffix("/")
-        place, request_id = (path, "") if path == PATH else path.rsplit("/", 1)
+        place, request_id = (path, "") if path == REQUESTS_PATH else path.rsplit("/", 1)
         if (asked.method, place) == ("GET", "/pay"):
             return self._page(request_id)
         keys = (asked.headers.get("app-id"), asked.headers.get("app-secret"))
-        if place == PATH and keys != (self.app_id, self.app_secret):
+        if place == REQUESTS_PATH and keys != (self.app_id, self.app_secret):
             raise Refusal(401, "Unauthorized")
         match asked.method, place, request_id:
             case "POST", "/v3/paymentRequests", "":

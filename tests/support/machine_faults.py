@@ -77,10 +77,10 @@ async def drop_under_load(
 ) -> AsyncIterator[tuple[ProductSetup, Process, DropUnderLoad]]:
     """The whole product at work, with a drop in it and one payment made and told."""
     async with running_product(folder, **{**OPEN, **env}) as (stage, run):
-        yield stage, run, await opened(stage, run)
+        yield stage, run, await open_drop(stage, run)
 
 
-async def opened(stage: ProductSetup, run: Process) -> DropUnderLoad:
+async def open_drop(stage: ProductSetup, run: Process) -> DropUnderLoad:
     sam = await seller_with_destination(stage.world)
     card = await sam.card(f"/drop {STOCK} 5 USD Ticket", "Ticket")
     it = DropUnderLoad(sam, run.url, link_of(card).rpartition("/")[2])
@@ -132,7 +132,7 @@ async def health(run: Process) -> tuple[int, int, str]:
     return alive.status_code, ready.status_code, ready.json()["checks"]["database"]
 
 
-async def well(run: Process) -> None:
+async def wait_until_well(run: Process) -> None:
     """Check that all is said to be well; a check that is late on a busy machine is asked again."""
 
     async def look() -> bool:
@@ -143,7 +143,7 @@ async def well(run: Process) -> None:
     await until(look)
 
 
-def complaints(lines: Iterable[str]) -> list[str]:
+def operator_lines(lines: Iterable[str]) -> list[str]:
     """The lines of a log that ask for the operator."""
     return [line for line in lines if "[error " in line or "[warning " in line]
 

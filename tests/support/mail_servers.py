@@ -80,7 +80,7 @@ class MailServerStub:
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
         answer = self._answer("DATA", "250 2.0.0 taken as 7")
         if answer.startswith("250"):
-            self.letters.append(parsed(envelope.original_content or b""))
+            self.letters.append(parse_letter(envelope.original_content or b""))
             self.came.set()
         return answer
 
@@ -103,10 +103,10 @@ class MailServerStub:
 
 def letter(sender: str = SENDER, url: str = PAY, **changes: Any) -> EmailMessage:
     """The letter of a payment as it arrives: written, sent over the wire, read."""
-    return parsed(as_written(sender, url, **changes).as_bytes(policy=email.policy.SMTP))
+    return parse_letter(composed_letter(sender, url, **changes).as_bytes(policy=email.policy.SMTP))
 
 
-def as_written(
+def composed_letter(
     sender: str = SENDER, url: str = PAY, letter_id: str = "mail-7", **changes: Any
 ) -> EmailMessage:
     """The letter of a payment as it is handed to the mail server."""
@@ -115,14 +115,14 @@ def as_written(
     return payment_letter([report], target, LetterOrigin(sender, url))
 
 
-def parsed(content: bytes) -> EmailMessage:
+def parse_letter(content: bytes) -> EmailMessage:
     """A letter as its reader's program sees it."""
     message: Any = email.message_from_bytes(content, policy=email.policy.default)
     return message  # type: ignore[no-any-return]
 
 
 @asynccontextmanager
-async def office(
+async def mail_server(
     *,
     tls: ssl.SSLContext | None = None,
     starttls: ssl.SSLContext | None = None,
@@ -149,7 +149,7 @@ async def office(
 
 
 @asynccontextmanager
-async def scripted(*replies: str, silent: bool = False) -> AsyncIterator[SmtpServer]:
+async def scripted_smtp_server(*replies: str, silent: bool = False) -> AsyncIterator[SmtpServer]:
     """A server that says these lines, one a line that it hears, and then hangs up.
 
     After 354 it hears a whole letter first; `silent` it stays on the line and says no more.

@@ -88,7 +88,7 @@ def bodies(db: Database, queue: Queue) -> list[Any]:
     return [queue.decode(row["body"]) for row in sorted(rows, key=lambda row: str(row["id"]))]
 
 
-async def work(
+async def handle_all(
     db: Database, queue: Queue, handle: Callable[[Message], Awaitable[None]], clock: Clock
 ) -> int:
     """Handle all that may go now, one after the other, as a worker does; how many."""

@@ -183,7 +183,7 @@ async def oversold(scene: Scene) -> str:
     return where
 
 
-async def hurried(scene: Scene) -> str:
+async def rate_limited(scene: Scene) -> str:
     """Somebody who came more often than `PAYER_RATE` allows; the service has to be given one."""
     path, anyone = await _path(scene), scene.service.anyone
     while (await anyone.get(path)).status_code != 429:
@@ -195,7 +195,7 @@ STATES: dict[str, Callable[[Scene], Awaitable[str]]] = {
     make.__name__: make
     for make in (
         *(donation, drop, exchanged, scheduled, expired, taken, reserved, sold_out, deleted),
-        *(unpriced, paid, waiting, lapsed, cancelled, late, oversold, hurried),
+        *(unpriced, paid, waiting, lapsed, cancelled, late, oversold, rate_limited),
     )
 }
 """What brings about each state; they give the path at which it is seen."""

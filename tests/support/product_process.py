@@ -197,7 +197,7 @@ def _kept(database: Path) -> set[str]:
 
 
 @asynccontextmanager
-async def process(
+async def start_bot(
     folder: Path,
     *command: str,
     program: str = "",
@@ -245,7 +245,7 @@ def _settings(folder: Path, env: Mapping[str, str]) -> dict[str, str]:
 
 async def run_command(folder: Path, *command: str, **env: str) -> tuple[int, list[str], list[str]]:
     """Run a command to its end: exit code, lines of output, lines of errors."""
-    async with process(folder, *command, **env) as run:
+    async with start_bot(folder, *command, **env) as run:
         code = await run.end()
     return code, run.out, run.err
 
@@ -260,7 +260,7 @@ class ProductSetup:
 
     def run(self, **env: str) -> AbstractAsyncContextManager[Process]:
         """`python -m bot run` on this Telegram."""
-        return process(self.folder, "run", **{**self.settings, **env})
+        return start_bot(self.folder, "run", **{**self.settings, **env})
 
     @property
     def settings(self) -> dict[str, str]:

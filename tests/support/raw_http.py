@@ -121,7 +121,9 @@ class RawConnection:
 
 
 @asynccontextmanager
-async def open_site(app: Any, proxies: tuple[str, ...] = NOBODY) -> AsyncIterator[RunningServer]:
+async def open_web_server(
+    app: Any, proxies: tuple[str, ...] = NOBODY
+) -> AsyncIterator[RunningServer]:
     """Serve an ASGI app as the product does, `proxies` being FORWARDED_ALLOW_IPS."""
     server = WebServer(app, proxies, 2.0)
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
@@ -134,7 +136,7 @@ async def open_site(app: Any, proxies: tuple[str, ...] = NOBODY) -> AsyncIterato
             await site.stop()
 
 
-async def stalling() -> AsyncIterator[bytes]:
+async def endless_body() -> AsyncIterator[bytes]:
     """A body that begins and never ends."""
     yield b"{"
     await asyncio.Event().wait()

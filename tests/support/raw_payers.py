@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     import httpx
 
-ALL = "/v3/paymentRequests"
+REQUESTS_PATH = "/v3/paymentRequests"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ async def request_of(seller: httpx.AsyncClient, hook: str, units: int) -> dict[s
         "totalUnits": units,
         "notifications": {"webhook": {"webhookUrl": hook}},
     }
-    answer = await seller.post(ALL, json=body)
+    answer = await seller.post(REQUESTS_PATH, json=body)
     assert answer.status_code == 200, answer.text
     made: dict[str, Any] = answer.json()
     return made
@@ -68,7 +68,7 @@ async def paid(seller: httpx.AsyncClient, request_id: str) -> list[str]:
     cursor = None
     while True:
         params = {"limit": "100"} | ({"cursor": cursor} if cursor else {})
-        page = (await seller.get(f"{ALL}/{request_id}/payments", params=params)).json()
+        page = (await seller.get(f"{REQUESTS_PATH}/{request_id}/payments", params=params)).json()
         found += [item["transactionId"] for item in page["items"]]
         cursor = page.get("nextCursor")
         if not cursor:

@@ -98,7 +98,7 @@ class ReconciledService:
 
 
 @asynccontextmanager
-async def market_of(
+async def open_reconciled_service(
     folder: Path, chat: ChatHarness, seller: Person
 ) -> AsyncIterator[ReconciledService]:
     """Serve the payment service on its own database, at the time of the chat."""

@@ -21,12 +21,12 @@ ROUGH = 60
 """Quality of JPEG to which chats bring pictures at worst."""
 
 
-def link(length: int) -> str:
+def sample_link(length: int) -> str:
     """A link of so many characters, mixed as ids are."""
     return (BASE + "0a7F3e-9bC1d_52486" * 20)[:length]
 
 
-def scene(size: tuple[int, int] = (1600, 1200)) -> Image.Image:
+def sample_photo(size: tuple[int, int] = (1600, 1200)) -> Image.Image:
     """A photo of light and dark, even and rough."""
     grey = [
         Image.linear_gradient("L"),
@@ -45,9 +45,9 @@ def saved(picture: Image.Image, kind: str = "JPEG", **how: Any) -> bytes:
 
 
 @cache
-def ready() -> bytes:
+def prepared_photo() -> bytes:
     """A photo as sellers' are kept."""
-    return photo_preparation.prepare(saved(scene()))
+    return photo_preparation.prepare(saved(sample_photo()))
 
 
 def opened(data: bytes) -> Image.Image:
@@ -56,7 +56,7 @@ def opened(data: bytes) -> Image.Image:
     return picture
 
 
-def read(picture: Image.Image) -> set[str]:
+def decode(picture: Image.Image) -> set[str]:
     """What at least one of two decoders reads."""
     found = {code.text for code in zxingcpp.read_barcodes(picture.convert("RGB"))}
     said = (
@@ -75,4 +75,4 @@ def versions(picture: Image.Image) -> Iterator[tuple[str, Image.Image]]:
 
 def undecodable_versions(picture: Image.Image, expected: str) -> list[str]:
     """The versions in which no decoder finds the link, and it alone."""
-    return [name for name, one in versions(picture) if read(one) != {expected}]
+    return [name for name, one in versions(picture) if decode(one) != {expected}]

@@ -133,7 +133,7 @@ async def serving(world: World) -> AsyncIterator[Bot]:
 
 
 @asynccontextmanager
-async def cast() -> AsyncIterator[Bot]:
+async def demo_cast() -> AsyncIterator[Bot]:
     """Serve a world without limits with the demo's people in it, and nothing to be told yet."""
     world = World(limits=NO_LIMITS)
     people.cast(world)
@@ -142,12 +142,12 @@ async def cast() -> AsyncIterator[Bot]:
         yield client
 
 
-def keys(*buttons: dict[str, Any]) -> dict[str, Any]:
+def button_row(*buttons: dict[str, Any]) -> dict[str, Any]:
     """One row of buttons below a message."""
     return {"inline_keyboard": [list(buttons)]}
 
 
-def png(width: int, height: int) -> bytes:
+def png_header(width: int, height: int) -> bytes:
     """As much of a picture as says how large it is."""
     header = struct.pack(">II5B", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + header + b"\0\0\0\0"

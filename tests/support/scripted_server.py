@@ -38,7 +38,7 @@ class Asked:
 
 
 @dataclass
-class Peer:
+class ScriptedServer:
     port: int = 0
     answers: deque[bytes] = field(default_factory=deque)
     calls: list[Asked] = field(default_factory=list)
@@ -86,8 +86,8 @@ class Peer:
 
 
 @asynccontextmanager
-async def listening_peer(*answers: bytes) -> AsyncIterator[Peer]:
-    peer = Peer(answers=deque(answers))
+async def open_scripted_server(*answers: bytes) -> AsyncIterator[ScriptedServer]:
+    peer = ScriptedServer(answers=deque(answers))
     server = await asyncio.start_server(peer.serve, "127.0.0.1", 0)
     peer.port = server.sockets[0].getsockname()[1]
     try:

@@ -12,7 +12,7 @@ import zxingcpp
 from PIL import Image
 
 from bot.sandbox.world import people
-from tests.support.service_harness import token_of
+from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -158,18 +158,18 @@ async def pay(link: str, *, token: str | None = None, **data: str) -> httpx.Resp
     async with httpx.AsyncClient(trust_env=False, timeout=SECONDS) as payer:
         page = await payer.get(link)
         assert page.status_code == 200, page.text
-        token = token or token_of(page.text)
+        token = token or form_token(page.text)
         return await payer.post(link, data={"token": token, **data})
 
 
-async def opened(link: str) -> httpx.Response:
+async def open_pay_page(link: str) -> httpx.Response:
     async with httpx.AsyncClient(trust_env=False, timeout=SECONDS) as payer:
         return await payer.get(link)
 
 
-async def closed(link: str) -> bool:
+async def is_closed(link: str) -> bool:
     """Whether the page offers no form: a stop takes the second that the interface has at least."""
-    return "<form" not in (await opened(link)).text
+    return "<form" not in (await open_pay_page(link)).text
 
 
 def texts(messages: list[Message]) -> list[str]:

@@ -11,7 +11,7 @@ from bot.core.outbox import outbox
 from bot.core.outbox.lanes import REPLY, next_open
 from bot.sandbox.world.faults import Fault
 from tests.support.chat_harness import text_of
-from tests.support.outbox_queue import bodies, work
+from tests.support.outbox_queue import bodies, handle_all
 
 if TYPE_CHECKING:
     from telegram import Bot
@@ -35,7 +35,7 @@ BLOCKED: dict[str, Any] = {
 }
 
 
-class Sending:
+class SenderHarness:
     """The sender at work against the sandbox."""
 
     def __init__(self, chat: ChatHarness, bot: Bot) -> None:
@@ -54,7 +54,7 @@ class Sending:
         )
 
     async def work(self) -> None:
-        await work(self.chat.db, self.queues.messages, self.sender.send, self.chat.clock)
+        await handle_all(self.chat.db, self.queues.messages, self.sender.send, self.chat.clock)
 
     async def work_later(self, seconds: float = 60) -> None:
         self.chat.clock.advance(seconds)
@@ -64,7 +64,7 @@ class Sending:
         queue, now = self.queues.answers, self.chat.clock()
         body = CallbackAnswer(query_id, toast)
         await self.chat.db.transaction(lambda tx: outbox.put(tx, queue, "7", body, now))
-        await work(self.chat.db, queue, self.sender.answer, self.chat.clock)
+        await handle_all(self.chat.db, queue, self.sender.answer, self.chat.clock)
 
     def fault(self, kind: str, **given: Any) -> None:
         self.chat.world.faults.add(Fault(kind, **given))  # type: ignore[arg-type] # a kind

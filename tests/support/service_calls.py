@@ -17,7 +17,7 @@ from bot.core.outbox.lanes import next_open
 from bot.core.text.translations import t
 from tests.support.chat_harness import REQUEST_ID, URL
 from tests.support.handcash_server import SILENT, handcash
-from tests.support.outbox_queue import bodies, work
+from tests.support.outbox_queue import bodies, handle_all
 from tests.support.scripted_server import http_response
 
 if TYPE_CHECKING:
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from bot.core.outbox.outbox import Message
     from tests.support.chat_harness import ChatHarness
     from tests.support.handcash_server import HandCash, Made, Trouble
-    from tests.support.scripted_server import Peer
+    from tests.support.scripted_server import ScriptedServer
 
 RECEIVER = "http://bot.internal/webhooks/payments"
 IMAGES = "https://bot.example.org/images"
 
 
-def made(wish: Wish, instrument: str | None = None) -> bytes:
+def create_answer(wish: Wish, instrument: str | None = None) -> bytes:
     """The server's answer to a create of this."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3}
-    return http_response(200, exact_json.dumps(shown | priced(wish, instrument)).encode())
+    return http_response(200, exact_json.dumps(shown | price_fields(wish, instrument)).encode())
 
 
-def priced(wish: Wish, instrument: str | None = None) -> dict[str, Any]:
+def price_fields(wish: Wish, instrument: str | None = None) -> dict[str, Any]:
     """What a server says of a wish's price."""
     amount = from_minor(wish.amount, wish.currency)
     paid_in = instrument or wish.currency
@@ -52,11 +52,12 @@ def priced(wish: Wish, instrument: str | None = None) -> dict[str, Any]:
 PLACE = {"place": {"message_id": 5, "picture": True}}
 
 
-def listed(*listings: Listing) -> bytes:
+def list_answer(*listings: Listing) -> bytes:
     """The server's list with the requests of these listings in it."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL}
     items = [
-        shown | priced(one.wish) | {"customParameters": {"listing": one.id}} for one in listings
+        shown | price_fields(one.wish) | {"customParameters": {"listing": one.id}}
+        for one in listings
     ]
     return http_response(200, exact_json.dumps({"items": items}).encode())
 
@@ -84,7 +85,7 @@ class RequestJobs:
 
     async def due(self) -> None:
         """Make all calls that are due."""
-        await work(self.chat.db, self.chat.queues.calls, self.calls.perform, self.chat.clock)
+        await handle_all(self.chat.db, self.chat.queues.calls, self.calls.perform, self.chat.clock)
 
     def claim(self, room: int = 1) -> list[Message]:
         queue, now = self.chat.queues.calls, self.chat.clock()
@@ -119,7 +120,7 @@ class RequestJobs:
 class ScriptedJobs(RequestJobs):
     """The calls at work on a server that answers as told."""
 
-    def __init__(self, chat: ChatHarness, peer: Peer, client: Client) -> None:
+    def __init__(self, chat: ChatHarness, peer: ScriptedServer, client: Client) -> None:
         super().__init__(chat, client)
         self.peer = peer
 

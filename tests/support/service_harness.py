@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bot.service.usecases.applications import Credentials
 
 URL = "http://pay.test"
-ALL = "/v3/paymentRequests"
+REQUESTS_PATH = "/v3/paymentRequests"
 NOON = 1_800_000_000_000  # 2027-01-15T08:00:00Z
 NOON_ISO = "2027-01-15T08:00:00.000Z"
 LOOPBACK = AllowList.parse("127.0.0.0/8")
@@ -69,23 +69,23 @@ class ServiceHarness:
     anyone: httpx.AsyncClient
 
     async def create(self, **fields: Any) -> dict[str, Any]:
-        answer = await self.seller.post(ALL, json=NEW | fields)
+        answer = await self.seller.post(REQUESTS_PATH, json=NEW | fields)
         assert answer.status_code == 200, answer.text
         made: dict[str, Any] = answer.json()
         return made
 
     async def get(self, request_id: str) -> dict[str, Any]:
-        answer = await self.seller.get(f"{ALL}/{request_id}")
+        answer = await self.seller.get(f"{REQUESTS_PATH}/{request_id}")
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()
         return found
 
     async def edit(self, request_id: str, body: dict[str, Any]) -> httpx.Response:
-        return await self.seller.put(f"{ALL}/{request_id}", json=body)
+        return await self.seller.put(f"{REQUESTS_PATH}/{request_id}", json=body)
 
     async def token(self, request_id: str) -> str:
         page = await self.anyone.get(f"/pay/{request_id}")
-        return token_of(page.text)
+        return form_token(page.text)
 
     async def pay(self, request_id: str, token: str = "t" * 32, **data: str) -> httpx.Response:
         return await self.anyone.post(f"/pay/{request_id}", data={"token": token, **data})
@@ -94,18 +94,18 @@ class ServiceHarness:
         return await self.db.query(f"SELECT * FROM {table}")
 
 
-def code(answer: httpx.Response) -> tuple[int, str]:
+def refusal_code(answer: httpx.Response) -> tuple[int, str]:
     """Status and code of a refusal, which must be as the interface writes them."""
     ErrorAnswer.model_validate(answer.json())
     return answer.status_code, answer.json()["code"]
 
 
-def fields(answer: httpx.Response) -> list[str]:
+def refused_fields(answer: httpx.Response) -> list[str]:
     """The fields that a refusal names."""
     return [one["field"] for one in answer.json()["info"]]
 
 
-def token_of(page: str) -> str:
+def form_token(page: str) -> str:
     found = re.search(r'name="token" value="([^"]+)"', page)
     assert found, page
     return found[1]
@@ -134,7 +134,7 @@ def _taken(settings: dict[str, Any], kind: type) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def opened(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
+async def open_service(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
     """Open the service on a database of its own; `settings` go to `make_service`."""
     db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault("key")
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))

@@ -12,8 +12,8 @@ from bot.chat.store import listings, posts
 from bot.chat.store.posts import OWN
 from bot.chat.store.received_payments import Payment
 from bot.chat.telegram.inline_results import InlineResults
-from tests.support.chat_harness import REQUEST_ID, ChatHarness, found, telegram_of
-from tests.support.sender_harness import Sending
+from tests.support.chat_harness import REQUEST_ID, ChatHarness, get_listing, telegram_of
+from tests.support.sender_harness import SenderHarness
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -30,7 +30,7 @@ PUBLIC_URL = "https://bot.example.org"
 EDITS = ("editMessageText", "editMessageCaption", "editMessageMedia")
 
 
-class SharedCards(Sending):
+class SharedCards(SenderHarness):
     """The sender at work, with who shares and pays."""
 
     def __init__(self, chat: ChatHarness, bot: Bot) -> None:
@@ -42,7 +42,7 @@ class SharedCards(Sending):
         chat = self.chat
 
         def put(tx: Transaction) -> MessagePayload:
-            view = view_of(tx, found(tx, listing.id), OWN, chat.clock())
+            view = view_of(tx, get_listing(tx, listing.id), OWN, chat.clock())
             return new_message(view.reply, view.language)
 
         private = chat.world.chats[listing.chat_id]
@@ -96,7 +96,7 @@ class SharedCards(Sending):
 
 
 @asynccontextmanager
-async def sharing(chat: ChatHarness) -> AsyncIterator[SharedCards]:
+async def open_shared_cards(chat: ChatHarness) -> AsyncIterator[SharedCards]:
     """Share with inline feedback on, in calls of which Telegram refuses none."""
     chat.world.inline_feedback = True
     async with telegram_of(chat.world) as bot:

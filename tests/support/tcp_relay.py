@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests.support.product_process import Process, process, run_command
+from tests.support.product_process import Process, run_command, start_bot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -51,7 +51,9 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @asynccontextmanager
-async def relayed(target: str, port: str, pem: Path | None = None) -> AsyncIterator[TcpRelay]:
+async def open_tcp_relay(
+    target: str, port: str, pem: Path | None = None
+) -> AsyncIterator[TcpRelay]:
     """Stand on `port` before `target`; with a certificate and its key, TLS ends here."""
     context = None
     if pem is not None:
@@ -69,12 +71,14 @@ async def relayed(target: str, port: str, pem: Path | None = None) -> AsyncItera
 
 
 @asynccontextmanager
-async def foreign(folder: Path, **env: str) -> AsyncIterator[tuple[Process, dict[str, str]]]:
+async def foreign_service(
+    folder: Path, **env: str
+) -> AsyncIterator[tuple[Process, dict[str, str]]]:
     """A payment service beside the bot, in a process and a folder of its own, with credentials."""
     folder = folder / "there"
     folder.mkdir()
     _, made, _ = await run_command(folder, "apps", "create", "bot")
     keys = dict(line.split("=", 1) for line in made)
     secret = {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
-    async with process(folder, "service", unseen=secret, WEBHOOK_ALLOW="127.0.0.1", **env) as run:
+    async with start_bot(folder, "service", unseen=secret, WEBHOOK_ALLOW="127.0.0.1", **env) as run:
         yield await run.ready(), keys

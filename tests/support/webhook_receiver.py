@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
-def answer(status: int, *headers: str) -> bytes:
+def empty_answer(status: int, *headers: str) -> bytes:
     lines = [f"HTTP/1.1 {status} X", "Content-Length: 0", *headers, "", ""]
     return "\r\n".join(lines).encode()
 
@@ -77,7 +77,7 @@ class Receiver:
 
 
 @asynccontextmanager
-async def receiving() -> AsyncIterator[Receiver]:
+async def open_receiver() -> AsyncIterator[Receiver]:
     receiver = Receiver()
     server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0)
     receiver.port = server.sockets[0].getsockname()[1]

@@ -14,8 +14,8 @@ from bot.chat.store import sellers
 from bot.chat.store.received_payments import Payment
 from bot.chat.telegram.sender import TRIES
 from bot.core.outbox import lanes, outbox
-from tests.support.chat_harness import COFFEE, STICKERS, answer
-from tests.support.sender_harness import BLOCKED, REFUSAL, Sending
+from tests.support.chat_harness import COFFEE, STICKERS, service_answer
+from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
 
 if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
@@ -28,7 +28,7 @@ HOUR = 3600
 
 @pytest.fixture
 def listing(chat: ChatHarness, sam: Person) -> Listing:
-    return chat.add_listing(sam, COFFEE, answer(id="c"))
+    return chat.add_listing(sam, COFFEE, service_answer(id="c"))
 
 
 def pay(chat: ChatHarness, listing: Listing, *numbers: int, oversold: bool = False) -> None:
@@ -52,7 +52,7 @@ def told(chat: ChatHarness) -> list[tuple[str, bool]]:
     ]
 
 
-async def give_up(chat: ChatHarness, sending: Sending, *listings: Listing) -> None:
+async def give_up(chat: ChatHarness, sending: SenderHarness, *listings: Listing) -> None:
     """Let alerts of these be refused until they are given up."""
     for number, listing in enumerate(listings):
         sending.fault(**REFUSAL, times=TRIES)
@@ -89,7 +89,7 @@ async def test_a_requests_payments_are_told_as_its_seller_chose(
 async def test_other_requests_are_told_as_before(
     chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
-    other = chat.add_listing(sam, replace(COFFEE, name="Cake"), answer(id="k"))
+    other = chat.add_listing(sam, replace(COFFEE, name="Cake"), service_answer(id="k"))
     await chat.presses(sam, f"alerts:{listing.id}:off")
     chat.clear_messages()
     pay(chat, other, 1)
@@ -134,7 +134,7 @@ async def test_nobody_chooses_for_another_seller(
 async def test_money_that_is_owed_back_is_told_though_alerts_are_off(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, answer(id="s", remaining_units=0))
+    listing = chat.add_listing(sam, STICKERS, service_answer(id="s", remaining_units=0))
     await chat.presses(sam, f"alerts:{listing.id}:off")
     chat.clear_messages()
     pay(chat, listing, 1, oversold=True)
@@ -178,7 +178,7 @@ async def test_a_zone_that_is_known_no_more_costs_no_alert(
 
 
 async def test_alerts_says_that_everything_was_delivered(
-    chat: ChatHarness, sam: Person, listing: Listing, sending: Sending
+    chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
 ) -> None:
     pay(chat, listing, 1)
     await sending.work()
@@ -188,10 +188,10 @@ async def test_alerts_says_that_everything_was_delivered(
 
 
 async def test_alerts_lists_what_was_given_up_newest_first_and_sends_it_again(
-    chat: ChatHarness, sam: Person, listing: Listing, sending: Sending
+    chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
 ) -> None:
     """Amount, request, when and why; then they come in their old order."""
-    cake = chat.add_listing(sam, replace(COFFEE, name="<Cake>", amount=700), answer(id="k"))
+    cake = chat.add_listing(sam, replace(COFFEE, name="<Cake>", amount=700), service_answer(id="k"))
     await give_up(chat, sending, listing, cake)
     await chat.says(sam, "/alerts")
     heading, first, second, _, hint = last(chat).splitlines()
@@ -213,7 +213,7 @@ async def test_alerts_lists_what_was_given_up_newest_first_and_sends_it_again(
 
 
 async def test_what_waited_while_the_chat_was_blocked_is_listed_and_comes(
-    chat: ChatHarness, sam: Person, listing: Listing, sending: Sending
+    chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
 ) -> None:
     """To write is to let the bot in again."""
     sending.fault(**BLOCKED, times=2)
@@ -231,7 +231,7 @@ async def test_what_waited_while_the_chat_was_blocked_is_listed_and_comes(
 
 
 async def test_alerts_shows_ones_own_only(
-    chat: ChatHarness, sam: Person, listing: Listing, sending: Sending
+    chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
 ) -> None:
     """Nor does another's press send them."""
     await give_up(chat, sending, listing)
@@ -245,10 +245,10 @@ async def test_alerts_shows_ones_own_only(
 
 
 async def test_alerts_stays_one_message_however_many_are_missing(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     wish = replace(COFFEE, name="&<" * 50)
-    listing = chat.add_listing(sam, wish, answer(id="l"))
+    listing = chat.add_listing(sam, wish, service_answer(id="l"))
     pay(chat, listing, *range(40))
 
     def bury(tx: Transaction) -> None:

@@ -15,7 +15,7 @@ from bot.chat.store import sellers
 from bot.chat.store.received_payments import Payment
 from bot.chat.times import local_time
 from bot.core.outbox import lanes
-from tests.support.chat_harness import COFFEE, STICKERS, answer
+from tests.support.chat_harness import COFFEE, STICKERS, service_answer
 from tests.support.telegram_limits import parsed
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def test_nothing_comes_before_its_time_and_to_nobody_who_did_not_wish_it(
 def test_it_says_by_request_what_came_in_and_what_is_left(chat: ChatHarness, sam: Person) -> None:
     """Sums by currency, the request most often paid first, and all together."""
     wish(chat, sam)
-    pack = chat.add_listing(sam, STICKERS, answer(id="s", total_units=3, remaining_units=3))
-    coffee = chat.add_listing(sam, replace(COFFEE, name="<Coffee>"), answer(id="c"))
+    pack = chat.add_listing(sam, STICKERS, service_answer(id="s", total_units=3, remaining_units=3))
+    coffee = chat.add_listing(sam, replace(COFFEE, name="<Coffee>"), service_answer(id="c"))
     pay(chat, pack, 1)
     for number, currency in enumerate(["USD", "USD", "EUR"]):
         pay(chat, coffee, number, currency)
@@ -114,7 +114,7 @@ def test_of_two_processes_that_see_it_due_one_puts_it(chat: ChatHarness, sam: Pe
 
 def test_another_sellers_money_is_not_in_it(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
-    pay(chat, chat.add_listing(chat.add_person("Pat"), COFFEE, answer(id="c")), 1)
+    pay(chat, chat.add_listing(chat.add_person("Pat"), COFFEE, service_answer(id="c")), 1)
     chat.clock.advance(12 * 3600)
     assert put(chat) == ["📊 Nothing came in within the last 24 hours."]
 
@@ -122,7 +122,7 @@ def test_another_sellers_money_is_not_in_it(chat: ChatHarness, sam: Person) -> N
 def test_each_payment_is_in_one_summary(chat: ChatHarness, sam: Person) -> None:
     """However late the summary is put: what came meanwhile is in the next."""
     wish(chat, sam)
-    coffee = chat.add_listing(sam, COFFEE, answer(id="c"))
+    coffee = chat.add_listing(sam, COFFEE, service_answer(id="c"))
     counts = []
     for number in range(6):
         chat.clock.advance(11 * 3600 + 1)
@@ -166,7 +166,7 @@ def test_it_comes_at_the_same_local_time_across_summer_time(
 def test_a_day_of_25_hours_leaves_no_payment_out(chat: ChatHarness, sam: Person) -> None:
     at(chat, "2027-10-30 20:30", "Europe/Berlin")
     wish(chat, sam, zone="Europe/Berlin")
-    pay(chat, chat.add_listing(sam, COFFEE, answer(id="c")), 1)
+    pay(chat, chat.add_listing(sam, COFFEE, service_answer(id="c")), 1)
     at(chat, "2027-10-31 20:00", "Europe/Berlin")
     (text,) = put(chat)
     assert "from 1 payment" in text
@@ -227,7 +227,9 @@ def test_a_zone_that_is_known_no_more_holds_up_nobody(chat: ChatHarness, sam: Pe
 def test_it_stays_one_message_however_much_came_in(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     for number in range(daily_summary.MAX_LISTED + 3):
-        listing = chat.add_listing(sam, replace(COFFEE, name="&" * 100), answer(id=f"c{number}"))
+        listing = chat.add_listing(
+            sam, replace(COFFEE, name="&" * 100), service_answer(id=f"c{number}")
+        )
         pay(chat, listing, number)
     chat.clock.advance(12 * 3600)
     (text,) = put(chat)

@@ -24,7 +24,7 @@ from bot.core.outbox import lanes, outbox
 from bot.sandbox.world.faults import Fault
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.model import Draft
-from tests.support.chat_harness import COFFEE, ChatHarness, answer
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
     from bot.sandbox.world.people import Person
-    from tests.support.sender_harness import Sending
+    from tests.support.sender_harness import SenderHarness
     from tests.support.service_harness import Clock
 
 SECOND = 1_000
@@ -66,7 +66,7 @@ def chat(db: Database, clock: Clock) -> ChatHarness:
 class Burst:
     """Payments that come while messages go, on a clock that moves when nothing is left to do."""
 
-    sending: Sending
+    sending: SenderHarness
     listings: dict[int, Listing] = field(default_factory=dict)
     paid: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
@@ -76,7 +76,7 @@ class Burst:
 
     def sells(self, person: Person) -> None:
         self.listings[person.id] = self.chat.add_listing(
-            person, COFFEE, answer(id=f"{person.id:024x}")
+            person, COFFEE, service_answer(id=f"{person.id:024x}")
         )
 
     def pay(self, sellers: Sequence[int]) -> None:
@@ -142,7 +142,7 @@ def cents(amount: str) -> int:
 
 
 @pytest.fixture
-def burst(sending: Sending) -> Burst:
+def burst(sending: SenderHarness) -> Burst:
     return Burst(sending)
 
 
@@ -284,7 +284,7 @@ async def test_a_restart_allows_no_new_burst(burst: Burst) -> None:
 
 
 async def test_a_message_posted_inline_has_a_lane_of_its_own_and_is_edited_there(
-    sending: Sending,
+    sending: SenderHarness,
 ) -> None:
     """At a group's pace, for it may stand in one."""
     chat = sending.chat

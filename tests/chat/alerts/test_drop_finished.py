@@ -11,8 +11,8 @@ from bot.chat.store import listings, received_payments
 from bot.chat.store.received_payments import Payment
 from bot.chat.telegram.sender import TRIES
 from bot.core.outbox import lanes
-from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, answer
-from tests.support.sender_harness import BLOCKED, REFUSAL, Sending
+from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
+from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
 
 if TYPE_CHECKING:
     from bot.chat.messages.payloads import MessagePayload
@@ -40,7 +40,7 @@ def mute(chat: ChatHarness, listing: Listing, mode: str) -> None:
 
 def drop(chat: ChatHarness, sam: Person, units: int = 3, number: int = 0) -> Listing:
     wish = replace(STICKERS, units=units)
-    told = answer(id=f"{number:024x}", total_units=units, remaining_units=units)
+    told = service_answer(id=f"{number:024x}", total_units=units, remaining_units=units)
     return chat.add_listing(sam, wish, told)
 
 
@@ -59,7 +59,7 @@ def lines(sam: Person) -> list[str]:
 
 
 async def test_a_drop_ends_with_a_line_once_its_last_alert_is_delivered(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     listing = drop(chat, sam)
     pay(chat, listing, 1, 2, 3)
@@ -73,7 +73,7 @@ async def test_a_drop_ends_with_a_line_once_its_last_alert_is_delivered(
 
 
 async def test_it_is_not_said_while_an_alert_is_under_way(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """Though all is sold; nor while units are left and all is told."""
     listing = drop(chat, sam)
@@ -88,14 +88,16 @@ async def test_it_is_not_said_while_an_alert_is_under_way(
     assert lines(sam) == ["🏁 Stickers: all 3 sold = 3 alerts delivered"]
 
 
-async def test_a_drop_of_one_says_so(chat: ChatHarness, sam: Person, sending: Sending) -> None:
+async def test_a_drop_of_one_says_so(
+    chat: ChatHarness, sam: Person, sending: SenderHarness
+) -> None:
     pay(chat, drop(chat, sam, 1), 1)
     await sending.work()
     assert lines(sam) == ["🏁 Stickers: the only one sold = 1 alert delivered"]
 
 
 async def test_alerts_whose_answers_were_lost_count_once(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """Each comes twice then, the second marked, and is one payment still."""
     pay(chat, drop(chat, sam, 2), 1, 2)
@@ -108,7 +110,7 @@ async def test_alerts_whose_answers_were_lost_count_once(
 
 
 async def test_a_line_whose_own_answer_was_lost_is_marked_when_it_comes_again(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     pay(chat, drop(chat, sam, 1), 1)
     body = chat.said[0]
@@ -122,7 +124,7 @@ async def test_a_line_whose_own_answer_was_lost_is_marked_when_it_comes_again(
 
 
 async def test_what_could_not_be_delivered_is_counted_and_alerts_is_named(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     listing = drop(chat, sam)
     sending.fault(**REFUSAL, times=TRIES)
@@ -139,7 +141,7 @@ async def test_what_could_not_be_delivered_is_counted_and_alerts_is_named(
 
 
 async def test_the_line_comes_though_the_very_last_alert_is_given_up(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """And what is sent again later brings no second line."""
     listing = drop(chat, sam, 1)
@@ -159,10 +161,10 @@ async def test_the_line_comes_though_the_very_last_alert_is_given_up(
 
 
 async def test_alerts_of_other_requests_that_were_given_up_are_not_counted(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     sending.fault(**REFUSAL, times=TRIES)
-    pay(chat, chat.add_listing(sam, COFFEE, answer(id="c")), 9)
+    pay(chat, chat.add_listing(sam, COFFEE, service_answer(id="c")), 9)
     for _ in range(TRIES):
         await sending.work_later()
     pay(chat, drop(chat, sam, 1), 1)
@@ -171,7 +173,7 @@ async def test_alerts_of_other_requests_that_were_given_up_are_not_counted(
 
 
 async def test_while_the_chat_is_blocked_the_line_waits_like_the_alerts(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     pay(chat, drop(chat, sam, 1), 1)
     sending.fault(**BLOCKED, times=2)
@@ -184,7 +186,7 @@ async def test_while_the_chat_is_blocked_the_line_waits_like_the_alerts(
 
 
 async def test_where_alerts_were_off_the_line_says_so(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """It comes without a sound, and at once: no alert is waited for."""
     listing = drop(chat, sam)
@@ -207,7 +209,7 @@ async def test_where_alerts_were_off_the_line_says_so(
 
 
 async def test_oversold_payments_are_named_apart(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """They are no units sold, and their alert comes though alerts are off."""
     listing = drop(chat, sam, 2)
@@ -225,7 +227,7 @@ async def test_oversold_payments_are_named_apart(
 
 
 async def test_a_payment_told_twice_because_it_was_found_first_counts_once(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """Nor is the line said when all that was told is one of two."""
     listing = drop(chat, sam, 2)
@@ -239,7 +241,7 @@ async def test_a_payment_told_twice_because_it_was_found_first_counts_once(
 
 
 async def test_a_doubt_that_is_settled_counts_both(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """The one that was found and the one that came by its webhook have both been told."""
     listing = drop(chat, sam, 2)
@@ -253,7 +255,7 @@ async def test_a_doubt_that_is_settled_counts_both(
 
 
 async def test_units_that_were_taken_out_are_not_waited_for(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """Whether the server or the chat knows of it."""
     listing = drop(chat, sam, 3)
@@ -261,7 +263,7 @@ async def test_units_that_were_taken_out_are_not_waited_for(
     await sending.work()
     chat.db.run(
         lambda tx: listings.set_answer(
-            tx, listing.id, answer(id=listing.request_id, total_units=2, remaining_units=0)
+            tx, listing.id, service_answer(id=listing.request_id, total_units=2, remaining_units=0)
         )
     )
     chat.db.run(lambda tx: delivery.announce_ended_drop(tx, chat.queues, listing.id, chat.clock()))
@@ -270,16 +272,16 @@ async def test_units_that_were_taken_out_are_not_waited_for(
 
 
 async def test_other_kinds_have_no_such_line(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    pay(chat, chat.add_listing(sam, COFFEE, answer(id="c")), 1)
-    pay(chat, chat.add_listing(sam, PAINTING, answer(id="p")), 2)
+    pay(chat, chat.add_listing(sam, COFFEE, service_answer(id="c")), 1)
+    pay(chat, chat.add_listing(sam, PAINTING, service_answer(id="p")), 2)
     await sending.work()
     assert (len(texts(sam)), lines(sam)) == (2, [])
 
 
 async def test_a_listing_that_a_later_version_wrote_hinders_no_alert(
-    chat: ChatHarness, sam: Person, sending: Sending
+    chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """It is settled as delivered, and not sent again."""
     pay(chat, drop(chat, sam, 1), 1)

@@ -20,9 +20,17 @@ from bot.chat.store.listings import STOPPED
 from bot.chat.store.posts import LIVE_CARDS, OWN
 from bot.core.net.rates import Rate
 from bot.sandbox.world.limits import Limits
-from tests.support.chat_harness import COFFEE, DROP, STICKERS, URL, ChatHarness, answer, found
+from tests.support.chat_harness import (
+    COFFEE,
+    DROP,
+    STICKERS,
+    URL,
+    ChatHarness,
+    get_listing,
+    service_answer,
+)
 from tests.support.sellers_and_payers import decoded
-from tests.support.shared_cards import SharedCards, sharing
+from tests.support.shared_cards import SharedCards, open_shared_cards
 
 if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
     from tests.support.service_harness import Clock
 
-FIVE = answer(total_units=5, remaining_units=5)
+FIVE = service_answer(total_units=5, remaining_units=5)
 
 
 @pytest.fixture
@@ -51,7 +59,9 @@ def press(
     """Put what a press on a card's button brings: the card in its place, or another reply."""
     chat, card = cards.chat, reply
     if card is None:
-        card = chat.db.run(lambda tx: view_of(tx, found(tx, listing.id), OWN, chat.clock()).reply)
+        card = chat.db.run(
+            lambda tx: view_of(tx, get_listing(tx, listing.id), OWN, chat.clock()).reply
+        )
     cards.put_body(message.chat, replacement(card, "en", message.id, is_picture=True))
 
 
@@ -196,7 +206,7 @@ async def test_a_card_that_changed_while_it_was_on_its_way_is_made_anew_at_once(
 ) -> None:
     chat = cards.chat
     showing = MessageCalls(chat.db, chat.queues, chat.clock)
-    view = chat.db.run(lambda tx: view_of(tx, found(tx, drop.id), OWN, chat.clock()))
+    view = chat.db.run(lambda tx: view_of(tx, get_listing(tx, drop.id), OWN, chat.clock()))
     body = CardMessage(drop.id, "en")
     call = await showing.call(body, str(drop.chat_id), 1)
     assert isinstance(call, Call)
@@ -214,9 +224,9 @@ async def test_the_sellers_picture_is_drawn_beside_the_code(
     Image.new("RGB", (640, 480), (200, 30, 30)).save(out, "JPEG")
     data = out.getvalue()
     image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, data, chat.clock()))
-    plain = await cards.card(chat.add_listing(sam, COFFEE, answer()))
+    plain = await cards.card(chat.add_listing(sam, COFFEE, service_answer()))
     pictured = await cards.card(
-        chat.add_listing(sam, replace(COFFEE, image=image), answer(id="b" * 24))
+        chat.add_listing(sam, replace(COFFEE, image=image), service_answer(id="b" * 24))
     )
     assert decoded(chat.world, pictured) == decoded(chat.world, plain) == URL
     sizes = [len(chat.world.files.get(card.photo or "").data) for card in (plain, pictured)]  # type: ignore[union-attr]  # both are kept
@@ -336,8 +346,8 @@ async def test_a_drop_in_five_chats_sold_out_at_once_costs_few_edits_and_says_so
     chat.world.limiter.limits = Limits()
     sam = chat.add_person("Sam")
     wish = replace(STICKERS, units=200)
-    listing = chat.add_listing(sam, wish, answer(total_units=200, remaining_units=200))
-    async with sharing(chat) as cards:
+    listing = chat.add_listing(sam, wish, service_answer(total_units=200, remaining_units=200))
+    async with open_shared_cards(chat) as cards:
         card = await cards.card(listing)
         chats = [sam.dialog(chat.add_person(f"P{number}")) for number in range(4)]
         chats.append(sam.new_group("Market", chat.add_person("Pat")))

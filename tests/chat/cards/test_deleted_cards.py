@@ -13,7 +13,7 @@ from bot.chat.messages.payloads import replacement
 from bot.chat.messages.reply import Reply
 from bot.chat.store import seller_images
 from bot.chat.store.listings import DELETED
-from tests.support.chat_harness import DROP, URL, ChatHarness, answer
+from tests.support.chat_harness import DROP, URL, ChatHarness, service_answer
 from tests.support.sellers_and_payers import decoded
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
     from tests.support.shared_cards import SharedCards
 
-FIVE = answer(total_units=5, remaining_units=5)
+FIVE = service_answer(total_units=5, remaining_units=5)
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
 from bot.core import exact_json
 from bot.core.outbox.worker import Job, Worker
 from bot.core.text.translations import t
-from tests.support.chat_harness import COFFEE, ChatHarness, answer
-from tests.support.outbox_queue import work
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
+from tests.support.outbox_queue import handle_all
 
 if TYPE_CHECKING:
     from bot.chat.messages.payloads import TextMessage
@@ -85,7 +85,7 @@ async def test_an_update_that_comes_again_is_handled_once(chat: ChatHarness, sam
     raw = await chat.store()
     for _ in range(2):
         await chat.intake.take(raw)
-        await work(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
+        await handle_all(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
     assert (len(chat.rows("listings")), len(chat.calls)) == (1, 1)
 
 
@@ -107,7 +107,7 @@ async def test_draft_replies_and_done_mark_commit_together_or_not_at_all(
     assert (chat.rows("drafts"), chat.said) == (before, [])
     chat.db.run(lambda tx: tx.execute("DROP TRIGGER fail"))
     chat.clock.advance(60)
-    await work(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
+    await handle_all(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
     assert (chat.rows("drafts"), len(chat.said)) == ([], 1)
 
 
@@ -132,7 +132,7 @@ async def fails_as_in_a_worker(chat: ChatHarness) -> list[int]:
         await worker._handle(message)
 
     for _ in range(4):
-        await work(chat.db, queue, handle, chat.clock)
+        await handle_all(chat.db, queue, handle, chat.clock)
         chat.clock.advance(60)
     return attempts
 
@@ -189,7 +189,7 @@ async def test_an_update_that_cannot_be_read_is_set_aside_at_once_and_in_silence
     chat.world.updates.pending[0]["message"]["from"] = {}
     await chat.store()
     with capture_logs() as logs:
-        await work(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
+        await handle_all(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
     assert sorted(chat.states(chat.queues.updates)) == ["dead", "done"]
     assert chat.texts == [t("en", "privacy")]
     assert [(line["event"], line["log_level"]) for line in logs] == [
@@ -204,7 +204,7 @@ WORDS = ("card", "refresh", "stop", "resume", "delete", "delete-yes")
 async def test_a_request_of_somebody_else_cannot_be_touched(
     chat: ChatHarness, sam: Person, pat: Person, word: str
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await chat.presses(pat, f"{word}:{listing.id}")
     assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
     assert (chat.calls, chat.said) == ([], [])
@@ -218,7 +218,7 @@ async def test_a_request_that_is_gone_is_said_to_be_gone(
 ) -> None:
     listing_id = "abcdefghij"
     if state == DELETED:
-        listing_id = chat.add_listing(sam, COFFEE, answer(), state=state).id
+        listing_id = chat.add_listing(sam, COFFEE, service_answer(), state=state).id
     await chat.presses(sam, f"{word}:{listing_id}")
     assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
     assert (chat.calls, chat.said) == ([], [])
@@ -228,7 +228,7 @@ async def test_a_request_that_is_gone_is_said_to_be_gone(
 async def test_a_button_asks_the_service_and_knows_its_message(
     chat: ChatHarness, sam: Person, word: str
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     query = await chat.presses(sam, f"{word}:{listing.id}")
     (call,) = chat.calls
     assert (call["call"], call["listing"], call["chat"]) == (word, listing.id, sam.id)
@@ -237,7 +237,7 @@ async def test_a_button_asks_the_service_and_knows_its_message(
 
 
 async def test_deleting_asks_first_and_says_what_is_lost(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await chat.presses(sam, f"delete:{listing.id}")
     assert chat.calls == []
     (question,) = chat.said
@@ -292,7 +292,7 @@ async def test_in_a_group_commands_are_told_where_to_go_and_nothing_is_made(
 async def test_in_a_group_a_press_is_answered_and_does_nothing(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     group = sam.new_group("Market")
     sam.press_old(sam.send("/help", group), f"delete-yes:{listing.id}")
     await chat.take()
@@ -371,7 +371,7 @@ async def test_the_list_is_newest_first_and_in_pages(chat: ChatHarness, sam: Per
     made = []
     for number in range(PAGE + 1):
         chat.clock.advance(1)
-        made.append(chat.add_listing(sam, COFFEE, answer(id=f"{number}")).id)
+        made.append(chat.add_listing(sam, COFFEE, service_answer(id=f"{number}")).id)
     await chat.says(sam, "/list")
     await chat.presses(sam, "list:1")
     await chat.presses(sam, "list:999999")
@@ -389,7 +389,7 @@ async def test_what_is_not_there_yet_or_no_more_is_not_listed(
     chat: ChatHarness, sam: Person
 ) -> None:
     for state in (CREATING, FAILED, DELETED):
-        chat.add_listing(sam, COFFEE, answer(id=state), state=state)
-    stopped = chat.add_listing(sam, COFFEE, answer(), state=STOPPED)
+        chat.add_listing(sam, COFFEE, service_answer(id=state), state=state)
+    stopped = chat.add_listing(sam, COFFEE, service_answer(), state=STOPPED)
     await chat.says(sam, "/list")
     assert cards_of(chat.said[0]) == [stopped.id]

@@ -12,7 +12,7 @@ from bot.chat.store import listings, queries, received_payments
 from bot.chat.store.listings import CREATING, DELETED
 from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
-from tests.support.chat_harness import COFFEE, DROP, ChatHarness, answer
+from tests.support.chat_harness import COFFEE, DROP, ChatHarness, service_answer
 
 if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
@@ -32,7 +32,7 @@ def data(word: str, listing_id: str) -> str:
 async def test_a_request_of_somebody_else_is_neither_seen_nor_touched(
     chat: ChatHarness, sam: Person, pat: Person, word: str
 ) -> None:
-    listing = chat.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, service_answer())
     await chat.presses(pat, data(word, listing.id))
     assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
     assert (chat.calls, chat.said, chat.rows("drafts")) == ([], [], [])
@@ -43,7 +43,7 @@ async def test_a_request_of_somebody_else_is_neither_seen_nor_touched(
 async def test_what_is_not_there_yet_or_no_more_is_said_to_be(
     chat: ChatHarness, sam: Person, word: str, state: str
 ) -> None:
-    known = answer() if state == DELETED else None
+    known = service_answer() if state == DELETED else None
     listing = chat.add_listing(sam, DROP, known, state=state)
     await chat.presses(sam, data(word, listing.id))
     key = "listing-gone" if state == DELETED else "listing-not-ready"
@@ -55,7 +55,7 @@ async def test_what_is_not_there_yet_or_no_more_is_said_to_be(
 async def test_every_press_is_answered_once_and_says_something(
     chat: ChatHarness, sam: Person, word: str
 ) -> None:
-    listing = chat.add_listing(sam, DROP, answer(remaining_units=4))
+    listing = chat.add_listing(sam, DROP, service_answer(remaining_units=4))
     query = await chat.presses(sam, data(word, listing.id))
     assert [one.query_id for one in chat.answers] == [query.id]
     assert chat.said
@@ -64,7 +64,7 @@ async def test_every_press_is_answered_once_and_says_something(
 async def test_a_field_that_nobody_knows_is_an_unknown_button(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, service_answer())
     await chat.presses(sam, f"edit:{listing.id}:price")
     assert [one.text for one in chat.answers] == [t("en", "button-unknown")]
 
@@ -79,7 +79,7 @@ async def test_a_field_that_nobody_knows_is_an_unknown_button(
 async def test_where_there_are_no_units_to_take_out_that_is_the_answer(
     chat: ChatHarness, sam: Person, wish: Any, told: dict[str, int], key: str
 ) -> None:
-    listing = chat.add_listing(sam, wish, answer(**told))
+    listing = chat.add_listing(sam, wish, service_answer(**told))
     await chat.presses(sam, f"edit:{listing.id}:units")
     assert [one.text for one in chat.answers] == [t("en", key)]
     assert chat.rows("drafts") == []
@@ -92,7 +92,7 @@ async def editing(chat: ChatHarness, sam: Person, listing: Listing, field: str, 
 
 
 async def test_an_edit_becomes_a_call(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await editing(chat, sam, listing, "name", "Tea")
     assert [(call["call"], call["change"]) for call in chat.calls] == [
         ("edit", {"field": "name", "value": "Tea"})
@@ -102,7 +102,7 @@ async def test_an_edit_becomes_a_call(chat: ChatHarness, sam: Person) -> None:
 
 async def test_words_on_the_poster_are_kept_here(chat: ChatHarness, sam: Person) -> None:
     """The service knows none."""
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await editing(chat, sam, listing, "postertext", "Today only")
     assert (chat.listing(listing.id).poster_text, chat.calls) == ("Today only", [])
     assert "Today only" in chat.texts[0]
@@ -111,7 +111,7 @@ async def test_words_on_the_poster_are_kept_here(chat: ChatHarness, sam: Person)
 async def test_the_form_for_words_on_the_poster_shows_those_there_are(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await editing(chat, sam, listing, "postertext", "Today only")
     chat.clear_messages()
     await chat.presses(sam, f"edit:{listing.id}:postertext")
@@ -122,7 +122,7 @@ async def test_too_many_units_to_take_out_are_answered_at_the_step(
     chat: ChatHarness, sam: Person
 ) -> None:
     """By what is left, not by what there was; a smaller number is then enough."""
-    listing = chat.add_listing(sam, DROP, answer(remaining_units=3))
+    listing = chat.add_listing(sam, DROP, service_answer(remaining_units=3))
     await editing(chat, sam, listing, "units", "4")
     assert chat.calls == []
     assert "Only 3 pieces are left." in chat.texts[-1]
@@ -135,9 +135,9 @@ async def test_units_sold_while_the_form_stood_open_are_not_taken_out(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Whoever is told so can try again from there."""
-    listing = chat.add_listing(sam, DROP, answer(remaining_units=3))
+    listing = chat.add_listing(sam, DROP, service_answer(remaining_units=3))
     await chat.presses(sam, f"edit:{listing.id}:units")
-    chat.db.run(lambda tx: listings.set_answer(tx, listing.id, answer(remaining_units=2)))
+    chat.db.run(lambda tx: listings.set_answer(tx, listing.id, service_answer(remaining_units=2)))
     chat.clear_messages()
     await chat.says(sam, "3")
     assert chat.texts == [t("en", "units-too-many", name="Stickers", left=2)]
@@ -152,7 +152,7 @@ async def test_units_sold_while_the_form_stood_open_are_not_taken_out(
 async def test_an_edit_of_what_was_deleted_meanwhile_is_said_to_be_late(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await chat.presses(sam, f"edit:{listing.id}:name")
     chat.db.run(lambda tx: listings.set_state(tx, listing.id, DELETED))
     chat.clear_messages()
@@ -163,7 +163,7 @@ async def test_an_edit_of_what_was_deleted_meanwhile_is_said_to_be_late(
 async def test_who_was_not_let_in_cannot_duplicate(chat: ChatHarness, sam: Person) -> None:
     shop = ChatHarness(chat.db, chat.clock, allowed=frozenset({1}))
     shop.world = chat.world
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await shop.presses(sam, f"duplicate:{listing.id}")
     assert [one.text for one in shop.answers] == [t("en", "not-allowed")]
     assert shop.rows("drafts") == []
@@ -173,7 +173,7 @@ async def test_who_was_not_let_in_cannot_duplicate(chat: ChatHarness, sam: Perso
 async def test_a_poster_comes_as_files_that_are_drawn_when_they_are_sent(
     chat: ChatHarness, sam: Person, design: str
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await chat.presses(sam, f"poster:{listing.id}:{design}")
     assert chat.said == [
         PosterFile(listing.id, "en", file, f"coffee-{file}") for file in FILES[design]
@@ -185,7 +185,7 @@ async def test_a_poster_is_on_its_way_once_however_often_it_is_pressed(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Another design or request is another poster; once it has come it can be had again."""
-    listing, other = (chat.add_listing(sam, COFFEE, answer(id=name)) for name in "ab")
+    listing, other = (chat.add_listing(sam, COFFEE, service_answer(id=name)) for name in "ab")
     for _ in range(5):
         await chat.presses(sam, f"poster:{listing.id}:print-light")
     assert len(chat.said) == 2
@@ -210,7 +210,7 @@ def paid(
 async def test_payments_are_paged_newest_first_with_what_they_come_to(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     for number in range(1, PAGE + 3):
         paid(chat, listing, number)
     for press in (0, 1, 99):
@@ -225,7 +225,7 @@ async def test_payments_are_paged_newest_first_with_what_they_come_to(
 def test_a_page_among_ten_thousand_payments_is_read_by_its_index(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     plan = chat.db.run(
         lambda tx: tx.query(
             f"EXPLAIN QUERY PLAN {queries.PAYMENTS}", listing=listing.id, limit=10, start=0

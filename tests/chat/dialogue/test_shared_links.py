@@ -11,7 +11,7 @@ from bot.chat.store import listings
 from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE
 from bot.chat.store.posts import VISITED
 from bot.sandbox.world.model import Draft
-from tests.support.chat_harness import DROP, URL, answer
+from tests.support.chat_harness import DROP, URL, service_answer
 
 if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
@@ -26,7 +26,7 @@ GONE = "There is nothing to pay under this link."
 @pytest.fixture
 def drop(chat: ChatHarness, sam: Person) -> Listing:
     wish = replace(DROP, destination="$samssecret")
-    return chat.add_listing(sam, wish, answer(total_units=5, remaining_units=5))
+    return chat.add_listing(sam, wish, service_answer(total_units=5, remaining_units=5))
 
 
 async def follow(cards: SharedCards, person: Person, listing_id: str) -> Message:
@@ -145,7 +145,7 @@ async def test_a_link_that_leads_nowhere_says_so_and_not_why(
     cards: SharedCards, chat: ChatHarness, state: str | None, who: str
 ) -> None:
     sam = chat.add_person("Sam")
-    told = None if state == CREATING else answer()
+    told = None if state == CREATING else service_answer()
     listing = chat.add_listing(sam, DROP, told, state=state or LIVE)
     person = sam if who == "Sam" else chat.add_person("Pat")
     said = await follow(cards, person, listing.id if state else "aaaaaaaaaa")

@@ -18,7 +18,7 @@ from bot.chat.fields.receiver_shares import (
 from bot.chat.messages.problem import Problem
 from bot.chat.model.draft import Portion
 from bot.chat.model.wish import Share
-from tests.support.form_harness import option
+from tests.support.form_harness import open_option
 from tests.support.telegram_limits import labels
 
 SHARED = [
@@ -76,7 +76,7 @@ def test_what_can_not_be_read_is_answered_at_the_step(typed: str, why: str) -> N
     problem = read_portions(typed, "USD")
     assert isinstance(problem, Problem)
     assert problem.key == f"problem-receivers-{why}"
-    talk = option("receivers")
+    talk = open_option("receivers")
     before = talk.draft
     talk.say(typed)
     assert talk.draft == before
@@ -89,7 +89,7 @@ def test_an_amount_that_is_none_is_refused(typed: str) -> None:
 
 
 def test_what_was_understood_is_said_with_each_amount() -> None:
-    talk = option("receivers").say("$anna 60%\n$ben 40%")
+    talk = open_option("receivers").say("$anna 60%\n$ben 40%")
     assert talk.last.splitlines()[:3] == [
         "👍 Each payment is shared:", "• $anna $3.00", "• $ben $2.00",
     ]  # fmt: skip
@@ -97,7 +97,7 @@ def test_what_was_understood_is_said_with_each_amount() -> None:
 
 
 def test_only_what_is_wrong_with_the_last_answer_is_said() -> None:
-    talk = option("receivers").say("$anna 60%\n$ben 50%")
+    talk = open_option("receivers").say("$anna 60%\n$ben 50%")
     assert "come to 110" in talk.last
     talk.say("$anna 60/40")
     assert "I read one receiver there" in talk.last
@@ -105,7 +105,7 @@ def test_only_what_is_wrong_with_the_last_answer_is_said() -> None:
 
 
 def test_amounts_that_miss_the_price_can_become_the_price() -> None:
-    talk = option("receivers").say("$anna 3\n$ben 3")
+    talk = open_option("receivers").say("$anna 3\n$ben 3")
     assert talk.step == "receivers"
     assert "⚠ These amounts come to $6.00, but the price is $5.00." in talk.last
     assert labels(talk.replies[-1].rows)[:2] == ["Make the price $6.00", "🗑 Remove"]
@@ -114,15 +114,15 @@ def test_amounts_that_miss_the_price_can_become_the_price() -> None:
 
 
 def test_amounts_that_miss_the_price_can_be_written_anew_or_removed() -> None:
-    talk = option("receivers").say("$anna 3\n$ben 3").say("$anna 3\n$ben 2")
+    talk = open_option("receivers").say("$anna 3\n$ben 3").say("$anna 3\n$ben 2")
     assert talk.step == "options"
-    talk = option("receivers").say("$anna 3\n$ben 3").press_label("🗑")
+    talk = open_option("receivers").say("$anna 3\n$ben 3").press_label("🗑")
     assert (talk.step, talk.form.receivers) == ("options", ())
 
 
 def test_no_create_while_the_receivers_miss_the_price() -> None:
     """Back and Done lead out of the question, but not past it."""
-    talk = option("receivers").say("$anna 3\n$ben 3")
+    talk = open_option("receivers").say("$anna 3\n$ben 3")
     create = ("create", "00000000")
     assert talk.press(*create).step == "receivers"
     assert talk.press_label("⬅").step == "options"
@@ -132,24 +132,26 @@ def test_no_create_while_the_receivers_miss_the_price() -> None:
 
 
 def test_percentages_follow_another_price_and_amounts_are_asked_anew() -> None:
-    percent = option("receivers").say("$anna 60%\n$ben 40%").press("open", "amount").say("7 USD")
+    percent = (
+        open_option("receivers").say("$anna 60%\n$ben 40%").press("open", "amount").say("7 USD")
+    )
     assert percent.step == "options"
     (wish,) = percent.press("done").press_label("✅").wishes
     assert wish.receivers == (Share("$anna", 420), Share("$ben", 280))
-    amounts = option("receivers").say("$anna 3\n$ben 2").press("open", "amount").say("7 USD")
+    amounts = open_option("receivers").say("$anna 3\n$ben 2").press("open", "amount").say("7 USD")
     assert amounts.step == "receivers"
     assert "These amounts come to $5.00, but the price is $7.00." in amounts.last
 
 
 def test_a_receiver_of_nothing_is_asked_about() -> None:
-    talk = option("receivers").say("$anna 99.99%\n$ben 0.01%")
+    talk = open_option("receivers").say("$anna 99.99%\n$ben 0.01%")
     assert talk.step == "receivers"
     assert "⚠ For $ben nothing would be left of this price." in talk.last
 
 
 def test_a_hundred_receivers_are_counted_where_they_do_not_fit() -> None:
     names = [f"a{number}" + "x" * 30 for number in range(100)]
-    talk = option("receivers").say("\n".join(names))
+    talk = open_option("receivers").say("\n".join(names))
     assert "• and 90 more" in talk.last
     assert "✓ Several receivers: 100" in labels(talk.replies[-1].rows)
     (wish,) = talk.press("done").press_label("✅").wishes
@@ -205,6 +207,6 @@ def test_anything_typed_is_read_or_answered(text: str, currency: str) -> None:
 
 
 def test_an_amount_that_may_mean_thousands_is_never_guessed() -> None:
-    talk = option("receivers").say("$anna 1.005\n$ben rest")
+    talk = open_option("receivers").say("$anna 1.005\n$ben rest")
     assert "⚠ “1.005” can be read in more than one way." in talk.last
     assert talk.form.receivers == ()

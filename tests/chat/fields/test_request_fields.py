@@ -23,7 +23,7 @@ from bot.chat.model.seller import Seller
 from bot.chat.requests.create_body import edit_body, request_body
 from bot.chat.requests.edit_rules import Addresses, wished
 from bot.chat.store.listings import LIVE, Listing
-from tests.support.form_harness import BERLIN, NOW, OTHER, Talk, form_at_step, option
+from tests.support.form_harness import BERLIN, NOW, OTHER, Talk, form_at_step, open_option
 from tests.support.telegram_limits import actions, check
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def test_every_option_and_every_edit_is_walked_below() -> None:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_an_option_goes_from_the_menu_to_review_and_wire_and_is_cleared(name: str) -> None:
     field, sample = BY_NAME[name], SAMPLES[name]
-    talk = answer(option(name, seller=SAM), sample)
+    talk = answer(open_option(name, seller=SAM), sample)
     assert talk.step == "options"
     line = field.line(talk.form, SAM)
     assert line

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.support.form_harness import STRANGER, Talk, form_at_step, new
+from tests.support.form_harness import STRANGER, Talk, form_at_step, new_form
 from tests.support.telegram_limits import labels
 
 SHALOM = "\u05e9\u05dc\u05d5\u05dd"
@@ -109,7 +109,7 @@ def test_an_ambiguous_amount_is_asked_about_never_guessed(said: str, choices: li
 
 
 def test_an_ambiguous_amount_without_a_currency_asks_for_both() -> None:
-    talk = new(STRANGER).press("kind", "donation").say("Coffee").say("1.234")
+    talk = new_form(STRANGER).press("kind", "donation").say("Coffee").say("1.234")
     assert labels(talk.replies[-1].rows)[:2] == ["1.234", "1234"]
     assert talk.press_label("1234").step == "currency"
     talk.say("eur")
@@ -117,7 +117,7 @@ def test_an_ambiguous_amount_without_a_currency_asks_for_both() -> None:
 
 
 def currency_step() -> Talk:
-    return new(STRANGER).press("kind", "donation").say("Coffee").say("2.50")
+    return new_form(STRANGER).press("kind", "donation").say("Coffee").say("2.50")
 
 
 @pytest.mark.parametrize("code", ["eur", "€", "SEK", "sats"])

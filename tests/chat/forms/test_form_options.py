@@ -12,7 +12,16 @@ from bot.chat.forms.outcome import ButtonInput, MessageInput, Outcome
 from bot.chat.model.request_options import PAYER_FIELDS
 from bot.chat.model.seller import Seller
 from bot.chat.model.wish import Share
-from tests.support.form_harness import BERLIN, FORM, KNOWN, NOW, Talk, form_at_step, new, option
+from tests.support.form_harness import (
+    BERLIN,
+    FORM,
+    KNOWN,
+    NOW,
+    Talk,
+    form_at_step,
+    new_form,
+    open_option,
+)
 from tests.support.telegram_limits import labels
 
 SETTLED = replace(KNOWN, zone=BERLIN)
@@ -35,7 +44,7 @@ def test_the_review_offers_more_and_the_menu_leads_back_to_it() -> None:
 
 @pytest.mark.parametrize("step", [*OPTIONS, "name", "amount", "units"])
 def test_each_option_can_be_left_by_back_and_by_cancel(step: str) -> None:
-    talk = option(step, seller=SETTLED)
+    talk = open_option(step, seller=SETTLED)
     assert talk.step == step
     assert not talk.last.startswith("Step")
     talk.press_label("⬅")
@@ -46,7 +55,7 @@ def test_each_option_can_be_left_by_back_and_by_cancel(step: str) -> None:
 
 @pytest.mark.parametrize("step", OPTIONS)
 def test_each_option_can_be_skipped(step: str) -> None:
-    talk = option(step, seller=SETTLED)
+    talk = open_option(step, seller=SETTLED)
     before = replace(talk.form, step="options")
     assert talk.press_label("Skip").draft == before
 
@@ -89,7 +98,7 @@ SAID = [
 def test_an_answer_is_echoed_above_the_menu_and_a_typo_asked_about_at_its_step(
     step: str, said: str, field: str | None, value: object, answer: str
 ) -> None:
-    talk = form_at_step("review").press("options") if step == "options" else option(step)
+    talk = form_at_step("review").press("options") if step == "options" else open_option(step)
     before = talk.draft
     talk.say(said)
     assert talk.last.startswith(answer)
@@ -101,14 +110,14 @@ def test_an_answer_is_echoed_above_the_menu_and_a_typo_asked_about_at_its_step(
 
 
 def test_what_is_set_can_be_removed_again() -> None:
-    talk = option("email").say("anna@example.org").press_label("✓ E-mail notice: anna@")
+    talk = open_option("email").say("anna@example.org").press_label("✓ E-mail notice: anna@")
     assert "E-mail about payments: anna@example.org" in talk.last
     assert talk.press_label("🗑").form.email is None
     assert "E-mail notice" in shown(talk)
 
 
 def test_being_paid_in_the_currency_of_the_price_is_nothing_to_set() -> None:
-    talk = option("instrument").press_label("BSV")
+    talk = open_option("instrument").press_label("BSV")
     assert talk.form.instrument == "BSV"
     talk.press("open", "instrument").say("USD")
     assert talk.form.instrument is None
@@ -117,7 +126,7 @@ def test_being_paid_in_the_currency_of_the_price_is_nothing_to_set() -> None:
 
 
 def test_what_payers_are_asked_for_is_switched_on_and_off() -> None:
-    talk = option("asks").press("ask", "paymail", "on").press("ask", "email", "on")
+    talk = open_option("asks").press("ask", "paymail", "on").press("ask", "email", "on")
     assert (talk.step, talk.form.asks) == ("asks", ("email", "paymail"))
     assert shown(talk)[:3] == ["✓ E-mail", "Phone", "✓ Paymail"]
     talk.press("ask", "email", "on")
@@ -129,14 +138,14 @@ def test_what_payers_are_asked_for_is_switched_on_and_off() -> None:
 
 def test_the_last_prices_are_one_tap_away() -> None:
     seller = Seller("en", "$anna", "USD", prices=((250, "USD"), (1000, "JPY"), (5, "XXX")))
-    talk = new(seller).press("kind", "donation").say("Coffee")
+    talk = new_form(seller).press("kind", "donation").say("Coffee")
     assert shown(talk)[:2] == ["$2.50", "¥1,000"]
     talk.press_label("¥1,000")
     assert (talk.step, talk.form.currency) == ("review", "JPY")
 
 
 def test_the_zone_is_asked_once_and_then_the_time() -> None:
-    talk = option("starts")
+    talk = open_option("starts")
     assert "Which time zone are you in?" in talk.last
     talk.say("nowhere at all").say("Berlin")
     assert (talk.step, talk.seller.zone) == ("starts", BERLIN)
@@ -149,15 +158,15 @@ def test_the_zone_is_asked_once_and_then_the_time() -> None:
 
 
 def test_a_zone_is_pressed_or_chosen_among_several() -> None:
-    talk = option("ends").press_label("New York")
+    talk = open_option("ends").press_label("New York")
     assert (talk.step, talk.seller.zone) == ("ends", "America/New_York")
-    other = option("ends").say("CET")
+    other = open_option("ends").say("CET")
     assert "Which of these is it?" in other.last
     assert other.press_label("Rome").seller.zone == "Europe/Rome"
 
 
 def test_a_time_that_can_be_read_twice_is_asked_about() -> None:
-    talk = option("ends", seller=SETTLED)
+    talk = open_option("ends", seller=SETTLED)
     before = talk.draft
     talk.say("3/4")
     assert talk.draft == before
@@ -178,7 +187,7 @@ def test_a_time_that_can_be_read_twice_is_asked_about() -> None:
     ],
 )
 def test_a_time_that_can_not_be_is_answered_at_its_step(step: str, said: str, answer: str) -> None:
-    talk = option(step, seller=SETTLED)
+    talk = open_option(step, seller=SETTLED)
     before = talk.draft
     talk.say(said)
     assert talk.draft == before
@@ -186,7 +195,7 @@ def test_a_time_that_can_not_be_is_answered_at_its_step(step: str, said: str, an
 
 
 def test_it_ends_after_it_starts() -> None:
-    talk = option("starts", seller=SETTLED).say("tomorrow 18:00")
+    talk = open_option("starts", seller=SETTLED).say("tomorrow 18:00")
     talk.press("open", "ends").say("tomorrow 18:00")
     assert (talk.step, talk.form.ends_at) == ("ends", None)
     assert "⚠ It would end before it opens." in talk.last
@@ -196,7 +205,7 @@ def test_it_ends_after_it_starts() -> None:
 
 
 def test_an_end_that_has_passed_before_create_is_asked_for_anew() -> None:
-    talk = option("ends", seller=SETTLED).say("in 1 h").press("done")
+    talk = open_option("ends", seller=SETTLED).say("in 1 h").press("done")
     talk.now = NOW + HOUR
     talk.press_label("✅")
     assert (talk.wishes, talk.step) == ([], "ends")
@@ -206,7 +215,7 @@ def test_an_end_that_has_passed_before_create_is_asked_for_anew() -> None:
 
 
 def test_a_start_that_has_passed_before_create_opens_it_at_once() -> None:
-    talk = option("starts", seller=SETTLED).say("in 1 h").press("done")
+    talk = open_option("starts", seller=SETTLED).say("in 1 h").press("done")
     talk.now = NOW + HOUR
     talk.press_label("✅")
     assert [wish.starts_at for wish in talk.wishes] == [None]
@@ -214,7 +223,7 @@ def test_a_start_that_has_passed_before_create_opens_it_at_once() -> None:
 
 def full() -> Talk:
     """A talk whose form has every option, at its review."""
-    talk = option("description", seller=SETTLED).say("Warm")
+    talk = open_option("description", seller=SETTLED).say("Warm")
     talk.press("open", "instrument").press("instrument", "BSV")
     talk.press("open", "receivers").say("$anna 60%\n$ben 40%")
     talk.press("open", "starts").say("tomorrow 18:00")
@@ -285,7 +294,7 @@ def test_a_photo_sets_the_picture_at_any_step() -> None:
 
 
 def test_a_photo_where_it_is_asked_for_goes_on_and_a_bad_one_is_asked_for_again() -> None:
-    talk = option("picture").give(MessageInput("", photo="file"))
+    talk = open_option("picture").give(MessageInput("", photo="file"))
     talk.take(pictured_as(talk, None, "photo-tooSmall"))
     assert (talk.step, talk.form.image) == ("picture", None)
     assert "too small" in talk.last

@@ -8,7 +8,7 @@ import pytest
 
 from bot.chat.forms.outcome import ButtonInput, MessageInput
 from bot.chat.model.wish import Wish
-from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_at_step, new
+from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_at_step, new_form
 from tests.support.telegram_limits import check, labels
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def test_a_donation_takes_three_answers_and_a_yes() -> None:
 
 
 def test_a_drop_of_a_stranger_asks_for_everything_and_saves_the_destination() -> None:
-    talk = new(STRANGER).press_label("🎟").say("Pack", "2,50")
+    talk = new_form(STRANGER).press_label("🎟").say("Pack", "2,50")
     assert talk.step == "currency"
     talk.press("currency", "EUR").say("1 000", " $bob ")
     assert talk.seller.destination == "$bob"
@@ -48,7 +48,7 @@ def test_a_drop_of_a_stranger_asks_for_everything_and_saves_the_destination() ->
 def test_the_count_of_steps_holds_once_the_kind_is_known(
     seller: Seller, kind: str, steps: int
 ) -> None:
-    talk = new(seller).press("kind", kind)
+    talk = new_form(seller).press("kind", kind)
     talk.say("Coffee", "5")
     if talk.step == "currency":
         talk.say("EUR")
@@ -89,7 +89,7 @@ def test_back_goes_one_step_back_and_a_second_tap_on_it_no_further(step: str, be
 
 
 def test_back_from_the_currency_asks_the_amount_again() -> None:
-    talk = new(STRANGER).press("kind", "oneoff").say("Dawn").say("120")
+    talk = new_form(STRANGER).press("kind", "oneoff").say("Dawn").say("120")
     assert talk.press_label("⬅").step == "amount"
 
 
@@ -192,12 +192,12 @@ def test_without_a_form_a_text_is_told_where_to_go() -> None:
 
 
 def test_keep_shows_every_digit_of_an_amount_without_a_currency() -> None:
-    talk = new(STRANGER).press("kind", "donation").say("Coffee").say("0.12345")
+    talk = new_form(STRANGER).press("kind", "donation").say("Coffee").say("0.12345")
     talk.press_label("⬅")
     assert "Keep: 0.12345" in labels(talk.replies[-1].rows)
 
 
 def test_keep_shows_every_digit_of_an_amount_with_its_currency() -> None:
-    talk = new().press("kind", "donation").say("Coffee").say("0.12345 BTC")
+    talk = new_form().press("kind", "donation").say("Coffee").say("0.12345 BTC")
     talk.press_label("⬅")
     assert "Keep: 0.12345 BTC" in labels(talk.replies[-1].rows)

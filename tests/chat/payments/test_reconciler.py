@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
 from bot.chat.provider.client import PAGE
 from tests.support.chat_harness import COFFEE, DROP
-from tests.support.reconciler_service import RecordedSleep, alerts, market_of
+from tests.support.reconciler_service import RecordedSleep, alerts, open_reconciled_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ async def market(
     tmp_path: Path, chat: ChatHarness, sam: Person
 ) -> AsyncIterator[ReconciledService]:
     """Our own service with that seller's requests."""
-    async with market_of(tmp_path, chat, sam) as it:
+    async with open_reconciled_service(tmp_path, chat, sam) as it:
         yield it
 
 

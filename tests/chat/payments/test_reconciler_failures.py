@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from bot.chat.payments.reconciler import BACKOFF, FIRST_WAIT, LEAST_REST, Reconciler
 from tests.chat.payments.test_reconciler_servers import item
-from tests.support.chat_harness import COFFEE, answer
+from tests.support.chat_harness import COFFEE, service_answer
 from tests.support.reconciler_service import RecordedSleep, alerts
 from tests.support.scripted_server import http_response
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import Peer
+    from tests.support.scripted_server import ScriptedServer
 
 AWAY, BACK = "ALTER TABLE listings RENAME TO away", "ALTER TABLE away RENAME TO listings"
 PAID = {"items": [{"transactionId": "t1"}]}
@@ -33,11 +33,11 @@ def looking(chat: ChatHarness, client: Client) -> Reconciler:
 
 
 def listed(chat: ChatHarness, sam: Person, number: int) -> Listing:
-    return chat.add_listing(sam, COFFEE, answer(id=f"{number:024}"))
+    return chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}"))
 
 
 async def test_whatever_fails_in_a_look_is_a_line_in_the_log_and_no_end(
-    chat: ChatHarness, client: Client, peer: Peer, sam: Person
+    chat: ChatHarness, client: Client, peer: ScriptedServer, sam: Person
 ) -> None:
     """A later look finds what this one did not."""
     listing = listed(chat, sam, 1)
@@ -65,7 +65,7 @@ async def test_whatever_fails_in_a_look_is_a_line_in_the_log_and_no_end(
 
 
 async def test_a_listing_that_can_not_be_read_keeps_nobody_from_the_others(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     broken, sound = (listed(chat, sam, number) for number in (1, 2))
     spoil = "UPDATE listings SET wish = '{}' WHERE id = :id"
@@ -78,7 +78,7 @@ async def test_a_listing_that_can_not_be_read_keeps_nobody_from_the_others(
 
 
 async def test_another_tools_request_that_names_half_a_character_is_not_ours(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """What a database can't even be asked for keeps nobody from the others."""
     listing = listed(chat, sam, 1)

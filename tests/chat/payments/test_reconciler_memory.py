@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from bot.chat.payments.reconciler import Reconciler
 from bot.core import errors
 from tests.chat.payments.test_reconciler_servers import item, units
-from tests.support.chat_harness import COFFEE, DROP, answer
+from tests.support.chat_harness import COFFEE, DROP, service_answer
 from tests.support.reconciler_service import RecordedSleep, alerts
 from tests.support.scripted_server import http_response
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bot.chat.provider.client import Client
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import Peer
+    from tests.support.scripted_server import ScriptedServer
 
 OTHER = "f" * 24
 
@@ -30,7 +30,7 @@ class Restarting:
 
     chat: ChatHarness
     client: Client
-    peer: Peer
+    peer: ScriptedServer
     seconds: float = 61
 
     async def compare(self, *items: dict[str, Any]) -> int:
@@ -50,14 +50,14 @@ class Restarting:
 
 
 @pytest.fixture
-def restarting(chat: ChatHarness, client: Client, peer: Peer) -> Restarting:
+def restarting(chat: ChatHarness, client: Client, peer: ScriptedServer) -> Restarting:
     return Restarting(chat, client, peer)
 
 
 async def test_units_that_stay_gone_across_a_restart_were_sold(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    gone = item(chat.add_listing(sam, DROP, answer()), **units(3))
+    gone = item(chat.add_listing(sam, DROP, service_answer()), **units(3))
     assert [await restarting.compare(gone) for _ in range(3)] == [0, 2, 0]
     assert len(alerts(chat)) == 2
 
@@ -65,7 +65,7 @@ async def test_units_that_stay_gone_across_a_restart_were_sold(
 async def test_a_restart_does_not_shorten_the_minute(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    gone = item(chat.add_listing(sam, DROP, answer()), **units(3))
+    gone = item(chat.add_listing(sam, DROP, service_answer()), **units(3))
     restarting.seconds = 30
     assert [await restarting.compare(gone) for _ in range(3)] == [0, 0, 2]
 
@@ -73,7 +73,7 @@ async def test_a_restart_does_not_shorten_the_minute(
 async def test_units_that_are_back_after_a_restart_were_not_sold(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, service_answer())
     found = [await restarting.compare(item(listing, **units(left))) for left in (0, 5, 0, 4, 5)]
     assert found == [0, 0, 0, 1, 0]
     assert chat.rows("sightings") == []
@@ -82,7 +82,7 @@ async def test_units_that_are_back_after_a_restart_were_not_sold(
 async def test_a_comparison_that_failed_forgets_nothing(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    gone = item(chat.add_listing(sam, DROP, answer()), **units(4))
+    gone = item(chat.add_listing(sam, DROP, service_answer()), **units(4))
     assert await restarting.compare(gone) == 0
     await restarting.fail()
     assert await restarting.compare(gone) == 1
@@ -92,7 +92,7 @@ async def test_a_second_replica_that_compares_too_records_nothing_twice(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
     """Both have seen the same units gone a minute ago."""
-    gone = item(chat.add_listing(sam, DROP, answer()), **units(3))
+    gone = item(chat.add_listing(sam, DROP, service_answer()), **units(3))
     assert await restarting.compare(gone) == 0
     restarting.chat.clock.advance(61)
     restarting.seconds = 0
@@ -103,16 +103,16 @@ async def test_a_second_replica_that_compares_too_records_nothing_twice(
 async def test_a_clock_that_was_set_back_starts_the_minute_again(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    gone = item(chat.add_listing(sam, DROP, answer()), **units(3))
+    gone = item(chat.add_listing(sam, DROP, service_answer()), **units(3))
     assert await restarting.compare(gone) == 0
     chat.clock.advance(-86_400)
     assert [await restarting.compare(gone) for _ in range(2)] == [0, 2]
 
 
 async def test_a_list_that_was_searched_in_vain_is_not_searched_again_after_a_restart(
-    chat: ChatHarness, restarting: Restarting, peer: Peer, sam: Person
+    chat: ChatHarness, restarting: Restarting, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     counted = item(listing, paymentsCount=2)
     listed = http_response(200, {"items": [{"transactionId": "t1"}]})
     await peer.say(http_response(200, {"items": [counted]}), listed)
@@ -126,7 +126,7 @@ async def test_a_list_that_was_searched_in_vain_is_not_searched_again_after_a_re
 async def test_a_paid_duplicate_is_reported_once_across_restarts(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     with capture_logs() as logs:
         for _ in range(2):
             await restarting.compare(item(listing, OTHER, paymentsCount=1))

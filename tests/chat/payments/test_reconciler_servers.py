@@ -19,7 +19,7 @@ from bot.chat.store import listings
 from bot.chat.store.listings import DELETED, FAILED, LIVE, STOPPED
 from bot.chat.store.received_payments import Payment
 from bot.core import errors
-from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, URL, answer
+from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, URL, service_answer
 from tests.support.handcash_server import handcash
 from tests.support.reconciler_service import RecordedSleep, alerts
 from tests.support.sandbox_server import serve_asgi
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import Peer
+    from tests.support.scripted_server import ScriptedServer
 
 
 @pytest.fixture
@@ -44,7 +44,9 @@ def item(listing: Listing, request_id: str = REQUEST_ID, **fields: Any) -> dict[
     return {"id": request_id, "paymentRequestUrl": URL, "notifications": of, **fields}
 
 
-async def looks(chat: ChatHarness, looking: Reconciler, peer: Peer, *items: dict[str, Any]) -> int:
+async def looks(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, *items: dict[str, Any]
+) -> int:
     """Let it look at a server with these requests, more than a minute after the look before."""
     chat.clock.advance(61)
     await peer.say(http_response(200, {"items": list(items)}))
@@ -56,10 +58,10 @@ def units(left: int) -> dict[str, Any]:
 
 
 async def test_units_that_stay_gone_for_a_minute_were_sold(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """What the price is, marked as found later; nothing is known of who paid."""
-    listing = chat.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, service_answer())
     gone = item(listing, **units(3))
     assert [await looks(chat, looking, peer, gone) for _ in range(3)] == [0, 2, 0]
     told_now = [(one.amount, one.payer, one.found) for one in alerts(chat)]
@@ -68,10 +70,10 @@ async def test_units_that_stay_gone_for_a_minute_were_sold(
 
 
 async def test_webhooks_that_come_meanwhile_count(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """Of three units that were gone a minute ago two have been told since, and one sold anew."""
-    listing = chat.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, service_answer())
     assert await looks(chat, looking, peer, item(listing, **units(2))) == 0
     for name in ("t1", "t2"):
         payment = Payment(REQUEST_ID, name, 250, "USD", {})
@@ -81,9 +83,9 @@ async def test_webhooks_that_come_meanwhile_count(
 
 
 async def test_units_that_are_back_at_the_second_look_were_not_sold(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, service_answer())
     for left in (0, 5, 0, 4, 5):
         count = await looks(chat, looking, peer, item(listing, **units(left)))
         assert count == (left == 4)
@@ -91,9 +93,9 @@ async def test_units_that_are_back_at_the_second_look_were_not_sold(
 
 
 async def test_two_looks_within_a_minute_are_as_one(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, service_answer())
     gone = item(listing, **units(3))
     assert await looks(chat, looking, peer, gone) == 0
     chat.clock.advance(-61 + 30)
@@ -103,9 +105,9 @@ async def test_two_looks_within_a_minute_are_as_one(
 
 
 async def test_a_late_webhook_of_what_only_units_told_is_not_told_as_new(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, service_answer())
     gone = item(listing, **units(4))
     assert [await looks(chat, looking, peer, gone) for _ in range(2)] == [0, 1]
     late = Payment(REQUEST_ID, "t1", 250, "USD", {})
@@ -150,10 +152,10 @@ async def test_handcashs_late_webhook_is_no_second_payment(
 
 
 async def test_what_a_listed_payment_says_is_told_and_the_price_where_it_says_nothing(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """What is left is counted: more may have been sold since the server was asked."""
-    listing = chat.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, service_answer())
     listed = [
         {"transactionId": "t2", "settlement": "oversold", "amount": 3, "currencyCode": "EUR"},
         {"transactionId": "t1", "amount": 3, "currencyCode": "DUCATS"},
@@ -168,19 +170,23 @@ async def test_what_a_listed_payment_says_is_told_and_the_price_where_it_says_no
 
 @pytest.mark.parametrize("closed", [{}, {"status": "completed"}])
 async def test_a_one_off_that_is_closed_for_no_other_reason_was_paid(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person, closed: dict[str, Any]
+    chat: ChatHarness,
+    looking: Reconciler,
+    peer: ScriptedServer,
+    sam: Person,
+    closed: dict[str, Any],
 ) -> None:
-    listing = chat.add_listing(sam, PAINTING, answer())
+    listing = chat.add_listing(sam, PAINTING, service_answer())
     gone = item(listing, isEnabled=False, **closed)
     assert [await looks(chat, looking, peer, gone) for _ in range(3)] == [0, 1, 0]
     assert [alert.amount for alert in alerts(chat)] == [12_000]
 
 
 async def test_payments_that_are_counted_but_not_listed_are_told_by_their_number(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """Of a donation too, by a server that has the count and no list of payments."""
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     for status, found in ((404, 0), (405, 2)):
         chat.clock.advance(61)
         await peer.say(
@@ -191,10 +197,10 @@ async def test_payments_that_are_counted_but_not_listed_are_told_by_their_number
 
 
 async def test_what_is_counted_and_can_not_be_found_is_said_once(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """Nor is the whole list read again at each look for nothing."""
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     counted = http_response(200, {"items": [item(listing, paymentsCount=2)]})
     with capture_logs() as logs:
         await peer.say(counted, http_response(200, {"items": [{"transactionId": "t1"}]}), counted)
@@ -205,10 +211,10 @@ async def test_what_is_counted_and_can_not_be_found_is_said_once(
 
 
 async def test_a_payment_of_a_server_whose_clock_is_ahead_is_found_when_its_time_has_come(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """It is listed, so nothing is amiss."""
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     paid = {"transactionId": "t1", "completedAt": (chat.clock() + 10_000) // 1000}
     counted = http_response(200, {"items": [item(listing, paymentsCount=1)]})
     with capture_logs() as logs:
@@ -224,10 +230,10 @@ OTHER = "f" * 24
 
 @pytest.mark.parametrize("state", [LIVE, STOPPED, DELETED])
 async def test_a_request_made_twice_is_taken_away(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person, state: str
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person, state: str
 ) -> None:
     """Whatever the listing's own state: nobody has the link of the other."""
-    listing = chat.add_listing(sam, DROP, answer(), state=state)
+    listing = chat.add_listing(sam, DROP, service_answer(), state=state)
     await peer.say(
         http_response(200, {"items": [item(listing), item(listing, OTHER)]}), http_response(200)
     )
@@ -238,7 +244,7 @@ async def test_a_request_made_twice_is_taken_away(
 
 
 async def test_what_is_left_of_a_failed_create_is_taken_away(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, state=FAILED)
     await peer.say(http_response(200, {"items": [item(listing)]}), http_response(404))
@@ -247,7 +253,7 @@ async def test_what_is_left_of_a_failed_create_is_taken_away(
 
 
 async def test_what_is_being_created_is_left_to_who_creates_it(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, COFFEE)
     both = item(listing), item(listing, OTHER, paymentsCount=1)
@@ -256,10 +262,10 @@ async def test_what_is_being_created_is_left_to_who_creates_it(
 
 
 async def test_a_deleted_listings_own_request_is_not_touched(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """It was taken for gone by a server that has it: its link may hang somewhere."""
-    listing = chat.add_listing(sam, COFFEE, answer(), state=DELETED)
+    listing = chat.add_listing(sam, COFFEE, service_answer(), state=DELETED)
     await looks(chat, looking, peer, item(listing))
     assert len(peer.calls) == 1
 
@@ -275,13 +281,13 @@ PAID_TWICE: list[tuple[Wish, dict[str, Any]]] = [
 async def test_a_double_that_was_paid_is_left_to_the_operator(
     chat: ChatHarness,
     looking: Reconciler,
-    peer: Peer,
+    peer: ScriptedServer,
     sam: Person,
     case: tuple[Wish, dict[str, Any]],
 ) -> None:
     """Said once, not at each look."""
     wish, fields = case
-    listing = chat.add_listing(sam, wish, answer())
+    listing = chat.add_listing(sam, wish, service_answer())
     with capture_logs() as logs:
         for _ in range(2):
             await looks(chat, looking, peer, item(listing, OTHER, **fields))
@@ -300,7 +306,7 @@ async def runs(looking: Reconciler, recorded_sleep: RecordedSleep, sleeps: int) 
 
 
 async def test_after_a_failure_the_next_look_comes_later_and_later(
-    looking: Reconciler, peer: Peer, recorded_sleep: RecordedSleep
+    looking: Reconciler, peer: ScriptedServer, recorded_sleep: RecordedSleep
 ) -> None:
     """Each is a line in the log, and a look that succeeds ends it."""
     failures = [
@@ -323,7 +329,11 @@ async def test_after_a_failure_the_next_look_comes_later_and_later(
 
 @pytest.mark.parametrize(("asked", "wait"), [("1200", 1200), ("30", BACKOFF[0]), ("99999", 3600)])
 async def test_the_wait_that_a_server_asks_for_is_kept(
-    looking: Reconciler, peer: Peer, recorded_sleep: RecordedSleep, asked: str, wait: float
+    looking: Reconciler,
+    peer: ScriptedServer,
+    recorded_sleep: RecordedSleep,
+    asked: str,
+    wait: float,
 ) -> None:
     await peer.say(http_response(429, Retry_After=asked))
     assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, wait]
@@ -332,11 +342,11 @@ async def test_the_wait_that_a_server_asks_for_is_kept(
 async def test_a_database_that_is_locked_is_no_end(
     chat: ChatHarness,
     looking: Reconciler,
-    peer: Peer,
+    peer: ScriptedServer,
     recorded_sleep: RecordedSleep,
     monkeypatch: Any,
 ) -> None:
-    listing = chat.add_listing(chat.add_person("Kim"), COFFEE, answer())
+    listing = chat.add_listing(chat.add_person("Kim"), COFFEE, service_answer())
 
     async def locked(*_: object) -> None:
         raise errors.StorageError("database is locked")
@@ -347,10 +357,10 @@ async def test_a_database_that_is_locked_is_no_end(
 
 
 async def test_trouble_with_one_request_keeps_nobody_from_the_others(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     first, second = (
-        chat.add_listing(sam, COFFEE, answer(id=f"{number:024}")) for number in range(2)
+        chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(2)
     )
     counted = [item(one, str(one.request_id), paymentsCount=1) for one in (first, second)]
     listed = http_response(200, {"items": [{"transactionId": "t1"}]})
@@ -360,9 +370,11 @@ async def test_trouble_with_one_request_keeps_nobody_from_the_others(
 
 
 async def test_trouble_with_many_requests_is_trouble_with_the_server(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    many = [chat.add_listing(sam, COFFEE, answer(id=f"{number:024}")) for number in range(10)]
+    many = [
+        chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(10)
+    ]
     counted = [item(one, str(one.request_id), paymentsCount=1) for one in many]
     await peer.say(http_response(200, {"items": counted}), *[http_response(500)] * 10)
     with pytest.raises(errors.Overloaded):
@@ -371,9 +383,9 @@ async def test_trouble_with_many_requests_is_trouble_with_the_server(
 
 
 async def test_what_was_seen_before_a_failure_is_remembered(
-    chat: ChatHarness, looking: Reconciler, peer: Peer, sam: Person
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, answer())
+    listing = chat.add_listing(sam, DROP, service_answer())
     gone = item(listing, **units(4))
     assert await looks(chat, looking, peer, gone) == 0
     await peer.say(http_response(500))
@@ -382,7 +394,9 @@ async def test_what_was_seen_before_a_failure_is_remembered(
     assert await looks(chat, looking, peer, gone) == 1
 
 
-async def test_it_ends_at_once_though_the_server_hangs(looking: Reconciler, peer: Peer) -> None:
+async def test_it_ends_at_once_though_the_server_hangs(
+    looking: Reconciler, peer: ScriptedServer
+) -> None:
     task = asyncio.create_task(looking.run())
     await peer.asked(1)
     task.cancel()

@@ -11,7 +11,7 @@ from bot.chat.cards.status import card_of, status_of
 from bot.chat.store.listings import STOPPED
 from bot.chat.store.received_payments import BY_WEBHOOK, FOUND_LATER, UNCERTAIN, Payment
 from bot.core.outbox import lanes
-from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, answer
+from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 def test_how_a_listing_stands_is_one_word(chat: ChatHarness, sam: Person) -> None:
     now = chat.clock()
     stands = {
-        "active": chat.add_listing(sam, COFFEE, answer(id="1", expires_at=now + 1)),
-        "expired": chat.add_listing(sam, COFFEE, answer(id="2", expires_at=now)),
-        "scheduled": chat.add_listing(sam, COFFEE, answer(id="3", enabled_at=now + 1)),
-        "stopped": chat.add_listing(sam, COFFEE, answer(id="4"), state=STOPPED),
-        "soldOut": chat.add_listing(sam, STICKERS, answer(id="5", remaining_units=0)),
+        "active": chat.add_listing(sam, COFFEE, service_answer(id="1", expires_at=now + 1)),
+        "expired": chat.add_listing(sam, COFFEE, service_answer(id="2", expires_at=now)),
+        "scheduled": chat.add_listing(sam, COFFEE, service_answer(id="3", enabled_at=now + 1)),
+        "stopped": chat.add_listing(sam, COFFEE, service_answer(id="4"), state=STOPPED),
+        "soldOut": chat.add_listing(sam, STICKERS, service_answer(id="5", remaining_units=0)),
     }
-    held = chat.add_listing(sam, STICKERS, answer(id="6", remaining_units=0, reserved_units=1))
+    held = chat.add_listing(
+        sam, STICKERS, service_answer(id="6", remaining_units=0, reserved_units=1)
+    )
     assert status_of(held, now) == "active"
     assert {status_of(listing, now) for listing in stands.values()} == stands.keys()
     for word, listing in stands.items():
@@ -39,7 +41,7 @@ def pay(number: int, request: str = "r") -> Payment:
 
 
 async def test_a_payment_is_recorded_and_told_once(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
     assert await chat.recorder.record(listing, pay(1), 2) is True
     assert await chat.recorder.record(listing, pay(1), 2) is False
     assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
@@ -52,7 +54,7 @@ async def test_the_same_transaction_of_two_requests_is_two_payments(
     chat: ChatHarness, sam: Person
 ) -> None:
     for request in ("a", "b"):
-        listing = chat.add_listing(sam, COFFEE, answer(id=request))
+        listing = chat.add_listing(sam, COFFEE, service_answer(id=request))
         assert await chat.recorder.record(listing, pay(1, request), None) is True
     assert len(chat.said) == 2
 
@@ -62,7 +64,7 @@ async def test_what_is_left_of_a_drop_only_goes_down_in_whatever_order_it_is_tol
     chat: ChatHarness, sam: Person, told: list[int | None], known: int
 ) -> None:
     """Where the service does not say, it is counted from the payments told."""
-    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
     for number, left in enumerate(told):
         await chat.recorder.record(listing, pay(number), left)
     kept = chat.listing(listing.id).answer
@@ -74,7 +76,7 @@ async def test_units_that_lapsed_reservations_gave_back_can_be_had_again(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Three pieces, two of them held while one is paid; they lapse, and one more is paid."""
-    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
     for payment, left in [(replace(pay(1), reserved_units=2), 0), (pay(2), 1)]:
         await chat.recorder.record(listing, payment, left)
     card = card_of(chat.listing(listing.id), chat.clock())
@@ -85,7 +87,7 @@ async def test_units_that_only_change_sides_are_taken_for_news(
     chat: ChatHarness, sam: Person
 ) -> None:
     """As many remain and are reserved together, but a reservation lapsed."""
-    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=0, reserved_units=2))
+    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=0, reserved_units=2))
     await chat.recorder.record(listing, pay(1), 2)
     card = card_of(chat.listing(listing.id), chat.clock())
     assert (card.remaining_units, card.reserved_units) == (2, 0)
@@ -95,7 +97,7 @@ async def test_a_drop_whose_last_units_are_only_reserved_is_not_told_as_sold_out
     chat: ChatHarness, sam: Person
 ) -> None:
     """Whoever holds them may yet go away."""
-    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
     held = replace(pay(1), reserved_units=2)
     await chat.recorder.record(listing, held, 0)
     (text,) = chat.texts
@@ -107,7 +109,7 @@ async def test_a_drop_whose_last_units_are_only_reserved_is_not_told_as_sold_out
 async def test_money_for_which_nothing_was_left_is_told_as_owed_back(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=0))
+    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=0))
     await chat.recorder.record(listing, replace(pay(1), oversold=True), 0)
     (text,) = chat.texts
     assert "OVERSOLD" in text
@@ -117,7 +119,7 @@ async def test_money_for_which_nothing_was_left_is_told_as_owed_back(
 
 
 async def test_a_one_off_that_is_paid_is_completed(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, PAINTING, answer())
+    listing = chat.add_listing(sam, PAINTING, service_answer())
     assert status_of(listing, chat.clock()) == "active"
     await chat.recorder.record(listing, pay(1), None)
     assert status_of(chat.listing(listing.id), chat.clock()) == "completed"
@@ -135,7 +137,7 @@ async def test_each_alert_tells_what_was_left_after_its_own_payment(
     chat: ChatHarness, sam: Person
 ) -> None:
     """However the webhooks overtook each other: one alert, and one only, says sold out."""
-    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
     for number, left in enumerate([1, 0, 2]):
         await chat.recorder.record(listing, pay(number), left)
     assert ["sold out" in text.lower() for text in chat.texts] == [False, True, False]
@@ -144,7 +146,7 @@ async def test_each_alert_tells_what_was_left_after_its_own_payment(
 async def test_payments_that_only_their_units_tell_are_told_as_found_later(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
     assert await chat.recorder.record_missing(listing.id, 1, 2) == 0
     assert await chat.recorder.record_missing(listing.id, 0, 2) == 2
     found = "🔎 Found later: I was not notified of this payment, so I am telling you now."
@@ -160,7 +162,7 @@ async def test_payments_that_only_their_units_tell_are_told_as_found_later(
 async def test_the_webhook_of_a_payment_that_was_found_by_its_unit_counts_once_and_says_so(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
     await chat.recorder.record_missing(listing.id, 0, 1)
     late = replace(pay(1), payer={"email": "pat@example.org"})
     assert await chat.recorder.record(listing, late, None) is True
@@ -175,7 +177,7 @@ async def test_a_webhook_that_comes_twice_explains_one_payment_that_was_found(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Though another one that was found is still without a name."""
-    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
     await chat.recorder.record_missing(listing.id, 0, 2)
     chat.clear_messages()
     came = [await chat.recorder.record(listing, pay(1), None) for _ in range(2)]
@@ -186,7 +188,7 @@ async def test_a_webhook_that_comes_twice_explains_one_payment_that_was_found(
 async def test_a_payment_more_settles_the_doubt_of_one_payment_only(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=5))
+    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=5))
     await chat.recorder.record_missing(listing.id, 0, 2)
     for number in (1, 2):
         await chat.recorder.record(listing, pay(number), None)
@@ -201,7 +203,7 @@ async def test_a_payment_taken_for_one_that_was_found_is_not_told_again_when_bot
     chat: ChatHarness, sam: Person
 ) -> None:
     """The lost webhook never comes: each later payment is told once, for a day with the doubt."""
-    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
     await chat.recorder.record_missing(listing.id, 0, 1)
     for number in (1, 2):
         assert await chat.recorder.record(listing, pay(number), None) is True
@@ -218,7 +220,7 @@ async def test_a_list_of_payments_names_what_only_its_unit_told_without_a_word(
     chat: ChatHarness, sam: Person
 ) -> None:
     """A server that learns to list payments: they are the ones that were found."""
-    listing = chat.add_listing(sam, STICKERS, answer(id="r", remaining_units=3))
+    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
     await chat.recorder.record_missing(listing.id, 0, 1)
     assert await chat.recorder.record(listing, replace(pay(1), found=True), None) is False
     assert await chat.recorder.record(listing, pay(1), None) is False

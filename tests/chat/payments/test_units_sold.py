@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.payments.units_sold import count_sold
 from bot.chat.store.listings import LIVE, STOPPED, Listing
-from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, answer
+from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
 from tests.support.service_harness import NOON
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def test_what_was_sold(wish: Wish, fields: dict[str, Any], number: int) -> None:
 
     Units that were taken out are off the wish, and off the total of some servers.
     """
-    assert count_sold(answer(**fields), listing(wish), NOON) == number
+    assert count_sold(service_answer(**fields), listing(wish), NOON) == number
 
 
 def test_a_one_off_that_its_seller_stopped_is_not_taken_for_paid() -> None:
-    closed = answer(is_enabled=False)
+    closed = service_answer(is_enabled=False)
     assert count_sold(closed, listing(PAINTING, STOPPED), NOON) == 0
-    assert count_sold(answer(paid_count=1), listing(PAINTING, STOPPED), NOON) == 1
+    assert count_sold(service_answer(paid_count=1), listing(PAINTING, STOPPED), NOON) == 1

@@ -19,8 +19,8 @@ from bot.chat.store import received_payments
 from bot.core import exact_json, signing
 from bot.core.net import request_body
 from bot.core.outbox import lanes
-from tests.support.chat_harness import COFFEE, REQUEST_ID, STICKERS, answer
-from tests.support.raw_http import stalling
+from tests.support.chat_harness import COFFEE, REQUEST_ID, STICKERS, service_answer
+from tests.support.raw_http import endless_body
 from tests.support.sandbox_server import serve_asgi
 from tests.support.service_harness import client
 
@@ -81,7 +81,7 @@ class Service:
 
 @pytest.fixture
 def listing(chat: ChatHarness, sam: Person) -> Listing:
-    return chat.add_listing(sam, STICKERS, answer(total_units=3, remaining_units=3))
+    return chat.add_listing(sam, STICKERS, service_answer(total_units=3, remaining_units=3))
 
 
 @pytest.fixture
@@ -293,7 +293,7 @@ async def test_a_body_that_stalls_is_refused_and_nothing_is_stored(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
-    assert (await service.http.post(service.path, content=stalling())).status_code == 400
+    assert (await service.http.post(service.path, content=endless_body())).status_code == 400
     assert service.nothing_happened()
 
 
@@ -415,7 +415,7 @@ async def test_an_alert_says_the_price_of_a_request_whose_currency_has_no_decima
 ) -> None:
     wish = Wish("donation", "Tea", None, 500, "JPY", None, "$anna")
     async with client(serve(chat, None)) as http:
-        handcash = Service(chat, http, chat.add_listing(sam, wish, answer()))
+        handcash = Service(chat, http, chat.add_listing(sam, wish, service_answer()))
         assert await handcash.sends(json.dumps(HANDCASH).encode()) == 200
     assert "¥500" in chat.texts[0]
 
@@ -432,7 +432,7 @@ async def test_what_no_drop_can_have_left_is_counted_instead(
 
 async def test_nothing_is_left_of_what_has_no_units(chat: ChatHarness, sam: Person) -> None:
     async with client(serve(chat, SECRET)) as http:
-        donation = chat.add_listing(sam, COFFEE, answer())
+        donation = chat.add_listing(sam, COFFEE, service_answer())
         assert await Service(chat, http, donation).signs(PAID | {"remainingUnits": 0}) == 200
     kept = chat.listing(donation.id).answer
     assert kept is not None

@@ -27,16 +27,16 @@ from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE
 from tests.support.sample_pictures import (
     BASE,
-    link,
+    decode,
     opened,
-    read,
-    ready,
+    prepared_photo,
+    sample_link,
+    sample_photo,
     saved,
-    scene,
     undecodable_versions,
 )
 
-LINK = link(55)
+LINK = sample_link(55)
 PLAIN = CardContent("Sticker pack", "$2.50", LINK)
 UNASSIGNED = "\U0010fffe"
 
@@ -66,12 +66,12 @@ def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
     face = CardContent(
         "Sticker pack",
         "1,000,000,000.00 USD",
-        link(length),
-        photo=ready() if with_photo else None,
+        sample_link(length),
+        photo=prepared_photo() if with_photo else None,
         dark=length % 20 == 0,
         hint="Scan to pay" if length % 3 == 0 else None,
     )
-    assert not undecodable_versions(shown(face), link(length))
+    assert not undecodable_versions(shown(face), sample_link(length))
 
 
 def test_the_code_of_a_usual_link_fills_its_white_panel() -> None:
@@ -85,13 +85,15 @@ def test_the_code_of_a_usual_link_fills_its_white_panel() -> None:
 
 @pytest.mark.parametrize("length", [20, 400, 800])
 def test_the_shortest_and_the_longest_links_are_read_too(length: int) -> None:
-    assert not undecodable_versions(shown(replace(PLAIN, code=link(length))), link(length))
+    assert not undecodable_versions(
+        shown(replace(PLAIN, code=sample_link(length))), sample_link(length)
+    )
 
 
 def test_a_long_link_gets_more_room_before_its_modules_get_too_small() -> None:
     long, usual = (shown(replace(PLAIN, code=(BASE * 40)[:length])) for length in (1000, 300))
     assert long.height > usual.height + 25
-    assert read(long) == {(BASE * 40)[:1000]}
+    assert decode(long) == {(BASE * 40)[:1000]}
 
 
 @settings(max_examples=12)
@@ -103,7 +105,7 @@ def test_a_long_link_gets_more_room_before_its_modules_get_too_small() -> None:
 )
 def test_any_link_is_read(path: str, *, dark: bool, hint: str | None, with_photo: bool) -> None:
     code = f"https://p.example/{path}"
-    picture = ready() if with_photo else None
+    picture = prepared_photo() if with_photo else None
     assert not undecodable_versions(
         shown(CardContent("Tea", "$1", code, picture, None, dark, hint)), code
     )
@@ -111,7 +113,9 @@ def test_any_link_is_read(path: str, *, dark: bool, hint: str | None, with_photo
 
 def test_the_code_has_four_modules_of_white_around_it() -> None:
     """On a dark card with a photo, too, between the words above and below."""
-    picture = shown(replace(PLAIN, photo=ready(), dark=True, hint="Scan to pay")).convert("L")
+    picture = shown(replace(PLAIN, photo=prepared_photo(), dark=True, hint="Scan to pay")).convert(
+        "L"
+    )
     modules = qr.module_image(LINK).width
     module = card_picture.CODE // modules
     side, top = modules * module, card_picture.HEADER + card_picture.MARGIN + card_picture.PADDING
@@ -156,7 +160,7 @@ def test_light_and_dark_differ_and_both_have_the_code_on_white() -> None:
 @pytest.mark.parametrize("mode", ["photo", "white", "noise", "plain"])
 def test_a_card_is_small_enough_to_send_quickly(mode: str) -> None:
     photo = {
-        "photo": ready(),
+        "photo": prepared_photo(),
         "white": saved(Image.new("RGB", (1280, 1280), "white")),
         "noise": saved(
             Image.merge("RGB", [Image.effect_noise((1280, 960), 200) for _ in "RGB"]), quality=95
@@ -177,7 +181,7 @@ def contrasts(picture: Image.Image) -> list[float]:
 @pytest.mark.parametrize("colour", ["white", "lime", "yellow", "cyan", "#ffb080", "#8080ff", None])
 def test_name_and_price_can_be_read_on_a_photo_of_any_colour(colour: str | None) -> None:
     """Contrast is 4.5 but for a pixel in fifty, which glitters."""
-    photo = saved(Image.new("RGB", (1280, 960), colour)) if colour else ready()
+    photo = saved(Image.new("RGB", (1280, 960), colour)) if colour else prepared_photo()
     ground = draw_header(photo, (card_picture.WIDTH, card_picture.HEADER), (300, 250), dark=False)
     behind = contrasts(ground.crop((0, 250, 300, card_picture.HEADER)))
     assert behind[len(behind) // 50] >= 4.5
@@ -216,7 +220,8 @@ def test_each_thing_given_is_shown() -> None:
         *(
             changed(field, value)
             for field, value in (
-                ("name", "Tea"), ("price", "$3"), ("code", link(60)), ("photo", ready()),
+                ("name", "Tea"), ("price", "$3"), ("code", sample_link(60)),
+                ("photo", prepared_photo()),
                 ("stamp", "SOLD OUT"), ("dark", True), ("hint", "Scan to pay"),
             )
         ),
@@ -260,13 +265,16 @@ def test_a_link_that_no_code_holds_is_a_bug(code: str) -> None:
 
 def test_a_card_is_drawn_alike_twice_and_leaves_its_photo_alone() -> None:
     """What is kept between two cards is not drawn upon."""
-    one, other = replace(PLAIN, photo=ready()), replace(PLAIN, name="W" * 90, photo=ready())
+    one, other = (
+        replace(PLAIN, photo=prepared_photo()),
+        replace(PLAIN, name="W" * 90, photo=prepared_photo()),
+    )
     first = draw_card(one)
     draw_card(other)
     draw_card(replace(PLAIN, name="W" * 90))
     assert draw_card(one) == first
-    assert read(opened(first)) == {LINK}
-    assert scene().size == (1600, 1200)
+    assert decode(opened(first)) == {LINK}
+    assert sample_photo().size == (1600, 1200)
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

@@ -16,7 +16,7 @@ from PIL import Image, ImageCms
 from bot.chat.pictures import photo_preparation
 from bot.chat.pictures.photo_preparation import MAX_SIDE, prepare
 from bot.core.errors import PictureError
-from tests.support.sample_pictures import opened, saved, scene
+from tests.support.sample_pictures import opened, sample_photo, saved
 
 SECRET = b"48.8583N 2.2945E"
 RED, GREEN, BLUE = (220, 30, 30), (30, 180, 40), (30, 40, 220)
@@ -73,7 +73,7 @@ def png_head(width: int, height: int, *, data: bytes = b"") -> bytes:
 def test_a_photo_is_at_most_1280_pixels_a_side_and_never_enlarged(
     size: tuple[int, int], expected: tuple[int, int]
 ) -> None:
-    made = opened(prepare(saved(scene(size))))
+    made = opened(prepare(saved(sample_photo(size))))
     assert (made.size, made.format, made.mode) == (expected, "JPEG", "RGB")
     assert "progressive" not in made.info  # cards would take twice as long to draw
 
@@ -160,7 +160,9 @@ def test_nothing_is_left_of_what_a_file_says_beside_its_pixels(*, profiled: bool
     exif.get_ifd(0x8825)[2] = (48.0, 51.0, 30.0)
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     icc: dict[str, Any] = {"icc_profile": profile} if profiled else {}
-    data = saved(scene((800, 600)), exif=exif, comment=SECRET, xmp=SECRET, dpi=(72, 72), **icc)
+    data = saved(
+        sample_photo((800, 600)), exif=exif, comment=SECRET, xmp=SECRET, dpi=(72, 72), **icc
+    )
     assert SECRET in data
     made = prepare(data)
     found = opened(made)
@@ -231,7 +233,7 @@ def test_a_file_of_more_than_10_mb_is_refused() -> None:
 
 
 def test_a_jpeg_that_goes_over_its_pixels_without_end_is_refused() -> None:
-    data = saved(scene((400, 300)), progressive=True)
+    data = saved(sample_photo((400, 300)), progressive=True)
     last = data.rindex(b"\xff\xda")
     scan = data[last:-2]
     assert refused(data[:-2] + scan * 100 + data[-2:]) == "damaged"
@@ -240,7 +242,7 @@ def test_a_jpeg_that_goes_over_its_pixels_without_end_is_refused() -> None:
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
 def test_a_photo_that_ends_too_soon_is_refused(kind: str, part: float) -> None:
-    data = saved(scene((400, 300)), kind)
+    data = saved(sample_photo((400, 300)), kind)
     assert refused(data[: int(len(data) * part)]) in {"damaged", "unknownFormat"}
 
 
@@ -250,7 +252,7 @@ def test_rubbish_is_refused(data: bytes) -> None:
 
 
 SMALL = {
-    kind: saved(scene((80, 70)), kind, **({"exif": Image.Exif()} if kind == "JPEG" else {}))
+    kind: saved(sample_photo((80, 70)), kind, **({"exif": Image.Exif()} if kind == "JPEG" else {}))
     for kind in ("JPEG", "PNG", "WEBP", "GIF")
 }
 

@@ -29,12 +29,12 @@ from bot.chat.pictures.poster import (
 from bot.core.images import qr, text_fitting
 from bot.core.images.text_fitting import FONTS
 from tests.support.sample_pictures import (
-    link,
+    decode,
     opened,
-    read,
-    ready,
+    prepared_photo,
+    sample_link,
+    sample_photo,
     saved,
-    scene,
     undecodable_versions,
 )
 
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WORDS = "Ten vinyl stickers, cut by hand. " * 9
-PLAIN = PosterContent("Sticker pack", "$2.50", link(55), None, None, "Scan to pay")
-RICH = replace(PLAIN, photo=ready(), text=WORDS, dark=True, code=link(300))
+PLAIN = PosterContent("Sticker pack", "$2.50", sample_link(55), None, None, "Scan to pay")
+RICH = replace(PLAIN, photo=prepared_photo(), text=WORDS, dark=True, code=sample_link(300))
 LETTERS = "Äq1€Ω"
 
 
@@ -75,8 +75,8 @@ def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
 @settings(max_examples=6)
 @given(length=st.integers(20, 300), dark=st.booleans(), with_text=st.booleans())
 def test_a_square_with_any_link_is_read(length: int, *, dark: bool, with_text: bool) -> None:
-    sheet = replace(RICH, code=link(length), dark=dark, text=WORDS if with_text else None)
-    assert not undecodable_versions(opened(square_png(sheet)), link(length))
+    sheet = replace(RICH, code=sample_link(length), dark=dark, text=WORDS if with_text else None)
+    assert not undecodable_versions(opened(square_png(sheet)), sample_link(length))
 
 
 def test_the_code_of_a_square_is_as_large_as_whole_pixels_allow() -> None:
@@ -95,7 +95,7 @@ def test_a_printed_pdf_is_read(sheet: PosterContent) -> None:
     millimetres = [points * 25.4 / 72 for points in document[0].get_size()]
     assert millimetres == pytest.approx([210, 297], abs=0.01)
     assert not undecodable_versions(printed(data), sheet.code)
-    assert read(printed(data, 72)) == {sheet.code}
+    assert decode(printed(data, 72)) == {sheet.code}
 
 
 def test_a_poster_has_300_dpi_on_a4_and_a_square_1080_pixels() -> None:
@@ -163,7 +163,8 @@ def test_each_thing_given_is_shown(draw: Callable[[PosterContent], bytes]) -> No
         *(
             changed(field, value)
             for field, value in (
-                ("name", "Tea"), ("price", "$3"), ("code", link(60)), ("photo", ready()),
+                ("name", "Tea"), ("price", "$3"), ("code", sample_link(60)),
+                ("photo", prepared_photo()),
                 ("text", "Thank you"), ("hint", "Pay here"), ("dark", True),
             )
         ),
@@ -260,7 +261,7 @@ def test_a_link_that_no_code_holds_is_a_bug(draw: Callable[[PosterContent], byte
 
 @pytest.mark.parametrize("size", [(1, 1), (7, 64), (33, 65), (200, 300)])
 def test_a_png_packed_by_us_is_the_picture(size: tuple[int, int]) -> None:
-    picture = scene((max(size[0], 4), max(size[1], 40))).crop((0, 0, *size))
+    picture = sample_photo((max(size[0], 4), max(size[1], 40))).crop((0, 0, *size))
     picture.paste((1, 2, 3), (0, size[1] // 2, *size))
     made = opened(png.encode(picture, 72))
     assert made.tobytes() == picture.tobytes()

@@ -15,7 +15,7 @@ from bot.chat.provider.dialects import (
     is_about_spelling,
 )
 from bot.core.errors import FieldProblem
-from tests.support.chat_harness import COFFEE, answer
+from tests.support.chat_harness import COFFEE, service_answer
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_each_dialect_names_both_currencies() -> None:
 def test_a_price_is_right_to_the_last_decimal_and_in_both_currencies(
     price: ServerPrice | None, said: PriceCheck
 ) -> None:
-    assert check_price(replace(answer(), price=price), COFFEE, "BSV") is said
+    assert check_price(replace(service_answer(), price=price), COFFEE, "BSV") is said
 
 
 @pytest.mark.parametrize(

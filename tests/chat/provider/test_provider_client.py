@@ -18,28 +18,30 @@ from bot.service.app import create_app
 from bot.service.usecases import applications
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
-from tests.support.chat_harness import answer as answer_with
+from tests.support.chat_harness import service_answer as answer_with
 from tests.support.sandbox_server import serve_asgi
-from tests.support.scripted_server import CUT, http_response, listening_peer
+from tests.support.scripted_server import CUT, http_response, open_scripted_server
 from tests.support.service_harness import LOOPBACK, NEW, NOON, make_service
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from bot.core.database.database import Database
-    from tests.support.scripted_server import Peer
+    from tests.support.scripted_server import ScriptedServer
     from tests.support.service_harness import Clock
 
 LEAST = {"id": ID, "paymentRequestUrl": URL}
 
 
-async def created(client: Client, peer: Peer, **fields: Any) -> Answer:
+async def created(client: Client, peer: ScriptedServer, **fields: Any) -> Answer:
     """What the client reads in an answer with these fields."""
     await peer.say(http_response(200, LEAST | fields))
     return await client.create({}, "key")
 
 
-async def test_a_call_carries_credentials_body_and_key(client: Client, peer: Peer) -> None:
+async def test_a_call_carries_credentials_body_and_key(
+    client: Client, peer: ScriptedServer
+) -> None:
     await peer.say(http_response(200, LEAST))
     await client.create({"product": {"name": "Tee & Kaffee"}}, "listing-1")
     (call,) = peer.calls
@@ -51,7 +53,7 @@ async def test_a_call_carries_credentials_body_and_key(client: Client, peer: Pee
     assert json.loads(call.body) == {"product": {"name": "Tee & Kaffee"}}
 
 
-async def test_an_address_with_a_path_is_kept(peer: Peer) -> None:
+async def test_an_address_with_a_path_is_kept(peer: ScriptedServer) -> None:
     client = Client(f"{peer.url}/cloud", "a", "b")
     await peer.say(http_response(200, {"items": []}))
     assert [page async for page in client.request_pages()] == []
@@ -61,9 +63,9 @@ async def test_an_address_with_a_path_is_kept(peer: Peer) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_no_redirect_is_followed_so_credentials_stay_at_the_origin(
-    client: Client, peer: Peer, status: int
+    client: Client, peer: ScriptedServer, status: int
 ) -> None:
-    async with listening_peer() as other:
+    async with open_scripted_server() as other:
         await peer.say(http_response(status, Location=f"{other.url}/v3/paymentRequests"))
         with pytest.raises(errors.BadAnswer, match="check PAYMENTS_URL"):
             await client.create({}, "key")
@@ -74,7 +76,7 @@ async def test_no_redirect_is_followed_so_credentials_stay_at_the_origin(
     "other", ["//evil.test/x", "http://evil.test/", "../../x", "a/b?c#d", "ü "]
 )
 async def test_an_id_of_any_form_stays_one_part_of_the_path(
-    client: Client, peer: Peer, other: str
+    client: Client, peer: ScriptedServer, other: str
 ) -> None:
     await peer.say(http_response(200, LEAST))
     await client.get(other)
@@ -95,7 +97,7 @@ async def test_an_id_of_any_form_stays_one_part_of_the_path(
     ],
 )
 async def test_amounts_go_out_exact_and_as_numbers(
-    client: Client, peer: Peer, amount: Decimal
+    client: Client, peer: ScriptedServer, amount: Decimal
 ) -> None:
     await peer.say(http_response(200, LEAST))
     await client.create({"sendAmount": amount}, "key")
@@ -103,11 +105,13 @@ async def test_amounts_go_out_exact_and_as_numbers(
     assert exact_json.loads(peer.calls[0].body) == {"sendAmount": amount}
 
 
-async def test_fields_that_a_server_leaves_out_are_none(client: Client, peer: Peer) -> None:
+async def test_fields_that_a_server_leaves_out_are_none(
+    client: Client, peer: ScriptedServer
+) -> None:
     assert await created(client, peer) == answer_with()
 
 
-async def test_every_field_that_is_there_is_read(client: Client, peer: Peer) -> None:
+async def test_every_field_that_is_there_is_read(client: Client, peer: ScriptedServer) -> None:
     webhook = {"webhookUrl": "x", "customParameters": {"listing": "abc"}}
     answer = await created(
         client, peer, isEnabled=False, totalUnits=10, remainingUnits=7,
@@ -147,7 +151,7 @@ def _far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 )
 @pytest.mark.usefixtures("_far_from_greenwich")
 async def test_times_are_read_as_text_and_as_seconds(
-    client: Client, peer: Peer, told_at: Any, read_at: int | None
+    client: Client, peer: ScriptedServer, told_at: Any, read_at: int | None
 ) -> None:
     """In UTC where no zone is told, wherever this machine stands."""
     assert (await created(client, peer, expiresAt=told_at)).expires_at == read_at
@@ -182,7 +186,7 @@ PRICES: list[tuple[dict[str, Any], ServerPrice | None]] = [
 
 @pytest.mark.parametrize(("fields", "price"), PRICES, ids=range(len(PRICES)))
 async def test_a_price_is_read_wherever_the_server_tells_it(
-    client: Client, peer: Peer, fields: dict[str, Any], price: ServerPrice | None
+    client: Client, peer: ScriptedServer, fields: dict[str, Any], price: ServerPrice | None
 ) -> None:
     answer = await created(client, peer, **fields)
     assert answer.price == price
@@ -197,7 +201,7 @@ async def test_a_price_is_read_wherever_the_server_tells_it(
     ],
 )
 async def test_the_listing_is_found_wherever_the_server_echoes_it(
-    client: Client, peer: Peer, parameters: dict[str, Any]
+    client: Client, peer: ScriptedServer, parameters: dict[str, Any]
 ) -> None:
     assert (await created(client, peer, **parameters)).listing_id == "abc"
 
@@ -212,7 +216,7 @@ NO_REQUEST: list[Any] = [
 
 @pytest.mark.parametrize("body", NO_REQUEST, ids=range(len(NO_REQUEST)))
 async def test_what_is_no_payment_request_is_a_bad_answer(
-    client: Client, peer: Peer, body: Any
+    client: Client, peer: ScriptedServer, body: Any
 ) -> None:
     await peer.say(http_response(200, body))
     with pytest.raises(errors.BadAnswer):
@@ -221,7 +225,7 @@ async def test_what_is_no_payment_request_is_a_bad_answer(
 
 @pytest.mark.parametrize("body", [b"<html>", b"{", b"NaN", b"\xff"])
 async def test_a_success_that_is_no_json_is_a_bad_answer(
-    client: Client, peer: Peer, body: bytes
+    client: Client, peer: ScriptedServer, body: bytes
 ) -> None:
     await peer.say(http_response(200, body))
     with pytest.raises(errors.BadAnswer, match="no JSON"):
@@ -252,7 +256,7 @@ async def test_a_success_that_is_no_json_is_a_bad_answer(
     ],
 )
 async def test_a_refusal_comes_back_as_the_error_it_is(
-    client: Client, peer: Peer, status: int, code: str | None, kind: type[BotError]
+    client: Client, peer: ScriptedServer, status: int, code: str | None, kind: type[BotError]
 ) -> None:
     await peer.say(http_response(status, {"code": code, "message": "Words.", "info": []}))
     with pytest.raises(BotError) as caught:
@@ -260,7 +264,7 @@ async def test_a_refusal_comes_back_as_the_error_it_is(
     assert type(caught.value) is kind
 
 
-async def test_a_refusal_says_which_field_and_why(client: Client, peer: Peer) -> None:
+async def test_a_refusal_says_which_field_and_why(client: Client, peer: ScriptedServer) -> None:
     info = [{"field": "product.name", "message": "Too long."}, "odd", {"message": 5}]
     await peer.say(http_response(400, {"code": "invalidBody", "message": "Words.", "info": info}))
     with pytest.raises(errors.InvalidBody, match=r"^Words\.$") as caught:
@@ -269,7 +273,9 @@ async def test_a_refusal_says_which_field_and_why(client: Client, peer: Peer) ->
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"[1]", b'{"message": 5, "info": 7, "code": {}}'])
-async def test_a_refusal_without_words_has_ours(client: Client, peer: Peer, body: bytes) -> None:
+async def test_a_refusal_without_words_has_ours(
+    client: Client, peer: ScriptedServer, body: bytes
+) -> None:
     await peer.say(http_response(400, body))
     with pytest.raises(errors.InvalidBody, match=r"^The body is not valid\.$"):
         await client.create({}, "key")
@@ -284,7 +290,7 @@ async def test_a_refusal_without_words_has_ours(client: Client, peer: Peer, body
     ],
 )
 async def test_the_wait_that_a_server_asks_for_is_told(
-    client: Client, peer: Peer, header: str, seconds: float | None
+    client: Client, peer: ScriptedServer, header: str, seconds: float | None
 ) -> None:
     """As seconds or as a date, which is meant by the server's own clock."""
     await peer.say(http_response(429, Retry_After=header, Date="Fri, 15 Jan 2027 08:00:00 GMT"))
@@ -293,7 +299,9 @@ async def test_the_wait_that_a_server_asks_for_is_told(
     assert caught.value.retry_after == seconds
 
 
-async def test_a_lost_answer_and_a_closed_door_are_unreachable(client: Client, peer: Peer) -> None:
+async def test_a_lost_answer_and_a_closed_door_are_unreachable(
+    client: Client, peer: ScriptedServer
+) -> None:
     await peer.say(CUT)
     with pytest.raises(errors.Unreachable) as caught:
         await client.create({}, "key")
@@ -304,7 +312,9 @@ async def test_a_lost_answer_and_a_closed_door_are_unreachable(client: Client, p
     await nobody.close()
 
 
-async def test_stopping_is_an_edit_that_ends_it_in_a_second(client: Client, peer: Peer) -> None:
+async def test_stopping_is_an_edit_that_ends_it_in_a_second(
+    client: Client, peer: ScriptedServer
+) -> None:
     await peer.say(http_response(200, LEAST))
     await client.stop(ID)
     (call,) = peer.calls
@@ -312,7 +322,9 @@ async def test_stopping_is_an_edit_that_ends_it_in_a_second(client: Client, peer
     assert json.loads(call.body) == {"expirationInSeconds": 1}
 
 
-async def test_resuming_takes_the_end_away_or_puts_it_far_off(client: Client, peer: Peer) -> None:
+async def test_resuming_takes_the_end_away_or_puts_it_far_off(
+    client: Client, peer: ScriptedServer
+) -> None:
     """Not every server takes null."""
     await peer.say(http_response(400, {"code": "invalidBody"}), http_response(200, LEAST))
     await client.resume(ID, None)
@@ -323,7 +335,9 @@ async def test_resuming_takes_the_end_away_or_puts_it_far_off(client: Client, pe
 
 
 @pytest.mark.parametrize("status", [200, 204, 404])
-async def test_deleting_what_is_gone_is_no_error(client: Client, peer: Peer, status: int) -> None:
+async def test_deleting_what_is_gone_is_no_error(
+    client: Client, peer: ScriptedServer, status: int
+) -> None:
     await peer.say(http_response(status))
     await client.delete(ID)
     assert (peer.calls[0].method, peer.calls[0].body) == ("DELETE", b"")
@@ -370,6 +384,6 @@ async def test_our_own_service_understands_every_call(db: Database, clock: Clock
 
 @pytest.mark.parametrize("units", [-1, 10**30, 1e300])
 async def test_units_that_nobody_can_mean_are_unknown(
-    client: Client, peer: Peer, units: float
+    client: Client, peer: ScriptedServer, units: float
 ) -> None:
     assert (await created(client, peer, remainingUnits=units)).remaining_units is None

@@ -14,7 +14,7 @@ from bot.core import errors
 from bot.service.app import create_app
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
-from tests.support.chat_harness import answer as answer_with
+from tests.support.chat_harness import service_answer as answer_with
 from tests.support.sandbox_server import serve_asgi
 from tests.support.scripted_server import http_response
 from tests.support.service_harness import NEW, NOON, NOON_ISO, make_service
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from bot.chat.model.answers import Answer
-    from tests.support.scripted_server import Peer
+    from tests.support.scripted_server import ScriptedServer
     from tests.support.service_harness import ServiceHarness
 
 LEAST = {"id": ID, "paymentRequestUrl": URL}
@@ -56,7 +56,7 @@ def numbered(first: int, last: int) -> list[dict[str, Any]]:
     return [LEAST | {"id": f"{number:024x}"} for number in range(first, last)]
 
 
-async def test_a_list_in_pages_is_read_to_its_end(client: Client, peer: Peer) -> None:
+async def test_a_list_in_pages_is_read_to_its_end(client: Client, peer: ScriptedServer) -> None:
     await peer.say(
         http_response(200, {"items": numbered(0, 2), "nextCursor": "a/b&c"}),
         http_response(200, {"items": numbered(2, 3), "nextCursor": None}),
@@ -68,7 +68,9 @@ async def test_a_list_in_pages_is_read_to_its_end(client: Client, peer: Peer) ->
     ]
 
 
-async def test_a_list_that_comes_whole_is_given_in_pieces(client: Client, peer: Peer) -> None:
+async def test_a_list_that_comes_whole_is_given_in_pieces(
+    client: Client, peer: ScriptedServer
+) -> None:
     """HandCash knows no pages."""
     await peer.say(http_response(200, {"items": numbered(0, 2 * PAGE + 1)}))
     pages = [page async for page in client.request_pages()]
@@ -78,7 +80,7 @@ async def test_a_list_that_comes_whole_is_given_in_pieces(client: Client, peer: 
 
 @pytest.mark.parametrize("status", [400, 422])
 async def test_a_server_that_refuses_the_parameter_is_asked_without(
-    client: Client, peer: Peer, status: int
+    client: Client, peer: ScriptedServer, status: int
 ) -> None:
     await peer.say(http_response(status, {"code": "x"}), http_response(200, {"items": [LEAST]}))
     assert [item.id for item in await requests(client)] == [ID]
@@ -87,14 +89,14 @@ async def test_a_server_that_refuses_the_parameter_is_asked_without(
 
 @pytest.mark.parametrize("cursors", [["a", "a"], ["a", "b", "a"]])
 async def test_a_list_that_comes_round_again_is_a_bad_answer(
-    client: Client, peer: Peer, cursors: list[str]
+    client: Client, peer: ScriptedServer, cursors: list[str]
 ) -> None:
     await peer.say(*(http_response(200, {"items": [LEAST], "nextCursor": one}) for one in cursors))
     with pytest.raises(errors.BadAnswer, match="never ends"):
         await requests(client)
 
 
-async def test_who_has_seen_enough_asks_for_no_more(client: Client, peer: Peer) -> None:
+async def test_who_has_seen_enough_asks_for_no_more(client: Client, peer: ScriptedServer) -> None:
     await peer.say(http_response(200, {"items": [LEAST], "nextCursor": "a"}))
     async with aclosing(client.request_pages()) as pages:
         assert len(await anext(pages)) == 1
@@ -143,7 +145,7 @@ async def test_our_own_services_payments_are_all_read(
     ],
 )
 async def test_a_payment_is_read_as_far_as_it_can_be(
-    client: Client, peer: Peer, fields: dict[str, Any], read: ServerPayment
+    client: Client, peer: ScriptedServer, fields: dict[str, Any], read: ServerPayment
 ) -> None:
     await peer.say(http_response(200, {"items": [{"transactionId": "t1", **fields}, {}, 5, None]}))
     assert await payments(client) == [read]
@@ -154,14 +156,16 @@ async def test_a_payment_is_read_as_far_as_it_can_be(
     ("status", "kind"), [(404, errors.NotFound), (405, errors.MethodNotAllowed)]
 )
 async def test_a_server_without_payments_says_so(
-    client: Client, peer: Peer, status: int, kind: type[errors.Refused]
+    client: Client, peer: ScriptedServer, status: int, kind: type[errors.Refused]
 ) -> None:
     await peer.say(http_response(status))
     with pytest.raises(kind):
         await payments(client)
 
 
-async def test_requests_of_one_listing_come_oldest_first(client: Client, peer: Peer) -> None:
+async def test_requests_of_one_listing_come_oldest_first(
+    client: Client, peer: ScriptedServer
+) -> None:
     """More than one where a server made a lost create twice; wherever in the list they stand."""
     one, two, three = (item | OF for item in numbered(0, 3))
     await peer.say(
@@ -189,7 +193,7 @@ async def test_requests_of_one_listing_come_oldest_first(client: Client, peer: P
     ],
 )
 async def test_a_list_is_read_for_a_listing_as_far_back_as_it_may_be(
-    client: Client, peer: Peer, ages: tuple[int | None, ...], pages: int
+    client: Client, peer: ScriptedServer, ages: tuple[int | None, ...], pages: int
 ) -> None:
     """With a day for clocks that differ, and to the end unless it goes back in time."""
     items = [LEAST | ({} if age is None else {"createdAt": NOON // 1000 - age}) for age in ages]
@@ -203,7 +207,7 @@ async def test_a_list_is_read_for_a_listing_as_far_back_as_it_may_be(
 
 @pytest.mark.parametrize("status", [404, 405])
 async def test_a_server_that_gives_no_single_request_is_asked_for_its_list(
-    client: Client, peer: Peer, status: int
+    client: Client, peer: ScriptedServer, status: int
 ) -> None:
     """The published interface has no get."""
     other = LEAST | {"id": "f" * 24}
@@ -217,7 +221,7 @@ async def test_a_server_that_gives_no_single_request_is_asked_for_its_list(
 
 @pytest.mark.parametrize("status", [404, 405])
 async def test_a_request_that_is_in_no_list_is_not_found(
-    client: Client, peer: Peer, status: int
+    client: Client, peer: ScriptedServer, status: int
 ) -> None:
     await peer.say(http_response(status), http_response(200, {"items": []}))
     with pytest.raises(errors.NotFound):
@@ -225,7 +229,9 @@ async def test_a_request_that_is_in_no_list_is_not_found(
 
 
 @pytest.mark.parametrize("body", [None, [], {}, {"items": None}])
-async def test_a_list_without_items_is_a_bad_answer(client: Client, peer: Peer, body: Any) -> None:
+async def test_a_list_without_items_is_a_bad_answer(
+    client: Client, peer: ScriptedServer, body: Any
+) -> None:
     await peer.say(http_response(200, body))
     with pytest.raises(errors.BadAnswer):
         await requests(client)
@@ -235,7 +241,7 @@ BROKEN = {"id": "f" * 24, "customParameters": {"listing": "broken"}}
 
 
 async def test_an_item_that_cannot_be_read_keeps_nobody_from_the_others(
-    client: Client, peer: Peer
+    client: Client, peer: ScriptedServer
 ) -> None:
     items = [5, BROKEN, LEAST | {"customParameters": {"listing": "abc"}}, {"customParameters": 5}]
     await peer.say(
@@ -254,7 +260,7 @@ async def test_an_item_that_cannot_be_read_keeps_nobody_from_the_others(
 
 
 async def test_a_request_is_not_taken_for_gone_because_it_cannot_be_read(
-    client: Client, peer: Peer
+    client: Client, peer: ScriptedServer
 ) -> None:
     """It would be made a second time."""
     listed = http_response(200, {"items": [BROKEN]})

@@ -20,7 +20,7 @@ from bot.chat.requests.edit_rules import (
     wished,
 )
 from bot.chat.store.listings import LIVE, Listing
-from tests.support.chat_harness import COFFEE, DROP, answer
+from tests.support.chat_harness import COFFEE, DROP, service_answer
 from tests.support.service_harness import NOON
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LATER = NOON + 3_600_500
 
 
 def listing(wish: Wish = DROP, **told: Any) -> Listing:
-    known = answer(**told) if told else None
+    known = service_answer(**told) if told else None
     return Listing("abcdefghij", 1, 1, "token", LIVE, wish, "r", known, 0, NOON)
 
 
@@ -126,8 +126,8 @@ def test_what_was_taken_out_is_told_from_what_was_sold(
 
 
 def test_units_that_are_being_paid_for_are_not_taken_out() -> None:
-    before = Stock.of(answer(total_units=5, remaining_units=5), 0)
-    later = Stock.of(answer(total_units=5, remaining_units=2, reserved_units=1), 0)
+    before = Stock.of(service_answer(total_units=5, remaining_units=5), 0)
+    later = Stock.of(service_answer(total_units=5, remaining_units=2, reserved_units=1), 0)
     assert before.taken_out(later) == 2
 
 
@@ -150,7 +150,7 @@ def test_an_edit_is_made_where_the_server_has_it(
     edited: Change, told: dict[str, Any], *, made: bool
 ) -> None:
     body = edit_body(edited, listing(COFFEE), ADDRESSES, NOON)
-    assert is_made(edited, body, answer(), told) is made
+    assert is_made(edited, body, service_answer(), told) is made
 
 
 @pytest.mark.parametrize(
@@ -163,11 +163,11 @@ def test_an_end_is_made_where_the_server_ends_near_it(
 ) -> None:
     edited = change("end", value)
     body = edit_body(edited, listing(), ADDRESSES, NOON)
-    assert is_made(edited, body, answer(expires_at=ends), {}) is made
+    assert is_made(edited, body, service_answer(expires_at=ends), {}) is made
 
 
 def test_what_a_server_said_it_made_is_taken_as_made() -> None:
-    known = answer(remaining_units=3, expires_at=NOON, is_enabled=False)
+    known = service_answer(remaining_units=3, expires_at=NOON, is_enabled=False)
     assert assumed(known, change("units", 2)).remaining_units == 1
     assert assumed(known, change("end", None)) == replace(known, expires_at=None, is_enabled=True)
     assert assumed(known, change("name", "Tea")) == known

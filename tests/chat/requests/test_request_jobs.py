@@ -20,9 +20,16 @@ from bot.chat.store import posts, sellers
 from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
 from bot.core import exact_json
 from bot.core.text.translations import t
-from tests.support.chat_harness import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, answer
-from tests.support.scripted_server import CUT, http_response, listening_peer
-from tests.support.service_calls import PLACE, RECEIVER, ScriptedJobs, listed, made, priced
+from tests.support.chat_harness import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, service_answer
+from tests.support.scripted_server import CUT, http_response, open_scripted_server
+from tests.support.service_calls import (
+    PLACE,
+    RECEIVER,
+    ScriptedJobs,
+    create_answer,
+    list_answer,
+    price_fields,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def asking(chat: ChatHarness) -> AsyncIterator[ScriptedJobs]:
-    async with listening_peer() as peer:
+    async with open_scripted_server() as peer:
         client = Client(peer.url, "app", "secret")
         yield ScriptedJobs(chat, peer, client)
         await client.close()
@@ -43,7 +50,7 @@ async def test_create_sends_the_wish_as_the_interface_has_it(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, STICKERS)
-    await asking.ask("create", listing, made(STICKERS))
+    await asking.ask("create", listing, create_answer(STICKERS))
     (call,) = asking.peer.calls
     assert call.headers["idempotency-key"] == listing.id
     assert exact_json.loads(call.body) == {
@@ -67,7 +74,7 @@ async def test_create_sends_the_wish_as_the_interface_has_it(
 async def test_only_a_drop_has_units_and_no_description_is_none(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, wish: Wish, expiration: str
 ) -> None:
-    await asking.ask("create", chat.add_listing(sam, wish), made(wish))
+    await asking.ask("create", chat.add_listing(sam, wish), create_answer(wish))
     body = exact_json.loads(asking.peer.calls[0].body)
     assert body["expirationType"] == expiration
     assert "totalUnits" not in body
@@ -79,7 +86,7 @@ async def test_another_instrument_makes_the_price_a_denomination(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     asking.calls = asking.made(asking.client, instrument="BSV")
-    await asking.ask("create", chat.add_listing(sam), made(COFFEE, "BSV"))
+    await asking.ask("create", chat.add_listing(sam), create_answer(COFFEE, "BSV"))
     body = exact_json.loads(asking.peer.calls[0].body)
     assert (body["instrumentCurrencyCode"], body["denominationCurrencyCode"]) == ("BSV", "USD")
 
@@ -99,7 +106,7 @@ async def test_amounts_are_asked_for_exactly(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, *, minor: int, currency: str, amount: str
 ) -> None:
     wish = Wish("donation", "Coffee", None, minor, currency, None, "$anna")
-    await asking.ask("create", chat.add_listing(sam, wish), made(wish))
+    await asking.ask("create", chat.add_listing(sam, wish), create_answer(wish))
     (receiver,) = exact_json.loads(asking.peer.calls[0].body)["receivers"]
     assert receiver["sendAmount"] == Decimal(amount)
 
@@ -108,12 +115,12 @@ async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, STICKERS)
-    await asking.ask("create", listing, made(STICKERS))
+    await asking.ask("create", listing, create_answer(STICKERS))
     kept = chat.listing(listing.id)
     assert (kept.state, kept.request_id, kept.answer) == (
         LIVE,
         REQUEST_ID,
-        answer(remaining_units=3, price=ServerPrice("2.50", "USD", "USD")),
+        service_answer(remaining_units=3, price=ServerPrice("2.50", "USD", "USD")),
     )
     (card,) = chat.said
     assert card == CardMessage(listing.id, "en")
@@ -127,7 +134,7 @@ async def test_a_request_that_is_made_is_looked_at_again_when_it_ends(
     end = chat.clock() + 3_600_000
     listing = chat.add_listing(sam, replace(STICKERS, ends_at=end))
     made = {"id": REQUEST_ID, "paymentRequestUrl": URL, "expiresAt": end // 1000}
-    answer = exact_json.dumps(made | priced(STICKERS)).encode()
+    answer = exact_json.dumps(made | price_fields(STICKERS)).encode()
     await asking.ask("create", listing, http_response(200, answer))
     assert chat.db.run(posts.next_due) == end // 1000 * 1000
 
@@ -140,7 +147,7 @@ async def test_a_lost_answer_makes_no_second_request(
     asking.put("create", listing)
     assert await asking.work(CUT) == [("POST", "paymentRequests")]
     chat.clock.advance(60)
-    assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
+    assert await asking.work(list_answer(listing)) == [("GET", "paymentRequests")]
     assert (asking.state(listing), len(chat.said)) == (LIVE, 2)
 
 
@@ -151,7 +158,7 @@ async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
     asking.put("create", listing)
     await asking.work(CUT)
     chat.clock.advance(60)
-    asked = await asking.work(listed(), made(COFFEE))
+    asked = await asking.work(list_answer(), create_answer(COFFEE))
     assert asked == [("GET", "paymentRequests"), ("POST", "paymentRequests")]
     keys = {call.headers["idempotency-key"] for call in asking.peer.calls if call.method == "POST"}
     assert keys == {listing.id}
@@ -163,7 +170,7 @@ async def test_a_create_that_a_crash_cut_short_is_looked_for_first(
     listing = chat.add_listing(sam)
     asking.put("create", listing)
     asking.crash()
-    assert await asking.work(listed(listing)) == [("GET", "paymentRequests")]
+    assert await asking.work(list_answer(listing)) == [("GET", "paymentRequests")]
     assert asking.state(listing) == LIVE
 
 
@@ -196,7 +203,7 @@ async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_t
         assert asking.waits == wait
         assert chat.texts == [t("en", f"service-{words}", name="Coffee")]
         chat.clock.advance(wait / 1000)
-    await asking.work(listed(), made(COFFEE))
+    await asking.work(list_answer(), create_answer(COFFEE))
     assert (asking.waits in {None, TIDYING}, asking.state(listing)) == (True, LIVE)
     assert [body.method for body in chat.said] == ["sendMessage", "sendPhoto"]
 
@@ -254,7 +261,7 @@ async def test_a_refusal_is_told_however_long_its_words_are(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
     """What Telegram would not take, nobody would hear of."""
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await asking.ask(call, listing, http_response(409, {"message": "<" * 5000}))
     (text,) = chat.texts
     assert shown_units(text) <= TEXT_LIMIT
@@ -290,8 +297,8 @@ async def test_a_change_is_made_and_shown_in_place(
     state: str,
     asked: list[str],
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
-    await asking.ask(call, listing, *[made(COFFEE)] * len(asked), **PLACE)
+    listing = chat.add_listing(sam, COFFEE, service_answer())
+    await asking.ask(call, listing, *[create_answer(COFFEE)] * len(asked), **PLACE)
     assert [one.method for one in asking.peer.calls] == asked
     assert asking.state(listing) == state
     (shown,) = chat.said
@@ -301,10 +308,10 @@ async def test_a_change_is_made_and_shown_in_place(
 async def test_a_card_that_is_asked_for_is_sent_anew_and_fresh(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, answer(remaining_units=2))
+    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=2))
     fresh = http_response(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 1})
     await asking.ask("card", listing, fresh, **PLACE)
-    assert chat.listing(listing.id).answer == answer(remaining_units=1)
+    assert chat.listing(listing.id).answer == service_answer(remaining_units=1)
     assert [body.method for body in chat.said] == ["sendPhoto"]
 
 
@@ -312,7 +319,7 @@ async def test_a_card_that_is_asked_for_is_sent_anew_and_fresh(
 async def test_what_is_gone_at_the_service_is_taken_off_the_list_and_said(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     answers = [http_response(404), http_response(200, {"items": []})]
     await asking.ask(call, listing, *answers, **PLACE)
     asking.peer.answers.clear()
@@ -326,7 +333,7 @@ async def test_a_change_that_may_not_have_been_made_is_not_claimed(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str, failure: bytes
 ) -> None:
     """Neither the change was answered nor the question how the request stands."""
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await asking.ask(call, listing, failure, failure, **PLACE)
     assert chat.texts == [t("en", "service-silent")]
     assert (asking.state(listing), asking.waits) == (LIVE, None)
@@ -337,7 +344,7 @@ async def test_a_change_that_may_not_have_been_made_is_not_claimed(
 async def test_a_change_that_was_not_taken_is_said_not_to_be_done(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await asking.ask(call, listing, http_response(429), **PLACE)
     assert chat.texts == [t("en", "service-not-done")]
     assert (asking.state(listing), asking.waits) == (LIVE, None)
@@ -347,7 +354,7 @@ async def test_a_change_that_was_not_taken_is_said_not_to_be_done(
 async def test_without_news_the_card_in_place_stays_and_the_seller_hears_so(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, failure: bytes
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await asking.ask("refresh", listing, failure, **PLACE)
     assert chat.texts == [t("en", "service-no-news", name="Coffee")]
     assert (asking.state(listing), asking.waits) == (LIVE, None)
@@ -356,7 +363,7 @@ async def test_without_news_the_card_in_place_stays_and_the_seller_hears_so(
 async def test_without_the_service_a_card_is_shown_as_last_heard_and_says_so(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     await asking.ask("card", listing, CUT, **PLACE)
     assert [body.method for body in chat.said] == ["sendMessage", "sendPhoto"]
     assert chat.texts[0] == t("en", "service-stale", name="Coffee")
@@ -367,7 +374,7 @@ async def test_one_listing_that_waits_holds_up_no_other(
 ) -> None:
     waits, goes = chat.add_listing(sam), chat.add_listing(sam, STICKERS)
     await asking.ask("create", waits, CUT)
-    await asking.ask("create", goes, made(STICKERS))
+    await asking.ask("create", goes, create_answer(STICKERS))
     assert (asking.state(waits), asking.state(goes)) == (CREATING, LIVE)
 
 

@@ -13,7 +13,7 @@ from bot.chat.requests.create import TIDYING
 from bot.chat.requests.jobs import PATIENCE
 from bot.chat.store import sellers
 from bot.chat.store.listings import CREATING, FAILED, LIVE
-from tests.support.certificates import certificate
+from tests.support.certificates import make_certificate
 from tests.support.chat_harness import COFFEE
 from tests.support.handcash_server import (
     BROKEN,
@@ -29,7 +29,7 @@ from tests.support.handcash_server import (
 from tests.support.product_process import free_port
 from tests.support.scripted_server import http_response
 from tests.support.service_calls import HandCashJobs, RequestJobs, service_text
-from tests.support.tcp_relay import relayed
+from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +127,9 @@ async def test_a_certificate_that_nobody_trusts_is_named_in_the_log(
 ) -> None:
     """Nothing is sent to such a server; the seller hears that it does not answer."""
     front = free_port()
-    async with relayed(cloud.server.url.rpartition(":")[2], front, certificate(tmp_path)):
+    async with open_tcp_relay(
+        cloud.server.url.rpartition(":")[2], front, make_certificate(tmp_path)
+    ):
         client = Client(f"https://127.0.0.1:{front}", "app", "secret")
         calling = RequestJobs(chat, client)
         calling.put("create", listing)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
-    from tests.support.sender_harness import Sending
+    from tests.support.sender_harness import SenderHarness
     from tests.support.service_calls import HandCashJobs
 
 
@@ -60,7 +60,7 @@ async def sold(cloud: HandCashJobs, count: int) -> None:
         await chat.recorder.record(chat.listing(listing["id"]), payment, None)
 
 
-async def ends(sending: Sending, sam: Person) -> list[str]:
+async def ends(sending: SenderHarness, sam: Person) -> list[str]:
     """What was said at the end of the drop, once all is said that is to be."""
     for _ in range(3):
         await sending.work_later()
@@ -69,7 +69,7 @@ async def ends(sending: Sending, sam: Person) -> list[str]:
 
 
 async def test_a_drop_that_ends_by_taking_out_the_rest_says_what_was_sold(
-    cloud: HandCashJobs, listing: Listing, sending: Sending, sam: Person
+    cloud: HandCashJobs, listing: Listing, sending: SenderHarness, sam: Person
 ) -> None:
     """How many were sold, not how many there were; and not while some of those are left."""
     await sold(cloud, 2)
@@ -80,7 +80,7 @@ async def test_a_drop_that_ends_by_taking_out_the_rest_says_what_was_sold(
 
 
 async def test_an_end_by_taking_out_the_rest_waits_for_alerts_under_way(
-    cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sending: Sending, sam: Person
+    cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sending: SenderHarness, sam: Person
 ) -> None:
     await sold(cloud, 2)
     await edited(cloud, listing, "units", 3)
@@ -89,7 +89,7 @@ async def test_an_end_by_taking_out_the_rest_waits_for_alerts_under_way(
 
 
 async def test_an_end_that_is_found_out_later_is_said_as_well(
-    cloud: HandCashJobs, listing: Listing, sending: Sending, sam: Person
+    cloud: HandCashJobs, listing: Listing, sending: SenderHarness, sam: Person
 ) -> None:
     await sold(cloud, 2)
     assert await ends(sending, sam) == []

@@ -24,7 +24,7 @@ from bot.chat.store.posts import (
 )
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import NOTICE
-from tests.support.chat_harness import DROP, ChatHarness, answer
+from tests.support.chat_harness import DROP, ChatHarness, service_answer
 
 if TYPE_CHECKING:
     from bot.chat.model.answers import Answer
@@ -42,7 +42,7 @@ class Posting:
     def __init__(self, chat: ChatHarness) -> None:
         self.chat = chat
         self.db = chat.db
-        self.listing: Listing = chat.add_listing(chat.add_person("Sam"), DROP, answer())
+        self.listing: Listing = chat.add_listing(chat.add_person("Sam"), DROP, service_answer())
 
     def keep(self, place: MessagePlace, own: int = OWN) -> Post:
         now = self.chat.clock()
@@ -166,7 +166,7 @@ def test_a_new_picture_is_shown_where_it_is_not_yet(posting: Posting) -> None:
 
 def test_a_message_shows_one_listing(posting: Posting, chat: ChatHarness) -> None:
     first = posting.own(1)
-    other = chat.add_listing(chat.add_person("Sam"), DROP, answer(id="b" * 24))
+    other = chat.add_listing(chat.add_person("Sam"), DROP, service_answer(id="b" * 24))
     now = chat.clock()
     second = chat.db.run(lambda tx: posts.save_post(tx, other.id, first.place, OWN, now))
     assert (second.id, second.listing_id) == (first.id, other.id)
@@ -177,16 +177,16 @@ def test_time_changes_a_request_at_its_start_its_end_and_when_a_reservation_laps
 ) -> None:
     now = posting.chat.clock()
     start, end = now + HOUR, now + 2 * HOUR
-    assert posting.told(answer(enabled_at=start, expires_at=end)) == start
-    assert posting.told(answer(enabled_at=now - 1, expires_at=end)) == end
-    assert posting.told(answer(expires_at=end, reserved_units=1)) == now + RESERVATION_LAPSE
+    assert posting.told(service_answer(enabled_at=start, expires_at=end)) == start
+    assert posting.told(service_answer(enabled_at=now - 1, expires_at=end)) == end
+    assert posting.told(service_answer(expires_at=end, reserved_units=1)) == now + RESERVATION_LAPSE
     posting.chat.clock.advance(60)
-    assert posting.told(answer(reserved_units=2)) == now + RESERVATION_LAPSE
-    assert posting.told(answer(enabled_at=now - 1, expires_at=now - 1)) is None
+    assert posting.told(service_answer(reserved_units=2)) == now + RESERVATION_LAPSE
+    assert posting.told(service_answer(enabled_at=now - 1, expires_at=now - 1)) is None
 
 
 def test_nothing_is_awaited_of_a_deleted_request(posting: Posting) -> None:
-    ends = answer(expires_at=posting.chat.clock() + HOUR)
+    ends = service_answer(expires_at=posting.chat.clock() + HOUR)
     assert posting.told(ends) is not None
     posting.db.run(lambda tx: listings.set_state(tx, posting.listing.id, DELETED))
     assert posting.told(replace(ends)) is None

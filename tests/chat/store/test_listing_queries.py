@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.store import queries
 from bot.chat.store.listings import DELETED, LIVE, STOPPED
-from tests.support.chat_harness import COFFEE, ChatHarness, answer
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def listed(chat: ChatHarness, person: Person, name: str, state: str = LIVE) -> str:
     chat.clock.advance(0.001)
-    told = answer(id=f"{chat.clock():024x}")
+    told = service_answer(id=f"{chat.clock():024x}")
     return chat.add_listing(person, replace(COFFEE, name=name), told, state=state).id
 
 

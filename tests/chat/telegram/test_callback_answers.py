@@ -9,30 +9,30 @@ from tests.support.outbox_queue import bodies
 
 if TYPE_CHECKING:
     from bot.sandbox.world.model import CallbackQuery
-    from tests.support.sender_harness import Sending
+    from tests.support.sender_harness import SenderHarness
 
 
-def pressed(sending: Sending) -> CallbackQuery:
+def pressed(sending: SenderHarness) -> CallbackQuery:
     """Let somebody press a button."""
     world, sam = sending.chat.world, sending.chat.add_person()
     return sam.press_old(world.post(sam.chat, world.bot, Draft({"text": "x"}, None)), "list:0")
 
 
-async def test_a_callback_is_answered_with_its_words(sending: Sending) -> None:
+async def test_a_callback_is_answered_with_its_words(sending: SenderHarness) -> None:
     query = pressed(sending)
     await sending.answer(query.id, "Done")
     assert query.answer is not None
     assert query.answer["text"] == "Done"
 
 
-async def test_a_callback_too_old_to_be_answered_is_settled(sending: Sending) -> None:
+async def test_a_callback_too_old_to_be_answered_is_settled(sending: SenderHarness) -> None:
     query = pressed(sending)
     sending.chat.clock.advance(3600)
     await sending.answer(query.id)
     assert (query.answer, bodies(sending.chat.db, sending.queues.answers)) == (None, [])
 
 
-async def test_a_forbidden_answer_stops_no_later_one(sending: Sending) -> None:
+async def test_a_forbidden_answer_stops_no_later_one(sending: SenderHarness) -> None:
     """Nothing would ever resume the lane of answers."""
     first, second = pressed(sending), pressed(sending)
     sending.fault("error", code=403, description="Forbidden: bot was blocked by the user")

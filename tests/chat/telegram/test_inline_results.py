@@ -12,7 +12,14 @@ from structlog.testing import capture_logs
 from bot.chat.store.listings import CREATING, DELETED, FAILED, STOPPED
 from bot.chat.telegram.inline_results import PAGE, InlineResults
 from bot.sandbox.world.faults import Fault
-from tests.support.chat_harness import COFFEE, STICKERS, URL, ChatHarness, answer, telegram_of
+from tests.support.chat_harness import (
+    COFFEE,
+    STICKERS,
+    URL,
+    ChatHarness,
+    service_answer,
+    telegram_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -55,8 +62,8 @@ def titles(query: InlineQuery) -> list[str]:
 async def test_a_seller_finds_live_requests_by_a_part_of_the_name(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    coffee = chat.add_listing(sam, COFFEE, answer())
-    chat.add_listing(sam, STICKERS, answer(id="b" * 24))
+    coffee = chat.add_listing(sam, COFFEE, service_answer())
+    chat.add_listing(sam, STICKERS, service_answer(id="b" * 24))
     found = await search.types(sam, "COFF")
     assert listings(found) == [coffee.id]
     assert len((await search.types(sam, "")).results) == 2
@@ -67,7 +74,7 @@ async def test_a_seller_finds_live_requests_by_a_part_of_the_name(
 async def test_what_is_posted_carries_the_link(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    chat.add_listing(sam, COFFEE, answer())
+    chat.add_listing(sam, COFFEE, service_answer())
     found = await search.types(sam, "")
     pat = chat.add_person("Pat")
     posted = sam.choose(found, found.results[0]["id"], sam.dialog(pat))
@@ -79,7 +86,7 @@ async def test_a_result_shows_its_price_what_is_left_and_the_sellers_picture(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     pictured = replace(STICKERS, image="abc123")
-    chat.add_listing(sam, pictured, answer(total_units=3, remaining_units=2))
+    chat.add_listing(sam, pictured, service_answer(total_units=3, remaining_units=2))
     (found,) = (await search.types(sam, "")).results
     assert found["description"] == "$2.50 · 2 of 3 left · A pack"
     assert found["thumbnail_url"] == f"{PUBLIC}/images/abc123"
@@ -98,7 +105,7 @@ async def test_a_result_shows_its_price_what_is_left_and_the_sellers_picture(
 async def test_a_result_without_a_picture_shows_the_code_where_telegram_can_fetch_it(
     chat: ChatHarness, sam: Person, base: str, page: str, thumbnail: str | None
 ) -> None:
-    chat.add_listing(sam, COFFEE, answer(url=page))
+    chat.add_listing(sam, COFFEE, service_answer(url=page))
     async with telegram_of(chat.world) as bot:
         (found,) = (
             await Searching(chat, InlineResults(bot, chat.dialogue, base)).types(sam, "")
@@ -110,7 +117,7 @@ async def test_a_result_without_a_picture_shows_the_code_where_telegram_can_fetc
 async def test_nobody_finds_what_is_anothers(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, answer())
+    listing = chat.add_listing(sam, COFFEE, service_answer())
     pat = chat.add_person("Pat")
     assert (await search.types(pat, "")).results == []
     assert (await search.types(pat, listing.id)).results == []
@@ -120,7 +127,7 @@ async def test_nobody_finds_what_is_anothers(
 async def test_only_what_can_be_paid_is_shared(
     chat: ChatHarness, search: Searching, sam: Person, state: str
 ) -> None:
-    chat.add_listing(sam, COFFEE, answer(), state=state)
+    chat.add_listing(sam, COFFEE, service_answer(), state=state)
     assert (await search.types(sam, "")).results == []
 
 
@@ -141,7 +148,7 @@ async def test_a_button_leads_to_a_new_request(search: Searching, sam: Person) -
 async def test_that_nothing_was_found_is_said(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    chat.add_listing(sam, COFFEE, answer())
+    chat.add_listing(sam, COFFEE, service_answer())
     words = "Nothing found. Make a new request"
     assert (await search.types(sam, "tea")).button == {"text": words, "start_parameter": "new"}
     found = await search.types(sam, "coff")
@@ -152,7 +159,7 @@ async def test_many_results_come_in_pages(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     for number in range(PAGE + 1):
-        chat.add_listing(sam, COFFEE, answer(id=f"{number}"))
+        chat.add_listing(sam, COFFEE, service_answer(id=f"{number}"))
     first = await search.types(sam, "")
     assert (len(first.results), first.next_offset) == (PAGE, str(PAGE))
     second = await search.types(sam, "", first.next_offset)
@@ -165,7 +172,7 @@ async def test_many_results_come_in_pages(
 async def test_an_offset_of_anybodys_making_does_no_harm(
     chat: ChatHarness, search: Searching, sam: Person, offset: str
 ) -> None:
-    chat.add_listing(sam, COFFEE, answer())
+    chat.add_listing(sam, COFFEE, service_answer())
     found = await search.types(sam, "", offset)
     assert titles(found) == ([] if offset == "999999" else titles(await search.types(sam, "")))
 
@@ -175,7 +182,7 @@ async def test_half_a_character_finds_nothing_and_does_no_harm(
     chat: ChatHarness, search: Searching, sam: Person, text: str
 ) -> None:
     """JSON can carry a lone surrogate, no database and no answer can."""
-    chat.add_listing(sam, COFFEE, answer())
+    chat.add_listing(sam, COFFEE, service_answer())
     with capture_logs() as logs:
         found = await search.types(sam, text)
     assert (found.results, logs) == ([], [])

@@ -26,7 +26,7 @@ from bot.sandbox.world.faults import Fault
 from tests.core.outbox.test_crashed_attempts import crash
 from tests.core.outbox.test_crashed_attempts import work as until_buried
 from tests.support.chat_harness import ChatHarness, telegram_of
-from tests.support.outbox_queue import work
+from tests.support.outbox_queue import handle_all
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -57,7 +57,7 @@ class Studio:
         await self.fetch()
 
     async def fetch(self) -> None:
-        await work(self.chat.db, self.chat.queues.photos, self.photos.take, self.chat.clock)
+        await handle_all(self.chat.db, self.chat.queues.photos, self.photos.take, self.chat.clock)
 
     @property
     def draft(self) -> dict[str, str]:

@@ -15,8 +15,8 @@ from bot.core.net.rates import Rate
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.model import Draft
 from tests.support.chat_harness import ChatHarness, telegram_of
-from tests.support.outbox_queue import work
-from tests.support.sender_harness import Sending
+from tests.support.outbox_queue import handle_all
+from tests.support.sender_harness import SenderHarness
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database
@@ -28,14 +28,14 @@ KEY = Button("Help", action=("help",))
 ONE, TWO = (Reply(text, ((KEY,),)) for text in ("one", "two"))
 
 
-async def cards(sending: Sending, sam: Person, *replies: Reply, message_id: int) -> None:
+async def cards(sending: SenderHarness, sam: Person, *replies: Reply, message_id: int) -> None:
     """Put these in the place of a message, one after the other, and send them."""
     for reply in replies:
         sending.put_body(sam.chat, replacement(reply, "en", message_id, is_picture=False))
     await sending.work()
 
 
-async def test_a_message_is_not_changed_into_itself(sending: Sending, sam: Person) -> None:
+async def test_a_message_is_not_changed_into_itself(sending: SenderHarness, sam: Person) -> None:
     sending.put_body(sam.chat, new_message(ONE, "en"))
     await sending.work()
     (message,) = sam.chat.from_bot()
@@ -47,7 +47,7 @@ async def test_a_message_is_not_changed_into_itself(sending: Sending, sam: Perso
 
 
 async def test_of_a_message_that_nobody_remembers_an_edit_is_made(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     """And what its refusal says is remembered."""
     world, draft = sending.chat.world, Draft({"text": ONE.text}, markup(ONE.rows))
@@ -59,7 +59,7 @@ async def test_of_a_message_that_nobody_remembers_an_edit_is_made(
 
 
 async def test_an_edit_that_was_given_up_leaves_nothing_known(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     sending.put_body(sam.chat, new_message(ONE, "en"))
     await sending.work()
@@ -70,7 +70,7 @@ async def test_an_edit_that_was_given_up_leaves_nothing_known(
 
 
 async def test_what_is_said_is_remembered_for_as_long_as_somebody_may_tap_twice(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     sending.put_body(sam.chat, new_message(ONE, "en"))
     await sending.work()
@@ -91,7 +91,7 @@ async def test_a_message_long_on_its_way_has_the_next_ones_no_closer_behind(
     chat.world.limiter.limits = Limits()
     sam = chat.add_person("Sam")
     async with telegram_of(chat.world) as bot:
-        sending = Sending(chat, bot)
+        sending = SenderHarness(chat, bot)
 
         async def send(message: Message) -> None:
             if not sam.chat.from_bot():
@@ -100,7 +100,7 @@ async def test_a_message_long_on_its_way_has_the_next_ones_no_closer_behind(
 
         sending.put(sam.chat, *(f"{number}" for number in range(6)))
         for _ in range(100):
-            await work(db, chat.queues.messages, send, clock)
+            await handle_all(db, chat.queues.messages, send, clock)
             clock.advance(0.05)
     assert len(sam.chat.from_bot()) == 6
     assert chat.world.refused == []

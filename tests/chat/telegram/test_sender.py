@@ -26,10 +26,10 @@ from bot.core.outbox.worker import Job, Worker
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.world import TOKEN
 from bot.wiring.app.telegram_bots import make_bot
-from tests.support.chat_harness import COFFEE, ChatHarness, answer, telegram_of
-from tests.support.outbox_queue import work
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer, telegram_of
+from tests.support.outbox_queue import handle_all
 from tests.support.sandbox_server import serve_asgi
-from tests.support.sender_harness import Sending
+from tests.support.sender_harness import SenderHarness
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -46,7 +46,9 @@ def seen(chat: Chat) -> list[str]:
     return [message.text for message in chat.from_bot()]
 
 
-async def test_messages_arrive_once_in_order_and_as_html(sending: Sending, sam: Person) -> None:
+async def test_messages_arrive_once_in_order_and_as_html(
+    sending: SenderHarness, sam: Person
+) -> None:
     sending.put(sam.chat, "<b>one</b>", "two &lt;", "three")
     await sending.work()
     assert seen(sam.chat) == ["one", "two <", "three"]
@@ -55,7 +57,7 @@ async def test_messages_arrive_once_in_order_and_as_html(sending: Sending, sam: 
 
 
 async def test_replies_go_before_alerts_and_these_before_notices(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     for text, priority in (("notice", NOTICE), ("alert", ALERT), ("reply", REPLY)):
         sending.put(sam.chat, text, priority=priority)
@@ -63,7 +65,7 @@ async def test_replies_go_before_alerts_and_these_before_notices(
     assert seen(sam.chat) == ["reply", "alert", "notice"]
 
 
-async def test_links_are_shown_without_a_preview(sending: Sending, sam: Person) -> None:
+async def test_links_are_shown_without_a_preview(sending: SenderHarness, sam: Person) -> None:
     sending.put(sam.chat, "https://example.org")
     await sending.work()
     (call,) = sending.chat.world.calls_of("sendMessage")
@@ -71,7 +73,7 @@ async def test_links_are_shown_without_a_preview(sending: Sending, sam: Person) 
 
 
 async def test_a_429_holds_its_chat_as_long_as_asked_and_no_other(
-    sending: Sending, sam: Person, pat: Person
+    sending: SenderHarness, sam: Person, pat: Person
 ) -> None:
     sending.fault("error", chat_id=sam.id, retry_after=7)
     sending.put(sam.chat, "one", "two", priority=ALERT)
@@ -87,7 +89,7 @@ async def test_a_429_holds_its_chat_as_long_as_asked_and_no_other(
 
 @pytest.mark.parametrize("kind", ["cut", "error"])
 async def test_a_message_whose_answer_was_lost_comes_again_and_says_so(
-    sending: Sending, sam: Person, kind: str
+    sending: SenderHarness, sam: Person, kind: str
 ) -> None:
     sending.fault(kind, method="sendMessage", accepted=True, code=504)
     sending.put(sam.chat, "paid", "next", priority=ALERT)
@@ -98,10 +100,10 @@ async def test_a_message_whose_answer_was_lost_comes_again_and_says_so(
 
 
 async def test_a_picture_whose_answer_was_lost_comes_again_and_says_so(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     sending.fault("cut", method="sendPhoto")
-    listing = sending.chat.add_listing(sam, COFFEE, answer())
+    listing = sending.chat.add_listing(sam, COFFEE, service_answer())
     sending.put_body(sam.chat, CardMessage(listing.id, "en"))
     await sending.work()
     await sending.work_later()
@@ -110,7 +112,7 @@ async def test_a_picture_whose_answer_was_lost_comes_again_and_says_so(
 
 
 async def test_a_message_that_a_lost_process_may_have_sent_says_so(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     sending.put(sam.chat, "paid", priority=ALERT)
     queue, now = sending.queues.messages, sending.chat.clock()
@@ -121,7 +123,7 @@ async def test_a_message_that_a_lost_process_may_have_sent_says_so(
 
 
 async def test_a_text_with_no_room_for_the_mark_comes_again_without(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     longest = "x" * TEXT_LIMIT
     sending.fault("cut", method="sendMessage")
@@ -136,7 +138,7 @@ async def test_a_message_that_never_left_comes_once_and_unmarked(
 ) -> None:
     """Telegram's door is closed; when it opens the message arrives as if nothing had been."""
     async with telegram_of(chat.world) as bot:
-        sending = Sending(chat, bot)
+        sending = SenderHarness(chat, bot)
         sending.put(sam.chat, "paid", priority=ALERT)
         right, bot._base_url = bot._base_url, "http://127.0.0.1:1/bot"
         await sending.work()
@@ -146,7 +148,9 @@ async def test_a_message_that_never_left_comes_once_and_unmarked(
     assert seen(sam.chat) == ["paid"]
 
 
-async def test_an_edit_is_never_marked_for_it_cannot_double(sending: Sending, sam: Person) -> None:
+async def test_an_edit_is_never_marked_for_it_cannot_double(
+    sending: SenderHarness, sam: Person
+) -> None:
     sending.put(sam.chat, "old")
     await sending.work()
     (shown,) = sam.chat.from_bot()
@@ -160,7 +164,7 @@ async def test_an_edit_is_never_marked_for_it_cannot_double(sending: Sending, sa
 
 @pytest.mark.parametrize("message_id", ["same", "unknown"])
 async def test_an_edit_that_has_nothing_to_do_is_settled(
-    sending: Sending, sam: Person, message_id: str
+    sending: SenderHarness, sam: Person, message_id: str
 ) -> None:
     sending.put(sam.chat, "old")
     await sending.work()
@@ -172,7 +176,7 @@ async def test_an_edit_that_has_nothing_to_do_is_settled(
 
 
 async def test_what_telegram_refuses_is_kept_for_the_operator_and_the_next_goes_on(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     sending.put(sam.chat, "<b>broken", "next")
     await sending.work()
@@ -182,7 +186,7 @@ async def test_what_telegram_refuses_is_kept_for_the_operator_and_the_next_goes_
 
 @pytest.mark.parametrize("fault", ["error", "cut", "drop"])
 async def test_the_order_of_a_chat_is_kept_through_failures(
-    sending: Sending, sam: Person, pat: Person, fault: str
+    sending: SenderHarness, sam: Person, pat: Person, fault: str
 ) -> None:
     sending.fault(fault, chat_id=sam.id, times=2)
     for number in range(4):
@@ -198,7 +202,7 @@ async def test_the_order_of_a_chat_is_kept_through_failures(
 
 
 async def test_a_blocked_chat_keeps_its_alerts_and_drops_replies(
-    sending: Sending, sam: Person, pat: Person
+    sending: SenderHarness, sam: Person, pat: Person
 ) -> None:
     sam.block()
     sending.put(sam.chat, "reply")
@@ -216,7 +220,7 @@ async def test_a_blocked_chat_keeps_its_alerts_and_drops_replies(
 
 
 async def test_kept_alerts_come_unmarked_and_in_order_when_the_person_writes_again(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     sam.block()
     sending.put(sam.chat, "paid 1", "paid 2", priority=ALERT)
@@ -230,7 +234,7 @@ async def test_kept_alerts_come_unmarked_and_in_order_when_the_person_writes_aga
 
 
 async def test_who_lets_the_bot_in_again_while_it_is_being_refused_is_told(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     """The news of it may come before the refusal does: so one is no reason to be silent."""
     sam.block()
@@ -242,10 +246,10 @@ async def test_who_lets_the_bot_in_again_while_it_is_being_refused_is_told(
 
 
 async def test_a_group_that_moves_takes_along_its_messages_and_listings(
-    sending: Sending, chat: ChatHarness, sam: Person
+    sending: SenderHarness, chat: ChatHarness, sam: Person
 ) -> None:
     group = sam.new_group("Market")
-    listing = chat.add_listing(sam, COFFEE, answer(), chat_id=group.id)
+    listing = chat.add_listing(sam, COFFEE, service_answer(), chat_id=group.id)
     new = sam.migrate(group)
     sending.put(group, "one", "two")
     await sending.work()
@@ -255,7 +259,7 @@ async def test_a_group_that_moves_takes_along_its_messages_and_listings(
 
 
 async def test_where_a_method_is_unknown_alerts_wait_and_the_rest_is_given_up(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     """A proxy that answers 404 for a while costs no payment its alert."""
     sending.fault("error", code=404, description="Not Found", times=2)
@@ -269,7 +273,7 @@ async def test_where_a_method_is_unknown_alerts_wait_and_the_rest_is_given_up(
 
 
 async def test_a_call_that_was_taken_is_not_made_again_for_an_answer_of_another_shape(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     """A Bot API server of somebody's own may answer `ok` and little more."""
     calls = 0
@@ -284,13 +288,13 @@ async def test_a_call_that_was_taken_is_not_made_again_for_an_answer_of_another_
         bot = make_bot(root, TOKEN, SENT_AT_ONCE)
         sender = Sender(sending.chat.db, bot, sending.queues, sending.chat.clock)
         sending.put(sam.chat, "one", "two")
-        await work(sending.chat.db, sending.queues.messages, sender.send, sending.chat.clock)
+        await handle_all(sending.chat.db, sending.queues.messages, sender.send, sending.chat.clock)
         await bot.request.shutdown()
     assert (calls, sending.waiting) == (2, [])
 
 
 async def test_a_reply_that_is_never_clearly_answered_is_given_up_an_alert_is_not(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     sending.fault("error", code=500, description="Internal Server Error", times=1000)
     sending.put(sam.chat, "reply")
@@ -302,7 +306,7 @@ async def test_a_reply_that_is_never_clearly_answered_is_given_up_an_alert_is_no
 
 
 async def test_a_failure_is_one_line_in_the_log_with_its_reason(
-    sending: Sending, sam: Person
+    sending: SenderHarness, sam: Person
 ) -> None:
     sending.fault("cut", method="sendMessage")
     sending.put(sam.chat, "secret words")
@@ -323,7 +327,7 @@ async def test_at_telegrams_own_limits_not_one_call_is_refused(db: Database, clo
     )
     chat.world.limiter.limits = Limits()
     async with telegram_of(chat.world) as bot:
-        sending = Sending(chat, bot)
+        sending = SenderHarness(chat, bot)
         chats = [chat.add_person(f"P{number}").chat for number in range(8)]
         chats.append(chat.add_person("Owner").new_group("Market"))
         for private in chats:
@@ -335,7 +339,9 @@ async def test_at_telegrams_own_limits_not_one_call_is_refused(db: Database, clo
     assert [seen(private) for private in chats] == [[*"abcde"]] * 9
 
 
-async def test_a_worker_sends_what_is_put_while_it_runs(sending: Sending, sam: Person) -> None:
+async def test_a_worker_sends_what_is_put_while_it_runs(
+    sending: SenderHarness, sam: Person
+) -> None:
     made = Worker(
         sending.chat.db, Job(sending.queues.messages, sending.sender.send), sending.chat.clock
     )

@@ -17,8 +17,8 @@ from bot.core.outbox.lanes import ALERT
 from bot.sandbox.world.world import TOKEN
 from bot.wiring.app.telegram_bots import make_bot
 from tests.support.chat_harness import telegram_of
-from tests.support.outbox_queue import work
-from tests.support.sender_harness import Sending
+from tests.support.outbox_queue import handle_all
+from tests.support.sender_harness import SenderHarness
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -64,7 +64,7 @@ async def test_an_answer_that_never_ends_holds_its_chat_no_longer_than_a_bound(
     sam = chat.add_person("Sam")
     async with dripping() as root:
         bot = make_bot(root, TOKEN, SENT_AT_ONCE)
-        sending = Sending(chat, bot)
+        sending = SenderHarness(chat, bot)
         sending.put(sam.chat, "paid", priority=ALERT)
         with capture_logs() as logs:
             async with asyncio.timeout(SECONDS):
@@ -76,7 +76,7 @@ async def test_an_answer_that_never_ends_holds_its_chat_no_longer_than_a_bound(
     async with telegram_of(chat.world) as bot:
         chat.clock.advance(BACKOFF[0] / 1000)
         again = Sender(chat.db, bot, chat.queues, chat.clock)
-        await work(chat.db, chat.queues.messages, again.send, chat.clock)
+        await handle_all(chat.db, chat.queues.messages, again.send, chat.clock)
     assert [message.text for message in sam.chat.from_bot()] == [f"{MARK}paid"]
 
 
@@ -84,7 +84,7 @@ async def test_a_repetition_says_so_once_for_whatever_reasons(chat: ChatHarness)
     """The payment may have been told before, and then the answer to its alert is lost."""
     sam = chat.add_person("Sam")
     async with telegram_of(chat.world) as bot:
-        sending = Sending(chat, bot)
+        sending = SenderHarness(chat, bot)
         sending.fault("cut", method="sendMessage")
         sending.put_body(sam.chat, Alert((COFFEE,), "en"), ALERT)
         await sending.work()

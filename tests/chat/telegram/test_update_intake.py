@@ -24,9 +24,9 @@ from bot.chat.telegram.intake import (
 from bot.core import exact_json
 from bot.core.net import request_body
 from bot.sandbox.world.world import TOKEN
-from tests.support.raw_http import stalling
+from tests.support.raw_http import endless_body
 from tests.support.sandbox_server import serving
-from tests.support.scripted_server import CUT, SECONDS, http_response, listening_peer
+from tests.support.scripted_server import CUT, SECONDS, http_response, open_scripted_server
 from tests.support.service_harness import client
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import httpx
 
     from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import Peer
+    from tests.support.scripted_server import ScriptedServer
 
 SECRET = "s3cret_token"
 
@@ -61,7 +61,7 @@ def refused(status: int, **parameters: Any) -> bytes:
 class Polling:
     """A poller at work; instead of sleeping it notes how long it would have."""
 
-    def __init__(self, chat: ChatHarness, telegram: Peer) -> None:
+    def __init__(self, chat: ChatHarness, telegram: ScriptedServer) -> None:
         self.telegram = telegram
         self.waits: list[float] = []
         self.poller = Poller(telegram.url, TOKEN, chat.intake, self._sleep)
@@ -80,7 +80,7 @@ class Polling:
 @asynccontextmanager
 async def polling(chat: ChatHarness, *answers: bytes) -> AsyncIterator[Polling]:
     """Poll a server that gives these answers and then holds the call."""
-    async with listening_peer(*answers) as telegram:
+    async with open_scripted_server(*answers) as telegram:
         made = Polling(chat, telegram)
         task = asyncio.create_task(made.poller.run())
         yield made
@@ -317,7 +317,7 @@ async def test_webhook_a_body_that_stalls_is_400_and_nothing_is_stored(
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
 
     with capture_logs() as logs:
-        answer = await telegram.post(WEBHOOK_PATH, content=stalling())
+        answer = await telegram.post(WEBHOOK_PATH, content=endless_body())
     assert (answer.status_code, stored(chat)) == (400, [])
     assert [line["reason"] for line in logs] == ["The body did not arrive in time."]
 

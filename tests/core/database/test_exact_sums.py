@@ -13,7 +13,7 @@ from bot.chat.store import received_payments
 from bot.chat.store.received_payments import Payment
 from bot.core.database import big_sums
 from bot.core.money.amounts import MAX_MINOR, format_money
-from tests.support.chat_harness import COFFEE, answer
+from tests.support.chat_harness import COFFEE, service_answer
 
 if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
@@ -26,7 +26,7 @@ AMOUNTS = [MAX_MINOR, MAX_MINOR - 1, 1, 999_999_999, 1_000_000_000]
 @pytest.fixture
 def rich(chat: ChatHarness) -> Listing:
     """A listing that took more than 64 bits hold."""
-    listing = chat.add_listing(chat.add_person("Sam"), COFFEE, answer())
+    listing = chat.add_listing(chat.add_person("Sam"), COFFEE, service_answer())
 
     def record(tx: Transaction) -> None:
         for number, amount in enumerate(AMOUNTS):

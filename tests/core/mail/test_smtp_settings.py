@@ -7,7 +7,7 @@ import pytest
 from bot.core.errors import ConfigProblem, MailRefused
 from bot.core.mail.smtp import SmtpServer, ascii_address, parse_sender, parse_server, passwords
 from bot.core.text.domains import ascii_host
-from tests.support.mail_servers import as_written, letter
+from tests.support.mail_servers import composed_letter, letter
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tests.support.mail_servers import as_written, letter
 )  # fmt: skip
 def test_what_is_no_address_is_refused_for_good(address: str) -> None:
     with pytest.raises(MailRefused) as caught:
-        as_written(address=address)
+        composed_letter(address=address)
     assert (caught.value.final, caught.value.code) == (True, None)
 
 

@@ -11,7 +11,7 @@ import pytest
 from bot.core.errors import ForbiddenAddress
 from bot.core.net.addresses import AllowList, check_url
 from bot.core.net.dialling import GuardedTransport
-from tests.support.service_harness import ALL, NEW, ServiceHarness
+from tests.support.service_harness import NEW, REQUESTS_PATH, ServiceHarness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +175,9 @@ async def test_what_is_refused_as_written_is_refused_as_dialled_too(form: str) -
 async def test_creating_with_any_of_them_is_refused_by_the_api(service: ServiceHarness) -> None:
     for spell in (SPELLINGS | EMBEDDED).values():
         hook = {"webhookUrl": f"http://{spell(IPv4Address('169.254.169.254'))}/latest"}
-        answer = await service.seller.post(ALL, json=NEW | {"notifications": {"webhook": hook}})
+        answer = await service.seller.post(
+            REQUESTS_PATH, json=NEW | {"notifications": {"webhook": hook}}
+        )
         assert answer.status_code == 400, hook
         assert answer.json()["info"][0]["field"] == "notifications.webhook.webhookUrl"
     assert await service.rows("payment_requests") == []

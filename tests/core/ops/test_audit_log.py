@@ -20,9 +20,9 @@ from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.wiring.app.foundation import Foundation
 from bot.wiring.app.service_side import DELIVERIES_KEPT, ServiceSide
 from bot.wiring.app.sweep import sweep
-from tests.support.chat_harness import COFFEE, answer
+from tests.support.chat_harness import COFFEE, service_answer
 from tests.support.machine_faults import locked
-from tests.support.service_harness import ALL, DROP, NOON
+from tests.support.service_harness import DROP, NOON, REQUESTS_PATH
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Transaction
@@ -135,8 +135,8 @@ async def test_an_application_leaves_a_line_for_each_change_of_a_request(
         answer = await service.edit(made["id"], body)
         assert answer.status_code in {200, 400}, answer.text
     assert (await service.pay(made["id"])).status_code == 303
-    await service.seller.delete(f"{ALL}/{made['id']}")
-    assert (await service.seller.delete(f"{ALL}/{made['id']}")).status_code == 404
+    await service.seller.delete(f"{REQUESTS_PATH}/{made['id']}")
+    assert (await service.seller.delete(f"{REQUESTS_PATH}/{made['id']}")).status_code == 404
     price = {"price": "5.00 USD", "to": ["alice"]}
     drop = {"kind": "limit", "name": "Coffee", **price, "units": 3}
     edited = {"name": ["Coffee", "Tea"], "expires": [None, "2027-01-15T08:01:00+00:00"]}
@@ -175,7 +175,7 @@ async def test_of_secrets_in_a_request_the_log_has_the_fact_alone(service: Servi
 async def test_what_a_payer_gives_stands_in_no_line(service: ServiceHarness) -> None:
     made = await service.create(requestedUserData=["email"])
     assert (await service.pay(made["id"], email="payer@example.org")).status_code == 303
-    await service.seller.delete(f"{ALL}/{made['id']}")
+    await service.seller.delete(f"{REQUESTS_PATH}/{made['id']}")
     assert "payer@example.org" not in json.dumps(told(service.db))
 
 
@@ -234,7 +234,7 @@ async def test_a_press_that_would_change_nothing_leaves_no_line(
 ) -> None:
     """Old buttons can be pressed for ever."""
     sam = chat.add_person("Sam")
-    listing = chat.add_listing(sam, COFFEE, answer(), state=state)
+    listing = chat.add_listing(sam, COFFEE, service_answer(), state=state)
     for word in ("stop", "resume", "refresh"):
         await chat.presses(sam, f"{word}:{listing.id}")
     assert [action for _, action, _, _ in told(chat.db)] == wanted

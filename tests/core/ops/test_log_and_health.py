@@ -20,7 +20,7 @@ from bot.core.ops import endpoints, readiness
 from bot.core.ops.endpoints import HIDDEN, EndQuietly, Ops, configure_logging, storage_trouble
 from bot.wiring.web.process import WebServer, listen
 from tests.support.machine_faults import locked
-from tests.support.raw_http import get, open_site
+from tests.support.raw_http import get, open_web_server
 from tests.support.service_harness import client
 
 if TYPE_CHECKING:
@@ -350,7 +350,7 @@ async def test_no_call_is_logged_and_the_logger_of_calls_stays_as_it_was(
     logger, app = logging.getLogger("uvicorn.access"), FastAPI()
     caplog.set_level("DEBUG", logger.name)
     before = (list(logger.handlers), logger.propagate)
-    async with open_site(app) as site:
+    async with open_web_server(app) as site:
         assert (await site.ask(get("/nowhere"))).status == 404
     assert (list(logger.handlers), logger.propagate) == before == ([], True)
     assert [line for line in caplog.records if line.name == logger.name] == []

@@ -27,8 +27,8 @@ from tests.support.machine_faults import moved
 from tests.support.outbox_queue import QueueHarness
 from tests.support.paths import ROOT
 from tests.support.product_process import free_port
-from tests.support.raw_http import get, open_site
-from tests.support.service_harness import DROP, opened
+from tests.support.raw_http import get, open_web_server
+from tests.support.service_harness import DROP, open_service
 
 if TYPE_CHECKING:
     from pathlib import Path as Folder
@@ -200,7 +200,7 @@ async def test_a_bug_is_counted(tmp_path: Folder) -> None:
 async def test_requests_refused_before_they_could_be_read_are_counted(
     db: Database, desk: Metrics, said: bytes, status: int
 ) -> None:
-    async with open_site(FastAPI()) as site:
+    async with open_web_server(FastAPI()) as site:
         site.server._refused = lambda code: count_request(db.count, metrics.UNREAD, code)
         assert (await site.ask(said)).status == status
         assert (await site.ask(get("/nowhere"))).status == 404
@@ -210,7 +210,7 @@ async def test_requests_refused_before_they_could_be_read_are_counted(
 
 async def test_requests_and_payments_are_counted_by_kind_and_settlement(tmp_path: Folder) -> None:
     """A key used twice makes one request; an edit of nothing is none; a second form pays once."""
-    async with opened(tmp_path) as shop:
+    async with open_service(tmp_path) as shop:
         desk = Metrics(shop.db, shop.clock, metric_families.SERVICE)
         made = await shop.create(**DROP)
         for _ in range(2):
@@ -275,6 +275,6 @@ def test_families_say_what_they_are_and_stay_small(family: Family) -> None:
 
 
 async def test_a_server_without_a_listener_for_refusals_refuses_all_the_same() -> None:
-    async with open_site(FastAPI()) as site:
+    async with open_web_server(FastAPI()) as site:
         assert isinstance(site.server, WebServer)
         assert (await site.ask(b"nonsense\r\n\r\n")).status == 400

@@ -21,11 +21,11 @@ from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.store import deliveries
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from tests.chat.alerts.test_drop_finished import lines, pay
-from tests.support.chat_harness import STICKERS, answer
+from tests.support.chat_harness import STICKERS, service_answer
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
 from tests.support.service_calls import PLACE, RequestJobs
-from tests.support.service_harness import LOOPBACK, opened
+from tests.support.service_harness import LOOPBACK, open_service
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from bot.core.outbox.outbox import Message
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
-    from tests.support.sender_harness import Sending
+    from tests.support.sender_harness import SenderHarness
     from tests.support.service_harness import Clock
 
 QUEUE = Queue("test", lease=60_000, crashes=3)
 
-ONE_LEFT = answer(total_units=1, remaining_units=1)
+ONE_LEFT = service_answer(total_units=1, remaining_units=1)
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ async def test_an_update_is_set_aside_with_an_apology_and_its_press_is_answered(
 
 
 async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
-    chat: ChatHarness, sam: Person, sending: Sending, clock: Clock
+    chat: ChatHarness, sam: Person, sending: SenderHarness, clock: Clock
 ) -> None:
     listing = chat.add_listing(sam, replace(STICKERS, units=1), ONE_LEFT)
     pay(chat, listing, 1)
@@ -219,7 +219,7 @@ async def test_the_seller_hears_of_a_call_that_was_set_aside(
 
 async def test_a_delivery_is_dead_and_listed_with_the_reason(tmp_path: Path) -> None:
     async with (
-        opened(tmp_path) as service,
+        open_service(tmp_path) as service,
         WebhookDelivery(service.db, service.vault, service.clock, LOOPBACK) as out,
     ):
         made = await service.create(

@@ -24,7 +24,7 @@ from tests.floods.hostile_pictures.memory_cgroup import Cgroup, made
 from tests.floods.process_memory import resident
 from tests.floods.result_table import spread
 from tests.support.hostile_images import collection
-from tests.support.product_process import ProductSetup, free_port, process, sandbox_telegram
+from tests.support.product_process import ProductSetup, free_port, sandbox_telegram, start_bot
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Show:
         settings = self.stage.settings | {"PORT": self._port, "LOG_LEVEL": "warning"}
         while True:
             with contextlib.suppress(AssertionError):  # a log of a killed one may end anywhere
-                async with process(self.stage.folder, "run", program=program, **settings) as run:
+                async with start_bot(self.stage.folder, "run", program=program, **settings) as run:
                     self._pid = run.child.pid
                     while not run.ended:
                         if not self.up.is_set() and await _answers(run.url):

@@ -19,16 +19,16 @@ from bot.service.wire.answer_schemas import (
     StatsAnswer,
 )
 from tests.support.service_harness import (
-    ALL,
     DROP,
     HOOK,
     NEW,
     NOON_ISO,
+    REQUESTS_PATH,
     URL,
     ServiceHarness,
-    code,
-    fields,
     headers_of,
+    refusal_code,
+    refused_fields,
 )
 
 
@@ -84,22 +84,26 @@ async def test_units_are_told_of_drops_only(service: ServiceHarness) -> None:
     for kind in ("never", "onPaymentCompleted"):
         made = await service.create(expirationType=kind)
         assert {"totalUnits", "remainingUnits"}.isdisjoint(made)
-    assert code(await service.seller.post(ALL, json=NEW | {"expirationType": "limit"})) == (
+    assert refusal_code(
+        await service.seller.post(REQUESTS_PATH, json=NEW | {"expirationType": "limit"})
+    ) == (
         400,
         "invalidBody",
     )
-    assert fields(await service.seller.post(ALL, json=NEW | {"totalUnits": 1})) == ["totalUnits"]
+    assert refused_fields(
+        await service.seller.post(REQUESTS_PATH, json=NEW | {"totalUnits": 1})
+    ) == ["totalUnits"]
 
 
 async def test_amounts_are_exact_json_numbers(service: ServiceHarness) -> None:
     """0.1 three times is 0.3, and eight decimals keep all eight."""
     receivers = [{"sendAmount": 0.1, "destination": "a"}] * 3
-    made = await service.seller.post(ALL, json=NEW | {"receivers": receivers})
+    made = await service.seller.post(REQUESTS_PATH, json=NEW | {"receivers": receivers})
     assert exact_json.loads(made.text)["paymentAmount"]["amount"] == Decimal("0.3")
     text = exact_json.dumps(NEW | {"instrumentCurrencyCode": "BSV"})
     text = text.replace('"sendAmount":5', '"sendAmount":123456.12345678')
     sent = await service.seller.post(
-        ALL, content=text, headers={"Content-Type": "application/json"}
+        REQUESTS_PATH, content=text, headers={"Content-Type": "application/json"}
     )
     assert exact_json.loads(sent.text)["paymentAmount"]["amount"] == Decimal("123456.12345678")
 
@@ -109,7 +113,7 @@ async def test_the_list_is_the_applications_own_newest_first(service: ServiceHar
     first = await service.create(expirationInSeconds=60, notifications={"webhook": HOOK})
     service.clock.advance(1)
     second = await service.create()
-    answer = await service.seller.get(ALL)
+    answer = await service.seller.get(REQUESTS_PATH)
     RequestList.model_validate(answer.json())
     items = answer.json()["items"]
     assert [item["id"] for item in items] == [second["id"], first["id"]]
@@ -117,7 +121,7 @@ async def test_the_list_is_the_applications_own_newest_first(service: ServiceHar
     assert items[1]["expiresAt"] == 1_800_000_060
     assert items[1]["receivers"][0]["currencyCode"] == "USD"
     assert items[1]["customParameters"] == {"order": 7}
-    theirs = await service.seller.get(ALL, headers=headers_of(other))
+    theirs = await service.seller.get(REQUESTS_PATH, headers=headers_of(other))
     assert theirs.json() == {"items": []}
 
 
@@ -127,7 +131,7 @@ async def test_another_applications_request_is_not_there(service: ServiceHarness
     other = headers_of(
         service.db.run(lambda tx: applications.create(tx, service.vault, "other", 0))
     )
-    path = f"{ALL}/{made['id']}"
+    path = f"{REQUESTS_PATH}/{made['id']}"
     for answer in (
         await service.seller.get(path, headers=other),
         await service.seller.put(path, json={"product": {"name": "x"}}, headers=other),
@@ -135,7 +139,7 @@ async def test_another_applications_request_is_not_there(service: ServiceHarness
         await service.seller.get(f"{path}/payments", headers=other),
         await service.seller.get(f"{path}/payments/{'0' * 24}", headers=other),
     ):
-        assert code(answer) == (404, "notFound")
+        assert refusal_code(answer) == (404, "notFound")
     assert await service.get(made["id"]) == made
 
 
@@ -146,7 +150,7 @@ async def test_pages_of_the_list_cover_it_once(service: ServiceHarness) -> None:
     query: dict[str, Any] = {"limit": 3}
     sizes = []
     while True:
-        answer = (await service.seller.get(ALL, params=query)).json()
+        answer = (await service.seller.get(REQUESTS_PATH, params=query)).json()
         sizes.append(len(answer["items"]))
         seen += [item["id"] for item in answer["items"]]
         if "nextCursor" not in answer:
@@ -159,7 +163,7 @@ async def test_pages_of_the_list_cover_it_once(service: ServiceHarness) -> None:
 
 async def test_the_whole_list_comes_however_long_it_is(service: ServiceHarness) -> None:
     made = {(await service.create())["id"] for _ in range(205)}
-    items = (await service.seller.get(ALL)).json()["items"]
+    items = (await service.seller.get(REQUESTS_PATH)).json()["items"]
     assert len(items) == 205
     assert {item["id"] for item in items} == made
 
@@ -178,7 +182,7 @@ async def test_the_status_filters_the_list(service: ServiceHarness) -> None:
     service.clock.advance(1)
     for status, request_id in ids.items():
         for query in ({"status": status}, {"status": status, "limit": "5"}):
-            answer = await service.seller.get(ALL, params=query)
+            answer = await service.seller.get(REQUESTS_PATH, params=query)
             items = answer.json()["items"]
             assert [(item["id"], item["status"]) for item in items] == [(request_id, status)]
             assert items[0]["isEnabled"] is (status == "active")
@@ -200,9 +204,9 @@ async def test_the_status_filters_the_list(service: ServiceHarness) -> None:
 async def test_a_wrong_query_is_a_400_that_names_it(
     service: ServiceHarness, query: dict[str, Any]
 ) -> None:
-    answer = await service.seller.get(ALL, params=query)
-    assert code(answer) == (400, "invalidBody")
-    assert fields(answer) == [list(query)[-1]]
+    answer = await service.seller.get(REQUESTS_PATH, params=query)
+    assert refusal_code(answer) == (400, "invalidBody")
+    assert refused_fields(answer) == [list(query)[-1]]
 
 
 async def test_edit_answers_the_whole_object_and_keeps_the_rest(service: ServiceHarness) -> None:
@@ -228,10 +232,10 @@ async def test_edit_answers_the_whole_object_and_keeps_the_rest(service: Service
 async def test_nothing_of_a_refused_edit_happens(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     change = {"product": {"name": "Other"}, "decreaseRemainingUnits": 4}
-    assert code(await service.edit(made["id"], change)) == (409, "notEnoughUnits")
+    assert refusal_code(await service.edit(made["id"], change)) == (409, "notEnoughUnits")
     assert await service.get(made["id"]) == made
     donation = await service.create()
-    assert code(await service.edit(donation["id"], change)) == (409, "notLimited")
+    assert refusal_code(await service.edit(donation["id"], change)) == (409, "notLimited")
     assert await service.get(donation["id"]) == donation
 
 
@@ -248,17 +252,17 @@ async def test_stop_is_an_edit_and_can_be_taken_back(service: ServiceHarness) ->
 
 async def test_delete_is_final_and_answers_nothing(service: ServiceHarness) -> None:
     made = await service.create()
-    path = f"{ALL}/{made['id']}"
+    path = f"{REQUESTS_PATH}/{made['id']}"
     answer = await service.seller.delete(path)
     assert (answer.status_code, answer.content) == (200, b"")
     for gone in (
         await service.seller.get(path),
         await service.seller.put(path, json={}),
         await service.seller.delete(path),
-        await service.anyone.get(f"{ALL}/public/{made['id']}"),
+        await service.anyone.get(f"{REQUESTS_PATH}/public/{made['id']}"),
     ):
-        assert code(gone) == (404, "notFound")
-    assert (await service.seller.get(ALL)).json() == {"items": []}
+        assert refusal_code(gone) == (404, "notFound")
+    assert (await service.seller.get(REQUESTS_PATH)).json() == {"items": []}
 
 
 async def test_payments_are_listed_and_verified(service: ServiceHarness) -> None:
@@ -268,7 +272,7 @@ async def test_payments_are_listed_and_verified(service: ServiceHarness) -> None
         service.clock.advance(1)
         answer = await service.pay(made["id"], str(number) * 32, paymail=f"p{number}@a.example")
         paid.append(answer.headers["location"].rpartition("/")[2])
-    path = f"{ALL}/{made['id']}/payments"
+    path = f"{REQUESTS_PATH}/{made['id']}/payments"
     page = (await service.seller.get(path, params={"limit": 2})).json()
     rest = (await service.seller.get(path, params={"cursor": page["nextCursor"]})).json()
     PaymentList.model_validate(rest)
@@ -281,7 +285,7 @@ async def test_payments_are_listed_and_verified(service: ServiceHarness) -> None
         "userData": {"paymail": "p0@a.example"},
         "completedAt": "2027-01-15T08:00:01.000Z",
     }
-    assert code(await service.seller.get(f"{path}/{'0' * 24}")) == (404, "notFound")
+    assert refusal_code(await service.seller.get(f"{path}/{'0' * 24}")) == (404, "notFound")
 
 
 async def test_anybody_sees_the_public_view_and_nothing_more(service: ServiceHarness) -> None:
@@ -289,7 +293,7 @@ async def test_anybody_sees_the_public_view_and_nothing_more(service: ServiceHar
         **DROP, notifications={"webhook": HOOK}, redirectUrl="https://t.example"
     )
     await service.pay(made["id"])
-    answer = await service.anyone.get(f"{ALL}/public/{made['id']}")
+    answer = await service.anyone.get(f"{REQUESTS_PATH}/public/{made['id']}")
     PublicAnswer.model_validate(answer.json())
     assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.json() == {
@@ -316,7 +320,7 @@ async def test_stats_count_payments_volume_and_who_named_themselves(
     made = await service.create(requestedUserData=["paymail"])
     for number, name in enumerate(("a@a.example", "A@a.example", "b@a.example")):
         await service.pay(made["id"], str(number) * 32, paymail=name)
-    answer = await service.anyone.get(f"{ALL}/public/stats/{made['id']}")
+    answer = await service.anyone.get(f"{REQUESTS_PATH}/public/stats/{made['id']}")
     StatsAnswer.model_validate(answer.json())
     assert answer.json() == {
         "totalPayments": 3,
@@ -328,27 +332,31 @@ async def test_stats_count_payments_volume_and_who_named_themselves(
 
 async def test_the_collection_answers_with_and_without_a_slash(service: ServiceHarness) -> None:
     """HandCash's SDK calls it with one; a redirect would lose its body."""
-    made = await service.seller.post(f"{ALL}/", json=NEW)
+    made = await service.seller.post(f"{REQUESTS_PATH}/", json=NEW)
     RequestAnswer.model_validate(made.json())
-    assert (await service.seller.get(f"{ALL}/")).json()["items"][0]["id"] == made.json()["id"]
-    assert (await service.seller.get(ALL)).json() == (await service.seller.get(f"{ALL}/")).json()
+    assert (await service.seller.get(f"{REQUESTS_PATH}/")).json()["items"][0]["id"] == made.json()[
+        "id"
+    ]
+    assert (await service.seller.get(REQUESTS_PATH)).json() == (
+        await service.seller.get(f"{REQUESTS_PATH}/")
+    ).json()
 
 
 async def test_one_idempotency_key_makes_one_request(service: ServiceHarness) -> None:
     """However the body is spaced and ordered; another body is a conflict; 24 hours."""
     key = {"Idempotency-Key": "k1"}
-    made = (await service.seller.post(ALL, json=NEW, headers=key)).json()
+    made = (await service.seller.post(REQUESTS_PATH, json=NEW, headers=key)).json()
     spaced = exact_json.dumps(dict(reversed(NEW.items()))).replace(",", " , ")
     headers = key | {"Content-Type": "application/json"}
-    again = await service.seller.post(ALL, content=spaced, headers=headers)
+    again = await service.seller.post(REQUESTS_PATH, content=spaced, headers=headers)
     assert again.json() == made
     other = await service.seller.post(
-        ALL, json=NEW | {"redirectUrl": "https://t.example/other"}, headers=key
+        REQUESTS_PATH, json=NEW | {"redirectUrl": "https://t.example/other"}, headers=key
     )
-    assert code(other) == (409, "idempotencyMismatch")
+    assert refusal_code(other) == (409, "idempotencyMismatch")
     assert len(await service.rows("payment_requests")) == 1
     service.clock.advance(24 * 3600)
-    later = await service.seller.post(ALL, json=NEW, headers=key)
+    later = await service.seller.post(REQUESTS_PATH, json=NEW, headers=key)
     assert later.json()["id"] != made["id"]
     assert len(await service.rows("idempotency")) == 1
 
@@ -358,16 +366,18 @@ async def test_an_idempotency_key_belongs_to_its_application(service: ServiceHar
     other = headers_of(
         service.db.run(lambda tx: applications.create(tx, service.vault, "other", 0))
     )
-    one = await service.seller.post(ALL, json=NEW, headers=key)
-    two = await service.seller.post(ALL, json=NEW, headers=key | other)
+    one = await service.seller.post(REQUESTS_PATH, json=NEW, headers=key)
+    two = await service.seller.post(REQUESTS_PATH, json=NEW, headers=key | other)
     assert one.json()["id"] != two.json()["id"]
-    long = await service.seller.post(ALL, json=NEW, headers={"Idempotency-Key": "k" * 256})
-    assert code(long) == (400, "invalidBody")
+    long = await service.seller.post(
+        REQUESTS_PATH, json=NEW, headers={"Idempotency-Key": "k" * 256}
+    )
+    assert refusal_code(long) == (400, "invalidBody")
 
 
 async def test_simultaneous_calls_under_one_key_make_one_request(service: ServiceHarness) -> None:
     key = {"Idempotency-Key": "k1"}
-    calls = (service.seller.post(ALL, json=NEW, headers=key) for _ in range(20))
+    calls = (service.seller.post(REQUESTS_PATH, json=NEW, headers=key) for _ in range(20))
     answers = await asyncio.gather(*calls)
     assert len({answer.json()["id"] for answer in answers}) == 1
     assert len(await service.rows("payment_requests")) == 1

@@ -14,18 +14,18 @@ from bot.core.net import request_body
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
 from bot.service.usecases import applications
-from tests.support.raw_http import stalling
+from tests.support.raw_http import endless_body
 from tests.support.service_harness import (
-    ALL,
     LOOPBACK,
     NEW,
+    REQUESTS_PATH,
     ServiceHarness,
     client,
-    code,
-    fields,
     headers_of,
     make_service,
-    opened,
+    open_service,
+    refusal_code,
+    refused_fields,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ async def test_missing_and_wrong_credentials_get_one_answer(
         (name.encode(), (right[name] if value == "right" else value).encode("latin-1"))
         for name, value in wrong.items()
     ]
-    answer = await service.anyone.post(ALL, json=NEW, headers=headers)
+    answer = await service.anyone.post(REQUESTS_PATH, json=NEW, headers=headers)
     assert answer.status_code == 401
     assert answer.json() == {
         "code": "unauthorized",
@@ -66,12 +66,12 @@ async def test_missing_and_wrong_credentials_get_one_answer(
 
 async def test_a_revoked_application_is_nobody(service: ServiceHarness) -> None:
     service.db.run(lambda tx: applications.revoke(tx, service.vault, service.credentials.app_id, 1))
-    assert code(await service.seller.get(ALL)) == (401, "unauthorized")
+    assert refusal_code(await service.seller.get(REQUESTS_PATH)) == (401, "unauthorized")
 
 
 async def test_header_names_are_read_in_any_case(service: ServiceHarness) -> None:
     headers = {name.lower(): value for name, value in headers_of(service.credentials).items()}
-    assert (await service.anyone.get(ALL, headers=headers)).status_code == 200
+    assert (await service.anyone.get(REQUESTS_PATH, headers=headers)).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ async def test_bodies_are_json(
     service: ServiceHarness, kind: str, answer: tuple[int, str] | None
 ) -> None:
     sent = await service.seller.post(
-        ALL, content=exact_json.dumps(NEW), headers={"Content-Type": kind}
+        REQUESTS_PATH, content=exact_json.dumps(NEW), headers={"Content-Type": kind}
     )
-    assert sent.status_code == 200 if answer is None else code(sent) == answer
+    assert sent.status_code == 200 if answer is None else refusal_code(sent) == answer
 
 
 async def test_a_large_body_is_refused_while_it_is_read(service: ServiceHarness) -> None:
@@ -104,28 +104,28 @@ async def test_a_large_body_is_refused_while_it_is_read(service: ServiceHarness)
             yield b" " * 8192
 
     for content in (b" " * 65_537, chunks()):
-        answer = await service.seller.post(ALL, content=content, headers=json)
-        assert code(answer) == (413, "bodyTooLarge")
+        answer = await service.seller.post(REQUESTS_PATH, content=content, headers=json)
+        assert refusal_code(answer) == (413, "bodyTooLarge")
     fits = exact_json.dumps(NEW).encode().ljust(65_536)
-    assert (await service.seller.post(ALL, content=fits, headers=json)).status_code == 200
+    assert (await service.seller.post(REQUESTS_PATH, content=fits, headers=json)).status_code == 200
 
 
 async def test_bytes_that_are_no_utf8_are_a_400(service: ServiceHarness) -> None:
     json = {"Content-Type": "application/json"}
     for content in (b'{"product":"\xff"}', b"", b"\xef\xbb\xbf{}"):
-        answer = await service.seller.post(ALL, content=content, headers=json)
-        assert code(answer) == (400, "invalidBody")
+        answer = await service.seller.post(REQUESTS_PATH, content=content, headers=json)
+        assert refusal_code(answer) == (400, "invalidBody")
 
 
 async def test_unknown_addresses_and_methods_answer_in_the_same_form(
     service: ServiceHarness,
 ) -> None:
-    assert code(await service.anyone.get("/nowhere")) == (404, "notFound")
-    assert code(await service.anyone.get("/v3/paymentRequests/a/b/c")) == (404, "notFound")
-    wrong = await service.seller.patch(f"{ALL}/{'0' * 24}")
-    assert code(wrong) == (405, "methodNotAllowed")
+    assert refusal_code(await service.anyone.get("/nowhere")) == (404, "notFound")
+    assert refusal_code(await service.anyone.get("/v3/paymentRequests/a/b/c")) == (404, "notFound")
+    wrong = await service.seller.patch(f"{REQUESTS_PATH}/{'0' * 24}")
+    assert refusal_code(wrong) == (405, "methodNotAllowed")
     assert wrong.headers["allow"] == "DELETE, GET, PUT"
-    assert (await service.seller.put(ALL)).headers["allow"] == "GET, POST"
+    assert (await service.seller.put(REQUESTS_PATH)).headers["allow"] == "GET, POST"
 
 
 async def test_a_status_of_another_router_is_kept(service: ServiceHarness) -> None:
@@ -143,20 +143,25 @@ async def test_a_status_of_another_router_is_kept(service: ServiceHarness) -> No
 
 
 async def test_email_is_refused_while_no_server_sends_it(service: ServiceHarness) -> None:
-    answer = await service.seller.post(ALL, json=NEW | {"notifications": {"email": "a@b.example"}})
-    assert code(answer) == (400, "emailUnavailable")
-    assert fields(answer) == ["notifications.email"]
+    answer = await service.seller.post(
+        REQUESTS_PATH, json=NEW | {"notifications": {"email": "a@b.example"}}
+    )
+    assert refusal_code(answer) == (400, "emailUnavailable")
+    assert refused_fields(answer) == ["notifications.email"]
     made = await service.create()
     edit = await service.edit(made["id"], {"notifications": {"email": "a@b.example"}})
-    assert code(edit) == (400, "emailUnavailable")
+    assert refusal_code(edit) == (400, "emailUnavailable")
     assert (await service.edit(made["id"], {"notifications": {"email": None}})).status_code == 200
 
 
 async def test_a_key_whose_request_was_deleted_makes_no_other(service: ServiceHarness) -> None:
     key = {"Idempotency-Key": "k1"}
-    made = (await service.seller.post(ALL, json=NEW, headers=key)).json()
-    await service.seller.delete(f"{ALL}/{made['id']}")
-    assert code(await service.seller.post(ALL, json=NEW, headers=key)) == (404, "notFound")
+    made = (await service.seller.post(REQUESTS_PATH, json=NEW, headers=key)).json()
+    await service.seller.delete(f"{REQUESTS_PATH}/{made['id']}")
+    assert refusal_code(await service.seller.post(REQUESTS_PATH, json=NEW, headers=key)) == (
+        404,
+        "notFound",
+    )
     assert len(await service.rows("payment_requests")) == 1
 
 
@@ -183,16 +188,16 @@ async def test_a_webhook_address_that_can_not_be_right_is_refused(
 ) -> None:
     """At create and at edit, naming the field; nothing is made."""
     webhook = {"notifications": {"webhook": {"webhookUrl": url}}}
-    answer = await service.seller.post(ALL, json=NEW | webhook)
-    assert code(answer) == (400, "invalidBody")
-    assert fields(answer) == ["notifications.webhook.webhookUrl"]
+    answer = await service.seller.post(REQUESTS_PATH, json=NEW | webhook)
+    assert refusal_code(answer) == (400, "invalidBody")
+    assert refused_fields(answer) == ["notifications.webhook.webhookUrl"]
     assert await service.rows("payment_requests") == []
     made = await service.create()
-    assert code(await service.edit(made["id"], webhook)) == (400, "invalidBody")
+    assert refusal_code(await service.edit(made["id"], webhook)) == (400, "invalidBody")
 
 
 async def test_the_operator_may_allow_private_addresses(tmp_path: Path) -> None:
-    async with opened(tmp_path, allow=LOOPBACK) as service:
+    async with open_service(tmp_path, allow=LOOPBACK) as service:
         hook = {"webhookUrl": "http://127.0.0.1:9/h"}
         made = await service.create(notifications={"webhook": hook})
         assert made["notifications"]["webhook"]["webhookUrl"] == hook["webhookUrl"]
@@ -208,51 +213,62 @@ async def test_payers_are_led_over_the_web_and_to_no_program_that_was_not_named(
 ) -> None:
     """At create and at edit; nothing is made or changed."""
     made = await service.create(redirectUrl="https://t.example/")
-    refused = await service.seller.post(ALL, json=NEW | {"redirectUrl": url})
-    assert (code(refused), fields(refused)) == ((400, "invalidBody"), ["redirectUrl"])
+    refused = await service.seller.post(REQUESTS_PATH, json=NEW | {"redirectUrl": url})
+    assert (refusal_code(refused), refused_fields(refused)) == (
+        (400, "invalidBody"),
+        ["redirectUrl"],
+    )
     refused = await service.edit(made["id"], {"redirectUrl": url})
-    assert (code(refused), fields(refused)) == ((400, "invalidBody"), ["redirectUrl"])
+    assert (refusal_code(refused), refused_fields(refused)) == (
+        (400, "invalidBody"),
+        ["redirectUrl"],
+    )
     assert await service.get(made["id"]) == made
     assert len(await service.rows("payment_requests")) == 1
 
 
 async def test_an_app_that_the_operator_named_is_taken_in_any_case(tmp_path: Path) -> None:
     """What runs something is refused even then: the settings let nobody name it either."""
-    async with opened(
+    async with open_service(
         tmp_path, schemes=frozenset({"myapp", *(url.partition(":")[0] for url in RUN)})
     ) as service:
         made = await service.create(redirectUrl="MyApp://paid")
         assert (await service.edit(made["id"], {"redirectUrl": "myapp://x"})).status_code == 200
         for url in (*RUN, "myapp2://paid"):
-            refused = await service.seller.post(ALL, json=NEW | {"redirectUrl": url})
-            assert (code(refused), fields(refused)) == ((400, "invalidBody"), ["redirectUrl"])
+            refused = await service.seller.post(REQUESTS_PATH, json=NEW | {"redirectUrl": url})
+            assert (refusal_code(refused), refused_fields(refused)) == (
+                (400, "invalidBody"),
+                ["redirectUrl"],
+            )
 
 
 async def test_the_bots_own_application_alone_may_name_its_receiver(tmp_path: Path) -> None:
-    async with opened(tmp_path) as service:
+    async with open_service(tmp_path) as service:
         own = service.db.run(lambda tx: applications.ensure_embedded_app(tx, service.vault, 0))
         app = create_app(make_service(service.db, service.clock, embedded_app_id=own.app_id))
         body = NEW | {"notifications": {"webhook": {"webhookUrl": "http://bot.internal/w/1"}}}
         async with client(app) as calls:
-            mine = await calls.post(ALL, json=body, headers=headers_of(own))
-            theirs = await calls.post(ALL, json=body, headers=headers_of(service.credentials))
+            mine = await calls.post(REQUESTS_PATH, json=body, headers=headers_of(own))
+            theirs = await calls.post(
+                REQUESTS_PATH, json=body, headers=headers_of(service.credentials)
+            )
         assert mine.status_code == 200
-        assert code(theirs) == (400, "invalidBody")
+        assert refusal_code(theirs) == (400, "invalidBody")
 
 
 async def test_an_application_that_calls_too_often_is_told_when_to_come_back(
     tmp_path: Path,
 ) -> None:
     """Each application has its own count."""
-    async with opened(tmp_path, api_rate=Rate(3, 60)) as service:
+    async with open_service(tmp_path, api_rate=Rate(3, 60)) as service:
         other = headers_of(
             service.db.run(lambda tx: applications.create(tx, service.vault, "other", 0))
         )
-        answers = [await service.seller.get(ALL) for _ in range(4)]
+        answers = [await service.seller.get(REQUESTS_PATH) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
-        assert code(answers[-1]) == (429, "rateLimited")
+        assert refusal_code(answers[-1]) == (429, "rateLimited")
         assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
-        assert (await service.seller.get(ALL, headers=other)).status_code == 200
+        assert (await service.seller.get(REQUESTS_PATH, headers=other)).status_code == 200
 
 
 async def test_a_bug_is_a_500_that_tells_nothing(service: ServiceHarness) -> None:
@@ -267,13 +283,14 @@ async def test_a_bug_is_a_500_that_tells_nothing(service: ServiceHarness) -> Non
     app.include_router(router)
     async with client(app) as calls:
         answer, page = await calls.get("/bug"), await calls.get("/pay/bug/here")
-    assert code(answer) == (500, "internal")
+    assert refusal_code(answer) == (500, "internal")
     assert "secret" not in answer.text + page.text
     assert (page.status_code, page.headers["content-type"]) == (500, "text/html; charset=utf-8")
 
 
 @pytest.mark.parametrize(
-    ("path", "kind"), [(ALL, b"application/json"), ("/pay/x", b"application/x-www-form-urlencoded")]
+    ("path", "kind"),
+    [(REQUESTS_PATH, b"application/json"), ("/pay/x", b"application/x-www-form-urlencoded")],
 )
 async def test_a_caller_who_hangs_up_is_no_bug(
     service: ServiceHarness, path: str, kind: bytes
@@ -305,7 +322,12 @@ async def test_a_caller_who_hangs_up_is_no_bug(
 
 async def test_answers_are_not_stored_by_caches(service: ServiceHarness) -> None:
     made = await service.create()
-    for path in (ALL, f"{ALL}?limit=1", f"{ALL}/{made['id']}", f"{ALL}/nowhere"):
+    for path in (
+        REQUESTS_PATH,
+        f"{REQUESTS_PATH}?limit=1",
+        f"{REQUESTS_PATH}/{made['id']}",
+        f"{REQUESTS_PATH}/nowhere",
+    ):
         answer = await service.seller.get(path)
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -318,9 +340,9 @@ async def test_a_cursor_of_a_time_that_no_column_holds_is_refused(
 ) -> None:
     """Of the list and of payments; the latest time that one holds is a place like any other."""
     made = await service.create()
-    for path in (ALL, f"{ALL}/{made['id']}/payments"):
+    for path in (REQUESTS_PATH, f"{REQUESTS_PATH}/{made['id']}/payments"):
         wrong = await service.seller.get(path, params=query | {"cursor": cursor(at)})
-        assert (code(wrong), fields(wrong)) == ((400, "invalidBody"), ["cursor"])
+        assert (refusal_code(wrong), refused_fields(wrong)) == ((400, "invalidBody"), ["cursor"])
         right = await service.seller.get(path, params=query | {"cursor": cursor(str(2**63 - 1))})
         assert right.status_code == 200
 
@@ -333,12 +355,15 @@ async def test_a_list_that_can_not_be_read_is_an_error_from_its_first_byte(
     service: ServiceHarness,
 ) -> None:
     service.db.run(lambda tx: tx.execute("ALTER TABLE payment_requests RENAME TO elsewhere"))
-    assert code(await service.seller.get(ALL)) == (500, "internal")
+    assert refusal_code(await service.seller.get(REQUESTS_PATH)) == (500, "internal")
 
 
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [(ALL, "application/json"), ("/pay/" + "0" * 24, "application/x-www-form-urlencoded")],
+    [
+        (REQUESTS_PATH, "application/json"),
+        ("/pay/" + "0" * 24, "application/x-www-form-urlencoded"),
+    ],
 )
 async def test_a_body_that_stalls_is_refused(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch, path: str, kind: str
@@ -346,7 +371,9 @@ async def test_a_body_that_stalls_is_refused(
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
 
     async with asyncio.timeout(5):
-        answer = await service.seller.post(path, content=stalling(), headers={"Content-Type": kind})
+        answer = await service.seller.post(
+            path, content=endless_body(), headers={"Content-Type": kind}
+        )
     assert answer.status_code == 400
-    assert path != ALL or answer.json()["message"] == "The body did not arrive in time."
+    assert path != REQUESTS_PATH or answer.json()["message"] == "The body did not arrive in time."
     assert await service.rows("payment_requests") == []

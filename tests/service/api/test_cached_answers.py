@@ -10,7 +10,7 @@ from bot.core.net.rates import Rate
 from bot.service.api import openapi_route
 from bot.service.app import create_app
 from bot.service.page import docs_page, render
-from tests.support.raw_http import get, open_site
+from tests.support.raw_http import get, open_web_server
 from tests.support.service_harness import make_service
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ async def test_the_documents_are_written_once(
 ) -> None:
     written.cache_clear()
     app = create_app(make_service(service.db, service.clock))
-    async with open_site(app) as site:
+    async with open_web_server(app) as site:
         bodies = {(await site.ask(get(path))).body for _ in range(5)}
     assert len(bodies) == 1
     assert written.cache_info().misses == 1
@@ -42,7 +42,7 @@ async def test_a_refusal_is_written_once_for_each_language_and_wait(
     """However many dialects of a language who asks too often makes up."""
     render._state.cache_clear()
     app = create_app(make_service(service.db, service.clock, payer_rate=Rate(1, 60)))
-    async with open_site(app) as site:
+    async with open_web_server(app) as site:
         await site.ask(get(PAGE))
         missing = render._state.cache_info().misses
         answers = [

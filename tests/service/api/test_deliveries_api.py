@@ -15,13 +15,13 @@ from tests.support.service_harness import (
     LOOPBACK,
     NOON_ISO,
     ServiceHarness,
-    code,
-    fields,
     headers_of,
-    opened,
+    open_service,
+    refusal_code,
+    refused_fields,
 )
 from tests.support.webhook_delivery import attempt, owe_many, pay_with_webhook
-from tests.support.webhook_receiver import Receiver, answer
+from tests.support.webhook_receiver import Receiver, empty_answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -34,7 +34,7 @@ ALL = "/v3/deliveries"
 
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with opened(tmp_path, allow=LOOPBACK, mails=True) as it:
+    async with open_service(tmp_path, allow=LOOPBACK, mails=True) as it:
         yield it
 
 
@@ -186,14 +186,14 @@ async def test_a_list_that_there_is_not_is_refused(
     service: ServiceHarness, query: dict[str, Any], field: str
 ) -> None:
     got = await service.seller.get(ALL, params=query)
-    assert code(got) == (400, "invalidBody")
-    assert fields(got) == [field]
+    assert refusal_code(got) == (400, "invalidBody")
+    assert refused_fields(got) == [field]
 
 
 async def test_an_application_sees_its_own_alone(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    receiver.answers = [answer(410)]
+    receiver.answers = [empty_answer(410)]
     request_id = await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
     other = stranger(service)
@@ -205,7 +205,7 @@ async def test_an_application_sees_its_own_alone(
         service.seller.get(f"{ALL}/webhook-{'0' * 24}"),
         service.seller.post(f"{ALL}/webhook-{'0' * 24}/retry"),
     ):
-        assert code(await call) == (404, "notFound")
+        assert refusal_code(await call) == (404, "notFound")
     assert (await service.rows("outbox"))[0]["state"] == "dead"
 
 
@@ -215,14 +215,14 @@ async def test_an_application_sees_its_own_alone(
 async def test_nobody_sees_anything_without_credentials(
     service: ServiceHarness, method: str, path: str
 ) -> None:
-    assert code(await service.anyone.request(method, path)) == (401, "unauthorized")
+    assert refusal_code(await service.anyone.request(method, path)) == (401, "unauthorized")
 
 
 async def test_a_settled_delivery_is_sent_again(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """From the first attempt on, and the log goes on."""
-    receiver.answers = [answer(410)]
+    receiver.answers = [empty_answer(410)]
     await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
     service.clock.advance(60)
@@ -239,7 +239,7 @@ async def test_a_settled_delivery_is_sent_again(
 async def test_a_delivery_that_waits_for_its_next_attempt_is_sent_at_once(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    receiver.answers = [answer(503)]
+    receiver.answers = [empty_answer(503)]
     await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
     assert (row["state"], row["attempts"]) == ("waiting", 1)
@@ -264,7 +264,7 @@ async def test_the_collection_answers_with_and_without_a_slash(service: ServiceH
     for path in (ALL, f"{ALL}/"):
         assert (await service.seller.get(path)).json() == {"items": []}
     refused = await service.seller.post(ALL)
-    assert (code(refused), refused.headers["allow"]) == ((405, "methodNotAllowed"), "GET")
+    assert (refusal_code(refused), refused.headers["allow"]) == ((405, "methodNotAllowed"), "GET")
 
 
 async def test_the_order_of_ids_is_the_order_of_payments(service: ServiceHarness) -> None:

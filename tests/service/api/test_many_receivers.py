@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
-from tests.support.service_harness import ALL, HOOK, NEW, ServiceHarness, code
+from tests.support.service_harness import HOOK, NEW, REQUESTS_PATH, ServiceHarness, refusal_code
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -28,10 +28,10 @@ async def test_a_request_of_a_thousand_receivers_is_made_paid_and_told(
     assert "$1,000.00" in page.text
     assert "r0999" not in page.text
     assert (await service.pay(made["id"])).status_code == 303
-    (paid,) = (await service.seller.get(f"{ALL}/{made['id']}/payments")).json()["items"]
+    (paid,) = (await service.seller.get(f"{REQUESTS_PATH}/{made['id']}/payments")).json()["items"]
     shares: list[Decimal] = [one["sendAmount"] for one in paid["receivers"]]
     assert (len(shares), sum(shares), paid["amount"]) == (MOST, MOST, MOST)
-    (item,) = (await service.seller.get(ALL)).json()["items"]
+    (item,) = (await service.seller.get(REQUESTS_PATH)).json()["items"]
     assert len(item["receivers"]) == MOST
     (hook,) = await service.rows("outbox")
     assert "r0999" not in hook["body"]
@@ -44,15 +44,17 @@ async def test_shares_of_a_price_in_another_currency_make_its_total(
         receivers=receivers(), instrumentCurrencyCode="BSV", denominationCurrencyCode="USD"
     )
     assert (await service.pay(made["id"])).status_code == 303
-    answer = await service.seller.get(f"{ALL}/{made['id']}/payments")
+    answer = await service.seller.get(f"{REQUESTS_PATH}/{made['id']}/payments")
     paid = exact_json.loads(answer.content)["items"][0]["paid"]
     assert (len(paid["shares"]), sum(paid["shares"])) == (MOST, paid["amount"])
 
 
 async def test_one_more_and_a_larger_body_are_refused(service: ServiceHarness) -> None:
     """Names may be so long that a thousand of them are no body any more."""
-    many = await service.seller.post(ALL, json=NEW | {"receivers": receivers(MOST + 1)})
-    assert code(many) == (400, "invalidBody")
-    large = await service.seller.post(ALL, json=NEW | {"receivers": receivers(name="r{:064}")})
+    many = await service.seller.post(REQUESTS_PATH, json=NEW | {"receivers": receivers(MOST + 1)})
+    assert refusal_code(many) == (400, "invalidBody")
+    large = await service.seller.post(
+        REQUESTS_PATH, json=NEW | {"receivers": receivers(name="r{:064}")}
+    )
     assert len(large.request.content) > BODY
-    assert code(large) == (413, "bodyTooLarge")
+    assert refusal_code(large) == (413, "bodyTooLarge")

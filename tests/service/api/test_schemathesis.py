@@ -28,16 +28,16 @@ import uvloop
 
 from bot.service.app import create_app
 from bot.service.usecases import applications
-from tests.support.raw_http import open_site
+from tests.support.raw_http import open_web_server
 from tests.support.service_harness import (
-    ALL,
     DROP,
     HOOK,
+    REQUESTS_PATH,
     ServiceHarness,
     client,
     headers_of,
     make_service,
-    opened,
+    open_service,
 )
 
 if TYPE_CHECKING:
@@ -82,15 +82,15 @@ class Run:
 
 
 async def run(folder: Path) -> list[Run]:
-    async with opened(folder, mails=True) as service:
+    async with open_service(folder, mails=True) as service:
         app = create_app(make_service(service.db, service.clock, mails=True))
         other = service.db.run(
             lambda tx: applications.create(tx, service.vault, "other", service.clock())
         )
-        async with open_site(app) as site, client(app, headers_of(other)) as seller:
+        async with open_web_server(app) as site, client(app, headers_of(other)) as seller:
             paid = (await fill(service))[0]
             requests = await fill(replace(service, credentials=other, seller=seller))
-            listed = (await service.seller.get(f"{ALL}/{paid}/payments")).json()["items"]
+            listed = (await service.seller.get(f"{REQUESTS_PATH}/{paid}/payments")).json()["items"]
             payments = [one["transactionId"] for one in listed]
             write_users(folder, {"shop": service.credentials, "other": other})
             write_config(folder, REQUESTS=requests, PAID=[paid], PAYMENTS=payments)

@@ -10,8 +10,8 @@ import pytest
 from bot.core.net.rates import Rate
 from bot.core.net.subscriber import subscriber_key
 from bot.service.app import create_app
-from tests.support.raw_http import NOBODY, RunningServer, get, open_site
-from tests.support.service_harness import ALL, ServiceHarness, headers_of, make_service
+from tests.support.raw_http import NOBODY, RunningServer, get, open_web_server
+from tests.support.service_harness import REQUESTS_PATH, ServiceHarness, headers_of, make_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ US = ("127.0.0.1",)
 """The proxies where it is we who forward."""
 
 PAGE = "/pay/" + "0" * 24
-PUBLIC = f"{ALL}/public/{'0' * 24}"
+PUBLIC = f"{REQUESTS_PATH}/public/{'0' * 24}"
 WRONG = ("App-Id: x", "App-Secret: y")
 
 
@@ -31,7 +31,7 @@ async def limited(
     service: ServiceHarness, *, proxies: tuple[str, ...] = NOBODY, **rates: Any
 ) -> AsyncIterator[RunningServer]:
     app = create_app(make_service(service.db, service.clock, **rates))
-    async with open_site(app, proxies) as site:
+    async with open_web_server(app, proxies) as site:
         yield site
 
 
@@ -144,9 +144,11 @@ async def test_who_guesses_is_slowed_down_and_the_right_one_is_not(service: Serv
     """Wrong calls are counted for their address, not for the application that they name."""
     named = (right(service)[0], "App-Secret: guessed")
     async with limited(service, api_rate=Rate(2, 60)) as site:
-        guesses = [await site.ask(get(ALL, *headers)) for headers in (WRONG, (), named, named)]
-        calls = [await site.ask(get(ALL, *right(service))) for _ in range(3)]
-        elsewhere = await site.ask(get(ALL, *named), "127.0.0.2")
+        guesses = [
+            await site.ask(get(REQUESTS_PATH, *headers)) for headers in (WRONG, (), named, named)
+        ]
+        calls = [await site.ask(get(REQUESTS_PATH, *right(service))) for _ in range(3)]
+        elsewhere = await site.ask(get(REQUESTS_PATH, *named), "127.0.0.2")
     assert [answer.status for answer in guesses] == [401, 401, 429, 429]
     assert guesses[2].code == (429, "rateLimited")
     assert waits(guesses[2])
@@ -158,11 +160,11 @@ async def test_who_guesses_is_slowed_down_and_the_right_one_is_not(service: Serv
 async def test_right_calls_use_up_nothing_of_the_guesses(service: ServiceHarness) -> None:
     async with limited(service, api_rate=Rate(2, 60)) as site:
         for _ in range(3):
-            await site.ask(get(ALL, *right(service)))
-        assert (await site.ask(get(ALL, *WRONG))).status == 401
+            await site.ask(get(REQUESTS_PATH, *right(service)))
+        assert (await site.ask(get(REQUESTS_PATH, *WRONG))).status == 401
 
 
 async def test_without_a_rate_nobody_is_counted(service: ServiceHarness) -> None:
     async with limited(service) as site:
-        told = [(await site.ask(get(path, *WRONG))).status for path in (ALL, PAGE) * 5]
+        told = [(await site.ask(get(path, *WRONG))).status for path in (REQUESTS_PATH, PAGE) * 5]
     assert told == [401, 404] * 5

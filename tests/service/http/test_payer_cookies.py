@@ -15,14 +15,14 @@ import pytest
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
 from bot.service.http.payer_cookies import FORM, PayerCookies
-from tests.support.raw_http import NOBODY, open_site
+from tests.support.raw_http import NOBODY, open_web_server
 from tests.support.service_harness import (
     DROP,
     ServiceHarness,
     client,
+    form_token,
     make_service,
-    opened,
-    token_of,
+    open_service,
 )
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ async def market(
     folder: Path, proxies: tuple[str, ...] = NOBODY, **settings: Any
 ) -> AsyncIterator[Market]:
     given: dict[str, Any] = {"holds": CAP, "payer_key": KEY, "payer_rate": RATE} | settings
-    async with opened(folder, **given) as service, AsyncExitStack() as stack:
+    async with open_service(folder, **given) as service, AsyncExitStack() as stack:
         app = create_app(make_service(service.db, service.clock, **given))
-        site = await stack.enter_async_context(open_site(app, proxies))
+        site = await stack.enter_async_context(open_web_server(app, proxies))
         yield Market(service, f"http://127.0.0.1:{site.port}", stack)
 
 
@@ -86,7 +86,7 @@ async def buy(browser: httpx.AsyncClient, path: str, manner: str = "atOnce") -> 
     page = await browser.get(path)
     if "<form" not in page.text:
         return page
-    return await browser.post(path, data={"token": token_of(page.text), "manner": manner})
+    return await browser.post(path, data={"token": form_token(page.text), "manner": manner})
 
 
 async def take(http: httpx.AsyncClient, path: str, number: int) -> httpx.Response:

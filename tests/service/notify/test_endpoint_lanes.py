@@ -12,7 +12,7 @@ from bot.core.net.addresses import LONGEST_ENDPOINT, AllowList
 from bot.service.notify.webhook_delivery import ROOM, WebhookDelivery
 from bot.service.usecases.delivery_queues import WEBHOOKS, lane_of
 from bot.service.usecases.request_commands import INTERNAL_HOST
-from tests.support.service_harness import DROP, LOOPBACK, ServiceHarness, opened
+from tests.support.service_harness import DROP, LOOPBACK, ServiceHarness, open_service
 from tests.support.webhook_delivery import (
     SECONDS,
     arrived,
@@ -21,7 +21,7 @@ from tests.support.webhook_delivery import (
     request_with_own_webhook,
     working,
 )
-from tests.support.webhook_receiver import Receiver, answer, receiving
+from tests.support.webhook_receiver import Receiver, empty_answer, open_receiver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with opened(tmp_path, allow=LOOPBACK) as it:
+    async with open_service(tmp_path, allow=LOOPBACK) as it:
         yield it
 
 
 @pytest.fixture
 async def hanging() -> AsyncIterator[Receiver]:
-    async with receiving() as it:
+    async with open_receiver() as it:
         it.silent = True
         yield it
 
@@ -46,7 +46,7 @@ async def hanging() -> AsyncIterator[Receiver]:
 @asynccontextmanager
 async def receiving_at(address: str) -> AsyncIterator[tuple[Receiver, str]]:
     """A receiver under another address of this machine, with its URL there."""
-    async with receiving() as it:
+    async with open_receiver() as it:
         server = await asyncio.start_server(it.serve, address, it.port)
         yield it, it.url.replace("127.0.0.1", address)
         server.close()
@@ -239,7 +239,7 @@ async def test_in_the_bots_receiver_too_a_webhook_that_waits_is_passed_by_a_newe
     service: ServiceHarness, receiver: Receiver
 ) -> None:
     request_id = await request_with_own_webhook(service, **DROP)
-    receiver.answers = [answer(500)]
+    receiver.answers = [empty_answer(500)]
     async with working_inside(service, receiver):
         await service.pay(request_id, "a" * 32)
         await arrived(receiver, 1)

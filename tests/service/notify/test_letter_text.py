@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bot.core.errors import MailRefused
 from bot.core.mail.headers import encode_mailbox, encoded_headers
 from bot.service.notify.letter_texts import _line
-from tests.support.mail_servers import PAY, SENDER, as_written, letter
+from tests.support.mail_servers import PAY, SENDER, composed_letter, letter
 from tests.support.payment_reports import LETTER_REPORT
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def test_a_name_cannot_break_the_letter(name: str) -> None:
 
 def written(sender: str = SENDER, **changes: Any) -> tuple[list[str], dict[str, str]]:
     """The headers as a server gets them: their names in order, and what stands in each line."""
-    raw = as_written(sender, **changes).as_bytes(policy=SMTP)
+    raw = composed_letter(sender, **changes).as_bytes(policy=SMTP)
     lines = raw.partition(b"\r\n\r\n")[0].decode("ascii").replace("\r\n ", " ").split("\r\n")
     assert not re.search(r"[\r\n\0]", "".join(lines))
     told = dict(line.split(": ", 1) for line in lines)
@@ -282,7 +282,7 @@ def test_any_name_comes_through_the_headers(name: str) -> None:
 
 def test_the_letter_is_seven_bits_and_in_short_lines() -> None:
     """Every server takes that as it is (RFC 5321 section 4.5.3.1.6)."""
-    raw = as_written(product="日本" * 50).as_bytes(policy=SMTP)
+    raw = composed_letter(product="日本" * 50).as_bytes(policy=SMTP)
     assert raw.isascii()
     assert max(map(len, raw.split(b"\r\n"))) <= 100
 

@@ -17,8 +17,16 @@ from bot.service.notify.smtp_sender import Mailer
 from bot.service.store import deliveries
 from bot.service.usecases import delivery_commands
 from bot.service.usecases.letter_limits import MAILS
-from tests.support.mail_servers import SENDER, MailServerStub, office, scripted
-from tests.support.service_harness import ALL, DROP, NEW, NOON, URL, ServiceHarness, opened
+from tests.support.mail_servers import SENDER, MailServerStub, mail_server, scripted_smtp_server
+from tests.support.service_harness import (
+    DROP,
+    NEW,
+    NOON,
+    REQUESTS_PATH,
+    URL,
+    ServiceHarness,
+    open_service,
+)
 from tests.support.webhook_delivery import attempt, working
 
 if TYPE_CHECKING:
@@ -34,13 +42,13 @@ ADDRESS = "Ann.Lee@shop.example"
 
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with opened(tmp_path, mails=True) as it:
+    async with open_service(tmp_path, mails=True) as it:
         yield it
 
 
 @pytest.fixture
 async def post() -> AsyncIterator[MailServerStub]:
-    async with office() as it:
+    async with mail_server() as it:
         yield it
 
 
@@ -115,7 +123,7 @@ async def test_a_mailbox_that_there_is_not_is_given_up_at_once(
 async def test_a_login_that_is_refused_is_told_as_one(service: ServiceHarness) -> None:
     """In the log too: the operator alone can mend it."""
     await owe(service)
-    async with office(account=("shop", "open sesame")) as post:
+    async with mail_server(account=("shop", "open sesame")) as post:
         job = mails(service, replace(post.server(), password="sesame")).job
         with capture_logs() as lines:
             row = await attempt(service, job)
@@ -135,7 +143,7 @@ async def test_what_cannot_be_written_is_written_down_and_given_up(service: Serv
             old=ADDRESS, new="=?utf-8?q?a?=@shop.example",
         )
     )  # fmt: skip
-    async with office() as post:
+    async with mail_server() as post:
         with capture_logs() as lines:
             row = await attempt(service, mails(service, post.server()).job)
     assert (row["state"], row["note"]) == ("dead", "notifications.email is no e-mail address")
@@ -149,7 +157,7 @@ async def test_an_address_that_nobody_can_write_to_is_refused_at_once(
     service: ServiceHarness, address: str
 ) -> None:
     body = {**NEW, **DROP, "notifications": {"email": address}}
-    answer = await service.seller.post(ALL, json=body)
+    answer = await service.seller.post(REQUESTS_PATH, json=body)
     assert answer.status_code == 400
     assert answer.json()["info"] or "email" in answer.text
 
@@ -187,7 +195,7 @@ async def test_a_server_that_is_not_there_is_tried_again(service: ServiceHarness
 async def test_what_a_server_says_harms_nobody_who_reads_it(service: ServiceHarness) -> None:
     lines = ("220 hello", "250 a", "250 b", "550 \x1b[2Jno\x07")
     await owe(service)
-    async with scripted(*lines) as server:
+    async with scripted_smtp_server(*lines) as server:
         row = await attempt(service, mails(service, server).job)
     (tried,) = log(service, row)
     assert (row["state"], tried.status) == ("dead", 550)

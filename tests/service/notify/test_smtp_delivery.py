@@ -19,10 +19,10 @@ from tests.support.mail_servers import (
     SENDER,
     MailServerStub,
     TlsContexts,
-    as_written,
+    composed_letter,
+    mail_server,
     make_tls,
-    office,
-    scripted,
+    scripted_smtp_server,
 )
 
 LOGIN = ("shop@example.org", "open/sesame")
@@ -35,7 +35,7 @@ def sealed(tmp_path_factory: pytest.TempPathFactory) -> TlsContexts:
 
 
 def letter(**changes: Any) -> EmailMessage:
-    return as_written(letter_id="mail-1", **changes)
+    return composed_letter(letter_id="mail-1", **changes)
 
 
 async def refusal(server: SmtpServer, **options: object) -> MailRefused:
@@ -46,7 +46,7 @@ async def refusal(server: SmtpServer, **options: object) -> MailRefused:
 
 
 async def test_a_letter_arrives_and_its_answer_is_told() -> None:
-    async with office() as post:
+    async with mail_server() as post:
         answer = await Mailer(post.server()).send(letter())
     assert answer == (250, "2.0.0 taken as 7")
     (taken,) = post.letters
@@ -55,14 +55,14 @@ async def test_a_letter_arrives_and_its_answer_is_told() -> None:
 
 
 async def test_across_the_network_a_letter_goes_by_starttls(sealed: TlsContexts) -> None:
-    async with office(starttls=sealed.server, account=LOGIN) as post:
+    async with mail_server(starttls=sealed.server, account=LOGIN) as post:
         await Mailer(post.server(near=False), context=sealed.client).send(letter())
     assert (len(post.letters), post.over_tls) == (1, [True])
     assert post.logins == [("PLAIN", *LOGIN)]
 
 
 async def test_smtps_is_tls_from_the_start(sealed: TlsContexts) -> None:
-    async with office(tls=sealed.server, account=LOGIN) as post:
+    async with mail_server(tls=sealed.server, account=LOGIN) as post:
         mailer = Mailer(post.server(tls=True, near=False), context=sealed.client)
         assert (await mailer.send(letter()))[0] == 250
     assert len(post.letters) == 1
@@ -71,7 +71,7 @@ async def test_smtps_is_tls_from_the_start(sealed: TlsContexts) -> None:
 @pytest.mark.parametrize("tls", [False, True], ids=["smtp", "smtps"])
 async def test_on_this_machine_any_certificate_will_do(sealed: TlsContexts, *, tls: bool) -> None:
     given = {"tls": sealed.server} if tls else {"starttls": sealed.server}
-    async with office(**given) as post:  # type: ignore[arg-type]
+    async with mail_server(**given) as post:  # type: ignore[arg-type]
         await Mailer(post.server(tls=tls)).send(letter())
     assert (len(post.letters), post.over_tls[0] or tls) == (1, True)
 
@@ -82,7 +82,7 @@ async def test_across_the_network_an_unknown_certificate_ends_it(
 ) -> None:
     """Nothing is told to who may be somebody else; the operator can mend it."""
     given = {"tls": sealed.server} if tls else {"starttls": sealed.server}
-    async with office(account=LOGIN, **given) as post:  # type: ignore[arg-type]
+    async with mail_server(account=LOGIN, **given) as post:  # type: ignore[arg-type]
         error = await refusal(post.server(tls=tls, near=False))
     assert (error.final, error.code) == (False, None)
     told = f"127.0.0.1:{post.port} has no certificate that we trust (self-signed certificate)"
@@ -92,7 +92,7 @@ async def test_across_the_network_an_unknown_certificate_ends_it(
 
 async def test_without_starttls_nothing_is_told_across_the_network() -> None:
     """Not the password, for that is what somebody in between would take STARTTLS away for."""
-    async with office(account=LOGIN) as post:
+    async with mail_server(account=LOGIN) as post:
         error = await refusal(post.server(near=False))
     assert (error.final, error.code) == (False, None)
     assert "offers no STARTTLS" in error.told
@@ -103,14 +103,14 @@ async def test_without_starttls_nothing_is_told_across_the_network() -> None:
     ("without", "way"), [((), "PLAIN"), (("PLAIN",), "LOGIN")], ids=["plain", "login"]
 )
 async def test_the_operators_login_is_used(without: tuple[str, ...], way: str) -> None:
-    async with office(account=LOGIN, without=without) as post:
+    async with mail_server(account=LOGIN, without=without) as post:
         await Mailer(post.server()).send(letter())
     assert post.logins == [(way, *LOGIN)]
 
 
 async def test_a_wrong_password_is_tried_once_and_can_be_mended() -> None:
     """More would lock the operator out of servers that count failures."""
-    async with office(account=LOGIN) as post:
+    async with mail_server(account=LOGIN) as post:
         error = await refusal(replace(post.server(), password="sesame, open"))
     assert (error.final, error.code) == (False, 535)
     assert error.told == (
@@ -120,7 +120,7 @@ async def test_a_wrong_password_is_tried_once_and_can_be_mended() -> None:
 
 
 async def test_a_server_without_a_login_that_we_know_is_told() -> None:
-    async with office() as post:
+    async with mail_server() as post:
         post.account = LOGIN
         error = await refusal(post.server())
     assert (error.final, error.code) == (False, None)
@@ -137,7 +137,7 @@ FINAL = {
 @pytest.mark.parametrize("command", FINAL)
 async def test_a_letter_refused_for_good_is_not_tried_again(command: str) -> None:
     answer, step = FINAL[command]
-    async with office(answers={command: answer}) as post:
+    async with mail_server(answers={command: answer}) as post:
         error = await refusal(post.server())
     assert (error.final, error.code) == (True, int(answer[:3]))
     words = f": {answer[4:]}" if command == "MAIL" else ""
@@ -149,7 +149,7 @@ async def test_a_letter_refused_for_good_is_not_tried_again(command: str) -> Non
 @pytest.mark.parametrize("command", ["RCPT", "DATA"])
 async def test_what_is_told_does_not_repeat_whom_a_letter_is_for(command: str) -> None:
     """Servers do; the answer is kept with the delivery, and what is told stands in the log."""
-    async with office(answers={command: "550 5.1.1 <seller@example.org>: unknown"}) as post:
+    async with mail_server(answers={command: "550 5.1.1 <seller@example.org>: unknown"}) as post:
         error = await refusal(post.server())
     assert "seller" not in error.told
     assert error.answer == "5.1.1 <seller@example.org>: unknown"
@@ -159,7 +159,7 @@ async def test_a_letter_that_cannot_be_sent_is_refused_before_anybody_is_asked()
     hostile = EmailMessage()
     hostile["From"], hostile["To"] = SENDER, "seller@example.org"
     hostile.set_payload("\ud800")
-    async with office() as post:
+    async with mail_server() as post:
         with pytest.raises(MailRefused, match="can't be written") as caught:
             await Mailer(post.server()).send(hostile)
     assert (caught.value.final, post.asked) == (True, [])
@@ -179,7 +179,7 @@ async def test_a_letter_that_cannot_be_sent_is_refused_before_anybody_is_asked()
 async def test_a_refusal_that_time_or_the_operator_can_mend_is_tried_again(
     command: str, answer: str
 ) -> None:
-    async with office(answers={command: answer}) as post:
+    async with mail_server(answers={command: answer}) as post:
         error = await refusal(post.server())
     assert (error.final, error.code) == (False, int(answer[:3]))
     assert post.letters == []
@@ -187,7 +187,7 @@ async def test_a_refusal_that_time_or_the_operator_can_mend_is_tried_again(
 
 async def test_a_greeting_that_refuses_is_told() -> None:
     for greeting, code in (("421 Too many connections", 421), ("554 Blocked", 554)):
-        async with scripted(greeting) as server:
+        async with scripted_smtp_server(greeting) as server:
             error = await refusal(server)
         assert (error.final, error.code) == (False, code)
         assert error.told.endswith(f"answered {code} to the connection: {greeting[4:]}")
@@ -206,7 +206,7 @@ async def test_a_greeting_that_refuses_is_told() -> None:
     ids=["no greeting", "EHLO", "MAIL", "DATA", "the letter", "nonsense"],
 )
 async def test_a_server_that_hangs_up_is_tried_again(replies: tuple[str, ...]) -> None:
-    async with scripted(*replies) as server:
+    async with scripted_smtp_server(*replies) as server:
         error = await refusal(server)
     assert (error.final, error.code) == (False, None)
     assert error.told.startswith(server.name)
@@ -218,7 +218,7 @@ async def test_a_server_that_hangs_up_is_tried_again(replies: tuple[str, ...]) -
     ids=["no greeting", "EHLO", "the letter"],
 )
 async def test_a_server_that_says_nothing_is_given_up_in_time(replies: tuple[str, ...]) -> None:
-    async with scripted(*replies, silent=True) as server:
+    async with scripted_smtp_server(*replies, silent=True) as server:
         error = await refusal(server, timeout=0.1)
     assert (error.final, error.code) == (False, None)
     assert error.told == f"{server.name} did not answer within 0.1 s"
@@ -226,13 +226,13 @@ async def test_a_server_that_says_nothing_is_given_up_in_time(replies: tuple[str
 
 async def test_time_is_for_all_of_it_together() -> None:
     """A server that says a line now and then would hold up its place for ever else."""
-    async with scripted(GREETING, "250-mail.test", silent=True) as server:
+    async with scripted_smtp_server(GREETING, "250-mail.test", silent=True) as server:
         error = await refusal(server, timeout=0.1)
     assert error.told.endswith("did not answer within 0.1 s")
 
 
 async def test_a_server_that_is_not_there_is_tried_again() -> None:
-    async with office() as post:
+    async with mail_server() as post:
         gone = post.server()
     error = await refusal(gone)
     assert (error.final, error.code) == (False, None)
@@ -241,14 +241,14 @@ async def test_a_server_that_is_not_there_is_tried_again() -> None:
 
 @pytest.mark.parametrize("goodbye", ["421 Out of order", "500 What?"])
 async def test_a_goodbye_changes_nothing_of_what_was_taken(goodbye: str) -> None:
-    async with office(answers={"QUIT": goodbye}) as post:
+    async with mail_server(answers={"QUIT": goodbye}) as post:
         assert (await Mailer(post.server()).send(letter()))[0] == 250
     assert len(post.letters) == 1
 
 
 async def test_a_letter_taken_is_taken_though_the_server_hangs_up() -> None:
     replies = (GREETING, HELLO, "250 OK", "250 OK", "354 Go on", "250 taken")
-    async with scripted(*replies) as server:
+    async with scripted_smtp_server(*replies) as server:
         assert await Mailer(server).send(letter()) == (250, "taken")
 
 
@@ -258,26 +258,26 @@ async def test_a_letter_taken_is_taken_though_the_server_hangs_up() -> None:
     ids=["as it is", "LOGIN", "PLAIN"],
 )
 async def test_the_password_is_never_in_what_is_told(said: str) -> None:
-    async with office(account=LOGIN, answers={"RCPT": f"550 you said {said}"}) as post:
+    async with mail_server(account=LOGIN, answers={"RCPT": f"550 you said {said}"}) as post:
         error = await refusal(post.server())
     assert error.answer == "you said [hidden]"
-    async with office(account=LOGIN, answers={"MAIL": f"550 you said {said}"}) as post:
+    async with mail_server(account=LOGIN, answers={"MAIL": f"550 you said {said}"}) as post:
         error = await refusal(post.server())
     assert error.told.endswith("answered 550 to the sender: you said [hidden]")
-    async with office(account=LOGIN, answers={"DATA": f"250 you said {said}"}) as post:
+    async with mail_server(account=LOGIN, answers={"DATA": f"250 you said {said}"}) as post:
         assert await Mailer(post.server()).send(letter()) == (250, "you said [hidden]")
 
 
 async def test_what_a_server_says_is_cut_to_a_line_that_can_be_kept() -> None:
     lines = "\r\n".join(f"554-{'ü' * 300}\t\x1b[31m" for _ in range(9))
-    async with scripted(f"{lines}\r\n554 end") as server:
+    async with scripted_smtp_server(f"{lines}\r\n554 end") as server:
         error = await refusal(server)
     assert (error.code, len(error.told.encode()) // 4) == (554, (MOST_TOLD - 1) // 4)
     assert error.told.isprintable()
 
 
 async def test_letters_side_by_side_each_arrive_once() -> None:
-    async with office() as post:
+    async with mail_server() as post:
         mailer = Mailer(post.server())
         subjects = [f"Drop {number}" for number in range(20)]
         await asyncio.gather(*(mailer.send(letter(product=name)) for name in subjects))
@@ -287,7 +287,7 @@ async def test_letters_side_by_side_each_arrive_once() -> None:
 
 
 async def test_closing_ends_what_is_under_way() -> None:
-    async with scripted(GREETING, silent=True) as server:
+    async with scripted_smtp_server(GREETING, silent=True) as server:
         mailer = Mailer(server)
         sending = asyncio.create_task(mailer.send(letter()))
         while not mailer._under_way:  # noqa: ASYNC110 - nobody rings a bell for it
@@ -299,14 +299,14 @@ async def test_closing_ends_what_is_under_way() -> None:
 
 
 async def test_looking_does_all_but_send(sealed: TlsContexts) -> None:
-    async with office(starttls=sealed.server, account=LOGIN) as post:
+    async with mail_server(starttls=sealed.server, account=LOGIN) as post:
         await Mailer(post.server(near=False), context=sealed.client).check()
     assert (len(post.logins), post.letters) == (1, [])
     assert post.asked == ["EHLO", "EHLO", "NOOP", "QUIT"]
 
 
 async def test_looking_asks_whether_the_sender_is_taken() -> None:
-    async with office() as post:
+    async with mail_server() as post:
         await Mailer(post.server()).check("shop@example.org")
         assert post.asked == ["EHLO", "NOOP", "MAIL", "RSET", "QUIT"]
         post.answers["MAIL"] = "550 5.7.1 not yours"
@@ -322,9 +322,9 @@ async def test_the_loop_of_production_can_do_tls_too(sealed: TlsContexts) -> Non
         mailer = Mailer(post.server(tls=tls, near=False), context=sealed.client)
         return uvloop.run(mailer.send(letter()))
 
-    async with office(starttls=sealed.server) as post:
+    async with mail_server(starttls=sealed.server) as post:
         assert (await asyncio.to_thread(send, post, tls=False))[0] == 250
-    async with office(tls=sealed.server) as post:
+    async with mail_server(tls=sealed.server) as post:
         assert (await asyncio.to_thread(send, post, tls=True))[0] == 250
 
 
@@ -345,7 +345,7 @@ def test_the_certificates_are_not_those_that_http_clients_share() -> None:
 async def test_a_refusal_that_says_how_it_is_mended_has_no_other_remedy(
     sealed: TlsContexts, *, tls: bool
 ) -> None:
-    async with office(tls=sealed.server if tls else None) as post:
+    async with mail_server(tls=sealed.server if tls else None) as post:
         error = await refusal(post.server(tls=tls, near=False))
     assert error.remedy == ""
     assert "write smtps://" in error.told or "SSL_CERT_FILE" in error.told

@@ -11,7 +11,15 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.service.notify import webhook_delivery
-from tests.support.service_harness import ALL, LOOPBACK, NEW, NOON, ServiceHarness, code, opened
+from tests.support.service_harness import (
+    LOOPBACK,
+    NEW,
+    NOON,
+    REQUESTS_PATH,
+    ServiceHarness,
+    open_service,
+    refusal_code,
+)
 from tests.support.webhook_delivery import attempt, pay_with_webhook
 
 if TYPE_CHECKING:
@@ -30,7 +38,7 @@ BROKEN = {
 
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with opened(tmp_path, allow=LOOPBACK) as it:
+    async with open_service(tmp_path, allow=LOOPBACK) as it:
         yield it
 
 
@@ -139,8 +147,8 @@ async def test_such_addresses_are_refused_when_a_request_is_made_and_when_it_is_
     hooks = {"notifications": {"webhook": {"webhookUrl": url}}}
     made = await service.create()
     answers = [
-        await service.seller.post(ALL, json=NEW | hooks),
+        await service.seller.post(REQUESTS_PATH, json=NEW | hooks),
         await service.edit(made["id"], hooks),
     ]
-    assert [code(answer) for answer in answers] == [(400, "invalidBody")] * 2
+    assert [refusal_code(answer) for answer in answers] == [(400, "invalidBody")] * 2
     assert [one["webhook_url"] for one in await service.rows("payment_requests")] == [None]

@@ -26,10 +26,10 @@ from tests.support.service_harness import (
     ServiceHarness,
     client,
     make_service,
-    opened,
+    open_service,
 )
 from tests.support.webhook_delivery import attempt, pay_with_webhook, request_with_own_webhook
-from tests.support.webhook_receiver import Received, Receiver, answer
+from tests.support.webhook_receiver import Received, Receiver, empty_answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with opened(tmp_path, allow=LOOPBACK) as it:
+    async with open_service(tmp_path, allow=LOOPBACK) as it:
         yield it
 
 
@@ -81,7 +81,7 @@ async def test_a_payment_is_told_with_a_body_signed_by_the_applications_secret(
 async def test_any_2xx_is_success(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver, status: int
 ) -> None:
-    receiver.answers = [answer(status)]
+    receiver.answers = [empty_answer(status)]
     await pay_with_webhook(service, receiver.url)
     assert (await attempt(service, notifier.job))["state"] == "done"
 
@@ -91,7 +91,7 @@ async def test_everything_else_is_tried_again(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver, status: int
 ) -> None:
     """A redirect too: it is not followed."""
-    receiver.answers = [answer(status, f"Location: {receiver.url}/elsewhere")]
+    receiver.answers = [empty_answer(status, f"Location: {receiver.url}/elsewhere")]
     await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
     assert (row["state"], row["note"]) == ("waiting", f"answered {status}")
@@ -103,7 +103,7 @@ async def test_the_schedule_ends_dead_and_a_retry_begins_it_anew(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """Eight attempts, all with one id and one body, each with its own time."""
-    receiver.answers = [answer(500)] * len(delivery_outcomes.SCHEDULE)
+    receiver.answers = [empty_answer(500)] * len(delivery_outcomes.SCHEDULE)
     await pay_with_webhook(service, receiver.url)
     waits = []
     for number in range(1, len(delivery_outcomes.SCHEDULE) + 1):
@@ -125,7 +125,7 @@ async def test_the_schedule_ends_dead_and_a_retry_begins_it_anew(
 async def test_410_ends_it(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    receiver.answers = [answer(410)]
+    receiver.answers = [empty_answer(410)]
     await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
     assert (row["state"], row["note"]) == ("dead", "answered 410")
@@ -134,7 +134,7 @@ async def test_410_ends_it(
 async def test_retry_after_is_waited_for_where_it_is_later(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    receiver.answers = [answer(503, "Retry-After: 3600")]
+    receiver.answers = [empty_answer(503, "Retry-After: 3600")]
     await pay_with_webhook(service, receiver.url)
     assert (await attempt(service, notifier.job))["due_at"] == NOON + 3_600_000
 
@@ -197,7 +197,7 @@ async def test_an_endless_answer_is_not_read(
 async def test_no_cookie_of_one_delivery_comes_with_the_next(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    receiver.answers = [answer(500, "Set-Cookie: who=me; Path=/")]
+    receiver.answers = [empty_answer(500, "Set-Cookie: who=me; Path=/")]
     await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
     service.clock.at = row["due_at"]
@@ -211,7 +211,7 @@ async def test_after_a_rotation_either_secret_proves_a_webhook_until_the_overlap
     """As the library of Standard Webhooks sees it: one header, the new signature first."""
     app_id, former = service.credentials.app_id, service.credentials.webhook_secret
     service.clock.at = int(time.time() * 1000)
-    receiver.answers = [answer(500)]
+    receiver.answers = [empty_answer(500)]
     new = service.db.run(
         lambda tx: applications.rotate(tx, service.vault, app_id, service.clock(), 5000)
     )
@@ -275,7 +275,7 @@ async def test_no_other_application_gets_to_the_bots_receiver(
 async def test_each_outcome_is_one_line_in_the_log_without_secrets(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    receiver.answers = [answer(500), answer(200)]
+    receiver.answers = [empty_answer(500), empty_answer(200)]
     await pay_with_webhook(service, receiver.url)
     with capture_logs() as lines:
         service.clock.at = (await attempt(service, notifier.job))["due_at"]

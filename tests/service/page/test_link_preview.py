@@ -19,7 +19,7 @@ from bot.core.text import translations
 from bot.service.page import preview_picture, view
 from bot.service.page.preview_picture import Content
 from bot.service.page.view import CARD, Reader
-from tests.support.service_harness import DROP, URL, ServiceHarness, opened
+from tests.support.service_harness import DROP, URL, ServiceHarness, open_service
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +101,7 @@ async def test_the_picture_has_the_code_of_the_page(service: ServiceHarness) -> 
 
 
 async def test_the_picture_is_kept_by_caches_and_counted(tmp_path: Path) -> None:
-    async with opened(tmp_path, payer_rate=Rate(1, 60)) as service:
+    async with open_service(tmp_path, payer_rate=Rate(1, 60)) as service:
         made = await service.create()
         answer = await service.anyone.get(f"/pay/{made['id']}/card.png")
         assert "max-age=3600" in answer.headers["cache-control"]

@@ -13,7 +13,7 @@ from bot.service.http.rate_limits import CROWD
 from bot.service.page import live_part
 from bot.service.page.live_part import FRESH
 from bot.service.page.view import IDLE, SLOWEST, WATCHED, Reader
-from tests.support.service_harness import DROP, NOON, ServiceHarness, make_service, opened
+from tests.support.service_harness import DROP, NOON, ServiceHarness, make_service, open_service
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,7 +162,7 @@ async def test_an_unknown_and_a_deleted_request_are_not_there(service: ServiceHa
 
 async def test_watching_uses_up_nothing_of_the_payers_calls(tmp_path: Path) -> None:
     """It has a measure of its own, large enough for many behind one address."""
-    async with opened(tmp_path, payer_rate=Rate(3, 60)) as service:
+    async with open_service(tmp_path, payer_rate=Rate(3, 60)) as service:
         made = await service.create(**DROP)
         for _ in range(3 * CROWD):
             assert (await look(service, made["id"])).status_code == 200
@@ -173,6 +173,6 @@ async def test_watching_uses_up_nothing_of_the_payers_calls(tmp_path: Path) -> N
 
 
 async def test_guessing_ids_counts_as_a_payers_calls(tmp_path: Path) -> None:
-    async with opened(tmp_path, payer_rate=Rate(2, 60)) as service:
+    async with open_service(tmp_path, payer_rate=Rate(2, 60)) as service:
         codes = [(await look(service, str(number) * 24)).status_code for number in range(3)]
         assert codes == [404, 404, 429]

@@ -19,9 +19,9 @@ from tests.support.service_harness import (
     URL,
     ServiceHarness,
     client,
+    form_token,
     make_service,
-    opened,
-    token_of,
+    open_service,
 )
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ async def test_the_payer_is_asked_and_what_they_said_is_kept(service: ServiceHar
     assert re.findall(r'<input id="(\w+)" name="(\w+)"', looked.text) == [
         (name, name) for name in ASKED["requestedUserData"]
     ]
-    answer = await service.pay(made["id"], token_of(looked.text), **GIVEN)
+    answer = await service.pay(made["id"], form_token(looked.text), **GIVEN)
     assert answer.status_code == 303
     listed = await service.seller.get(f"/v3/paymentRequests/{made['id']}/payments")
     assert listed.json()["items"][0]["userData"] == GIVEN | {"phoneNumber": "+442079460958"}
@@ -231,7 +231,7 @@ async def test_a_form_without_a_sound_token_pays_nothing(
     answer = await service.pay(made["id"], token)
     assert answer.status_code == 400
     assert "nothing was paid" in answer.text
-    assert (await service.pay(made["id"], token_of(answer.text))).status_code == 303
+    assert (await service.pay(made["id"], form_token(answer.text))).status_code == 303
 
 
 async def test_a_body_that_is_no_form_is_refused_with_a_page(service: ServiceHarness) -> None:
@@ -267,7 +267,7 @@ async def test_a_body_that_is_no_form_is_refused_with_a_page(service: ServiceHar
 async def test_paid_leads_to_the_redirect_with_the_transaction(
     tmp_path: Path, url: str, target: str
 ) -> None:
-    async with opened(tmp_path, schemes=frozenset({"shop", "tg"})) as service:
+    async with open_service(tmp_path, schemes=frozenset({"shop", "tg"})) as service:
         made = await service.create(redirectUrl=url)
         answer = await service.pay(made["id"])
         (row,) = await service.rows("payments")
@@ -277,7 +277,7 @@ async def test_paid_leads_to_the_redirect_with_the_transaction(
 
 async def test_an_app_that_was_taken_off_the_list_is_not_opened_any_more(tmp_path: Path) -> None:
     """What was stored while REDIRECT_SCHEMES named it leads to the receipt."""
-    async with opened(tmp_path, schemes=frozenset({"shop"})) as service:
+    async with open_service(tmp_path, schemes=frozenset({"shop"})) as service:
         made = await service.create(redirectUrl="shop://paid")
         assert (await service.pay(made["id"])).headers["location"].startswith("shop://paid?")
         without = create_app(make_service(service.db, service.clock))
@@ -391,7 +391,7 @@ def test_accept_language_is_read_by_rank(header: str, tag: str) -> None:
 
 async def test_a_payer_who_comes_too_often_is_told_to_wait(tmp_path: Path) -> None:
     """Forms, pictures and public answers count together; the seller's calls don't."""
-    async with opened(tmp_path, payer_rate=Rate(3, 60)) as service:
+    async with open_service(tmp_path, payer_rate=Rate(3, 60)) as service:
         made = await service.create()
         assert (await page(service, f"{made['id']}/receipt/x")).status_code == 404
         assert (await service.anyone.get(f"/qr/{made['id']}.png")).status_code == 200

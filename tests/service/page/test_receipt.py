@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.service.model import payer_data
-from tests.support.service_harness import ALL, ServiceHarness
+from tests.support.service_harness import REQUESTS_PATH, ServiceHarness
 
 if TYPE_CHECKING:
     from bot.service.model.request import PayerField
@@ -40,7 +40,7 @@ async def test_the_receipt_masks_what_the_payer_said(service: ServiceHarness) ->
     for shown, whole in (("m•••@a.example", "me@a.example"), ("+44 ••• ••58", "7946")):
         assert shown in receipt
         assert whole not in receipt
-    listed = await service.seller.get(f"{ALL}/{made['id']}/payments")
+    listed = await service.seller.get(f"{REQUESTS_PATH}/{made['id']}/payments")
     assert listed.json()["items"][0]["userData"]["paymail"] == "me@a.example"
 
 

@@ -19,14 +19,14 @@ from bot.service.store import requests, status_index
 from bot.service.usecases import applications
 from tests.service.store.test_status_filter import insert_every_combination
 from tests.support.service_harness import (
-    ALL,
     DROP,
     NOON,
+    REQUESTS_PATH,
     ServiceHarness,
     client,
     headers_of,
     make_service,
-    opened,
+    open_service,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ async def test_whatever_the_clock_does_every_request_is_in_one_list(tmp_path: Pa
 async def lists_of(service: ServiceHarness, request_id: str) -> list[str]:
     """The states whose list the request is in."""
     answers = {
-        status: (await service.seller.get(ALL, params={"status": status, "limit": 100})).json()
+        status: (
+            await service.seller.get(REQUESTS_PATH, params={"status": status, "limit": 100})
+        ).json()
         for status in Status
     }
     return [
@@ -124,7 +126,7 @@ async def test_a_request_is_in_the_list_of_its_state_through_its_whole_life(
     await service.edit(request_id, {"decreaseRemainingUnits": 2})
     assert (await service.pay(request_id)).status_code == 303
     assert await lists_of(service, request_id) == ["soldOut"]
-    await service.seller.delete(f"{ALL}/{request_id}")
+    await service.seller.delete(f"{REQUESTS_PATH}/{request_id}")
     assert await lists_of(service, request_id) == []
 
 
@@ -154,7 +156,7 @@ async def test_pages_of_a_state_are_full_however_far_apart_its_requests_are(
     pages: list[list[str]] = []
     query: dict[str, Any] = {"status": "expired", "limit": 5}
     while "cursor" in query or not pages:
-        answer = (await service.seller.get(ALL, params=query)).json()
+        answer = (await service.seller.get(REQUESTS_PATH, params=query)).json()
         pages.append([item["id"] for item in answer["items"]])
         query = {**query, "cursor": answer["nextCursor"]} if "nextCursor" in answer else {}
     assert [len(page) for page in pages] == [5, 5, 2]
@@ -166,7 +168,7 @@ async def test_the_whole_list_of_a_state_is_given_without_limit(service: Service
     for _ in range(230):
         await service.create(expirationInSeconds=1)
     service.clock.advance(1)
-    answer = (await service.seller.get(ALL, params={"status": "expired"})).json()
+    answer = (await service.seller.get(REQUESTS_PATH, params={"status": "expired"})).json()
     assert len({item["id"] for item in answer["items"]}) == 230
     assert "nextCursor" not in answer
 
@@ -210,12 +212,12 @@ async def test_what_is_undone_meanwhile_is_not_done_again_without_end(
 
 async def test_a_request_that_ends_during_the_call_is_told_as_it_is_listed(tmp_path: Path) -> None:
     """The list is of the moment at which the states were written, and so is each of its items."""
-    async with opened(tmp_path) as service:
+    async with open_service(tmp_path) as service:
         await service.create(expirationInSeconds=1)
         ticks = itertools.count(NOON + 999)
         app = create_app(make_service(service.db, lambda: next(ticks)))
         async with client(app, headers_of(service.credentials)) as seller:
-            answer = await seller.get(ALL, params={"status": "expired", "limit": 9})
+            answer = await seller.get(REQUESTS_PATH, params={"status": "expired", "limit": 9})
     assert [item["status"] for item in answer.json()["items"]] == ["expired"]
 
 
@@ -230,7 +232,7 @@ async def test_lists_of_others_change_nothing_here(service: ServiceHarness) -> N
 
 
 async def payers(service: ServiceHarness, request_id: str) -> int:
-    answer = (await service.anyone.get(f"{ALL}/public/stats/{request_id}")).json()
+    answer = (await service.anyone.get(f"{REQUESTS_PATH}/public/stats/{request_id}")).json()
     return int(answer["uniqueUsers"])
 
 
@@ -278,7 +280,7 @@ async def test_pending_is_another_word_for_scheduled(service: ServiceHarness) ->
     made = await service.create(enabledAt="2027-01-15T10:00:00Z")
     await service.create()
     for word in ("pending", "scheduled"):
-        listed = (await service.seller.get(ALL, params={"status": word})).json()["items"]
+        listed = (await service.seller.get(REQUESTS_PATH, params={"status": word})).json()["items"]
         assert [(one["id"], one["status"]) for one in listed] == [(made["id"], "scheduled")]
-    refused = await service.seller.get(ALL, params={"status": "Pending"})
+    refused = await service.seller.get(REQUESTS_PATH, params={"status": "Pending"})
     assert (refused.status_code, refused.json()["info"][0]["field"]) == (400, "status")

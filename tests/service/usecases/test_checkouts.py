@@ -17,7 +17,7 @@ from bot.service.rails.rail import DELAY, SETTLEMENTS, SandboxRail, Settlement
 from bot.service.usecases import paying
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.settlement_job import SettlementHandler
-from tests.support.service_harness import DROP, NOON, ServiceHarness, opened
+from tests.support.service_harness import DROP, NOON, ServiceHarness, open_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ ONE: dict[str, Any] = {"expirationType": "limit", "totalUnits": 1}
 
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with opened(tmp_path, reservation=RESERVATION * 1000) as it:
+    async with open_service(tmp_path, reservation=RESERVATION * 1000) as it:
         yield it
 
 
@@ -398,7 +398,7 @@ async def test_a_waiting_page_looks_less_often_with_time_and_ends(service: Servi
 
 async def test_many_who_wait_behind_one_address_do_not_lock_each_other_out(tmp_path: Path) -> None:
     """Each checkout is counted apart; ids that are guessed are counted by address."""
-    async with opened(tmp_path, payer_rate=Rate(6, 60)) as service:
+    async with open_service(tmp_path, payer_rate=Rate(6, 60)) as service:
         made = await service.create(**DROP)
         pages = [
             (await service.pay(made["id"], f"{number}" * 32, manner="never")).headers["location"]

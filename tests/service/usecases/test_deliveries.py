@@ -17,9 +17,9 @@ from bot.service.store import deliveries as store
 from bot.service.usecases import delivery_commands, delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.letter_limits import MAILS
-from tests.support.service_harness import DROP, HOOK, LOOPBACK, NOON, ServiceHarness, opened
+from tests.support.service_harness import DROP, HOOK, LOOPBACK, NOON, ServiceHarness, open_service
 from tests.support.webhook_delivery import attempt, pay_with_webhook
-from tests.support.webhook_receiver import Receiver, answer
+from tests.support.webhook_receiver import Receiver, empty_answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ BOTH = {"notifications": {"webhook": HOOK, "email": "Ann.Lee@Shop.example"}}
 
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with opened(tmp_path, allow=LOOPBACK, mails=True) as it:
+    async with open_service(tmp_path, allow=LOOPBACK, mails=True) as it:
         yield it
 
 
@@ -160,7 +160,7 @@ async def test_every_attempt_is_kept_with_what_came_of_it(
     """Also one that got no answer; numbers go on after a retry."""
     body = "grüße\x00\x1b[2J".encode() + b"x" * 2000
     head = b"HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n" % len(body)
-    receiver.answers = [head + body, b"nonsense\r\n\r\n", answer(410)]
+    receiver.answers = [head + body, b"nonsense\r\n\r\n", empty_answer(410)]
     await pay_with_webhook(service, receiver.url)
     began = []
     for _ in range(3):
@@ -199,7 +199,7 @@ async def test_an_attempt_that_outlived_its_lease_is_kept_and_decides_nothing(
     service.clock.advance(WEBHOOKS.lease / 1000)
     (quick,) = service.db.run(claim)
     await notifier.handle(quick)
-    receiver.answers = [answer(410)]
+    receiver.answers = [empty_answer(410)]
     await notifier.handle(slow)
     (row,) = await service.rows("outbox")
     assert (row["state"], row["attempts"], row["note"]) == ("done", 2, None)
@@ -221,7 +221,7 @@ async def test_an_attempt_whose_delivery_is_forgotten_meanwhile_does_no_harm(
 async def test_the_operator_sees_what_every_application_is_owed(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    receiver.answers = [answer(500)]
+    receiver.answers = [empty_answer(500)]
     request_id = await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
     (seen,) = service.db.run(deliveries.list_all)

@@ -13,7 +13,7 @@ from bot.service.notify.letter_delivery import LetterDelivery
 from bot.service.store import joined_letters as store
 from bot.service.usecases import delivery_commands, letter_limits
 from bot.service.usecases.letter_limits import ENDED, FROM_SELLER, TO_MAILBOX
-from tests.support.consent_letters import VICTIM, LetterHarness, link, plain, posted
+from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.service_harness import URL
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ HALF_HOUR = TO_MAILBOX.interval / 1000
 @pytest.fixture
 async def post(tmp_path: Path) -> AsyncIterator[LetterHarness]:
     """A shop whose application the operator made."""
-    async with posted(tmp_path, strangers=False) as it:
+    async with open_letter_harness(tmp_path, strangers=False) as it:
         yield it
 
 
@@ -244,7 +244,7 @@ async def test_letters_are_ended_for_a_seller_or_for_everybody(post: LetterHarne
 
 
 async def test_whoever_is_asked_may_end_the_asking(tmp_path: Path) -> None:
-    async with posted(tmp_path) as post:
+    async with open_letter_harness(tmp_path) as post:
         await post.sells(VICTIM, "mallory")
         await post.work()
         await post.service.anyone.post(link(post.letters[0], "stop"), data={"scope": "everybody"})

@@ -13,8 +13,8 @@ from bot.service.model.recipient import DAY, MOST_ASKS, MOST_OPEN, VALID
 from bot.service.usecases import delivery_commands
 from bot.service.usecases.letter_limits import ASK_MAILBOX, ASK_SELLER, LAPSED
 from bot.wiring.maintenance import payer_erasure
-from tests.support.consent_letters import VICTIM, LetterHarness, link, plain, posted
-from tests.support.service_harness import ALL, NOON_ISO, code, fields
+from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
+from tests.support.service_harness import NOON_ISO, REQUESTS_PATH, refusal_code, refused_fields
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ WEEK = VALID / 1000
 
 @pytest.fixture
 async def post(tmp_path: Path) -> AsyncIterator[LetterHarness]:
-    async with posted(tmp_path) as it:
+    async with open_letter_harness(tmp_path) as it:
         yield it
 
 
@@ -197,8 +197,8 @@ async def test_a_seller_asks_few_mailboxes_and_holds_few(post: LetterHarness) ->
     for number in range(MOST_OPEN):
         await post.sells(f"v{number}@mail.example", "mallory")
     refused = await post.name("one-more@mail.example", "mallory")
-    assert code(refused) == (400, "invalidBody")
-    assert fields(refused) == ["notifications.email"]
+    assert refusal_code(refused) == (400, "invalidBody")
+    assert refused_fields(refused) == ["notifications.email"]
     assert await post.work() == ASK_SELLER.burst
     assert (await post.name("one-more@mail.example", "anna")).status_code == 200
 
@@ -216,7 +216,7 @@ async def test_a_confirmation_is_that_sellers_alone(post: LetterHarness) -> None
 
 async def test_a_trusted_application_names_whom_it_likes(tmp_path: Path) -> None:
     """As before, and what it is answered is as before too."""
-    async with posted(tmp_path, strangers=False) as post:
+    async with open_letter_harness(tmp_path, strangers=False) as post:
         made = await post.sells(VICTIM)
         assert (await post.service.get(made))["notifications"] == {"email": VICTIM}
         await post.pay(made)
@@ -227,9 +227,9 @@ async def test_a_trusted_application_names_whom_it_likes(tmp_path: Path) -> None
 async def test_an_owner_is_a_short_reference(post: LetterHarness) -> None:
     for owner in ("", "x" * 65, "a b", "a.b"):
         answer = await post.name(VICTIM, owner)
-        assert (answer.status_code, fields(answer)) == (400, ["Owner-Ref"])
+        assert (answer.status_code, refused_fields(answer)) == (400, ["Owner-Ref"])
     assert await post.service.rows("payment_requests") == []
-    answer = await post.service.seller.get(ALL)
+    answer = await post.service.seller.get(REQUESTS_PATH)
     assert answer.status_code == 200
 
 

@@ -11,7 +11,7 @@ import httpx
 
 from bot.core.net import http_client
 from tests.simulation.faults import alert_reading
-from tests.support.service_harness import token_of
+from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
     from random import Random
@@ -128,7 +128,7 @@ class Payer:
         if "<form" not in page.text:
             house.note(f"{self.address} finds {self.offer.name} closed")
             return
-        form = {"token": token_of(page.text), "email": self.address}
+        form = {"token": form_token(page.text), "email": self.address}
         answer = await browser.ask("POST", link, form)
         if answer.status_code == httpx.codes.SEE_OTHER:
             found = RECEIPT.search(answer.headers["location"])

@@ -14,12 +14,12 @@ from tests.simulation.faults.fault_proxy import HANG_SECONDS, Proxy
 from tests.simulation.faults.fault_weights import Fault
 from tests.simulation.schedule_runner import play, players
 from tests.simulation.simulated_time import NOON, Clock, Loop
-from tests.support.scripted_server import http_response, listening_peer
+from tests.support.scripted_server import http_response, open_scripted_server
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from tests.support.scripted_server import Peer
+    from tests.support.scripted_server import ScriptedServer
 
 Ask = Callable[[], Coroutine[Any, Any, httpx.Response]]
 YES, NO = http_response(200, {"answer": "yes"}), http_response(404, {"answer": "no"})
@@ -32,11 +32,13 @@ def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 @asynccontextmanager
-async def standing(fault: Fault, *answers: bytes) -> AsyncIterator[tuple[Peer, Proxy, Ask]]:
+async def standing(
+    fault: Fault, *answers: bytes
+) -> AsyncIterator[tuple[ScriptedServer, Proxy, Ask]]:
     """Serve a peer behind a proxy with this fault; yield a way to ask through it."""
     proxy = Proxy(1, "page", lambda request: request.method, severity=1.0, always=fault)
     async with (
-        listening_peer(*answers) as peer,
+        open_scripted_server(*answers) as peer,
         proxy.door() as port,
         httpx.AsyncClient(trust_env=False, timeout=60) as http,
     ):

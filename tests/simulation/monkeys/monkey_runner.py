@@ -15,7 +15,7 @@ from tests.simulation.monkeys.monkey_hour import Hour
 from tests.simulation.monkeys.monkey_invariants import figures, problems
 from tests.simulation.monkeys.monkey_product import opened
 from tests.simulation.schedule_runner import made_templates, own_folder
-from tests.simulation.simulated_time import Loop, drawn, threadless
+from tests.simulation.simulated_time import Loop, run_threads_in_loop, seeded_secrets
 
 ALONE_SECONDS = 60.0
 """Between looks of a worker at what other processes put: there are none here."""
@@ -39,9 +39,9 @@ def play(seed: int, acts: int) -> Outcome:
     with (
         tempfile.TemporaryDirectory(dir=own_folder()) as folder,
         mock.patch.object(worker, "LONGEST_WAIT", ALONE_SECONDS),
-        drawn(seed),
+        seeded_secrets(seed),
         asyncio.Runner(loop_factory=lambda: loop) as runner,
-        threadless(loop),
+        run_threads_in_loop(loop),
     ):
         return runner.run(_played(Hour(seed, acts), Path(folder), empty))
 

@@ -13,10 +13,10 @@ import pytest_asyncio
 from bot import config
 from bot.wiring.doctor import public_address
 from bot.wiring.doctor.examination import examine
-from tests.support.certificates import certificate
-from tests.support.product_process import Process, free_port, process, run_command
-from tests.support.scripted_server import http_response, listening_peer
-from tests.support.tcp_relay import relayed
+from tests.support.certificates import make_certificate
+from tests.support.product_process import Process, free_port, run_command, start_bot
+from tests.support.scripted_server import http_response, open_scripted_server
+from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ SHARED_LOOP = pytest.mark.asyncio(loop_scope="module")
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Process]:
     """A running payment service, whose database the doctor opens too."""
-    async with process(tmp_path_factory.mktemp("service"), "service") as run:
+    async with start_bot(tmp_path_factory.mktemp("service"), "service") as run:
         yield await run.ready()
 
 
@@ -46,7 +46,7 @@ async def examined(service: Process, url: str, **given: object) -> dict[str, Fin
 @SHARED_LOOP
 async def test_an_address_that_leads_here_is_ok(service: Process) -> None:
     port = free_port()
-    async with relayed(service.port, port):
+    async with open_tcp_relay(service.port, port):
         found = await examined(service, f"http://127.0.0.1:{port}", metrics_token="t")
     assert (found["server"].ok, found["PUBLIC_URL"].ok) == (True, True)
     assert "METRICS_TOKEN" not in found
@@ -56,11 +56,11 @@ async def test_an_address_that_leads_here_is_ok(service: Process) -> None:
 async def test_another_site_at_the_address_is_recognized(service: Process, tmp_path: Path) -> None:
     """One that answers 200 to everything, and another bot, whose deployment has another name."""
     everything = [http_response(200, {"status": "ok"})] * 2
-    async with listening_peer(*everything) as other:
+    async with open_scripted_server(*everything) as other:
         found = await examined(service, other.url)
     text = f"runs, but {other.url} does not lead to it: something else answers there (200)"
     assert (found["server"].ok, found["server"].text.startswith(text)) == (False, True)
-    async with process(tmp_path, "service") as bot:
+    async with start_bot(tmp_path, "service") as bot:
         await bot.ready()
         found = await examined(service, bot.url)
     assert "something else answers there" in found["server"].text
@@ -68,7 +68,7 @@ async def test_another_site_at_the_address_is_recognized(service: Process, tmp_p
 
 @SHARED_LOOP
 async def test_another_program_at_our_own_port_is_reported(service: Process) -> None:
-    async with listening_peer(*[http_response(200, {"status": "ok"})] * 2) as other:
+    async with open_scripted_server(*[http_response(200, {"status": "ok"})] * 2) as other:
         found = await examined(service, other.url, port=other.port)
     assert not found["server"].ok
     assert found["server"].text.startswith(f"another program answers at port {other.port}")
@@ -82,7 +82,7 @@ async def test_an_address_without_an_answer_is_reported(
     found = await examined(service, url)
     assert found["server"].text.endswith(REFUSED)
     monkeypatch.setattr(public_address, "TIMEOUT", httpx.Timeout(3.0))
-    async with listening_peer() as silent:
+    async with open_scripted_server() as silent:
         found = await examined(service, silent.url)
     assert "no answer in time (ReadTimeout)" in found["server"].text
 
@@ -91,7 +91,7 @@ async def test_an_address_without_an_answer_is_reported(
 async def test_metrics_that_anyone_can_read_are_reported(service: Process) -> None:
     """To the bot, a proxy on this machine that adds no header looks like the operator."""
     port = free_port()
-    async with relayed(service.port, port):
+    async with open_tcp_relay(service.port, port):
         found = await examined(service, f"http://127.0.0.1:{port}")
     assert found["server"].ok
     assert found["METRICS_TOKEN"].text.startswith(f"anyone can read http://127.0.0.1:{port}/me")
@@ -102,13 +102,13 @@ async def test_a_certificate_must_be_trusted_and_valid_for_some_days(
     service: Process, tmp_path: Path
 ) -> None:
     port = free_port()
-    pem = await asyncio.to_thread(certificate, tmp_path)
+    pem = await asyncio.to_thread(make_certificate, tmp_path)
     settings = {
         "DATABASE_URL": f"sqlite:///{service.database}", "PORT": service.port,
         "PUBLIC_URL": f"https://127.0.0.1:{port}", "METRICS_TOKEN": "a-token-of-the-test",
     }  # fmt: skip
     lines = []
-    async with relayed(service.port, port, pem):
+    async with open_tcp_relay(service.port, port, pem):
         for trusted in ({}, {"SSL_CERT_FILE": str(pem)}):
             _, out, _ = await run_command(tmp_path, "doctor", **settings, **trusted)
             lines += [line for line in out if " server: " in line]

@@ -22,7 +22,7 @@ from bot.service.usecases.letter_limits import MAILS
 from bot.wiring.doctor import database_checks, machine_checks
 from bot.wiring.doctor.examination import examine
 from tests.support.machine_faults import locked
-from tests.support.mail_servers import SENDER, office
+from tests.support.mail_servers import SENDER, mail_server
 from tests.support.payment_reports import LETTER_REPORT, WEBHOOK_REPORT
 from tests.support.product_process import free_port
 
@@ -35,7 +35,7 @@ LOGIN = ("shop@example.org", "open/sesame")
 
 
 async def test_the_doctor_logs_in_to_the_mail_server(tmp_path: Path) -> None:
-    async with office(account=LOGIN) as post:
+    async with mail_server(account=LOGIN) as post:
         url = f"smtp://shop%40example.org:open%2Fsesame@127.0.0.1:{post.port}"
         told = f"127.0.0.1:{post.port} accepts our login and e-mails from shop@example.org"
         assert await checked_mail(tmp_path, url) == (True, told)
@@ -63,20 +63,20 @@ async def test_the_doctor_finds_what_the_mail_server_would_refuse(
     tmp_path: Path, command: str, answer: str, remedy: str
 ) -> None:
     """Otherwise the letter of the first payment would be the first to fail."""
-    async with office(answers={command: answer}) as post:
+    async with mail_server(answers={command: answer}) as post:
         is_ok, text = await checked_mail(tmp_path, f"smtp://127.0.0.1:{post.port}")
     assert (is_ok, text.partition("; ")[2]) == (False, remedy)
     assert f"answered {answer[:3]} to " in text
 
 
 async def test_the_doctor_finds_a_sender_that_the_login_may_not_use(tmp_path: Path) -> None:
-    async with office(account=LOGIN, answers={"MAIL": "553 5.7.1 not yours"}) as post:
+    async with mail_server(account=LOGIN, answers={"MAIL": "553 5.7.1 not yours"}) as post:
         url = f"smtp://shop%40example.org:open%2Fsesame@127.0.0.1:{post.port}"
         assert (await checked_mail(tmp_path, url))[1].endswith("; look at SMTP_FROM")
 
 
 async def test_an_error_that_names_its_own_fix_gets_no_other(tmp_path: Path) -> None:
-    async with office() as post:
+    async with mail_server() as post:
         is_ok, text = await checked_mail(tmp_path, f"smtp://a:b@127.0.0.1:{post.port}")
     assert (is_ok, text.endswith("leave user and password out, or choose another port")) == (
         False, True,

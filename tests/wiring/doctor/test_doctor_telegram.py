@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.wiring.doctor.finding import Finding
-    from tests.support.scripted_server import Peer
+    from tests.support.scripted_server import ScriptedServer
 
 TOKEN = "123456:a-token-of-the-test"
 ME = {"id": 123456, "username": "ShopBot", "supports_inline_queries": True}
@@ -34,7 +34,9 @@ def answered(result: Any, at: float = AT) -> bytes:
     return http_response(200, {"ok": True, "result": result}, Date=formatdate(at, usegmt=True))
 
 
-async def examined(folder: Path, peer: Peer, *, now: float = AT, **given: Any) -> list[Finding]:
+async def examined(
+    folder: Path, peer: ScriptedServer, *, now: float = AT, **given: Any
+) -> list[Finding]:
     """The findings about this Telegram."""
     settings = {
         "database_url": f"sqlite:///{folder}/bot.db", "port": int(free_port()),
@@ -45,14 +47,16 @@ async def examined(folder: Path, peer: Peer, *, now: float = AT, **given: Any) -
     return [finding for finding in found if finding.name not in others]
 
 
-async def hooked(folder: Path, peer: Peer, hook: dict[str, Any], **given: Any) -> list[str]:
+async def hooked(
+    folder: Path, peer: ScriptedServer, hook: dict[str, Any], **given: Any
+) -> list[str]:
     """The texts of what needs a fix if getWebhookInfo answers this."""
     await peer.say(answered(ME), answered(hook))
     found = await examined(folder, peer, **given)
     return [finding.text for finding in found if not finding.ok]
 
 
-async def test_a_bot_that_is_set_up_well_needs_no_fix(tmp_path: Path, peer: Peer) -> None:
+async def test_a_bot_that_is_set_up_well_needs_no_fix(tmp_path: Path, peer: ScriptedServer) -> None:
     await peer.say(answered(ME), answered({"url": "", "pending_update_count": MOST_WAITING}))
     found = await examined(tmp_path, peer)
     assert [(one.name, one.ok, one.text) for one in found] == [
@@ -85,7 +89,7 @@ async def test_a_token_of_the_wrong_length_is_reported_without_a_call(tmp_path: 
     ],
 )
 async def test_a_failed_call_is_reported_without_the_token(
-    tmp_path: Path, peer: Peer, answer: bytes, text: str
+    tmp_path: Path, peer: ScriptedServer, answer: bytes, text: str
 ) -> None:
     await peer.say(answer)
     (found,) = await examined(tmp_path, peer)
@@ -94,14 +98,14 @@ async def test_a_failed_call_is_reported_without_the_token(
     assert TOKEN not in found.text
 
 
-async def test_inline_mode_that_is_off_is_reported(tmp_path: Path, peer: Peer) -> None:
+async def test_inline_mode_that_is_off_is_reported(tmp_path: Path, peer: ScriptedServer) -> None:
     await peer.say(answered(ME | {"supports_inline_queries": False}), answered({}))
     (found,) = [one for one in await examined(tmp_path, peer) if not one.ok]
     assert (found.name, "/setinline" in found.text) == ("inline mode", True)
 
 
 async def test_inline_feedback_is_known_to_be_on_once_a_shared_card_was_reported(
-    tmp_path: Path, peer: Peer
+    tmp_path: Path, peer: ScriptedServer
 ) -> None:
     """No method of Telegram tells, and a person who types the word proves nothing."""
     updates = make_queues(None, None, None).updates
@@ -121,7 +125,7 @@ async def test_inline_feedback_is_known_to_be_on_once_a_shared_card_was_reported
 
 @pytest.mark.parametrize(("off", "which"), [(-300, "behind"), (300, "ahead of"), (31, "ahead of")])
 async def test_a_wrong_clock_is_reported_with_the_difference(
-    tmp_path: Path, peer: Peer, off: int, which: str
+    tmp_path: Path, peer: ScriptedServer, off: int, which: str
 ) -> None:
     """Telegram's answers carry its time; webhooks are signed with ours."""
     assert await hooked(tmp_path, peer, {}, now=AT + off + 0.5) == [
@@ -130,7 +134,7 @@ async def test_a_wrong_clock_is_reported_with_the_difference(
 
 
 async def test_without_a_time_in_the_answer_the_clock_is_not_checked(
-    tmp_path: Path, peer: Peer
+    tmp_path: Path, peer: ScriptedServer
 ) -> None:
     await peer.say(*[http_response(200, {"ok": True, "result": ME})] * 2)
     assert "clock" not in {one.name for one in await examined(tmp_path, peer)}
@@ -140,7 +144,7 @@ ELSEWHERE = "updates go to a webhook at other.example.com: restart the bot to ge
 
 
 async def test_a_webhook_of_another_program_is_named_by_its_host_alone(
-    tmp_path: Path, peer: Peer
+    tmp_path: Path, peer: ScriptedServer
 ) -> None:
     """The rest of the address may be a secret."""
     hook = {"url": "https://user:pass@other.example.com/geheim"}
@@ -150,7 +154,7 @@ async def test_a_webhook_of_another_program_is_named_by_its_host_alone(
         assert "geheim" not in text
 
 
-async def test_a_webhook_of_our_own_needs_no_fix(tmp_path: Path, peer: Peer) -> None:
+async def test_a_webhook_of_our_own_needs_no_fix(tmp_path: Path, peer: ScriptedServer) -> None:
     ours = {"telegram_mode": "webhook", "public_url": PUBLIC}
     assert await hooked(tmp_path, peer, {"url": PUBLIC + WEBHOOK_PATH}, **ours) == []
     assert await hooked(tmp_path, peer, {"url": ""}, **ours) == []
@@ -158,7 +162,7 @@ async def test_a_webhook_of_our_own_needs_no_fix(tmp_path: Path, peer: Peer) -> 
 
 @pytest.mark.parametrize(("ago", "number"), [(LATELY - 60, 1), (LATELY + 60, 0)])
 async def test_failed_deliveries_to_our_webhook_are_reported_while_recent(
-    tmp_path: Path, peer: Peer, ago: int, number: int
+    tmp_path: Path, peer: ScriptedServer, ago: int, number: int
 ) -> None:
     hook = {"last_error_date": AT - ago, "last_error_message": "Connection\nrefused\x1b"}
     found = await hooked(tmp_path, peer, hook)
@@ -166,13 +170,13 @@ async def test_failed_deliveries_to_our_webhook_are_reported_while_recent(
     assert not number or "(Connection refused" in found[0]
 
 
-async def test_a_backlog_of_updates_is_reported(tmp_path: Path, peer: Peer) -> None:
+async def test_a_backlog_of_updates_is_reported(tmp_path: Path, peer: ScriptedServer) -> None:
     (text,) = await hooked(tmp_path, peer, {"pending_update_count": MOST_WAITING + 1})
     assert text.startswith(f"{MOST_WAITING + 1} updates are waiting at Telegram")
 
 
 async def test_a_telegram_that_hangs_is_not_waited_for(
-    tmp_path: Path, peer: Peer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, peer: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.wiring.doctor.telegram_checks.TIMEOUT", httpx.Timeout(0.05))
     (found,) = await examined(tmp_path, peer)

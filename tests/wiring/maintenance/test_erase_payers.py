@@ -14,8 +14,8 @@ from bot.chat.store.received_payments import Payment
 from bot.core.outbox import outbox
 from bot.core.privacy import erasure
 from bot.wiring.maintenance import payer_erasure
-from tests.support.chat_harness import COFFEE, ChatHarness, answer
-from tests.support.service_harness import LOOPBACK, NOON, ServiceHarness, opened
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
+from tests.support.service_harness import LOOPBACK, NOON, ServiceHarness, open_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -48,7 +48,7 @@ UNITS = "SELECT id, remaining_units, reserved_units, paid_count FROM payment_req
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     """The service, whose webhooks may go to this machine."""
-    async with opened(tmp_path, allow=LOOPBACK) as it:
+    async with open_service(tmp_path, allow=LOOPBACK) as it:
         yield it
 
 
@@ -160,7 +160,7 @@ async def test_in_the_chat_records_and_alerts_that_wait_lose_their_payer(
     chat: ChatHarness,
 ) -> None:
     """The alert itself is still sent; that of somebody else stays as it is."""
-    listing = chat.add_listing(chat.add_person(), COFFEE, answer())
+    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
     tell(chat, listing, "t1", {"email": "anna@é.example", "extra": {"nick": "Ann Bee"}})
     tell(chat, listing, "t2", {"email": "bob@mail.example"})
     await erase(chat.db, "ANNA@é.example")
@@ -196,7 +196,7 @@ async def test_values_of_several_words_go_from_what_a_button_brought_along(
 ) -> None:
     """Another server sends numbers as they were typed, and names."""
     anna = {"email": "anna@mail.example", "phoneNumber": "+44 20 7946 0958", "name": "Anna O'Bee"}
-    listing = chat.add_listing(chat.add_person(), COFFEE, answer())
+    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
     tell(chat, listing, "t1", anna)
     update = {"callback_query": {"message": {"text": f"{chat.texts[-1]}\nAnna O'Bee paid."}}}
     queue = chat.queues.updates
@@ -270,8 +270,8 @@ async def test_of_one_request_only_what_was_given_for_it_goes(service: ServiceHa
 async def test_an_alert_of_that_request_goes_without_its_payer(chat: ChatHarness) -> None:
     """Also where the same person is still known elsewhere."""
     anna = {"email": "anna@mail.example"}
-    listing = chat.add_listing(chat.add_person(), COFFEE, answer())
-    other = chat.add_listing(chat.add_person("Eve"), COFFEE, answer(id="f" * 24))
+    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+    other = chat.add_listing(chat.add_person("Eve"), COFFEE, service_answer(id="f" * 24))
     tell(chat, listing, "t1", anna)
     tell(chat, other, "t2", anna)
     await erase(chat.db, request=listing.request_id)

@@ -28,7 +28,7 @@ from bot.core.outbox.lanes import ALERT
 from bot.service.model.delivery import Channel
 from bot.service.usecases.delivery_queues import queue_of
 from bot.wiring.maintenance.doubtful_messages import INWARD
-from tests.support.chat_harness import DROP, REQUEST_ID, ChatHarness, answer
+from tests.support.chat_harness import DROP, REQUEST_ID, ChatHarness, service_answer
 from tests.support.paths import ROOT
 from tests.support.payment_reports import WEBHOOK_REPORT
 from tests.support.product_process import rows
@@ -357,7 +357,7 @@ def test_a_payment_whose_webhook_was_still_to_come_is_told_once_and_in_doubt(
 ) -> None:
     """After the backup it may have come, and its alert have gone: told again, it says so."""
     sam = chat.add_person()
-    listing = chat.add_listing(sam, DROP, answer(total_units=5, remaining_units=5))
+    listing = chat.add_listing(sam, DROP, service_answer(total_units=5, remaining_units=5))
     report = replace(
         WEBHOOK_REPORT, request_id=REQUEST_ID, transaction_id=f"{1:024x}", amount=250,
         user_data={"email": "p@b.example"}, remaining_units=4, completed_at=NOON,

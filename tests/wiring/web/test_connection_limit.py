@@ -17,7 +17,7 @@ from tests.support.raw_http import (
     RawConnection,
     RunningServer,
     get,
-    open_site,
+    open_web_server,
     post,
 )
 
@@ -72,7 +72,7 @@ BEGUN = {
 @pytest.mark.parametrize("begun", BEGUN)
 async def test_one_address_with_every_connection_shuts_nobody_out(begun: str) -> None:
     """Whatever it waits with: nothing said, half a head, half a body, an answer that was read."""
-    async with open_site(Shop()) as site:
+    async with open_web_server(Shop()) as site:
         for _ in range(3 * ROOM):
             await (await site.knock()).say(BEGUN[begun])
         assert [await served(site, f"127.0.1.{n + 1}") for n in range(PAYERS)] == [True] * PAYERS
@@ -82,7 +82,7 @@ async def test_one_address_with_every_connection_shuts_nobody_out(begun: str) ->
 @pytest.mark.usefixtures("small")
 async def test_a_crowd_behind_one_address_is_served() -> None:
     """A venue's browsers keep more connections than there is room for, and open others."""
-    async with open_site(Shop()) as site:
+    async with open_web_server(Shop()) as site:
         for _ in range(2):
             callers = [await site.knock() for _ in range(3 * ROOM)]
             for caller in callers[-ROOM // 2 :]:
@@ -93,7 +93,7 @@ async def test_a_crowd_behind_one_address_is_served() -> None:
 @pytest.mark.usefixtures("small")
 async def test_the_longest_at_rest_goes_first_and_whoever_is_answered_stays() -> None:
     shop = Shop()
-    async with open_site(shop) as site:
+    async with open_web_server(shop) as site:
         asking, oldest, busy = [await site.knock() for _ in range(3)]
         await asking.say(get("/slow"))
         await busy.say(get("/"))
@@ -119,7 +119,7 @@ async def test_the_longest_at_rest_goes_first_and_whoever_is_answered_stays() ->
 async def test_whom_a_proxy_names_counts_and_not_the_proxy() -> None:
     """Requests under way through a proxy are their payers', who have one each."""
     shop = Shop()
-    async with open_site(shop, ("127.0.0.1",)) as site:
+    async with open_web_server(shop, ("127.0.0.1",)) as site:
         paying = [await site.knock() for _ in range(ROOM // 2)]
         for number, caller in enumerate(paying):
             whose = f"X-Forwarded-For: 192.0.2.{number}"

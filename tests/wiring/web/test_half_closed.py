@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.wiring.web.protocol import BoundedProtocol
-from tests.support.raw_http import get, open_site, post
+from tests.support.raw_http import get, open_web_server, post
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -27,7 +27,7 @@ async def slow(_scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def test_who_has_said_all_of_it_gets_the_answer() -> None:
-    async with open_site(slow) as site:
+    async with open_web_server(slow) as site:
         caller = await site.knock()
         await caller.say(post("/", b"a=b"))
         caller.writer.write_eof()
@@ -39,7 +39,7 @@ async def test_who_has_said_all_of_it_gets_the_answer() -> None:
 
 
 async def test_who_has_said_several_gets_every_answer() -> None:
-    async with open_site(slow) as site:
+    async with open_web_server(slow) as site:
         caller = await site.knock()
         await caller.say(post("/", b"1") + post("/", b"2") + post("/", b"3"))
         caller.writer.write_eof()
@@ -49,7 +49,7 @@ async def test_who_has_said_several_gets_every_answer() -> None:
 
 @pytest.mark.parametrize("said", [b"", get("/")[:-2], post("/", b"a", length=2)])
 async def test_who_has_not_said_all_of_it_is_not_waited_for(said: bytes) -> None:
-    async with open_site(slow) as site:
+    async with open_web_server(slow) as site:
         caller = await site.knock()
         await caller.say(said)
         await site.arrived()
@@ -61,7 +61,7 @@ async def test_who_has_not_said_all_of_it_is_not_waited_for(said: bytes) -> None
 async def test_nobody_lingers_for_more_of_who_has_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What follows the call can't be read; there is no waiting for the rest of it."""
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 60.0)
-    async with open_site(slow) as site:
+    async with open_web_server(slow) as site:
         caller = await site.knock()
         await caller.say(get("/") + b"\0\0\0\0")
         caller.writer.write_eof()

@@ -9,7 +9,7 @@ import pytest
 
 from bot.wiring.web import connections
 from bot.wiring.web.protocol import READ, BoundedProtocol
-from tests.support.raw_http import SECONDS, get, open_site, post
+from tests.support.raw_http import SECONDS, get, open_web_server, post
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -45,7 +45,7 @@ def pour(caller: RawConnection, count: int) -> None:
 
 
 async def test_who_reads_no_answer_is_not_read_from() -> None:
-    async with open_site(answering) as site:
+    async with open_web_server(answering) as site:
         caller = await site.knock()
         pour(caller, 200_000)
         connection = await stalled(site)
@@ -58,7 +58,7 @@ async def test_who_reads_no_answer_is_not_read_from() -> None:
 
 async def test_every_request_of_a_long_pipeline_is_answered_in_order() -> None:
     """However they fall into the pieces that are read."""
-    async with open_site(answering) as site:
+    async with open_web_server(answering) as site:
         caller = await site.knock()
         calls = [
             get(f"/{n}") if n % 3 else post(f"/{n}", b"a\r\n\r\nb" * (n % 7)) for n in range(3000)
@@ -70,7 +70,7 @@ async def test_every_request_of_a_long_pipeline_is_answered_in_order() -> None:
 
 
 async def test_who_half_closes_after_a_long_pipeline_gets_every_answer() -> None:
-    async with open_site(answering) as site:
+    async with open_web_server(answering) as site:
         caller = await site.knock()
         sending = asyncio.create_task(caller.say(get("/") * 5000))
         for _ in range(100):
@@ -83,7 +83,7 @@ async def test_who_half_closes_after_a_long_pipeline_gets_every_answer() -> None
 async def test_who_makes_us_keep_most_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept for all together is bounded, and others are not cut off for it."""
     monkeypatch.setattr(connections, "MOST_BYTES", 20 * BoundedProtocol.MAX_UNREAD)
-    async with open_site(answering) as site:
+    async with open_web_server(answering) as site:
         other = await site.knock("127.0.0.2")
         await other.say(post("/", b"", length=100))
         greedy = [await site.knock() for _ in range(40)]
@@ -110,7 +110,7 @@ HOSTS = {
 @pytest.mark.parametrize("call", HOSTS)
 async def test_a_request_without_one_sound_host_is_400(call: str) -> None:
     """RFC 9112, section 3.2: a proxy before us may have read the other one."""
-    async with open_site(answering) as site:
+    async with open_web_server(answering) as site:
         answer = await site.ask(HOSTS[call])
     assert answer.code == (400, "invalidRequest")
     assert answer.headers["connection"] == "close"
@@ -118,12 +118,12 @@ async def test_a_request_without_one_sound_host_is_400(call: str) -> None:
 
 @pytest.mark.parametrize("host", ["x", "x:8080", "[::1]:80", "xn--bcher-kva.example", "a_b", ""])
 async def test_a_sound_host_is_taken(host: str) -> None:
-    async with open_site(answering) as site:
+    async with open_web_server(answering) as site:
         assert (await site.ask(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())).status == 200
         assert (await site.ask(b"GET / HTTP/1.0\r\n\r\n")).status == 200
 
 
 async def test_a_nul_in_a_path_is_a_character_that_nothing_contains() -> None:
-    async with open_site(answering) as site:
+    async with open_web_server(answering) as site:
         answer = await site.ask(get("/a%00b/%00"))
     assert answer.body.removesuffix(ANSWER).decode() == "/a\ufffdb/\ufffd"

@@ -14,8 +14,14 @@ from structlog.testing import capture_logs
 from bot.core.net import request_body
 from bot.service.app import create_app
 from bot.wiring.web.protocol import BoundedProtocol
-from tests.support.raw_http import SECONDS, RunningServer, get, open_site, post
-from tests.support.service_harness import ALL, NEW, ServiceHarness, headers_of, make_service
+from tests.support.raw_http import SECONDS, RunningServer, get, open_web_server, post
+from tests.support.service_harness import (
+    NEW,
+    REQUESTS_PATH,
+    ServiceHarness,
+    headers_of,
+    make_service,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -32,7 +38,7 @@ HELD = 200
 async def site(service: ServiceHarness) -> AsyncIterator[RunningServer]:
     """The service behind the web server of the product."""
     app = create_app(make_service(service.db, service.clock))
-    async with open_site(app) as it:
+    async with open_web_server(app) as it:
         yield it
 
 
@@ -101,7 +107,7 @@ async def test_a_payer_is_served_while_many_trickle(
     slow = [await site.knock() for _ in range(HELD)]
     for number, caller in enumerate(slow):
         begun = b"GET /docs HTTP/1.1\r\nHost: x\r\nX: " if number % 2 else b""
-        await caller.say(begun or post(ALL, b"{", JSON, length=60_000))
+        await caller.say(begun or post(REQUESTS_PATH, b"{", JSON, length=60_000))
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{site.port}") as http:
         page, paid = await asyncio.gather(
             http.get(f"/pay/{made['id']}", timeout=SECONDS),
@@ -193,7 +199,7 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\
 
 async def test_trailers_are_no_headers(caplog: pytest.LogCaptureFixture) -> None:
     """Of this request or of the next: a proxy has not looked at them."""
-    async with open_site(echo) as site:
+    async with open_web_server(echo) as site:
         caller = await site.knock()
         await caller.say(CHUNKED + b"0\r\nX-Forwarded-For: 6.6.6.6\r\nApp-Id: x\r\n\r\n" + get("/"))
         assert json.loads((await caller.answer()).body) == ["host", "transfer-encoding"]
@@ -204,7 +210,7 @@ async def test_trailers_are_no_headers(caplog: pytest.LogCaptureFixture) -> None
 @pytest.mark.parametrize("begun", [b"0\r\nX: ", b"0\r\n", b"1;"])
 async def test_what_surrounds_a_body_has_an_end_too(begun: bytes) -> None:
     """Trailers, and what may stand beside a chunk's size."""
-    async with open_site(echo) as site:
+    async with open_web_server(echo) as site:
         caller = await site.knock()
         await caller.say(CHUNKED + begun)
         await asyncio.sleep(0.01)
@@ -226,7 +232,7 @@ async def test_what_surrounds_a_body_has_an_end_too(begun: bytes) -> None:
     ids=["address", "field", "chunk", "trailers"],
 )
 async def test_what_comes_in_one_read_is_counted_as_well(said: bytes) -> None:
-    async with open_site(echo) as site:
+    async with open_web_server(echo) as site:
         caller = await site.knock()
         (await site.arrived()).data_received(said)
         assert (await caller.answer()).code == (431, "headTooLarge")
@@ -245,7 +251,7 @@ async def test_after_a_body_that_says_it_is_too_large_the_connection_ends(
     site: RunningServer, service: ServiceHarness, sent: int
 ) -> None:
     caller = await site.knock()
-    await caller.say(post(ALL, b" " * sent, *proved(service), length=100_000))
+    await caller.say(post(REQUESTS_PATH, b" " * sent, *proved(service), length=100_000))
     answer = await caller.answer()
     assert answer.code == (413, "bodyTooLarge")
     assert answer.headers["connection"] == "close"
@@ -255,7 +261,7 @@ async def test_after_a_body_that_says_it_is_too_large_the_connection_ends(
 async def test_after_chunks_that_are_too_large_the_connection_ends(
     site: RunningServer, service: ServiceHarness
 ) -> None:
-    lines = [f"POST {ALL} HTTP/1.1", *CHUNKS, *proved(service), "", ""]
+    lines = [f"POST {REQUESTS_PATH} HTTP/1.1", *CHUNKS, *proved(service), "", ""]
     caller = await site.knock()
     await caller.say("\r\n".join(lines).encode() + b"11000\r\n" + b" " * 0x11000 + b"\r\n")
     answer = await caller.answer()
@@ -268,7 +274,7 @@ async def test_who_sends_it_all_before_reading_still_reads_the_refusal(
     site: RunningServer, service: ServiceHarness
 ) -> None:
     """As most libraries do. Closed at once, the connection would be reset, the answer lost."""
-    call = post(ALL, b" " * 20_000_000, *proved(service))
+    call = post(REQUESTS_PATH, b" " * 20_000_000, *proved(service))
 
     def ask() -> bytes:
         with socket.create_connection(("127.0.0.1", site.port)) as caller:
@@ -283,7 +289,7 @@ async def test_who_goes_on_sending_is_cut_off(
 ) -> None:
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 0.2)
     caller = await site.knock()
-    await caller.say(post(ALL, b"", *proved(service), length=10**9))
+    await caller.say(post(REQUESTS_PATH, b"", *proved(service), length=10**9))
     assert (await caller.answer()).status == 413
     await caller.trickle(b" ")
     assert site.connections == 0
@@ -294,7 +300,7 @@ async def test_after_a_body_that_stalls_the_connection_ends(
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.1)
     caller = await site.knock()
-    await caller.say(post(ALL, b"{", *proved(service), length=100))
+    await caller.say(post(REQUESTS_PATH, b"{", *proved(service), length=100))
     answer = await caller.answer()
     assert answer.code == (400, "invalidBody")
     assert json.loads(answer.body)["message"] == "The body did not arrive in time."
@@ -308,7 +314,7 @@ async def test_a_body_that_trickles_is_bounded_as_a_whole(
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 0.1)
     caller = await site.knock()
-    await caller.say(post(ALL, b"", *proved(service), length=60_000))
+    await caller.say(post(REQUESTS_PATH, b"", *proved(service), length=60_000))
     await caller.trickle(b" ")
     assert (await service.rows("payment_requests"), site.connections) == ([], 0)
 
@@ -324,7 +330,7 @@ async def test_a_refusal_of_a_whole_request_keeps_the_connection(
         (b"x" * 100, ["Content-Type: text/plain"], 401),
         (json.dumps(NEW).encode(), proved(service), 200),
     ):
-        await caller.say(post(ALL, body, *headers))
+        await caller.say(post(REQUESTS_PATH, body, *headers))
         answer = await caller.answer()
         assert (answer.status, answer.headers.get("connection")) == (status, None)
 
@@ -333,7 +339,7 @@ async def test_calls_in_one_breath_are_answered_in_order(
     site: RunningServer, service: ServiceHarness
 ) -> None:
     caller = await site.knock()
-    wrong = post(ALL, b"{" * 2000, *proved(service))
+    wrong = post(REQUESTS_PATH, b"{" * 2000, *proved(service))
     await caller.say((get("/docs") + wrong + get("/nowhere")) * 30)
     statuses = [(await caller.answer()).status for _ in range(90)]
     assert statuses == [200, 400, 404] * 30
@@ -354,7 +360,7 @@ async def test_a_call_gets_its_answer_though_the_next_can_not_be_read(
 async def test_a_body_that_can_not_be_read_is_400_and_no_bug(
     site: RunningServer, service: ServiceHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lines = [f"POST {ALL} HTTP/1.1", *CHUNKS, *proved(service), "", ""]
+    lines = [f"POST {REQUESTS_PATH} HTTP/1.1", *CHUNKS, *proved(service), "", ""]
     caller = await site.knock()
     await caller.say("\r\n".join(lines).encode() + b"2\r\n{}\r\nzz\r\n")
     assert (await caller.answer()).code == (400, "invalidRequest")
@@ -367,7 +373,9 @@ async def test_who_is_given_up_while_another_answer_is_under_way_is_no_bug(
     site: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caller = await site.knock()
-    chunked = f"POST {ALL} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
+    chunked = (
+        f"POST {REQUESTS_PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
+    )
     await caller.say(get("/docs") + chunked.encode())
     assert await caller.ended() == b""
     assert [line for line in caplog.records if line.levelname in {"WARNING", "ERROR"}] == []
@@ -391,7 +399,7 @@ async def test_nobody_slow_holds_up_a_stop(
         monkeypatch.setattr(BoundedProtocol, bound, 60.0)
     silent, slow, refused = [await site.knock() for _ in range(3)]
     await slow.say(b"GET /docs HTTP/1.1\r\nX: ")
-    await refused.say(post(ALL, b"", *proved(service), length=10**9))
+    await refused.say(post(REQUESTS_PATH, b"", *proved(service), length=10**9))
     assert (await refused.answer()).status == 413
     await site.stop()
     for caller in (silent, slow, refused):
@@ -403,8 +411,8 @@ async def test_who_asks_and_leaves_is_no_bug(
 ) -> None:
     for call in (
         get("/docs"),
-        post(ALL, b"{", *proved(service), length=100),
-        post(ALL, b"", *proved(service), length=10**9),
+        post(REQUESTS_PATH, b"{", *proved(service), length=100),
+        post(REQUESTS_PATH, b"", *proved(service), length=10**9),
         b"GET",
         b"\0",
     ):

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.wiring.web.protocol import BoundedProtocol
-from tests.support.raw_http import SECONDS, get, open_site
+from tests.support.raw_http import SECONDS, get, open_web_server
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -53,7 +53,7 @@ async def test_who_does_not_read_the_answer_is_cut_off(monkeypatch: pytest.Monke
     monkeypatch.setattr(BoundedProtocol, "WRITE_SECONDS", 0.2)
     app = Endless()
     with capture_logs() as logs:
-        async with open_site(app) as site:
+        async with open_web_server(app) as site:
             with deaf(site.port, get("/")):
                 async with asyncio.timeout(SECONDS):
                     await app.over.wait()
@@ -79,7 +79,7 @@ async def test_who_does_not_read_the_end_of_it_is_cut_off(
 ) -> None:
     """Though the application has long ended, and what is left is little, as transports see it."""
     monkeypatch.setattr(BoundedProtocol, "WRITE_SECONDS", 0.2)
-    async with open_site(at_once) as site:
+    async with open_web_server(at_once) as site:
         site.server.config.timeout_keep_alive = 0 if ending == "idle" else 60
         with deaf(site.port, get("/close" if ending == "close" else "/")[:-2]) as caller:
             connection = await site.arrived()
@@ -96,7 +96,7 @@ async def test_who_reads_slowly_gets_all_of_it(monkeypatch: pytest.MonkeyPatch) 
     The system tells of what is read by the megabyte, on a line as fast as this one.
     """
     monkeypatch.setattr(BoundedProtocol, "WRITE_SECONDS", 2.0)
-    async with open_site(at_once) as site:
+    async with open_web_server(at_once) as site:
         caller = await site.knock()
         await caller.say(get("/close"))
         got = 0
