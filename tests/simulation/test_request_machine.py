@@ -25,10 +25,11 @@ from bot.core.database.vault import Vault
 from bot.core.errors import NotEnoughUnits, NotFound, NotLimited, NotPayable, TooManyHolds
 from bot.core.outbox import outbox
 from bot.service.model.changes import Creation, Edit
+from bot.service.model.checkout import Settlement
 from bot.service.model.checkout_limits import UNKNOWN_HOLDER, Holder
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Webhook
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import SETTLEMENTS, Manner, SandboxRail, Settlement
+from bot.service.rails.rail import SETTLEMENTS, Manner, SandboxRail
 from bot.service.store import checkouts
 from bot.service.store import requests as store
 from bot.service.usecases import applications, paying, request_commands
@@ -235,7 +236,9 @@ class Shop(RuleBasedStateMachine):
         twin.holders[standing.checkout_id] = holder
         if manner in {Manner.AT_ONCE, Manner.TWICE}:
             assert standing.payment is not None
-            self._arrived(twin, Settlement(standing.checkout_id, f"sandbox-{standing.checkout_id}"))
+            self._arrived(
+                twin, Settlement("sandbox", standing.checkout_id, f"sandbox-{standing.checkout_id}")
+            )
         else:
             assert standing.payment is None
         return Form(twin.id, posted.token, standing)
@@ -274,7 +277,7 @@ class Shop(RuleBasedStateMachine):
         """Report a settlement that nobody waits for: an old one, or a second of one checkout."""
         checkout = form.standing.checkout_id
         external = f"sandbox-{checkout}" if repeat else f"more-{self.token()}"
-        self._take(Settlement(checkout, external))
+        self._take(Settlement("sandbox", checkout, external))
 
     @rule(twin=twins, count=st.integers(1, 3), late=st.booleans())
     def begin_and_go_away(self, twin: Twin, count: int, *, late: bool) -> None:
@@ -296,9 +299,7 @@ class Shop(RuleBasedStateMachine):
 
     def _take(self, settlement: Settlement) -> None:
         twin = next(twin for twin in self.known.values() if self._is_of(twin, settlement))
-        first = self.db.run(
-            lambda tx: paying.record_settlement(tx, "sandbox", settlement, self.now)
-        )
+        first = self.db.run(lambda tx: paying.record_settlement(tx, settlement, self.now))
         assert (first and first.state.value) == self._arrived(twin, settlement)
 
     def _is_of(self, twin: Twin, settlement: Settlement) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core.errors import MoneyError
 from bot.core.outbox import outbox
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import DELAY, SETTLEMENTS, SandboxRail
+from bot.service.rails.rail import DELAY, SETTLEMENTS
 from bot.service.usecases.settlement_job import SettlementHandler
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Scene:
 
     async def hear(self) -> None:
         """Let the rail say what it has to say by now."""
-        settler = SettlementHandler(self.service.db, SandboxRail(), self.service.clock)
+        settler = SettlementHandler(self.service.db, self.service.clock)
         now = self.service.clock()
         for message in await self.service.db.transaction(
             lambda tx: outbox.claim(tx, SETTLEMENTS, now, 100)

@@ -1,4 +1,4 @@
-"""A payer's attempt to pay: it holds a unit until it is paid, cancelled or lapses."""
+"""A checkout: an attempt to pay, which reserves a unit until it is paid, cancelled or lapses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CheckoutState(StrEnum):
-    """Where an attempt stands; money that comes after it held its unit: `late` or `oversold`."""
+    """State of a checkout; LATE and OVERSOLD are paid after the reservation ended."""
 
     OPEN = "open"
     PAID = "paid"
@@ -23,7 +23,7 @@ class CheckoutState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """An attempt as it is kept; times in epoch ms, `token` is the hidden one of the form."""
+    """A checkout as it is stored; times in epoch ms, `token` is the form's hidden token."""
 
     id: str
     request_id: str
@@ -32,10 +32,22 @@ class Checkout:
     quote: Quote
     created_at: int
     lapses_at: int
-    kept_state: CheckoutState = CheckoutState.OPEN
+    stored_state: CheckoutState = CheckoutState.OPEN
 
     def state(self, now: int) -> CheckoutState:
-        """Give its state; one that has lapsed may still be kept as open."""
-        if self.kept_state is CheckoutState.OPEN and self.lapses_at <= now:
+        """Return its state; one that has lapsed may still be stored as open."""
+        if self.stored_state is CheckoutState.OPEN and self.lapses_at <= now:
             return CheckoutState.LAPSED
-        return self.kept_state
+        return self.stored_state
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """A rail's report that the money of a checkout arrived.
+
+    `(rail, external_id)` is one payment, however often the rail reports it.
+    """
+
+    rail: str
+    checkout_id: str
+    external_id: str

@@ -78,7 +78,7 @@ async def pay(request: Request) -> Response:
         return await _refused(request, service, request_id, refusal.state)
     if standing.fresh and standing.payment:
         made = standing.payment
-        log.info("money arrived", request=request_id, payment=made.id, settlement="paid")
+        log.info("payment recorded", request=request_id, payment=made.id, settlement="paid")
     return RedirectResponse(
         next_page.after(service, found, request_id, standing), 303, render.HEADERS
     )

@@ -1,1 +1,1 @@
-"""How payers pay: the rail and exchange rates."""
+"""The ways to pay: rails and exchange rates."""

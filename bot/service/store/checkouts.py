@@ -205,5 +205,5 @@ def _checkout(row: Row) -> Checkout:
         quote=quote.read(row["quote"]),
         created_at=row["created_at"],
         lapses_at=row["lapses_at"],
-        kept_state=CheckoutState(row["state"]),
+        stored_state=CheckoutState(row["state"]),
     )

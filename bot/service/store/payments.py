@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from bot.service.store.requests import Place, read_receivers, write_receivers
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
+    from bot.service.model.checkout import Settlement
     from bot.service.model.request import PaymentRequest
 
 # The one that took a unit comes before what came beside it, be it of the same millisecond.
@@ -44,25 +44,16 @@ OF_APP = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where money came from: a checkout, by a rail, under the rail's own id of it."""
-
-    checkout_id: str
-    rail: str
-    external_id: str
-
-
-def insert(tx: Transaction, payment: Payment, source: Source) -> None:
-    """Write a payment; an IntegrityError where the rail's id was written before."""
+def insert(tx: Transaction, payment: Payment, settlement: Settlement) -> None:
+    """Store a payment. Raises IntegrityError if its settlement was stored before."""
     rate = payment.paid.rate
     tx.execute(
         PAYMENT,
         id=payment.id,
         request_id=payment.request_id,
-        checkout_id=source.checkout_id,
-        rail=source.rail,
-        external_id=source.external_id,
+        checkout_id=settlement.checkout_id,
+        rail=settlement.rail,
+        external_id=settlement.external_id,
         state=payment.state.value,
         amount=payment.amount,
         currency=payment.currency,
@@ -79,12 +70,12 @@ def insert(tx: Transaction, payment: Payment, source: Source) -> None:
     )
 
 
-def checkout_of(tx: Transaction, rail: str, external_id: str) -> str | None:
-    """Give the id of the checkout that a rail's id has paid."""
+def checkout_of(tx: Transaction, settlement: Settlement) -> str | None:
+    """Return the id of the checkout that a settlement has paid, None if it is new."""
     row = tx.one(
         "SELECT checkout_id FROM payments WHERE rail = :rail AND external_id = :external_id",
-        rail=rail,
-        external_id=external_id,
+        rail=settlement.rail,
+        external_id=settlement.external_id,
     )
     return row["checkout_id"] if row else None
 

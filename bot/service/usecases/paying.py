@@ -1,6 +1,6 @@
-"""Pay a request: a checkout reserves a unit, the rail's money takes it.
+"""Paying a request: a checkout reserves a unit, and the rail's money pays for it.
 
-Unit, payment and what is owed of it commit together; no money that arrived is dropped.
+The unit, the payment and its queued deliveries commit together; every settlement is kept.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from bot.core.errors import MoneyError, NotFound, NotPayable, TooManyHolds
 from bot.service.model import quote
-from bot.service.model.checkout import Checkout
+from bot.service.model.checkout import Checkout, Settlement
 from bot.service.model.checkout_limits import UNKNOWN_HOLDER, Holder, may_reserve
 from bot.service.model.request import UNPRICED, Payment, PaymentState
 from bot.service.rails.rail import Charge, Manner
 from bot.service.store import checkouts, payments, requests
-from bot.service.store.payments import Source
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.request_commands import new_id
 
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.service.model.request import PayerField, PaymentRequest, Quote
     from bot.service.rails.exchange_rates import Exchange
-    from bot.service.rails.rail import Rail, Settlement
+    from bot.service.rails.rail import Rail
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentContext:
-    """How payments are taken; a checkout holds its unit for `reservation` ms.
+    """How payments are taken: a checkout reserves its unit for `reservation` ms.
 
-    `holds` is PAYER_HOLDS, 0 for no cap.
+    `holds` is PAYER_HOLDS, 0 for no limit.
     """
 
     rail: Rail
@@ -39,7 +38,7 @@ class PaymentContext:
     holds: int = 0
 
     def quote(self, request: PaymentRequest) -> Quote:
-        """Give what a payer pays now; NotPayable where nothing tells the rate."""
+        """Return what a payer pays now. Raises NotPayable if the exchange rate is unknown."""
         terms = request.terms
         try:
             return quote.quote(terms, self.exchange.rate(terms.currency, terms.instrument))
@@ -49,7 +48,7 @@ class PaymentContext:
 
 @dataclass(frozen=True, slots=True)
 class PaymentForm:
-    """A payer's posted form, checked; two of the same token are one payment."""
+    """A payer's posted form, checked; two forms with one token are one payment."""
 
     request_id: str
     token: str
@@ -60,7 +59,7 @@ class PaymentForm:
 
 @dataclass(frozen=True, slots=True)
 class PaymentProgress:
-    """Where a payer stands; `payment` None while the money is awaited, `fresh` where just made."""
+    """How far a payment is: `payment` is None until the money arrives, `fresh` if just stored."""
 
     checkout_id: str
     payment: Payment | None
@@ -68,11 +67,10 @@ class PaymentProgress:
 
 
 def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -> PaymentProgress:
-    """Open a checkout and take its money where it is here at once.
+    """Open a checkout, and record its payment if the rail has the money at once.
 
-    A form that was posted before stands where it stood, and so does a payer who holds an open
-    checkout of the request. Raises NotFound, NotPayable with the state that stands in the way, and
-    TooManyHolds.
+    A form posted before, or a payer with an open checkout of the request, gets the progress of
+    that checkout. Raises NotFound, NotPayable with the state that prevents it, and TooManyHolds.
     """
     earlier = checkouts.find_by_form(tx, form.request_id, form.token)
     if earlier:
@@ -83,59 +81,7 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
     request = checkouts.reserve(tx, form.request_id, now)
     if request is None:
         raise _refusal(tx, form.request_id, now)
-    _check_holds(tx, context, request, form, now)
-    checkout = _open(tx, context, request, form, now)
-    settlement = context.rail.begin(tx, Charge(checkout.id, now, checkout.lapses_at, form.manner))
-    if settlement is None:
-        return PaymentProgress(checkout.id, None)
-    taken = checkouts.take_unit(tx, checkout, now)
-    source = Source(checkout.id, context.rail.name, settlement.external_id)
-    payment = _book(tx, request.paid(), checkout, source, (taken, now))
-    return PaymentProgress(checkout.id, payment, fresh=True)
-
-
-def record_settlement(
-    tx: Transaction, rail: str, settlement: Settlement, now: int
-) -> Payment | None:
-    """Book the money that a rail says arrived; None where the rail had said so before.
-
-    Raises NotFound for a checkout that never was.
-    """
-    checkout = checkouts.find(tx, settlement.checkout_id)
-    if checkout is None:
-        raise NotFound(f"There is no checkout {settlement.checkout_id}.")
-    known = payments.checkout_of(tx, rail, settlement.external_id)
-    if known:
-        if known != checkout.id:
-            raise RuntimeError(f"{rail} gives one payment to two checkouts: {settlement}")
-        return None
-    taken = checkouts.take_unit(tx, checkout, now)
-    request = requests.find_ever(tx, checkout.request_id, now)
-    if request is None:
-        raise RuntimeError(f"checkout {checkout.id} is of no request")
-    source = Source(checkout.id, rail, settlement.external_id)
-    return _book(tx, request, checkout, source, (taken, now))
-
-
-def _check_holds(
-    tx: Transaction, context: PaymentContext, request: PaymentRequest, form: PaymentForm, now: int
-) -> None:
-    """Raise TooManyHolds, which undoes the reservation, where the payer's network holds enough.
-
-    Counted after the guarded statement: until this commits nobody else gets past that one.
-    """
-    if not context.holds or form.holder.network is None:
-        return
-    held, until = checkouts.count_held(tx, request.id, form.holder.network, now)
-    units = request.units
-    unsold = units.remaining + units.reserved if units else None
-    if not may_reserve(form.holder, held, unsold, context.holds):
-        raise TooManyHolds(max(1, (until - now + 999) // 1000))
-
-
-def _open(
-    tx: Transaction, context: PaymentContext, request: PaymentRequest, form: PaymentForm, now: int
-) -> Checkout:
+    _check_holds(tx, context, request, form.holder, now)
     checkout = Checkout(
         id=new_id(),
         request_id=request.id,
@@ -146,19 +92,54 @@ def _open(
         lapses_at=now + context.reservation,
     )
     checkouts.insert(tx, checkout, form.holder)
-    return checkout
+    settlement = context.rail.begin(tx, Charge(checkout.id, now, checkout.lapses_at, form.manner))
+    if settlement is None:
+        return PaymentProgress(checkout.id, None)
+    payment = _payment(request, checkout, checkouts.take_unit(tx, checkout, now), now)
+    _record(tx, request.paid(), payment, settlement)
+    return PaymentProgress(checkout.id, payment, fresh=True)
 
 
-def _book(
-    tx: Transaction,
-    request: PaymentRequest,
-    checkout: Checkout,
-    source: Source,
-    taken: tuple[PaymentState, int],
-) -> Payment:
-    """Write the payment and owe what is to be told of it; `request` as it is after the unit."""
-    state, now = taken
-    payment = Payment(
+def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Payment | None:
+    """Record the payment of a settlement; return None if it was recorded before.
+
+    Raises NotFound for an unknown checkout.
+    """
+    checkout = checkouts.find(tx, settlement.checkout_id)
+    if checkout is None:
+        raise NotFound(f"There is no checkout {settlement.checkout_id}.")
+    known = payments.checkout_of(tx, settlement)
+    if known:
+        if known != checkout.id:
+            raise RuntimeError(f"one payment was reported for two checkouts: {settlement}")
+        return None
+    state = checkouts.take_unit(tx, checkout, now)
+    request = requests.find_ever(tx, checkout.request_id, now)
+    if request is None:
+        raise RuntimeError(f"checkout {checkout.id} has no request")
+    payment = _payment(request, checkout, state, now)
+    _record(tx, request, payment, settlement)
+    return payment
+
+
+def _check_holds(
+    tx: Transaction, context: PaymentContext, request: PaymentRequest, holder: Holder, now: int
+) -> None:
+    """Raise TooManyHolds, which undoes the reservation, if the payer's network holds enough.
+
+    Counted after the guarded statement, which no other transaction passes until this one commits.
+    """
+    if not context.holds or holder.network is None:
+        return
+    held, until = checkouts.count_held(tx, request.id, holder.network, now)
+    units = request.units
+    unsold = units.remaining + units.reserved if units else None
+    if not may_reserve(holder, held, unsold, context.holds):
+        raise TooManyHolds(max(1, (until - now + 999) // 1000))
+
+
+def _payment(request: PaymentRequest, checkout: Checkout, state: PaymentState, now: int) -> Payment:
+    return Payment(
         id=new_id(),
         request_id=request.id,
         amount=request.terms.amount,
@@ -169,10 +150,15 @@ def _book(
         paid=checkout.quote,
         state=state,
     )
-    payments.insert(tx, payment, source)
-    tx.count("payments", state.value)
+
+
+def _record(
+    tx: Transaction, request: PaymentRequest, payment: Payment, settlement: Settlement
+) -> None:
+    """Store a payment and queue its deliveries; `request` is as it is after the payment."""
+    payments.insert(tx, payment, settlement)
+    tx.count("payments", payment.state.value)
     delivery_queues.queue_deliveries(tx, request, payment)
-    return payment
 
 
 def _refusal(tx: Transaction, request_id: str, now: int) -> NotFound | NotPayable:

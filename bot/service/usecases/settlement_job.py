@@ -1,4 +1,4 @@
-"""Notices that a rail sends after the payer's form was answered."""
+"""The job that records the settlements which a rail reports after the form was answered."""
 
 from __future__ import annotations
 
@@ -17,35 +17,33 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
     from bot.service.model.request import Payment
-    from bot.service.rails.rail import Rail
 
 log = structlog.get_logger()
 
 
 class SettlementHandler:
-    """Takes the sandbox rail's later notices; `job` is what a worker works."""
+    """Records queued settlements; a worker performs its `job`."""
 
-    def __init__(self, db: Database, rail: Rail, now: Callable[[], int]) -> None:
+    def __init__(self, db: Database, now: Callable[[], int]) -> None:
         self._db = db
-        self._rail = rail
         self._now = now
         self.job = Job(SETTLEMENTS, self.handle)
 
     async def handle(self, message: Message) -> None:
-        """Take one settlement; it and its mark commit together."""
-        payment = await self._db.transaction(lambda tx: self._take(tx, message))
+        """Record one settlement and settle its message in one transaction."""
+        payment = await self._db.transaction(lambda tx: self._record(tx, message))
         if payment is None:
-            log.info("money told again", checkout=message.body.checkout_id)
+            log.info("payment reported again", checkout=message.body.checkout_id)
             return
-        told = log.warning if payment.oversold else log.info
-        told(
-            "money arrived",
+        write = log.warning if payment.oversold else log.info
+        write(
+            "payment recorded",
             request=payment.request_id,
             payment=payment.id,
             settlement=payment.state.value,
         )
 
-    def _take(self, tx: Transaction, message: Message) -> Payment | None:
-        payment = paying.record_settlement(tx, self._rail.name, message.body, self._now())
+    def _record(self, tx: Transaction, message: Message) -> Payment | None:
+        payment = paying.record_settlement(tx, message.body, self._now())
         outbox.done(tx, SETTLEMENTS, message, self._now())
         return payment

@@ -81,7 +81,7 @@ class ServiceSide:
         self.closers.append(webhooks.close)
         self.jobs = [
             *webhooks.jobs,
-            SettlementHandler(db, rail, now).job,
+            SettlementHandler(db, now).job,
             *self._mail(settings),
         ]
         self.app: FastAPI = create_app(service)

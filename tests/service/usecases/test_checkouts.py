@@ -12,8 +12,9 @@ from structlog.testing import capture_logs
 from bot.core.errors import NotFound
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
+from bot.service.model.checkout import Settlement
 from bot.service.model.request import PaymentState
-from bot.service.rails.rail import DELAY, SETTLEMENTS, SandboxRail, Settlement
+from bot.service.rails.rail import DELAY, SETTLEMENTS, SandboxRail
 from bot.service.usecases import paying
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.settlement_job import SettlementHandler
@@ -41,7 +42,7 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
 
 async def hear(service: ServiceHarness) -> int:
     """Let the rail say what it has to say by now; how much that was."""
-    settler = SettlementHandler(service.db, SandboxRail(), service.clock)
+    settler = SettlementHandler(service.db, service.clock)
     messages = await service.db.transaction(
         lambda tx: outbox.claim(tx, SETTLEMENTS, service.clock(), 100)
     )
@@ -303,16 +304,16 @@ async def test_more_money_for_one_checkout_is_owed_back(service: ServiceHarness)
     made = await service.create(**DROP, **HOOK)
     await service.pay(made["id"])
     (checkout,) = await service.rows("checkouts")
-    settlement = Settlement(checkout["id"], "another")
+    settlement = Settlement("sandbox", checkout["id"], "another")
     payment = await service.db.transaction(
-        lambda tx: paying.record_settlement(tx, "sandbox", settlement, NOON + 1)
+        lambda tx: paying.record_settlement(tx, settlement, NOON + 1)
     )
     assert payment
     assert payment.state is PaymentState.OVERSOLD
     assert await units(service) == (2, 0, 1, 1)
     assert len(await reports(service)) == 2
     again = await service.db.transaction(
-        lambda tx: paying.record_settlement(tx, "sandbox", settlement, NOON + 2)
+        lambda tx: paying.record_settlement(tx, settlement, NOON + 2)
     )
     assert again is None
     assert len(await reports(service)) == 2
@@ -324,8 +325,8 @@ async def test_a_form_stands_by_the_payment_that_took_its_unit(service: ServiceH
     first = await service.pay(made["id"])
     (checkout,) = await service.rows("checkouts")
     for number in range(8):
-        settlement = Settlement(checkout["id"], f"more-{number}")
-        take = partial(paying.record_settlement, rail="sandbox", settlement=settlement, now=NOON)
+        settlement = Settlement("sandbox", checkout["id"], f"more-{number}")
+        take = partial(paying.record_settlement, settlement=settlement, now=NOON)
         await service.db.transaction(take)
         again = await service.pay(made["id"])
         assert again.headers["location"] == first.headers["location"]
@@ -337,18 +338,16 @@ async def test_a_rail_can_not_pay_two_checkouts_with_one_payment(service: Servic
     await service.pay(made["id"], "b" * 32, manner="never")
     one, two = await service.db.query("SELECT * FROM checkouts ORDER BY state DESC")
     assert (one["state"], two["state"]) == ("paid", "open")
-    settlement = Settlement(two["id"], f"sandbox-{one['id']}")
+    settlement = Settlement("sandbox", two["id"], f"sandbox-{one['id']}")
     with pytest.raises(RuntimeError, match="two checkouts"):
-        await service.db.transaction(
-            lambda tx: paying.record_settlement(tx, "sandbox", settlement, NOON)
-        )
+        await service.db.transaction(lambda tx: paying.record_settlement(tx, settlement, NOON))
     assert await units(service) == (1, 1, 1, 0)
 
 
 async def test_a_settlement_of_an_unknown_checkout_is_refused(service: ServiceHarness) -> None:
     with pytest.raises(NotFound):
         await service.db.transaction(
-            lambda tx: paying.record_settlement(tx, "sandbox", Settlement("x", "y"), NOON)
+            lambda tx: paying.record_settlement(tx, Settlement("sandbox", "x", "y"), NOON)
         )
     assert await service.rows("payments") == []
 
@@ -424,7 +423,7 @@ async def test_each_payment_is_a_line_in_the_log_once(service: ServiceHarness) -
         await service.pay(made["id"])
         service.clock.advance(DELAY / 1000)
         await hear(service)
-    assert [line["event"] for line in lines] == ["money arrived", "money told again"]
+    assert [line["event"] for line in lines] == ["payment recorded", "payment reported again"]
 
 
 async def test_a_checkout_is_shown_under_its_own_request_only(service: ServiceHarness) -> None:

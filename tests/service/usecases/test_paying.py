@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.errors import NotFound
+from bot.service.model.checkout import Settlement
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Manner, SandboxRail, Settlement
+from bot.service.rails.rail import Manner, SandboxRail
 from bot.service.usecases import paying
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.paying import PaymentContext, PaymentForm
@@ -121,9 +122,9 @@ async def test_a_payment_that_fails_half_way_leaves_nothing(service: ServiceHarn
     """Unit, checkout, payment and webhook commit together or not at all."""
 
     class Broken(SandboxRail):
-        def begin(self, tx: Transaction, attempt: Charge) -> Settlement | None:
+        def begin(self, tx: Transaction, charge: Charge) -> Settlement | None:
             del tx
-            raise OSError(attempt.checkout_id)
+            raise OSError(charge.checkout_id)
 
     made = await service.create(**DROP, **HOOK)
     form = PaymentForm(made["id"], "t" * 32, {})
@@ -138,9 +139,9 @@ async def test_a_rails_payment_counts_once(service: ServiceHarness) -> None:
     """`(rail, external id)` is unique: a second payment of the same money is undone whole."""
 
     class Repeating(SandboxRail):
-        def begin(self, tx: Transaction, attempt: Charge) -> Settlement | None:
+        def begin(self, tx: Transaction, charge: Charge) -> Settlement | None:
             del tx
-            return Settlement(attempt.checkout_id, "the-same")
+            return Settlement("sandbox", charge.checkout_id, "the-same")
 
     made, same = await service.create(**DROP), context(Repeating())
     await service.db.transaction(
