@@ -19,8 +19,8 @@ from bot.core.database.database import sqlite_path
 from bot.core.errors import BotError, ConfigError
 from bot.core.mail import smtp
 from bot.core.money import amounts
-from bot.core.net.addresses import AllowList
 from bot.core.net.rates import Rate, parse_rate
+from bot.core.net.webhook_addresses import AllowList
 from bot.core.text import links
 
 TELEGRAM = "https://api.telegram.org"

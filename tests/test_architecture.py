@@ -420,7 +420,7 @@ def test_a_forbidden_import_is_found(module: str, source: str, expected: str | N
             "bot.service.model.request",
             "from datetime import datetime\nfrom bot.core.money import amounts",
         ),
-        ("bot.core.net.dialling", "import asyncio\nimport httpcore"),
+        ("bot.core.net.guarded_transport", "import asyncio\nimport httpcore"),
         (
             "bot.wiring.app.demo",
             "from bot.sandbox.world import people\nfrom bot.chat.provider import client",

@@ -258,6 +258,6 @@ class BadAnswer(PeerError):
     """An answer that the interface doesn't know."""
 
 
-def wait_asked_for(error: Exception) -> float:
+def requested_wait(error: Exception) -> float:
     """Seconds for which a peer wants to be left alone; 0 where it says nothing of it."""
     return error.retry_after or 0.0 if isinstance(error, Overloaded) else 0.0

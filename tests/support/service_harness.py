@@ -12,7 +12,7 @@ import httpx
 
 from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
-from bot.core.net.addresses import AllowList
+from bot.core.net.webhook_addresses import AllowList
 from bot.service.app import create_app
 from bot.service.http.service import Service, Site
 from bot.service.rails.exchange_rates import SandboxExchange

@@ -18,7 +18,7 @@ from bot.chat.payments.missing_payments import MissingPayments
 from bot.chat.store import listings, reconciler_memory
 from bot.chat.store.listings import FAILED
 from bot.chat.store.received_payments import paid_request_ids
-from bot.core.errors import PeerError, Refused, StorageError, wait_asked_for
+from bot.core.errors import PeerError, Refused, StorageError, requested_wait
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -134,7 +134,7 @@ class Reconciler:
                     await self._remove_duplicate(answer, listing)
             except (PeerError, Refused) as error:
                 self._failures += 1
-                if self._failures > MOST_FAILURES or wait_asked_for(error):
+                if self._failures > MOST_FAILURES or requested_wait(error):
                     raise
                 log.warning("request not compared", listing=listing.id, reason=_reason(error))
         return found
@@ -159,7 +159,7 @@ class Reconciler:
 
 def _backoff(failed: int, error: Exception) -> float:
     wait = BACKOFF[min(failed, len(BACKOFF) - 1)]
-    return max(wait, min(wait_asked_for(error), LONGEST_BACKOFF))
+    return max(wait, min(requested_wait(error), LONGEST_BACKOFF))
 
 
 def _reason(error: Exception) -> str:

@@ -78,8 +78,8 @@ class Client:
             headers={"App-Id": app_id, "App-Secret": app_secret, "Accept": "application/json"},
             timeout=TIMEOUT,
             follow_redirects=False,
-            verify=http_client.context(),
-            trust_env=http_client.leaves_network(base_url),
+            verify=http_client.ssl_context(),
+            trust_env=http_client.may_use_proxy(base_url),
             limits=httpx.Limits(max_connections=8),
         )
 

@@ -16,7 +16,7 @@ from bot.core.errors import (
     Throttled,
     Unauthorized,
     Unreachable,
-    wait_asked_for,
+    requested_wait,
 )
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def trouble(error: Exception | None) -> str:
 
 def wait(tries: int, error: Exception | None) -> int:
     """Give the milliseconds until the next try, after so many."""
-    asked = 0 if error is None else wait_asked_for(error) * 1000
+    asked = 0 if error is None else requested_wait(error) * 1000
     return max(BACKOFF[min(tries, len(BACKOFF) - 1)], int(min(asked, LONGEST_RETRY_AFTER)))
 
 

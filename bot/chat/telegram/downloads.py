@@ -45,8 +45,8 @@ class Downloads:
         self._http = httpx.AsyncClient(
             timeout=READ_SECONDS,
             limits=httpx.Limits(max_connections=CONNECTIONS),
-            verify=http_client.context(),
-            trust_env=http_client.leaves_network(root),
+            verify=http_client.ssl_context(),
+            trust_env=http_client.may_use_proxy(root),
             headers={"Accept-Encoding": "identity"},  # what is counted is what comes
         )
 

@@ -29,7 +29,7 @@ from bot.core.errors import (
     StorageError,
     Unauthorized,
     Unreachable,
-    wait_asked_for,
+    requested_wait,
 )
 from bot.core.net import http_client, request_body
 from bot.core.outbox import outbox
@@ -106,8 +106,8 @@ class Poller:
     ) -> None:
         self._http = httpx.AsyncClient(
             timeout=httpx.Timeout(10.0, read=POLL_SECONDS + 10.0),
-            verify=http_client.context(),
-            trust_env=http_client.leaves_network(root),
+            verify=http_client.ssl_context(),
+            trust_env=http_client.may_use_proxy(root),
         )
         self._url = f"{root}/bot{token}/getUpdates"
         self._intake = intake
@@ -125,7 +125,7 @@ class Poller:
                 failures = 0
                 continue
             except (PeerError, Unauthorized) as error:
-                wait = wait_asked_for(error) or wait
+                wait = requested_wait(error) or wait
                 log.warning("no updates from telegram", reason=str(error), again_in=wait)
             except StorageError as error:  # the database has its own line in the log
                 wait, failures = BACKOFF[0], 0

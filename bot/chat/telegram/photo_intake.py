@@ -20,7 +20,7 @@ from bot.core.errors import (
     PictureError,
     Refused,
     StorageError,
-    wait_asked_for,
+    requested_wait,
 )
 from bot.core.outbox import outbox
 
@@ -128,5 +128,5 @@ def _wait(error: Exception, attempts: int) -> int | None:
         return BACKOFF[min(attempts, len(BACKOFF)) - 1]
     if attempts > len(BACKOFF) or isinstance(error, FINAL):
         return None
-    asked = retry_after_ms(error) if isinstance(error, RetryAfter) else wait_asked_for(error) * 1000
+    asked = retry_after_ms(error) if isinstance(error, RetryAfter) else requested_wait(error) * 1000
     return max(BACKOFF[attempts - 1], int(asked))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def context() -> ssl.SSLContext:
+def ssl_context() -> ssl.SSLContext:
     """Give what httpx trusts by itself: the certificates of certifi, or of SSL_CERT_FILE.
 
     Shared, for reading them takes 20 ms and 1 MiB.
@@ -22,7 +22,7 @@ def context() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def leaves_network(url: str) -> bool:
+def may_use_proxy(url: str) -> bool:
     """Whether `url` leads out, so that a proxy of the environment may be on the way.
 
     An address of this machine or its network is dialled directly, whatever NO_PROXY says.

@@ -28,7 +28,7 @@ FRESH_SECONDS = 30.0
 OK, DEGRADED, NOT_READY = "ok", "degraded", "not ready"
 
 
-class Glance:
+class CachedCheck:
     """A check of another server: made once at a time and now and then, however many ask."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Glance:
 
     async def _look(self) -> None:
         try:
-            self._found = await checked(self._check, LOOK_SECONDS)
+            self._found = await run_check(self._check, LOOK_SECONDS)
         finally:
             self._looked_at, self._task, self._well = self._clock(), None, False
 
@@ -71,11 +71,11 @@ class Readiness:
     """
 
     needed: dict[str, Check] = field(default_factory=dict)
-    beside: dict[str, Glance] = field(default_factory=dict)
+    beside: dict[str, CachedCheck] = field(default_factory=dict)
 
     def watch(self, name: str, check: Check) -> None:
         """Tell of another server, too; one that is needed at first was just reached then."""
-        self.beside[name] = Glance(check, well=name in self.needed)
+        self.beside[name] = CachedCheck(check, well=name in self.needed)
 
     async def ask(self) -> tuple[str, dict[str, str]]:
         """Give `OK`, `DEGRADED` or `NOT_READY`, and what each check says; never raises.
@@ -83,7 +83,7 @@ class Readiness:
         A check that is needed goes before one of the same name that is not: what was never reached
         is not asked how it is.
         """
-        limits = [checked(check, CHECK_SECONDS) for check in self.needed.values()]
+        limits = [run_check(check, CHECK_SECONDS) for check in self.needed.values()]
         needed = dict(zip(self.needed, await asyncio.gather(*limits), strict=True))
         looks = {name: look() for name, look in self.beside.items() if not needed.get(name)}
         beside = dict(zip(looks, await asyncio.gather(*looks.values()), strict=True))
@@ -97,7 +97,7 @@ class Readiness:
         await asyncio.gather(*(glance.close() for glance in self.beside.values()))
 
 
-async def checked(check: Check, seconds: float) -> str | None:
+async def run_check(check: Check, seconds: float) -> str | None:
     """Give what a check says; what it raises is told by name alone, for everybody may read it."""
     try:
         async with asyncio.timeout(seconds):

@@ -12,8 +12,8 @@ import httpx
 
 from bot.core import signing
 from bot.core.errors import ConfigProblem, ForbiddenAddress
-from bot.core.net import addresses, http_client
-from bot.core.net.dialling import GuardedTransport
+from bot.core.net import http_client, webhook_addresses
+from bot.core.net.guarded_transport import GuardedTransport
 from bot.core.net.retry_after import read_retry_after
 from bot.core.outbox.worker import Job
 from bot.service.model.delivery import Channel
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Database
     from bot.core.database.vault import Vault
-    from bot.core.net.addresses import AllowList
-    from bot.core.net.dialling import InternalHosts
+    from bot.core.net.guarded_transport import InternalHosts
+    from bot.core.net.webhook_addresses import AllowList
     from bot.core.outbox.outbox import Message
 
 TIMEOUT = 15  # seconds for name, connection, request and the head of the answer together
@@ -68,7 +68,7 @@ class WebhookDelivery:
         self._book = DeliveryRecorder(db, Channel.WEBHOOK, WEBHOOKS, now)
         self._own_book = DeliveryRecorder(db, Channel.WEBHOOK, OWN_WEBHOOKS, now)
         self._embedded_app_id = embedded_app_id
-        verify = http_client.context()
+        verify = http_client.ssl_context()
         self._outside = _client(allow, {}, verify)
         self._inside = _client(allow, internal or {}, verify)
         self.job = Job(WEBHOOKS, self.handle, ROOM, self._book.buried)
@@ -102,7 +102,7 @@ class WebhookDelivery:
     async def _deliver(self, message: Message, book: DeliveryRecorder) -> None:
         began = self._now()
         outcome = await self._attempt(message)
-        host = addresses.endpoint(message.body.url).host
+        host = webhook_addresses.endpoint(message.body.url).host
         await book.settle(message, outcome, began, host)
 
     async def _attempt(self, message: Message) -> Outcome:

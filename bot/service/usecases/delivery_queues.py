@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bot.core.net import addresses
+from bot.core.net import webhook_addresses
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import Queue
 from bot.service.model.delivery import Channel
@@ -28,7 +28,7 @@ def lane_of(url: str, request_id: str) -> str:
 
     The bot's own receiver has a lane a request.
     """
-    endpoint = addresses.endpoint(url)
+    endpoint = webhook_addresses.endpoint(url)
     if endpoint.host == INTERNAL_HOST:
         return f"{INTERNAL_HOST}/{request_id}"
     return str(endpoint)
@@ -38,7 +38,7 @@ def queue_of(channel: Channel, address: str) -> Queue:
     """Return the queue of deliveries to this URL or e-mail address."""
     if channel is Channel.EMAIL:
         return MAILS
-    return OWN_WEBHOOKS if addresses.endpoint(address).host == INTERNAL_HOST else WEBHOOKS
+    return OWN_WEBHOOKS if webhook_addresses.endpoint(address).host == INTERNAL_HOST else WEBHOOKS
 
 
 def _host(lane: str) -> str | None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
-from bot.core.net import addresses
+from bot.core.net import webhook_addresses
 from bot.core.ops import audit
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _pair(name: str, before: object, after: object) -> Iterator[tuple[str, Any]]
 
 def _webhook(old: Terms, new: Terms) -> Iterator[tuple[str, Any]]:
     hosts = [
-        addresses.endpoint(terms.webhook.url).host if terms.webhook else None
+        webhook_addresses.endpoint(terms.webhook.url).host if terms.webhook else None
         for terms in (old, new)
     ]
     if hosts[0] != hosts[1]:

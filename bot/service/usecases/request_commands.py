@@ -16,7 +16,7 @@ from bot.core.errors import (
     NotEnoughUnits,
     NotFound,
 )
-from bot.core.net.addresses import AllowList, check_url
+from bot.core.net.webhook_addresses import AllowList, check_url
 from bot.core.text import links
 from bot.service.model import changes, quote
 from bot.service.store import apps, checkouts

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.core.database import vault
-from bot.core.net.addresses import AllowList
+from bot.core.net.webhook_addresses import AllowList
 from bot.core.ops import audit
 from bot.core.outbox import lanes
 from bot.core.text import links

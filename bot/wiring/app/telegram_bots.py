@@ -121,8 +121,8 @@ def make_bot(root: str, token: str, connections: int) -> Bot:
         pool_timeout=READ_SECONDS,
         httpx_kwargs={
             "limits": limits,
-            "verify": http_client.context(),
-            "trust_env": http_client.leaves_network(root),
+            "verify": http_client.ssl_context(),
+            "trust_env": http_client.may_use_proxy(root),
         },
     )
     return Bot(

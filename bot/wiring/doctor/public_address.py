@@ -95,7 +95,7 @@ async def _check_server(settings: Settings, deployment: str | None) -> list[Find
     """Check that PUBLIC_URL leads to the bot, if it is running."""
     inside = f"http://{loopback(settings.host)}:{settings.port}"
     async with httpx.AsyncClient(
-        timeout=TIMEOUT, trust_env=False, verify=http_client.context(), follow_redirects=False
+        timeout=TIMEOUT, trust_env=False, verify=http_client.ssl_context(), follow_redirects=False
     ) as http:
         near, far = await asyncio.gather(_ask(http, inside), _ask(http, settings.url))
         if near.status is None:

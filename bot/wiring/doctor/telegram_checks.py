@@ -75,8 +75,8 @@ async def check(
     async with httpx.AsyncClient(
         base_url=f"{root}/bot{token}/",
         timeout=TIMEOUT,
-        verify=http_client.context(),
-        trust_env=http_client.leaves_network(root),
+        verify=http_client.ssl_context(),
+        trust_env=http_client.may_use_proxy(root),
     ) as http:
         try:
             me, hook = await _ask(http, root, "getMe"), await _ask(http, root, "getWebhookInfo")

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from bot.core.errors import ForbiddenAddress
-from bot.core.net.addresses import AllowList, check_url
-from bot.core.net.dialling import GuardedTransport
+from bot.core.net.guarded_transport import GuardedTransport
+from bot.core.net.webhook_addresses import AllowList, check_url
 from tests.support.service_harness import NEW, REQUESTS_PATH, ServiceHarness
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from bot.core.errors import ForbiddenAddress
-from bot.core.net.addresses import AllowList
-from bot.core.net.dialling import GuardedTransport
+from bot.core.net.guarded_transport import GuardedTransport
+from bot.core.net.webhook_addresses import AllowList
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.net import dialling
-from bot.core.net.dialling import LOOKUPS, MEMORY, ZONE_LOOKUPS, SystemResolver
+from bot.core.net import guarded_transport
+from bot.core.net.guarded_transport import LOOKUPS, MEMORY, ZONE_LOOKUPS, SystemResolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ADDRESS = "192.0.2.1"
 HANGING = """
 import asyncio, time
-from bot.core.net.dialling import SystemResolver
+from bot.core.net.guarded_transport import SystemResolver
 resolve = SystemResolver(lambda host: time.sleep(600))
 async def main():
     try:
@@ -62,7 +62,7 @@ def system() -> Iterator[System]:
 @pytest.fixture
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No look-up is given up in the time of a test."""
-    monkeypatch.setattr(dialling, "PATIENCE", 60.0)
+    monkeypatch.setattr(guarded_transport, "PATIENCE", 60.0)
 
 
 @pytest.fixture
@@ -146,8 +146,8 @@ async def test_a_name_that_hangs_is_given_up_in_good_time(
     resolve: SystemResolver, system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And is not asked for a second time while the system still hangs on it."""
-    assert dialling.PATIENCE == 5
-    monkeypatch.setattr(dialling, "PATIENCE", 1.0)
+    assert guarded_transport.PATIENCE == 5
+    monkeypatch.setattr(guarded_transport, "PATIENCE", 1.0)
     async with asyncio.timeout(20):
         for _ in range(3):
             with pytest.raises(OSError, match=r"no answer to its look-up within 1 seconds"):
@@ -164,7 +164,7 @@ async def test_who_finds_no_room_is_told(
     resolve: SystemResolver, system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that waits for room in vain asks nothing and is gone."""
-    monkeypatch.setattr(dialling, "PATIENCE", 1.0)
+    monkeypatch.setattr(guarded_transport, "PATIENCE", 1.0)
     names = [f"slow{number}.a.example" for number in range(ZONE_LOOKUPS + 1)]
     ends = await asyncio.gather(*(resolve(name, 80) for name in names), return_exceptions=True)
     assert {type(end) for end in ends} == {OSError}

@@ -17,8 +17,8 @@ from bot.core.net import http_client
     ],
 )
 def test_only_addresses_outside_take_the_proxy(url: str, *, leaves: bool) -> None:
-    assert http_client.leaves_network(url) == leaves
+    assert http_client.may_use_proxy(url) == leaves
 
 
 def test_certificates_are_read_once() -> None:
-    assert http_client.context() is http_client.context()
+    assert http_client.ssl_context() is http_client.ssl_context()

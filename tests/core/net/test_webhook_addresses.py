@@ -9,7 +9,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.core.errors import ConfigProblem, ForbiddenAddress
-from bot.core.net.addresses import AllowList, check_url, endpoint, is_forbidden, literal_address
+from bot.core.net.webhook_addresses import (
+    AllowList,
+    check_url,
+    endpoint,
+    is_forbidden,
+    literal_address,
+)
 
 NOBODY = AllowList()
 LOOPBACK_SPELLINGS = [

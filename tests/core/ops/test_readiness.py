@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from bot.core.ops import readiness
 from bot.core.ops.endpoints import Ops
-from bot.core.ops.readiness import DEGRADED, NOT_READY, OK, Glance, Readiness
+from bot.core.ops.readiness import DEGRADED, NOT_READY, OK, CachedCheck, Readiness
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -55,8 +55,8 @@ def other() -> Other:
 
 
 @pytest.fixture
-def glance(other: Other) -> Glance:
-    return Glance(other, other.time)
+def glance(other: Other) -> CachedCheck:
+    return CachedCheck(other, other.time)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +83,12 @@ async def test_a_server_that_is_needed_once_and_told_of_later_has_one_line() -> 
     asked.watch("telegram", says(None))
     assert await asked.ask() == (NOT_READY, {"telegram": "not reached yet"})
     asked.needed["telegram"] = says(None)
-    asked.beside["telegram"] = Glance(says("NetworkError"))
+    asked.beside["telegram"] = CachedCheck(says("NetworkError"))
     assert await asked.ask() == (DEGRADED, {"telegram": "NetworkError"})
 
 
 async def test_another_server_is_asked_now_and_then_however_many_ask_us(
-    glance: Glance, other: Other
+    glance: CachedCheck, other: Other
 ) -> None:
     assert await asyncio.gather(*(glance() for _ in range(50))) == [None] * 50
     other.answer = "away"
@@ -98,7 +98,7 @@ async def test_another_server_is_asked_now_and_then_however_many_ask_us(
 
 
 async def test_one_that_hangs_is_asked_once_and_nobody_waits_for_it(
-    glance: Glance, other: Other, monkeypatch: pytest.MonkeyPatch
+    glance: CachedCheck, other: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it said last is told meanwhile; at the first time, that it says nothing."""
     monkeypatch.setattr(readiness, "CHECK_SECONDS", 0.01)
@@ -115,14 +115,14 @@ async def test_one_that_hangs_is_asked_once_and_nobody_waits_for_it(
 
 
 async def test_a_look_at_another_server_has_an_end(
-    glance: Glance, other: Other, monkeypatch: pytest.MonkeyPatch
+    glance: CachedCheck, other: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readiness, "LOOK_SECONDS", 0.01)
     other.open.clear()
     assert await glance() == "TimeoutError"
 
 
-async def test_an_error_is_told_by_its_name_alone(glance: Glance, other: Other) -> None:
+async def test_an_error_is_told_by_its_name_alone(glance: CachedCheck, other: Other) -> None:
     """Everybody may ask, and its words may name an address or a secret."""
     other.error = LookupError("smtp://user:password@mail.example.org")
     assert await glance() == "LookupError"

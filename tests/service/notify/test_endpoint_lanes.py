@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.net.addresses import LONGEST_ENDPOINT, AllowList
+from bot.core.net.webhook_addresses import LONGEST_ENDPOINT, AllowList
 from bot.service.notify.webhook_delivery import ROOM, WebhookDelivery
 from bot.service.usecases.delivery_queues import WEBHOOKS, lane_of
 from bot.service.usecases.request_commands import INTERNAL_HOST

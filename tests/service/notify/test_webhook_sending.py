@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from bot.core import exact_json, signing
 from bot.core.database.vault import Vault
-from bot.core.net.addresses import AllowList
+from bot.core.net.webhook_addresses import AllowList
 from bot.service.app import create_app
 from bot.service.notify import delivery_outcomes, webhook_delivery
 from bot.service.notify.webhook_delivery import WebhookDelivery

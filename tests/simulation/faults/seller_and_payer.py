@@ -144,7 +144,7 @@ class Browser:
     chance: Random
     http: httpx.AsyncClient = field(
         default_factory=lambda: httpx.AsyncClient(
-            trust_env=False, timeout=15, verify=http_client.context()
+            trust_env=False, timeout=15, verify=http_client.ssl_context()
         )
     )
 

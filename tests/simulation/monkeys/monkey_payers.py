@@ -36,7 +36,7 @@ class Payers:
         default_factory=lambda: httpx.AsyncClient(
             trust_env=False,
             timeout=SECONDS,
-            verify=http_client.context(),
+            verify=http_client.ssl_context(),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
     )

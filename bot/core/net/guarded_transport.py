@@ -21,7 +21,13 @@ import httpcore
 import httpx
 
 from bot.core.errors import ForbiddenAddress
-from bot.core.net.addresses import Address, AllowList, is_forbidden, literal_address, parse_address
+from bot.core.net.webhook_addresses import (
+    Address,
+    AllowList,
+    is_forbidden,
+    literal_address,
+    parse_address,
+)
 
 if TYPE_CHECKING:
     import ssl
