@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 import pytest
 from telegram.constants import CallbackQueryLimit
 
-from bot.chat.cards.card_text import Card, list_page, seller_card
+from bot.chat.cards.card_text import list_page, seller_card
+from bot.chat.cards.request_card import Card
 from bot.chat.forms import bot_texts
 from bot.chat.forms.bot_texts import COMMANDS, commands
 from bot.chat.forms.one_line import one_line

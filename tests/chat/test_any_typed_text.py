@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from bot.chat.alerts import alert_text, daily_summary
 from bot.chat.cards import card_text, menus
+from bot.chat.cards.request_card import Card
 from bot.chat.dialogue.alert_settings import show_undelivered
 from bot.chat.dialogue.events import Person
 from bot.chat.dialogue.turn import Turn
@@ -181,9 +182,9 @@ def draft_of(words: str, step: str) -> Draft:
     )  # fmt: skip
 
 
-def card_of(words: str, **given: object) -> card_text.Card:
+def card_of(words: str, **given: object) -> Card:
     """A request of that name and description, its words of any length."""
-    card = card_text.Card(
+    card = Card(
         LISTING, "drop", name_of(words), words, 250, "USD", 10, 7, 3, "active", URL, 1, None, NOW,
         zone=BERLIN, taken=((750, "USD"),),
     )  # fmt: skip

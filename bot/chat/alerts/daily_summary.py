@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.chat.alerts import quiet_hours
 from bot.chat.alerts.alert_text import total_line
 from bot.chat.cards.card_text import total_text
-from bot.chat.cards.status import card_of
+from bot.chat.cards.request_card import card_of
 from bot.chat.messages.payloads import TextMessage
 from bot.chat.messages.reply import Reply, escaped
 from bot.chat.store import received_payments, sellers
@@ -19,7 +19,7 @@ from bot.core.text.translations import t
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bot.chat.cards.card_text import Card
+    from bot.chat.cards.request_card import Card
     from bot.chat.messages.queues import Queues
     from bot.chat.model.seller import Seller
     from bot.chat.store.received_payments import ListingTakings

@@ -23,6 +23,7 @@ from bot.core.text.translations import t
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bot.chat.cards.request_card import Card
     from bot.chat.messages.reply import Action
 
 # Bounds in UTF-16 units: another server's words may have any length.
@@ -47,40 +48,6 @@ EMAIL_STATES = frozenset(["unconfirmed", "confirmed", "ended"])
 _CAN_STOP = frozenset(["active", "scheduled"])
 _CAN_RESUME = frozenset(["stopped", "expired"])
 _CAN_REPEAT = frozenset(["soldOut", "completed"])  # over for good: only another can be sold
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A request as its seller sees it.
-
-    `amount` in minor units. `status` is active, scheduled, expired, stopped, completed (a
-    one-off that is paid), soldOut or deleted. `reserved_units` are being paid right now. `url` is
-    empty until the server has answered. `starts_at` and `ends_at` in epoch ms, of a start that is
-    to come and an end that was set. `zone` is its seller's, `taken` what came in: minor units and
-    currency. `image` is the id of its picture. `email_state` is how the address stands that is
-    told of payments: unconfirmed, confirmed or ended, None where nobody has to confirm it.
-    """
-
-    listing_id: str
-    kind: str
-    name: str
-    description: str | None
-    amount: int
-    currency: str
-    total_units: int | None
-    remaining_units: int | None
-    paid_count: int | None
-    status: str
-    url: str
-    reserved_units: int = 0
-    starts_at: int | None = None
-    ends_at: int | None = None
-    zone: str | None = None
-    taken: tuple[tuple[int, str], ...] = ()
-    image: str | None = None
-    email: str | None = None
-    email_state: str | None = None
-    email_confirmed_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from bot.core.text.translations import t
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bot.chat.cards.card_text import Card
+    from bot.chat.cards.request_card import Card
     from bot.chat.forms.outcome import Change
     from bot.chat.model.seller import Seller
     from bot.chat.store.queries import ListedPayment

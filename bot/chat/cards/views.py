@@ -1,4 +1,4 @@
-"""How a request looks to somebody: to its seller, in a message shared inline, to a visitor."""
+"""A listing as a message: its text, buttons and picture, for its seller and for others."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import card_text
-from bot.chat.cards.status import card_of
+from bot.chat.cards.request_card import card_of
 from bot.chat.messages.buttons import markup
 from bot.chat.store import received_payments, sellers
 from bot.chat.store.posts import OWN, SHARED, VISITED, Shown
-from bot.core.text.translations import choose
+from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
-    from bot.chat.cards.card_text import Card
+    from collections.abc import Callable
+
+    from bot.chat.cards.request_card import Card
     from bot.chat.messages.reply import Reply
+    from bot.chat.pictures.poster import PosterContent
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 
 DESIGN = 1
-"""Number of how cards are drawn: another one makes the pictures that Telegram has old."""
+"""The version of the card's design: a new one makes Telegram's pictures out of date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,39 +39,79 @@ class View:
 
     @property
     def seen(self) -> Shown:
-        """Keys of what the message shows; no picture where there is no link to draw."""
-        return Shown(self._picture() if self.reply.picture else None, words_key(self.reply))
+        """Return the keys of what the message shows; no picture where there is no link to draw."""
+        return Shown(self._picture_key() if self.reply.picture else None, words_key(self.reply))
 
-    def _picture(self) -> str:
+    def _picture_key(self) -> str:
         card, language = self.card, self.language
         shown = (card.name, card_text.price_text(card, language), card.url, card.image)
         return content_key(DESIGN, language, *shown, card_text.stamp_text(card, language))
 
+    def draw_card(self, photo: bytes | None) -> bytes:
+        """Draw the card's picture as a JPEG; takes some 10 ms of a thread."""
+        from bot.chat.pictures import card_picture  # noqa: PLC0415 - costs memory, seldom used
+
+        card, language = self.card, self.language
+        stamp = card_text.stamp_text(card, language)
+        content = card_picture.CardContent(
+            name=card.name,
+            price=card_text.price_text(card, language),
+            code=card.url,
+            photo=photo,
+            stamp=stamp,
+            dark=stamp is not None,
+            hint=None if stamp else t(language, "poster-scan"),
+        )
+        return card_picture.draw_card(content)
+
+    def draw_poster(self, design: str, photo: bytes | None) -> bytes:
+        """Draw a poster of a design such as `print-dark.pdf`; takes some 100 ms of a thread."""
+        from bot.chat.pictures import poster  # noqa: PLC0415 - costs memory, seldom used
+
+        name, _, ending = design.partition(".")
+        layout, _, background = name.partition("-")
+        draw: dict[str, Callable[[PosterContent], bytes]] = {
+            "print.png": poster.poster_png,
+            "print.pdf": poster.poster_pdf,
+            "square.png": poster.square_png,
+        }
+        content = poster.PosterContent(
+            name=self.card.name,
+            price=card_text.price_text(self.card, self.language),
+            code=self.card.url,
+            photo=photo,
+            text=self.listing.poster_text,
+            hint=t(self.language, "poster-scan"),
+            dark=background == "dark",
+        )
+        return draw[f"{layout}.{ending}"](content)
+
 
 def words_key(reply: Reply) -> str:
-    """Give the key of a message's text and buttons."""
+    """Return the key of a message's text and buttons."""
     return content_key(reply.text, markup(reply.rows))
 
 
 def content_key(*parts: object) -> str:
-    """Give a short name of these parts, another one for any others."""
+    """Hash parts of a message to a short key."""
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
 def view_of(
     tx: Transaction, listing: Listing, own: int, now: int, language: str | None = None
 ) -> View:
-    """Give how a listing looks at `now` (epoch ms), in its seller's language unless told another.
+    """Build the view of a listing at `now` (epoch ms), by default in its seller's language.
 
-    `own` says where: OWN with its seller, SHARED inline, VISITED with who followed the link.
+    `own` is its place: OWN with its seller, SHARED inline, VISITED with someone who followed the
+    link.
     """
     seller = sellers.find_seller(tx, listing.seller_id)
-    spoken = language or (seller.language if seller else choose(None))
+    language = language or (seller.language if seller else choose(None))
     taken = received_payments.takings(tx, listing.id) if own == OWN else ()
     card = card_of(listing, now, taken=taken, zone=seller.zone if seller else None)
-    show = {
+    render = {
         OWN: card_text.seller_card,
         SHARED: card_text.public_card,
         VISITED: card_text.visitor_card,
     }[own]
-    return View(listing, card, show(card, spoken), spoken, own)
+    return View(listing, card, render(card, language), language, own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import list_page
-from bot.chat.cards.status import card_of
+from bot.chat.cards.request_card import card_of
 from bot.chat.dialogue import alert_settings, sharing
 from bot.chat.dialogue.form_effects import follow
 from bot.chat.forms.bot_texts import (

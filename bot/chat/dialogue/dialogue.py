@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.chat.cards.status import card_of
+from bot.chat.cards.request_card import card_of
 from bot.chat.dialogue.button_presses import take_press
 from bot.chat.dialogue.commands import take_words
 from bot.chat.dialogue.events import Chosen, Moved, Spoke, Tapped, read
@@ -23,7 +23,7 @@ from bot.core.text.translations import choose, t
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.chat.cards.card_text import Card
+    from bot.chat.cards.request_card import Card
     from bot.chat.dialogue.events import Event, Person
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues

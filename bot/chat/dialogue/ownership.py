@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.cards.status import card_of
+from bot.chat.cards.request_card import card_of
 from bot.chat.store import listings, received_payments
 from bot.chat.store.listings import DELETED
 
 if TYPE_CHECKING:
-    from bot.chat.cards.card_text import Card
+    from bot.chat.cards.request_card import Card
     from bot.chat.dialogue.turn import Turn
     from bot.chat.store.listings import Listing
 

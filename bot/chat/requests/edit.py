@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.chat.alerts import delivery
 from bot.chat.cards.menus import saved_reply
-from bot.chat.cards.status import card_of
+from bot.chat.cards.request_card import card_of
 from bot.chat.fields.registry import EDITS, ENDS, PICTURE, UNITS
 from bot.chat.forms.existing import edit_form
 from bot.chat.messages.reply import escaped

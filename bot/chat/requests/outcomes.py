@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.cards.card_text import seller_card
-from bot.chat.cards.status import card_of
+from bot.chat.cards.request_card import card_of
 from bot.chat.messages.payloads import new_message, replacement
 from bot.chat.messages.queues import AGAIN
 from bot.chat.messages.reply import Reply, escaped

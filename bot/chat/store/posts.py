@@ -1,8 +1,8 @@
 """SQL of posts: the messages that show a request, and their refreshes.
 
 A change of a request queues the refresh of its posts in the same transaction. A post has at most
-waiting refresh, whose content is made when it is sent (chat/cards/message_calls.py), so many
-changes are one edit.
+one waiting refresh, whose content is made when it is sent (chat/cards/message_calls.py), so that
+many changes are one edit.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from telegram import (
 from telegram.constants import ParseMode
 from telegram.error import TelegramError
 
-from bot.chat.cards.card_text import Card, inline_article, public_card
+from bot.chat.cards.card_text import inline_article, public_card
 from bot.chat.cards.image_route import PATH as IMAGES
 from bot.chat.cards.views import words_key
 from bot.chat.dialogue.commands import FROM_INLINE
@@ -34,6 +34,7 @@ from bot.core.text.translations import choose, t
 if TYPE_CHECKING:
     from telegram import Bot
 
+    from bot.chat.cards.request_card import Card
     from bot.chat.dialogue.dialogue import Chat
 
 log = structlog.get_logger()

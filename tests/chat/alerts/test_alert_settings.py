@@ -12,7 +12,7 @@ from bot.chat.messages.payloads import TextMessage
 from bot.chat.payments.recording import Ledger
 from bot.chat.store import sellers
 from bot.chat.store.received_payments import Payment
-from bot.chat.telegram.sender import TRIES
+from bot.chat.telegram.sender import MAX_ATTEMPTS
 from bot.core.outbox import lanes, outbox
 from tests.support.chat_harness import COFFEE, STICKERS, service_answer
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
@@ -55,9 +55,9 @@ def told(chat: ChatHarness) -> list[tuple[str, bool]]:
 async def give_up(chat: ChatHarness, sending: SenderHarness, *listings: Listing) -> None:
     """Let alerts of these be refused until they are given up."""
     for number, listing in enumerate(listings):
-        sending.fault(**REFUSAL, times=TRIES)
+        sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
         pay(chat, listing, 100 + number)
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             await sending.work_later()
 
 

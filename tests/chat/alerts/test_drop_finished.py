@@ -9,7 +9,7 @@ from bot.chat.alerts import delivery
 from bot.chat.payments.recording import Ledger
 from bot.chat.store import listings, received_payments
 from bot.chat.store.received_payments import Payment
-from bot.chat.telegram.sender import TRIES
+from bot.chat.telegram.sender import MAX_ATTEMPTS
 from bot.core.outbox import lanes
 from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
@@ -127,9 +127,9 @@ async def test_what_could_not_be_delivered_is_counted_and_alerts_is_named(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     listing = drop(chat, sam)
-    sending.fault(**REFUSAL, times=TRIES)
+    sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
     pay(chat, listing, 1)
-    for _ in range(TRIES):
+    for _ in range(MAX_ATTEMPTS):
         await sending.work_later()
     pay(chat, listing, 2, 3)
     await sending.work_later()
@@ -145,9 +145,9 @@ async def test_the_line_comes_though_the_very_last_alert_is_given_up(
 ) -> None:
     """And what is sent again later brings no second line."""
     listing = drop(chat, sam, 1)
-    sending.fault(**REFUSAL, times=TRIES)
+    sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
     pay(chat, listing, 1)
-    for _ in range(TRIES + 1):
+    for _ in range(MAX_ATTEMPTS + 1):
         await sending.work_later()
     line = (
         "🏁 Stickers: the only one sold, 0 alerts delivered\n"
@@ -163,9 +163,9 @@ async def test_the_line_comes_though_the_very_last_alert_is_given_up(
 async def test_alerts_of_other_requests_that_were_given_up_are_not_counted(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    sending.fault(**REFUSAL, times=TRIES)
+    sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
     pay(chat, chat.add_listing(sam, COFFEE, service_answer(id="c")), 9)
-    for _ in range(TRIES):
+    for _ in range(MAX_ATTEMPTS):
         await sending.work_later()
     pay(chat, drop(chat, sam, 1), 1)
     await sending.work_later()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.chat.cards import menus
-from bot.chat.cards.card_text import Card
+from bot.chat.cards.request_card import Card
 from bot.chat.dialogue.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
 from bot.chat.forms.outcome import Change
 from bot.chat.model.seller import Seller

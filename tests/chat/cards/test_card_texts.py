@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.cards.card_text import (
-    Card,
     deep_link,
     inline_article,
     list_page,
@@ -20,6 +19,7 @@ from bot.chat.cards.card_text import (
     stamp_text,
     visitor_card,
 )
+from bot.chat.cards.request_card import Card
 from bot.chat.messages.reply import Button, Reply, escaped, shortened, units
 from tests.support.service_harness import NOON
 from tests.support.telegram_limits import actions, check, check_rows, labels, parsed

@@ -10,7 +10,13 @@ import pytest
 from PIL import Image
 
 from bot.chat.alerts import alert_text
-from bot.chat.cards.message_calls import LENDING, LENDING_TRIES, Call, MessageCalls, SentMessage
+from bot.chat.cards.message_calls import (
+    PICTURE_ATTEMPTS,
+    PICTURE_WAIT,
+    Call,
+    MessageCalls,
+    SentMessage,
+)
 from bot.chat.cards.views import view_of
 from bot.chat.messages.payloads import CardMessage, PosterFile, replacement
 from bot.chat.messages.queues import make_queues
@@ -208,12 +214,12 @@ async def test_a_card_that_changed_while_it_was_on_its_way_is_made_anew_at_once(
     showing = MessageCalls(chat.db, chat.queues, chat.clock)
     view = chat.db.run(lambda tx: view_of(tx, get_listing(tx, drop.id), OWN, chat.clock()))
     body = CardMessage(drop.id, "en")
-    call = await showing.call(body, str(drop.chat_id), 1)
+    call = await showing.build(body, str(drop.chat_id), 1)
     assert isinstance(call, Call)
     assert call.args["caption"] == view.reply.text
     await cards.pays(drop)
     assert chat.refreshes == []
-    chat.db.run(lambda tx: showing.note(tx, call, str(drop.chat_id), SentMessage(7, "file")))
+    chat.db.run(lambda tx: showing.record(tx, call, str(drop.chat_id), SentMessage(7, "file")))
     assert len(chat.refreshes) == 1
 
 
@@ -309,8 +315,8 @@ async def test_the_words_of_a_shared_card_change_where_no_card_is_left_to_lend_a
     before = posted.photo
     chat.world.remove(card)
     await cards.pays(drop, 5)
-    for _ in range(LENDING_TRIES + 2):
-        await cards.work_later(LENDING / 1000)
+    for _ in range(PICTURE_ATTEMPTS + 2):
+        await cards.work_later(PICTURE_WAIT / 1000)
     assert "SOLD OUT" in posted.text
     assert posted.photo == before
     assert [call.reason for call in chat.world.refused] == [

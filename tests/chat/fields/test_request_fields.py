@@ -12,7 +12,7 @@ import pytest
 
 import bot.chat
 from bot.chat.cards import menus
-from bot.chat.cards.card_text import Card
+from bot.chat.cards.request_card import Card
 from bot.chat.fields.registry import BY_NAME, EDITS, FIELDS, MENU, OPTIONS
 from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
 from bot.chat.forms.form import take_picture

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.cards.status import card_of, status_of
+from bot.chat.cards.request_card import card_of, status_of
 from bot.chat.store.listings import STOPPED
 from bot.chat.store.received_payments import BY_WEBHOOK, FOUND_LATER, UNCERTAIN, Payment
 from bot.core.outbox import lanes

@@ -12,8 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageChops
 
-from bot.chat.cards.card_text import Card
-from bot.chat.cards.drawing import draw
+from bot.chat.cards.request_card import Card
 from bot.chat.cards.views import View
 from bot.chat.messages.reply import Reply
 from bot.chat.pictures import card_picture
@@ -285,7 +284,7 @@ def test_what_is_over_looks_dark_and_is_not_to_be_scanned(language: str) -> None
     for status in ("active", "soldOut"):
         shown_card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, status, LINK)
         view = View(listing, shown_card, Reply(""), language, OWN)
-        drawn[status] = draw(None, view, None)
+        drawn[status] = view.draw_card(None)
     face = CardContent("Tea", format_money(250, "USD", language), LINK)
     assert drawn["active"] == draw_card(replace(face, hint=t(language, "poster-scan")))
     assert drawn["soldOut"] == draw_card(

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from bot.chat.cards.card_text import seller_card
-from bot.chat.cards.status import card_of
+from bot.chat.cards.request_card import card_of
 from bot.chat.provider import client as client_module
 from bot.chat.provider.client import Client
 from bot.chat.store.listings import DELETED, LIVE, STOPPED

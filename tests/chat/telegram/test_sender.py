@@ -18,7 +18,7 @@ from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
 from bot.chat.messages.reply import TEXT_LIMIT, Reply
 from bot.chat.store.listings import CREATING
 from bot.chat.telegram.failures import BACKOFF
-from bot.chat.telegram.sender import TRIES, Sender
+from bot.chat.telegram.sender import MAX_ATTEMPTS, Sender
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
 from bot.core.outbox.lanes import ALERT, NOTICE, REPLY
@@ -299,7 +299,7 @@ async def test_a_reply_that_is_never_clearly_answered_is_given_up_an_alert_is_no
     sending.fault("error", code=500, description="Internal Server Error", times=1000)
     sending.put(sam.chat, "reply")
     sending.put(sam.chat, "paid", priority=ALERT)
-    for _ in range(TRIES + 1):
+    for _ in range(MAX_ATTEMPTS + 1):
         await sending.work_later()
     found = {row["priority"]: row["state"] for row in sending.chat.rows("outbox")}
     assert found == {REPLY: "dead", ALERT: "waiting"}

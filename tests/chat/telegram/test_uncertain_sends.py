@@ -60,7 +60,7 @@ async def test_an_answer_that_never_ends_holds_its_chat_no_longer_than_a_bound(
     chat: ChatHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A time-out that begins anew with each byte would never come."""
-    monkeypatch.setattr(sender, "LONGEST", 10 * DRIP_SECONDS)
+    monkeypatch.setattr(sender, "CALL_SECONDS", 10 * DRIP_SECONDS)
     sam = chat.add_person("Sam")
     async with dripping() as root:
         bot = make_bot(root, TOKEN, SENT_AT_ONCE)

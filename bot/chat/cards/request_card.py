@@ -1,16 +1,50 @@
-"""How a listing stands, and the card that says so."""
+"""The content of a request's card, and its status."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.chat.cards.card_text import Card
 from bot.chat.store.listings import DELETED, STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bot.chat.store.listings import Listing
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A request as its seller sees it.
+
+    `amount` is in minor units. `status` is active, scheduled, expired, stopped, completed (a
+    paid one-off), soldOut or deleted. `reserved_units` are in open checkouts. `url` is empty until
+    the server has answered. `starts_at` (in the future) and `ends_at` are in epoch ms. `zone` is
+    the seller's. `taken` are the takings in minor units by currency. `image` is the id of the
+    seller's picture. `email_state` is unconfirmed, confirmed or ended, None where the address for
+    payment notifications needs no confirmation.
+    """
+
+    listing_id: str
+    kind: str
+    name: str
+    description: str | None
+    amount: int
+    currency: str
+    total_units: int | None
+    remaining_units: int | None
+    paid_count: int | None
+    status: str
+    url: str
+    reserved_units: int = 0
+    starts_at: int | None = None
+    ends_at: int | None = None
+    zone: str | None = None
+    taken: tuple[tuple[int, str], ...] = ()
+    image: str | None = None
+    email: str | None = None
+    email_state: str | None = None
+    email_confirmed_at: int | None = None
 
 
 def card_of(
@@ -20,7 +54,7 @@ def card_of(
     taken: Iterable[tuple[int, str]] = (),
     zone: str | None = None,
 ) -> Card:
-    """Give a listing as its seller sees it at `now` (epoch ms), who lives in `zone`."""
+    """Build the card of a listing at `now` (epoch ms) for its seller in a time zone."""
     wish, answer = listing.wish, listing.answer
     return Card(
         listing_id=listing.id,
@@ -48,7 +82,7 @@ def card_of(
 
 
 def status_of(listing: Listing, now: int) -> str:
-    """Say in one word how a listing stands at `now` (epoch ms)."""
+    """Return the status of a listing that is not deleted at `now` (epoch ms), as in `Card`."""
     answer = listing.answer
     if listing.wish.kind == "oneoff" and listing.paid_count:
         return "completed"
