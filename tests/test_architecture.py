@@ -66,7 +66,7 @@ ROOMS = {
     "core.database": Room("core.errors core.health core.text", "sqlite_utils structlog"),
     "core.database.vault": Room("core.database core.errors", "cryptography"),
     "core.outbox": Room("core.database core.errors core.exact_json", "pydantic structlog"),
-    "core.privacy": Room("core.database core.errors core.text"),
+    "core.privacy": Room("core.database core.text"),
     "core.ops": Room(
         "core.database core.exact_json core.outbox core.text core.version",
         "fastapi prometheus_client starlette structlog",

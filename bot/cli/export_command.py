@@ -16,8 +16,7 @@ from bot.cli import console
 from bot.cli.date_option import Moment
 from bot.cli.export_formats import Csv, Lines
 from bot.core.clock import now
-from bot.core.database import snapshot
-from bot.core.database.database import open_database
+from bot.core.database.database import existing_file, open_database
 from bot.core.errors import BotError
 from bot.core.ops import audit
 from bot.service.store import export_rows as store
@@ -56,7 +55,7 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     the mark by which Excel knows UTF-8, standard output does not.
     """
     settings = config.load()
-    snapshot.file_of(settings.database_url)  # a new one would be made
+    existing_file(settings.database_url)  # an export must not create a database
     if what == "requests" and settings.payments_url:
         raise BotError("export requests: they are kept by the server that PAYMENTS_URL names")
     payers = options.pop("payers")

@@ -1,4 +1,4 @@
-"""`erase` as a command: it asks, erases, and looks into the bytes of the file for what is left."""
+"""`erase` as a command: it asks, erases, and leaves no byte of the data in the database's files."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import random
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from bot.cli import erase_command as command
 from bot.cli.commands import main
-from bot.core.privacy import scrubbing
+from bot.core.database import compaction
+from bot.core.database.database import open_database
 from bot.wiring.maintenance import payer_erasure
 from tests.support.machine_faults import locked
 from tests.support.service_harness import NOON, open_service
 from tests.wiring.maintenance.test_erase_payers import ANNA, ASKED, BOB
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database
 
 
 def order(*command: str, **given: Any) -> Result:
@@ -34,12 +37,11 @@ def bytes_of(path: Path) -> bytes:
 async def test_nothing_of_it_is_in_the_bytes(tmp_path: Path, seed: int) -> None:
     """Of hundreds of payments whose data has all lengths, amid others that stay, page after page.
 
-    SQLite leaves what it deletes, and what it moved, where it was.
+    Free pages, overflow pages, indexes and copies that page splits left: all are clean.
     """
     dice = random.Random(seed)
     people = [f"{'x' * dice.randrange(1, 50)}{number}@payer.example" for number in range(300)]
     async with open_service(tmp_path) as shop:
-        shop.db.run(lambda tx: tx.query("PRAGMA secure_delete = OFF"))  # as most systems have it
         made = await shop.create(requestedUserData=["email"], expirationType="never")
         for number, person in enumerate(people):
             await shop.pay(made["id"], token=f"{number:032d}", email=person)
@@ -51,40 +53,11 @@ async def test_nothing_of_it_is_in_the_bytes(tmp_path: Path, seed: int) -> None:
         )
         path = Path(shop.db.path)
     assert set(done.gone) == set(gone)
-    found = payer_erasure.clean(path, done.gone)
-    assert (found.compacted, found.left, found.traced) == (True, 0, 60)
+    assert compaction.compact(path)
     whole = bytes_of(path)
     assert [person for person in gone if person.encode() in whole] == []
     stays = set(people) - set(gone)
     assert sum(person.encode() in whole for person in stays) > 100
-    assert scrubbing.traces(path, [min(stays)]) == [min(stays)]
-
-
-async def test_what_is_left_is_said_with_its_place(tmp_path: Path) -> None:
-    """A payment that came meanwhile is new data, and the command does not say that all is gone."""
-    async with open_service(tmp_path) as shop:
-        made = await shop.create(**ASKED)
-        await shop.pay(made["id"], **ANNA)
-        path = Path(shop.db.path)
-    found = payer_erasure.clean(path, [ANNA["email"]])
-    assert found.left == 1
-    assert {"checkouts.user_data", "payments.user_data"} <= set(found.holders)
-
-
-@pytest.mark.parametrize(
-    ("holders", "told"),
-    [
-        (("payments.user_data",), "run the same again"),
-        (("listings.destination",), "themselves as WHO: the same again knows no others"),
-        (("outbox.body", "payments.user_data"), "the same again knows no others"),
-    ],
-)
-def test_the_advice_helps_with_what_is_left(holders: tuple[str, ...], told: str) -> None:
-    """A second run knows what it is told, not what went with the first."""
-    said = command._bytes(
-        payer_erasure.Bytes(compacted=True, traced=1, of=1, left=1, holders=holders)
-    )
-    assert said.endswith(told)
 
 
 async def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -111,7 +84,10 @@ async def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_asks_first_and_shows_counts_alone(path: Path) -> None:
     asked = order("anna@hand.example", input="n\n")
     assert (asked.exit_code, asked.stdout) == (1, "")
-    assert "Payer data of 1 payments, 1 checkouts and 0 payments told in the chat." in asked.stderr
+    assert (
+        "Found payer data in 1 payments, 1 checkouts and 0 payments recorded by the chat."
+        in asked.stderr
+    )
     assert "anna" not in asked.stderr.lower()
     assert left(path) == 2
 
@@ -121,7 +97,7 @@ def test_with_yes_it_erases_searches_and_notes_how_much(path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout) == {
         "payments": 1, "checkouts": 1, "told": 0, "messages": 0, "recipients": 0,
-        "searched": 3, "values": 3, "left": 0, "compacted": True, "holders": [],
+        "left": 0, "compacted": True,
     }  # fmt: skip
     assert left(path) == 1
     whole = path.read_bytes().lower()
@@ -152,23 +128,23 @@ def test_run_again_it_finds_nothing_and_says_so(path: Path) -> None:
     order("anna@hand.example", "--yes")
     again = order("anna@hand.example")
     assert again.exit_code == 0, again.stderr
-    assert "Nothing is kept of them." in again.stderr
-    assert "nothing is left in the file (1 values looked for)" in again.stdout
+    assert "No data of them is stored." in again.stderr
+    assert "written anew; nothing of it is left" in again.stdout
     assert left(path) == 1
 
 
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ([], "say whose data"),
+        ([], "say whose data to erase"),
         (
             ["anna"],
-            "anna: is no e-mail address, paymail or phone number, and no payment has this id",
+            "anna: is not an e-mail address, paymail or phone number, and no payment has this id",
         ),
-        (["5"], "5: is no e-mail address, paymail or phone number"),
-        (["@"], "@: is no e-mail address, paymail or phone number"),
-        (["--request", ""], "--request: there is no payment request of this id"),
-        (["--request", "anna@x.example"], "--request: there is no payment request of this id"),
+        (["5"], "5: is not an e-mail address, paymail or phone number"),
+        (["@"], "@: is not an e-mail address, paymail or phone number"),
+        (["--request", ""], "--request: there is no payment request with this id"),
+        (["--request", "anna@x.example"], "--request: there is no payment request with this id"),
         (["--before", "soon"], "'soon' is no time: write 2026-01-31"),
     ],
 )
@@ -192,16 +168,47 @@ def test_beside_a_process_at_work_the_bytes_are_clean_all_the_same(path: Path) -
         assert not [one.name for one in files if b"anna" in one.read_bytes().lower()]
 
 
-def test_beside_a_process_at_work_a_large_file_is_searched_but_not_written_anew(
+def test_beside_a_process_at_work_a_large_file_is_not_written_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Payers would be refused meanwhile. What is said of the bytes is what they are."""
-    monkeypatch.setattr(scrubbing, "QUICK", 0)
+    """Payers would be refused meanwhile: the command says to stop the bot, and exits with 1."""
+    monkeypatch.setattr(compaction, "MAX_SIZE", 0)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("SELECT * FROM payments LIMIT 1").fetchall()
-        done = json.loads(order("anna@hand.example", "--yes", "--json").stdout)
-        assert done["compacted"] is False
-        assert bool(done["left"]) == (b"anna" in bytes_of(path).lower())
-    again = json.loads(order("anna@hand.example", "--yes", "--json").stdout)
-    assert (again["compacted"], again["left"]) == (True, 0)
+        done = order("anna@hand.example", "--yes")
+        assert done.exit_code == 1
+        assert "stop it and run the same command again" in done.stdout
+    again = order("anna@hand.example", "--yes", "--json")
+    assert again.exit_code == 0, again.stderr
+    found = json.loads(again.stdout)
+    assert (found["compacted"], found["left"]) == (True, 0)
+    assert b"anna" not in bytes_of(path).lower()
+
+
+@pytest.mark.usefixtures("path")
+def test_data_that_came_meanwhile_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is new, and the command does not claim that all is erased."""
+    erase = payer_erasure.erase
+
+    async def erase_and_pay(db: Database, *given: Any) -> Any:
+        done = await erase(db, *given)
+        again = "UPDATE payments SET user_data = :data WHERE user_data = '{}'"
+        db.run(lambda tx: tx.execute(again, data=json.dumps(ANNA)))
+        return done
+
+    monkeypatch.setattr(payer_erasure, "erase", erase_and_pay)
+    done = order("anna@hand.example", "--yes")
+    assert done.exit_code == 1
+    assert "1 rows with such data came meanwhile: run the same command again" in done.stdout
+    monkeypatch.undo()
+
+
+def test_ordinary_deletion_overwrites_what_it_deletes(path: Path) -> None:
+    """Whatever SQLite's default on this system is."""
+    with closing(open_database(f"sqlite:///{path}")) as db:
+        assert db.run(lambda tx: tx.query("PRAGMA secure_delete")) == [{"secure_delete": 1}]
+        db.run(lambda tx: tx.execute("UPDATE payments SET user_data = '{}', payer = NULL"))
+        db.run(lambda tx: tx.execute("UPDATE checkouts SET user_data = '{}'"))
+        db.checkpoint()
+    assert b"anna" not in bytes_of(path).lower()

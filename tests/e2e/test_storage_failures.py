@@ -17,7 +17,7 @@ import pytest
 
 from bot.core.database.database import open_database
 from bot.core.database.write_check import PROVEN_SECONDS
-from bot.core.database.writer import BUSY_TIMEOUT_SECONDS, MOVED
+from bot.core.database.writer import BUSY_TIMEOUT_SECONDS, FILE_MOVED
 from tests.support.machine_faults import (
     OPEN,
     OVER,
@@ -83,7 +83,7 @@ async def meet(
     assert [TROUBLE in line for line in told_of] == [True], told_of
 
 
-@pytest.mark.parametrize(("fault", "reason"), [(full, FULL), (away, MOVED)])
+@pytest.mark.parametrize(("fault", "reason"), [(full, FULL), (away, FILE_MOVED)])
 async def test_what_cannot_be_stored_is_not_acknowledged_and_goes_on_by_itself(
     tmp_path: Path, fault: Fault, reason: str
 ) -> None:

@@ -1,9 +1,8 @@
 """The database: one writer, a few readers, plain SQL.
 
-Work that belongs together is a function of a `Transaction`; the one writer runs
-it (see core/database/writer.py), so it commits whole or not at all, and no other process
-can slip between its reads and its writes. Statements take named parameters
-(`:name`) and stay portable between SQLite and PostgreSQL.
+A transaction is a function of a `Transaction`, run by the one writer (see core/database/writer.py):
+it commits whole or not at all, and no other process writes between its reads and its writes.
+Statements take named parameters (`:name`) and stay portable between SQLite and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -16,14 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import unquote, urlsplit
-
-from sqlite_utils import Database as SqliteUtils
+from urllib.parse import quote, unquote, urlsplit
 
 from bot.core.database import private_files
 from bot.core.database.schema import migrations
 from bot.core.database.writer import LoopCaller, Row, Transaction, Writer, storage_errors
-from bot.core.errors import ConfigProblem, StorageError
+from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.core.health import Health
 
 if TYPE_CHECKING:
@@ -35,10 +32,10 @@ T = TypeVar("T")
 
 READERS = 2
 STORE_RETRY_SECONDS = 0.5
-"""Seconds between tries of what has to be written down."""
+"""Seconds between attempts of `transaction_until_stored`."""
 
-WRITE = "UPDATE migrations SET number = number WHERE number = 1"
-"""Changes nothing, and yet reaches the disk when it is committed."""
+TEST_WRITE = "UPDATE migrations SET number = number WHERE number = 1"
+"""A statement that changes nothing, and yet reaches the disk when it is committed."""
 
 
 class Database:
@@ -52,25 +49,24 @@ class Database:
         self._writer = Writer(path, _connect(path), self.health)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="db-reader")
         self._idle = [_connect(path) for _ in range(READERS)]
-        for reader in self._idle:
-            reader.conn.execute("PRAGMA query_only = ON")
-        self._glance = _connect(path)
-        self._glance.conn.execute("PRAGMA query_only = ON")
-        self._glance.conn.execute("PRAGMA busy_timeout = 0")
+        self._loop_reader = _connect(path)
+        self._loop_reader.execute("PRAGMA busy_timeout = 0")
+        for reader in (*self._idle, self._loop_reader):
+            reader.execute("PRAGMA query_only = ON")
         self._listeners: dict[str, list[asyncio.Event]] = defaultdict(list)
 
     async def transaction(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work` as one durable transaction; whatever it raises undoes it all.
+        """Run `work` as one durable transaction; an exception of it rolls everything back.
 
-        Raises StorageError where the machine does not let us, then nothing is stored.
+        Raises StorageError where the machine fails (a lock, a full disk); then nothing is stored.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._writer.ask(work, LoopCaller(loop, future, self._wake_all))
+        self._writer.submit_from_loop(work, LoopCaller(loop, future, self._wake_all))
         return await future
 
     def count_with(self, increment: Callable[..., None]) -> None:
-        """Call `increment(name, *labels)` for each count, from the writer's thread too."""
+        """Set the function that counts: `increment(name, *labels)`, called from any thread."""
         self._writer.count = increment
 
     def count(self, name: str, *labels: str) -> None:
@@ -78,17 +74,17 @@ class Database:
         self._writer.count(name, *labels)
 
     async def probe(self, size: int) -> None:
-        """Store `size` bytes and sync them, in place of those stored before.
+        """Write `size` bytes to the disk, in place of those of the last probe.
 
-        Raises StorageError where that can't be done.
+        Raises StorageError where the machine fails.
         """
-        filler = secrets.token_hex(size // 2)  # nothing that a file system could compress
+        filler = secrets.token_hex(size // 2)  # random: a file system could compress anything else
         await self.transaction(partial(_fill, filler=filler))
 
     async def transaction_until_stored(self, work: Callable[[Transaction], T]) -> T:
-        """As `transaction`, but wait out a database that can't be used: for what came of a call.
+        """Run `work` as `transaction` does, again and again until the database can be used.
 
-        Who gives up here forgets it, and the call would be made again.
+        For the outcome of a call to another server: if it were lost, the call would be repeated.
         """
         while True:
             try:
@@ -97,31 +93,30 @@ class Database:
                 await asyncio.sleep(STORE_RETRY_SECONDS)
 
     async def query(self, sql: str, **params: object) -> list[Row]:
-        """All rows of a SELECT, read beside the writer."""
+        """Return all rows of a SELECT, read beside the writer."""
         return await self.read(lambda tx: tx.query(sql, **params))
 
     async def read(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work`, which only reads, beside the writer: it sees what is committed."""
+        """Run `work`, which only reads, beside the writer; it sees committed data alone."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self._read, work)
 
     async def one(self, sql: str, **params: object) -> Row | None:
-        """Give the row that a key names or an index finds in a few steps, or None.
+        """Return the row that a key or an index finds in a few steps, or None.
 
-        What looks through rows is for `query`.
-
-        Read at once, on the event loop: to ask a reader's thread takes ten times as long as the
-        row. Only where the file can't be read just now a thread waits for it, and says so.
+        Statements that scan rows are for `query`. This one runs on the event loop, since a change
+        of threads takes ten times as long as the row; where the file can't be read at once, a
+        reader's thread waits for it.
         """
         try:
             with storage_errors():
-                return Transaction(self._glance).one(sql, **params)
+                return Transaction(self._loop_reader).one(sql, **params)
         except StorageError:
             rows = await self.query(sql, **params)
             return rows[0] if rows else None
 
     def listen(self, topic: str) -> asyncio.Event:
-        """Give an event that is set whenever a commit wakes `topic`; clear it oneself."""
+        """Return an event that each commit that wakes `topic` sets; the caller clears it."""
         event = asyncio.Event()
         self._listeners[topic].append(event)
         return event
@@ -136,52 +131,51 @@ class Database:
             self.wake(topic)
 
     def migrate(self) -> bool:
-        """Bring the schema to this version, whether it was behind.
+        """Run the migrations that the database has not seen; return whether there were any.
 
-        Safe beside another process that does it too.
+        Safe while another process does the same.
         """
-        made = [
+        ran = [
             self.run(partial(_migrate, number=number, statements=statements))
             for number, statements in enumerate(migrations.MIGRATIONS, start=1)
         ]
-        return any(made)
+        return any(ran)
 
     def checkpoint(self) -> None:
-        """Bring what is in the -wal into the file, that it is no empty shell without it."""
-        self._idle[0].conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        """Move the content of the -wal into the file."""
+        self._idle[0].execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def run(self, work: Callable[[Transaction], T]) -> T:
-        """`transaction` for code without an event loop: the commands, the start."""
+        """Run a transaction from code without an event loop: commands, the start."""
         return self._writer.submit(work).result()
 
     def close(self) -> None:
-        """Let what is under way finish, then close every connection; wait for nobody's lock."""
+        """Finish transactions under way, then close every connection; wait for no lock."""
         self._writer.close()
         self._readers.shutdown(wait=True)
-        for db in (*self._idle, self._glance):
-            db.conn.close()
+        for reader in (*self._idle, self._loop_reader):
+            reader.close()
 
     def _read(self, work: Callable[[Transaction], T]) -> T:
-        db = self._idle.pop()
+        reader = self._idle.pop()
         try:
             with storage_errors():
-                return work(Transaction(db))
+                return work(Transaction(reader))
         except StorageError as error:
             self.health.failed(str(error))
             raise
         finally:
-            self._idle.append(db)
+            self._idle.append(reader)
 
 
 def open_database(url: str, *, writing: bool = False) -> Database:
-    """Open the database of `DATABASE_URL` and bring its schema up to date.
+    """Open the database of `DATABASE_URL` and run its missing migrations.
 
-    Who is going to be `writing` all the time is told at once where nothing can be written.
-
-    Raises ConfigProblem where the URL is none of ours or the file can't be used.
+    With `writing`, a test write finds out at once whether the file can be written. Raises
+    ConfigProblem where the URL or the file can't be used.
     """
     path = sqlite_path(url)
-    _see_whole(path)
+    _refuse_lost_file(path)
     try:
         database = Database(path)
     except (sqlite3.Error, OSError) as error:
@@ -190,7 +184,7 @@ def open_database(url: str, *, writing: bool = False) -> Database:
         if database.migrate():
             database.checkpoint()
         if writing:
-            database.run(_write)
+            database.run(lambda tx: tx.execute(TEST_WRITE))
     except (sqlite3.Error, StorageError) as error:
         database.close()
         raise _unusable(url, error) from error
@@ -199,14 +193,14 @@ def open_database(url: str, *, writing: bool = False) -> Database:
 
 def in_memory(version: int) -> sqlite3.Connection:
     """Return an empty database in memory with the schema of a version; the caller closes it."""
-    made = _connect(":memory:")
+    conn = _connect(":memory:")
     for number, statements in enumerate(migrations.MIGRATIONS[:version], start=1):
-        _migrate(Transaction(made), number, statements)
-    return made.conn
+        _migrate(Transaction(conn), number, statements)
+    return conn
 
 
 def sqlite_path(url: str) -> str:
-    """Give the file of `sqlite:///relative` or `sqlite:////absolute`; else ConfigProblem."""
+    """Return the path of `sqlite:///relative` or `sqlite:////absolute`. Raises ConfigProblem."""
     parts = urlsplit(url)
     path = unquote(parts.path[1:])
     if parts.scheme != "sqlite" or parts.netloc or path in {"", ":memory:"}:
@@ -216,16 +210,28 @@ def sqlite_path(url: str) -> str:
     return path
 
 
-def _see_whole(path: str) -> None:
-    """Make no new file where an old one's newest data lies: SQLite would throw that away.
+def existing_file(url: str) -> Path:
+    """Return the database file of a DATABASE_URL. Raises BotError where there is none."""
+    path = Path(sqlite_path(url))
+    if not path.is_file():
+        raise BotError(
+            f"DATABASE_URL: there is no database at {path}: start the bot once or fix the path"
+        )
+    return path
 
-    Raises ConfigProblem.
-    """
+
+def url_of(path: Path) -> str:
+    """Return the DATABASE_URL of a file."""
+    return f"sqlite:///{quote(str(path))}"
+
+
+def _refuse_lost_file(path: str) -> None:
+    """Raise ConfigProblem where a -wal lies without its file: SQLite would delete its data."""
     file, log = Path(path), Path(path + "-wal")
     is_gone = not file.exists() or file.stat().st_size == 0
     if is_gone and log.exists() and log.stat().st_size > 0:
         raise ConfigProblem(
-            f"DATABASE_URL: {path} is gone, but {log.name} beside it holds its newest data:"
+            f"DATABASE_URL: {path} is missing, but {log.name} beside it holds its newest data:"
             " put the file back there"
         )
 
@@ -234,25 +240,22 @@ def _unusable(url: str, error: Exception) -> ConfigProblem:
     return ConfigProblem(f"DATABASE_URL: {url} can't be used: {error}")
 
 
-def _connect(path: str) -> SqliteUtils:
+def _connect(path: str) -> sqlite3.Connection:
     conn = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         conn.execute("PRAGMA journal_mode=WAL")
         conn.execute("PRAGMA synchronous=FULL")
         conn.execute("PRAGMA foreign_keys=ON")
+        conn.execute("PRAGMA secure_delete=ON")
     except sqlite3.Error:
         conn.close()
         raise
-    return SqliteUtils(conn)
+    return conn
 
 
 def _fill(tx: Transaction, filler: str) -> None:
     tx.execute("DELETE FROM probe")
     tx.execute("INSERT INTO probe (number, filler) VALUES (1, :filler)", filler=filler)
-
-
-def _write(tx: Transaction) -> None:
-    tx.execute(WRITE)
 
 
 def _migrate(tx: Transaction, number: int, statements: tuple[str, ...]) -> bool:

@@ -1,7 +1,8 @@
-"""Whether a database file has exactly the schema that our migrations make.
+"""The check that a database file has exactly the schema that our migrations make.
 
-A backup is a file from outside. A trigger in it would run within our statements, a view would
-answer for a table (sqlite.org/security.html), so only the catalogue is read before this check.
+A backup is a file from outside. A trigger in it would run within our statements, a view would pass
+for a table (sqlite.org/security.html), so only the catalogue is read before this check: as it is
+written, since a description made of it could hide what it can't describe.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, TypeAlias
 
 from bot.core.database.database import in_memory
-from bot.core.database.integrity import connect
+from bot.core.database.inspection import opened
 from bot.core.database.schema import migrations
 from bot.core.errors import BotError
 from bot.core.text import sanitize
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Entry: TypeAlias = tuple[str, str, str, str | None]
-"""Type, name, table and statement of an object in the catalogue."""
+"""The type, name, table and statement of an object in the catalogue."""
 
 MIGRATIONS: Entry = (
     *("table", "migrations", "migrations"),
@@ -35,16 +36,16 @@ STATISTICS: frozenset[Entry] = frozenset(
         ("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample"),
     )
 )
-"""What ANALYZE makes (sqlite.org/fileformat2.html): of no meaning, and any operator may run it."""
+"""Tables that ANALYZE makes (sqlite.org/fileformat2.html): harmless, any operator may run it."""
 
 MARKS = ("application_id", "user_version", "encoding")
-"""Pragmas kept in the file that our migrations leave as SQLite makes them."""
+"""Pragmas stored in the file; our migrations leave them at SQLite's defaults."""
 
-MOST_NAMED = 3
-"""Differences that are named; more are counted."""
+MAX_NAMED = 3
+"""Differences that an error names; it counts the others."""
 
-NOT_OURS = "is no database of this program"
-CHANGED = "was changed by something else than this program"
+NOT_OURS = "is not a database of this program"
+CHANGED = "was changed by another program"
 
 
 def check(path: Path, source: Path) -> None:
@@ -52,22 +53,22 @@ def check(path: Path, source: Path) -> None:
 
     Raises sqlite3.Error where the file can't be read.
     """
-    with closing(connect(path, "mode=ro&immutable=1")) as db:
-        found, marks = _catalogue(db), _marks(db)
+    with opened(path, "mode=ro&immutable=1") as db:
+        found, marks = _catalogue(db.conn), _marks(db.conn)
         if MIGRATIONS not in found:
             raise BotError(f"{source}: {NOT_OURS}")
-        version = _version(db, source)
-    with closing(in_memory(version)) as db:
-        differences = [*_differences(found, _catalogue(db)), *_changed(marks, _marks(db))]
+        version = _version(db.conn, source)
+    with closing(in_memory(version)) as conn:
+        differences = [*_differences(found, _catalogue(conn)), *_changed(marks, _marks(conn))]
     if differences:
-        more = [f"{len(differences) - MOST_NAMED} more"] if len(differences) > MOST_NAMED else []
-        told = "; ".join([*map(sanitize.line, differences[:MOST_NAMED]), *more])
-        raise BotError(f"{source}: {CHANGED}: {told}")
+        more = [f"{len(differences) - MAX_NAMED} more"] if len(differences) > MAX_NAMED else []
+        named = "; ".join([*map(sanitize.line, differences[:MAX_NAMED]), *more])
+        raise BotError(f"{source}: {CHANGED}: {named}")
 
 
-def _version(db: sqlite3.Connection, source: Path) -> int:
+def _version(conn: sqlite3.Connection, source: Path) -> int:
     sql = "SELECT COUNT(*), MIN(number), MAX(number) FROM migrations"
-    count, first, last = db.execute(sql).fetchone()
+    count, first, last = conn.execute(sql).fetchone()
     known = len(migrations.MIGRATIONS)
     if not count:
         raise BotError(f"{source}: {NOT_OURS}")
@@ -81,17 +82,17 @@ def _version(db: sqlite3.Connection, source: Path) -> int:
     return int(last)
 
 
-def _catalogue(db: sqlite3.Connection) -> Counter[Entry]:
-    rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
+def _catalogue(conn: sqlite3.Connection) -> Counter[Entry]:
+    rows = conn.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
     return Counter(row for row in rows if row not in STATISTICS)
 
 
-def _marks(db: sqlite3.Connection) -> dict[str, object]:
-    return {mark: db.execute(f"PRAGMA {mark}").fetchone()[0] for mark in MARKS}
+def _marks(conn: sqlite3.Connection) -> dict[str, object]:
+    return {mark: conn.execute(f"PRAGMA {mark}").fetchone()[0] for mark in MARKS}
 
 
 def _differences(found: Counter[Entry], expected: Counter[Entry]) -> Iterator[str]:
-    """Name what is not ours, what differs from ours and what is missing."""
+    """Yield the objects that are not ours, that differ from ours, and that are missing."""
     names = {entry[:2] for entry in expected}
     present = {entry[:2] for entry in found}
     for kind, name, table, _ in found - expected:

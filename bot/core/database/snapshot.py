@@ -1,8 +1,8 @@
-"""A SQLite database as one file: copied beside whoever uses it, looked at, put in a place.
+"""A SQLite database as one file: copied while others use it, checked, moved into place.
 
-The copy is one read transaction, so it is of one moment and holds up no writer; the file that it
-leaves needs no -wal. Whoever opens a database file other than through SQLite lets go of SQLite's
-locks on it in this process (sqlite.org/howtocorrupt.html): here files are linked and renamed.
+The copy is one read transaction, so it is of one moment and holds up no writer; the new file needs
+no -wal. A database file is opened through SQLite alone: any other close of it in this process drops
+SQLite's locks (sqlite.org/howtocorrupt.html), so files are linked and renamed here.
 """
 
 from __future__ import annotations
@@ -15,41 +15,37 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from bot.core.database import schema_check
-from bot.core.database.database import sqlite_path
-from bot.core.database.integrity import connect, flaw, inconsistency
+from bot.core.database.inspection import first_flaw, first_inconsistency, opened
 from bot.core.database.private_files import SIDE_FILES, database_files, make_private
 from bot.core.errors import BotError
 from bot.core.text import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from sqlite_utils import Database
 
 REQUIRED_TABLES = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
-"""Tables by which a database is known for one of ours."""
+"""Tables by which a database of this program is recognized."""
 
 MAGIC = b"SQLite format 3\0"
-"""What every database begins with (sqlite.org/fileformat2.html)."""
+"""The first bytes of every database (sqlite.org/fileformat2.html)."""
 
-MADE_BY_A_START = {"migrations", "kept_secrets", "lanes", "apps", "audit", "probe"}
-"""Tables that hold something though nobody has used the database yet."""
-
-OTHERS = (
-    "SELECT 1 FROM apps LIMIT 1 OFFSET (SELECT COUNT(*) FROM kept_secrets WHERE name = :embedded)"
-)
-"""Applications beside the bot's own, which a start makes and keeps the secret of."""
+FILLED_BY_A_START = {"migrations", "kept_secrets", "lanes", "apps", "audit", "probe"}
+"""Tables that hold rows though nobody has used the database yet."""
 
 RANDOM = r"[a-z0-9_]{8}"
-"""What tempfile puts at the end of a name."""
+"""The end of tempfile's names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a database holds; `version` of its schema, `newest_at` of its last payment (epoch ms).
+    """A summary of a database: version of its schema, counts, time of its last payment, size.
 
-    `size` in bytes.
+    `newest_at` in epoch ms, `size` in bytes.
     """
 
     version: int
@@ -61,7 +57,7 @@ class Contents:
 
 @contextmanager
 def temporary_file(target: Path) -> Iterator[Path]:
-    """Give a new file beside `target`, of mode 0600, that is gone when the block ends.
+    """Create a file beside `target`, of mode 0600, and delete it when the block ends.
 
     Raises BotError where the folder can't be written to.
     """
@@ -78,7 +74,7 @@ def temporary_file(target: Path) -> Iterator[Path]:
 
 
 def find_leftovers(folder: Path, target: str) -> list[Path]:
-    """Give the files that `scratch` left where it was killed; `target`, a pattern, is for whom."""
+    """Return the files of `temporary_file` whose process was killed; `target` is a pattern."""
     endings = "|".join(SIDE_FILES)
     name = re.compile(rf"\.(?:{target})\.{RANDOM}(?:{endings})?")
     return [one for one in folder.iterdir() if name.fullmatch(one.name) and not one.is_dir()]
@@ -87,134 +83,136 @@ def find_leftovers(folder: Path, target: str) -> list[Path]:
 def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
     """Copy a database as it is at this moment into the file `target`.
 
-    `live` where others may have it open or open it meanwhile. Raises BotError where `source` can't
+    `live` where others have it open or may open it meanwhile. Raises BotError where `source` can't
     be read, or `target` can't hold it.
     """
-    with _told_of(source), closing(_writing(source) if live else _reading(source)) as old:
-        old.execute("SELECT 1 FROM sqlite_master").fetchone()  # a lock or a damage is said here
-        with _told_of(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
+    with _naming(source), _writable(source) if live else _readable(source) as old:
+        old.table_names()  # raises where the file is locked or damaged
+        with _naming(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
             new.execute("PRAGMA journal_mode = OFF")
-            new.execute("PRAGMA synchronous = OFF")  # `keep` brings it to the disk
-            old.backup(new)
-    with _told_of(source), closing(sqlite3.connect(target, isolation_level=None)) as new:
-        unite(new)
+            new.execute("PRAGMA synchronous = OFF")  # `publish` syncs it
+            old.conn.backup(new)
+    with _naming(source), closing(sqlite3.connect(target, isolation_level=None)) as new:
+        new.execute("PRAGMA journal_mode = DELETE")
 
 
 def check_sound(path: Path, source: Path) -> None:
     """Raise BotError where a copy of `source` is damaged."""
-    _check(path, source, flaw)
+    _check(path, source, first_flaw)
 
 
 def check_foreign(path: Path, source: Path) -> None:
     """Raise BotError where a copy of `source`, a file from outside, is not ours and consistent."""
     check_schema(path, source)
-    _check(path, source, inconsistency)
+    _check(path, source, first_inconsistency)
 
 
 def check_schema(path: Path, source: Path) -> None:
     """Raise BotError where a copy of `source` has not exactly the schema of its version."""
-    with _told_of(source):
+    with _naming(source):
         schema_check.check(path, source)
 
 
-def _check(path: Path, source: Path, look: Callable[[sqlite3.Connection], str | None]) -> None:
-    with _told_of(source), closing(_reading(path)) as db:
-        if found := look(db):
+def _check(path: Path, source: Path, find: Callable[[Database], str | None]) -> None:
+    with _naming(source), _readable(path) as db:
+        if found := find(db):
             raise BotError(f"{source}: is damaged: {found}")
 
 
-def unite(connection: sqlite3.Connection) -> None:
-    """Make the file whole without a -wal; an OperationalError where others have it open."""
-    connection.execute("PRAGMA journal_mode = DELETE")
-
-
 def read_contents(path: Path) -> Contents:
-    """Say what a database holds. Raises BotError where it is none of ours."""
-    with _told_of(path), closing(_reading(path)) as db:
-        if not _tables(db) >= REQUIRED_TABLES:
-            raise BotError(f"{path}: is no database of this program")
-        (version,) = db.execute("SELECT COALESCE(MAX(number), 0) FROM migrations").fetchone()
-        (requests,) = db.execute("SELECT COUNT(*) FROM payment_requests").fetchone()
-        told = "SELECT COUNT(*), MAX(completed_at) FROM payments"
-        payments, newest_at = db.execute(told).fetchone()
-        return Contents(version, requests, payments, newest_at, path.stat().st_size)
+    """Return the summary of a database. Raises BotError where it is not of this program."""
+    with _naming(path), _readable(path) as db:
+        if not set(db.table_names()) >= REQUIRED_TABLES:
+            raise BotError(f"{path}: {schema_check.NOT_OURS}")
+        (newest,) = db.query("SELECT MAX(completed_at) AS at FROM payments")
+        return Contents(
+            version=db["migrations"].count,
+            requests=db["payment_requests"].count,
+            payments=db["payments"].count,
+            newest_at=newest["at"],
+            size=path.stat().st_size,
+        )
 
 
 def read_sealed_secret(path: Path) -> str | None:
-    """Give one of the secrets that a database keeps, as it is sealed; None where there is none."""
-    with _told_of(path), closing(_reading(path)) as db:
-        row = db.execute("SELECT sealed FROM kept_secrets ORDER BY name LIMIT 1").fetchone()
-        return str(row[0]) if row else None
+    """Return one of the secrets in a database, still sealed; None where there is none."""
+    with _naming(path), _readable(path) as db:
+        row = next(db["kept_secrets"].rows_where(order_by="name", limit=1), None)
+        return str(row["sealed"]) if row else None
 
 
 def holds_data(path: Path, embedded: str) -> bool:
-    """Whether something would be lost with this file: also where it can't be read.
+    """Return whether data would be lost with this file; True where it can't be read.
 
-    `embedded` is the secret that a start keeps of the application that it makes.
+    `embedded` names the secret of the application that a start creates.
     """
     if Path(f"{path}-wal").exists() and Path(f"{path}-wal").stat().st_size:
         return True
     if not path.exists() or not path.stat().st_size:
         return False
     try:
-        with _told_of(path), closing(_reading(path)) as db:
-            tables = _tables(db)
-            if "apps" in tables and db.execute(OTHERS, {"embedded": embedded}).fetchone():
+        with _naming(path), _readable(path) as db:
+            tables = {name for name in db.table_names() if not name.startswith("sqlite")}
+            if "apps" in tables and _has_other_applications(db, embedded):
                 return True
-            used = tables - MADE_BY_A_START
-            return any(db.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for name in used)  # noqa: S608 - its own tables' names
+            return any(any(db[name].rows_where(limit=1)) for name in tables - FILLED_BY_A_START)
     except BotError:
         return True
 
 
+def _has_other_applications(db: Database, embedded: str) -> bool:
+    own = db["kept_secrets"].count_where("name = ?", [embedded])
+    return bool(db["apps"].count > own)
+
+
 def is_database(path: Path) -> bool:
-    """Whether a file begins as a database does: opened all the same, it would lose its -wal."""
-    with _told_of(path), path.open("rb") as file:
+    """Check the first bytes of a file: opening any other file as a database deletes its -wal."""
+    with _naming(path), path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[bool]:
-    """Keep everybody else from opening a database meanwhile, whole without its -wal.
+    """Merge a database's -wal into it and keep other processes from opening it.
 
-    False, and nobody is kept out, where another process has it open: with a -wal each that does
-    holds a lock, though it should be idle. Raises BotError where it can't be opened.
+    Yields False, and keeps nobody out, where another process has it open: in WAL mode even an idle
+    one holds a lock. Raises BotError where the file can't be opened.
     """
-    with _told_of(path), closing(_writing(path)) as db:
+    with _naming(path), _writable(path) as db:
         try:
-            unite(db)
+            db.disable_wal()
             db.execute("BEGIN EXCLUSIVE")
-            is_whole = db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+            is_alone = db.journal_mode == "delete"
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
-            is_whole = False
-        yield is_whole
+            is_alone = False
+        yield is_alone
 
 
 def publish(made: Path, target: Path) -> None:
-    """Bring a file to the disk and give it its name, unless something has that name.
+    """Sync a file to the disk and rename it to `target`, unless that name is taken.
 
     Raises BotError.
     """
-    with _told_of(target):
+    with _naming(target):
         _sync(made)
-        _call_aside(made, target)
+        _link(made, target)
         _sync(target.parent)
 
 
 def replace(made: Path, target: Path, aside: Path) -> None:
-    """Let a file take the place of what is at `target`, which is called `aside` from then on.
+    """Move a file to `target`; the file that was there is named `aside` from then on.
 
-    At one stroke, so that a crash leaves the one or the other; on a disk without hard links it may
-    leave the old one as `aside` alone. A -wal that could not be made part of its file goes before:
-    beside another file it would spoil that one. Raises BotError, and then nothing has changed.
+    One rename, so that a crash leaves the one or the other; on a disk without hard links it may
+    leave the old one as `aside` alone. A -wal that could not be merged moves first: beside another
+    file it would spoil that one. Raises BotError, and then nothing has changed.
     """
-    with _told_of(target), ExitStack() as undo:
+    with _naming(target), ExitStack() as undo:
         _sync(made)
         if target.exists():
-            _call_aside(target, aside)
-            undo.callback(_call_back, aside, target)
+            _link(target, aside)
+            undo.callback(_unlink, aside, target)
         for ending in SIDE_FILES:
             old, new = Path(f"{target}{ending}"), Path(f"{aside}{ending}")
             if old.exists():
@@ -227,26 +225,13 @@ def replace(made: Path, target: Path, aside: Path) -> None:
 
 
 def merge_log(path: Path) -> None:
-    """Make a file that nobody has open whole without its -wal. Raises BotError."""
-    with _told_of(path), closing(_writing(path)) as db:
-        unite(db)
+    """Merge the -wal of a file that nobody has open into it. Raises BotError."""
+    with _naming(path), _writable(path) as db:
+        db.disable_wal()
 
 
-def url_of(path: Path) -> str:
-    """Give the DATABASE_URL of a file."""
-    return f"sqlite:///{quote(str(path))}"
-
-
-def file_of(url: str) -> Path:
-    """Give the file of a DATABASE_URL. Raises BotError where there is none."""
-    path = Path(sqlite_path(url))
-    if not path.is_file():
-        raise BotError(f"DATABASE_URL: there is no database at {path}")
-    return path
-
-
-def _call_aside(path: Path, name: Path) -> None:
-    """Give a file a second name, or this one alone where there are no hard links; none is taken."""
+def _link(path: Path, name: Path) -> None:
+    """Name a file a second time; rename it where there are no hard links; never replace a file."""
     try:
         os.link(path, name)
     except FileExistsError:
@@ -257,28 +242,21 @@ def _call_aside(path: Path, name: Path) -> None:
         path.rename(name)
 
 
-def _call_back(name: Path, path: Path) -> None:
+def _unlink(name: Path, path: Path) -> None:
     if path.exists():
         name.unlink()
     else:
         name.rename(path)
 
 
-def _tables(db: sqlite3.Connection) -> set[str]:
-    rows = db.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
-    )
-    return {name for (name,) in rows}
-
-
-def _reading(path: Path) -> sqlite3.Connection:
-    """Open what is there, to read; beside a file that lies alone nothing is made."""
+def _readable(path: Path) -> AbstractContextManager[Database]:
+    """Open a file to read; create none beside a file that has none."""
     is_alone = not any(Path(f"{path}{ending}").exists() for ending in SIDE_FILES)
-    return connect(path, "mode=ro&immutable=1" if is_alone else "mode=ro")
+    return opened(path, "mode=ro&immutable=1" if is_alone else "mode=ro")
 
 
-def _writing(path: Path) -> sqlite3.Connection:
-    return connect(path, "mode=rw")
+def _writable(path: Path) -> AbstractContextManager[Database]:
+    return opened(path, "mode=rw")
 
 
 def _sync(path: Path) -> None:
@@ -290,14 +268,14 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _told_of(path: Path) -> Iterator[None]:
-    """Say of which file it is that it can't be read or written."""
+def _naming(path: Path) -> Iterator[None]:
+    """Raise BotError with the name of the file for errors of SQLite and of the disk."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         raise BotError(f"{path}: {sanitize.line(str(error))}") from error
-    except UnicodeDecodeError as error:  # what SQLite says quotes a broken schema
-        raise BotError(f"{path}: is damaged: its schema is no text") from error
+    except UnicodeDecodeError as error:  # SQLite's message quotes a broken schema
+        raise BotError(f"{path}: is damaged: its schema is not text") from error
     except FileExistsError as error:
         raise BotError(f"{path}: is there already: give another name") from error
     except OSError as error:

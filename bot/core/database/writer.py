@@ -1,8 +1,8 @@
-"""The one writer: what waits is committed together, each transaction whole or not at all.
+"""The one writer: queued transactions are committed together, each whole or not at all.
 
-A commit waits for the disk, and each change of threads for its turn. So a thread takes all
-transactions that have come meanwhile, runs one after the other, each inside a savepoint of
-its own, and commits them at once; nobody hears of a result before that.
+A commit waits for the disk, and a change of threads for the scheduler. So the writer's thread takes
+all transactions in its queue, runs each inside a savepoint of its own, and commits them at once; no
+caller gets a result before that.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from sqlite_utils import Database as SqliteUtils
-
     from bot.core.health import Health
 
 log = structlog.get_logger()
@@ -34,16 +32,16 @@ T = TypeVar("T")
 Row = dict[str, Any]
 
 BUSY_TIMEOUT_SECONDS = 5.0
-"""How long a transaction waits for another process, counted from when it was asked for.
+"""The longest wait of a transaction for other processes, from the moment it was queued.
 
-All who queue behind the one writer wait at the same time, so no payer waits longer than this.
+Queued transactions wait at the same time, so no payer waits longer than this.
 """
 
 LOCK_PAUSE = 0.01
-"""Seconds between two tries to begin while another process writes."""
+"""Seconds between attempts to begin while another process writes."""
 
 MAX_GROUP = 64
-"""Transactions in one commit: the first of them waits for the work of all."""
+"""Transactions in one commit: the first of them waits for all the others."""
 
 MACHINE_FAULTS = {
     sqlite3.SQLITE_BUSY,
@@ -56,47 +54,49 @@ MACHINE_FAULTS = {
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
 }
-"""SQLite's primary result codes that are no fault of ours (sqlite.org/rescode.html)."""
+"""SQLite's primary result codes for faults of the machine (sqlite.org/rescode.html)."""
 
-MOVED = "its file was moved, deleted or replaced: put it back, beside its -wal with the newest data"
+FILE_MOVED = (
+    "its file was moved, deleted or replaced: put it back, beside its -wal with the newest data"
+)
 
 
 class Transaction:
-    """One transaction under way; valid only inside the function it was given to."""
+    """A transaction under way, valid only inside the function that it was passed to."""
 
-    def __init__(self, db: SqliteUtils) -> None:
-        self._conn = db.conn
-        self.woken: set[str] = set()
-        self.counted: list[tuple[str, ...]] = []
+    def __init__(self, conn: sqlite3.Connection) -> None:
+        self._conn = conn
+        self.topics: set[str] = set()
+        self.counts: list[tuple[str, ...]] = []
 
     def query(self, sql: str, **params: object) -> list[Row]:
-        """All rows of a SELECT or of a statement with RETURNING, as dicts."""
+        """Return all rows of a SELECT or of a statement with RETURNING, as dicts."""
         with closing(self._conn.execute(sql, params)) as cursor:
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def one(self, sql: str, **params: object) -> Row | None:
-        """Give the first row, or None."""
+        """Return the first row, or None."""
         rows = self.query(sql, **params)
         return rows[0] if rows else None
 
     def execute(self, sql: str, **params: object) -> int:
-        """Run a statement; the number of rows that it changed."""
+        """Run a statement; return the number of rows that it changed."""
         with closing(self._conn.execute(sql, params)) as cursor:
             return cursor.rowcount
 
     def wake(self, topic: str) -> None:
-        """Wake who listens to `topic` once this transaction is committed."""
-        self.woken.add(topic)
+        """Wake the listeners of `topic` once this transaction is committed."""
+        self.topics.add(topic)
 
     def count(self, name: str, *labels: str) -> None:
         """Increment a counter of /metrics once this transaction is committed."""
-        self.counted.append((name, *labels))
+        self.counts.append((name, *labels))
 
 
 @dataclass(frozen=True, slots=True)
 class LoopCaller:
-    """Who has asked from an event loop, with what is to be called there for the topics woken."""
+    """A caller on an event loop: its future, and the function that wakes listeners there."""
 
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
@@ -105,29 +105,29 @@ class LoopCaller:
 
 @dataclass(slots=True)
 class QueuedTransaction:
-    """A transaction that was asked for; `listener` None for who has no event loop.
+    """A transaction in the writer's queue; `caller` is None where it has no event loop.
 
-    `until` is the moment (monotonic) to which it waits for other processes.
+    It waits for other processes until `deadline` (monotonic seconds).
     """
 
     work: Callable[[Transaction], Any]
-    listener: LoopCaller | None
-    until: float
+    caller: LoopCaller | None
+    deadline: float
     future: Future[Any] | asyncio.Future[Any]
     result: Any = None
     error: BaseException | None = None
-    woken: frozenset[str] = frozenset()
-    counted: Sequence[tuple[str, ...]] = ()
-    told: bool = False
+    topics: frozenset[str] = frozenset()
+    counts: Sequence[tuple[str, ...]] = ()
+    is_answered: bool = False
 
     def begin(self) -> bool:
-        """Whether it is asked for still; a future of `submit` can't be cancelled from then on."""
+        """Return False where it was cancelled; a future of `submit` can't be from then on."""
         if isinstance(self.future, Future):
             return self.future.set_running_or_notify_cancel()
         return not self.future.cancelled()
 
-    def tell(self) -> None:
-        """Say what came of it, where whoever asked is there to be told."""
+    def answer(self) -> None:
+        """Set the future to the result or the error, unless it is done already."""
         if self.future.done():
             return
         if self.error is None:
@@ -137,98 +137,98 @@ class QueuedTransaction:
 
 
 class Writer:
-    """Runs transactions on a connection in a thread of its own, in the order of asking."""
+    """Runs transactions on one connection in a thread of its own, in the order of their queue."""
 
-    def __init__(self, path: str, db: SqliteUtils, health: Health) -> None:
+    def __init__(self, path: str, conn: sqlite3.Connection, health: Health) -> None:
         self._path = path
-        self._db = db
-        self._db.conn.execute("PRAGMA busy_timeout = 0")  # `_begin` waits, and knows how long
+        self._conn = conn
+        self._conn.execute("PRAGMA busy_timeout = 0")  # `_begin` waits, until the deadlines
         self._file = _identity(path)
         self._health = health
         self.count: Callable[..., None] = _ignore
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
         self._lock = threading.Lock()
-        self._asked: deque[QueuedTransaction] = deque()
+        self._queue: deque[QueuedTransaction] = deque()
         self._serving = False
         self._closing = threading.Event()
 
     def submit(self, work: Callable[[Transaction], T]) -> Future[T]:
-        """Ask for a transaction; its result comes once it is durable.
+        """Queue a transaction; return a future that is set once it is durable.
 
-        It is undone by whatever `work` raises, and by StorageError where the machine does not
-        let us. Who cancels the future before it begins asks for nothing.
+        An exception of `work`, or StorageError where the machine fails, rolls it back. Cancelled
+        before it begins, it does not run.
         """
         future: Future[T] = Future()
-        self._ask(work, None, future)
+        self._enqueue(work, None, future)
         return future
 
-    def ask(self, work: Callable[[Transaction], Any], listener: LoopCaller) -> None:
-        """As `submit`, from an event loop: its future is told there, with others of one commit."""
-        self._ask(work, listener, listener.future)
+    def submit_from_loop(self, work: Callable[[Transaction], Any], caller: LoopCaller) -> None:
+        """Queue a transaction whose future is set on the caller's event loop."""
+        self._enqueue(work, caller, caller.future)
 
-    def _ask(
+    def _enqueue(
         self,
         work: Callable[[Transaction], Any],
-        listener: LoopCaller | None,
+        caller: LoopCaller | None,
         future: Future[Any] | asyncio.Future[Any],
     ) -> None:
-        asked = QueuedTransaction(work, listener, time.monotonic() + BUSY_TIMEOUT_SECONDS, future)
+        one = QueuedTransaction(work, caller, time.monotonic() + BUSY_TIMEOUT_SECONDS, future)
         with self._lock:
-            self._asked.append(asked)
+            self._queue.append(one)
             if not self._serving:
                 self._thread.submit(self._serve)
                 self._serving = True
 
     def close(self) -> None:
-        """Let what was asked for finish, then close; wait for nobody's lock."""
+        """Finish the queue, then close; wait for no lock of another process."""
         self._closing.set()
         self._thread.shutdown(wait=True)
-        self._db.conn.close()
+        self._conn.close()
 
     def _serve(self) -> None:
-        while group := self._next():
+        while group := self._next_group():
             wanted = [one for one in group if one.begin()]
             if wanted:
-                self._attend(wanted)
+                self._handle(wanted)
 
-    def _attend(self, group: list[QueuedTransaction]) -> None:
-        """Run a group and tell each of it; whatever happens, the next group has its turn."""
+    def _handle(self, group: list[QueuedTransaction]) -> None:
+        """Run a group and answer each of it; no exception keeps the next group from its turn."""
         try:
-            self._finish(self._together(group))
+            self._finish(self._commit(group))
         except Exception as error:
-            log.exception("transactions not told")
-            rest = [one for one in group if not one.told]
+            log.exception("transactions not answered")
+            rest = [one for one in group if not one.is_answered]
             for one in rest:
                 one.error = one.error or StorageError(str(error))
             self._finish(rest)
 
-    def _next(self) -> list[QueuedTransaction]:
+    def _next_group(self) -> list[QueuedTransaction]:
         with self._lock:
-            group = [self._asked.popleft() for _ in range(min(MAX_GROUP, len(self._asked)))]
+            group = [self._queue.popleft() for _ in range(min(MAX_GROUP, len(self._queue)))]
             self._serving = bool(group)
         return group
 
     def _finish(self, group: list[QueuedTransaction]) -> None:
-        """Tell everybody; each event loop is called once for all who asked from it."""
-        waiting: defaultdict[asyncio.AbstractEventLoop, list[QueuedTransaction]] = defaultdict(list)
+        """Answer each of a group, with one call to each event loop."""
+        by_loop: defaultdict[asyncio.AbstractEventLoop, list[QueuedTransaction]] = defaultdict(list)
         for one in group:
-            one.told = True
+            one.is_answered = True
             if one.error is None:
-                for name, *labels in one.counted:
+                for name, *labels in one.counts:
                     self.count(name, *labels)
-            if one.listener is None:
-                one.tell()  # and says to the operator by itself what went wrong
+            if one.caller is None:
+                one.answer()  # commands print their errors themselves
                 continue
             if isinstance(one.error, StorageError):
                 self._health.failed(str(one.error))
-            waiting[one.listener.loop].append(one)
-        for loop, told in waiting.items():
-            with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
-                loop.call_soon_threadsafe(_tell, told)
+            by_loop[one.caller.loop].append(one)
+        for loop, waiting in by_loop.items():
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(_answer, waiting)
 
-    def _together(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
-        """Run these in one commit, and give them back with what came of each."""
-        conn = self._db.conn
+    def _commit(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
+        """Run a group in one commit; return those not answered yet, with results and errors."""
+        conn = self._conn
         before = conn.total_changes
         try:
             with storage_errors():
@@ -237,10 +237,10 @@ class Writer:
                     self._run(one)
                 if group:
                     conn.execute("COMMIT")
-        except BaseException as error:  # noqa: BLE001 - each of them is told
+        except BaseException as error:  # noqa: BLE001 - each caller gets it
             if conn.in_transaction:
                 conn.execute("ROLLBACK")
-            group = [one for one in group if not one.told]
+            group = [one for one in group if not one.is_answered]
             for one in group:
                 one.error = one.error or error
         else:
@@ -249,11 +249,11 @@ class Writer:
         return group
 
     def _run(self, one: QueuedTransaction) -> None:
-        """Run one, and undo it alone where it fails.
+        """Run one transaction; an error of its own rolls back that one alone.
 
-        Raises what ended the whole transaction: SQLite does that itself when the disk is full.
+        Raises the error that ended all of them: SQLite rolls back by itself when the disk is full.
         """
-        conn, tx = self._db.conn, Transaction(self._db)
+        conn, tx = self._conn, Transaction(self._conn)
         conn.execute("SAVEPOINT one")
         try:
             with storage_errors():
@@ -264,22 +264,22 @@ class Writer:
                 raise
             conn.execute("ROLLBACK TO one")
         conn.execute("RELEASE one")
-        one.woken, one.counted = frozenset(tx.woken), tx.counted
+        one.topics, one.counts = frozenset(tx.topics), tx.counts
 
     def _begin(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
-        """Begin once no other process writes; give those that have waited for it.
+        """Begin once no other process writes; return those whose deadline has not passed.
 
-        Who has waited as long as it was to is told so before.
+        The others are answered as they pass it.
         """
         if _identity(self._path) != self._file:
-            raise StorageError(MOVED)
+            raise StorageError(FILE_MOVED)
         while group:
             try:
-                self._db.conn.execute("BEGIN IMMEDIATE")
+                self._conn.execute("BEGIN IMMEDIATE")
                 break
             except sqlite3.OperationalError as error:
-                locked = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-                if not locked or self._closing.wait(LOCK_PAUSE):
+                is_locked = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not is_locked or self._closing.wait(LOCK_PAUSE):
                     raise
                 group = self._still_waiting(group, error)
         return group
@@ -288,39 +288,39 @@ class Writer:
         self, group: list[QueuedTransaction], error: Exception
     ) -> list[QueuedTransaction]:
         now = time.monotonic()
-        late = [one for one in group if one.until <= now]
+        late = [one for one in group if one.deadline <= now]
         for one in late:
             one.error = StorageError(str(error))
         self._finish(late)
-        return [one for one in group if one.until > now]
+        return [one for one in group if one.deadline > now]
 
 
 def _ignore(_name: str, *_labels: str) -> None:
     """Count nothing, as commands do that serve no /metrics."""
 
 
-def _tell(told: list[QueuedTransaction]) -> None:
-    """Tell those who asked from this event loop, after waking whom they wake."""
-    for one in told:
-        if one.listener is not None and one.error is None and one.woken:
-            with _alone():
-                one.listener.wake(one.woken)
-    for one in told:
-        with _alone():
-            one.tell()
+def _answer(group: list[QueuedTransaction]) -> None:
+    """Answer callers on this event loop, after waking the listeners of their topics."""
+    for one in group:
+        if one.caller is not None and one.error is None and one.topics:
+            with _logged_errors():
+                one.caller.wake(one.topics)
+    for one in group:
+        with _logged_errors():
+            one.answer()
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Let what fails for one be no reason that the others hear nothing."""
+def _logged_errors() -> Iterator[None]:
+    """Log an exception, so that the other callers of the group are answered."""
     try:
         yield
     except Exception:
-        log.exception("a transaction not told")
+        log.exception("transaction not answered")
 
 
 def _raisable(error: BaseException) -> BaseException:
-    """Give what a future can raise: not StopIteration, which would end who awaits it (PEP 479)."""
+    """Return an error that a future can raise: StopIteration would end its reader (PEP 479)."""
     if not isinstance(error, StopIteration):
         return error
     bug = RuntimeError("a transaction raised StopIteration")
@@ -329,7 +329,7 @@ def _raisable(error: BaseException) -> BaseException:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Say which file stands at `path`: what is written to one that stands nowhere is lost."""
+    """Return device and inode of the file at `path`: writes to a file without a name are lost."""
     try:
         found = os.stat(path)  # noqa: PTH116 - before each transaction, and Path costs as much again
     except OSError:
@@ -339,7 +339,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 @contextmanager
 def storage_errors() -> Iterator[None]:
-    """Raise StorageError for what is the machine's trouble; the rest is a bug and stays one."""
+    """Raise StorageError for faults of the machine; other errors are bugs and stay as they are."""
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.core.database import integrity, private_files
+from bot.core.database import inspection, private_files
 from bot.core.database.database import open_database
 from bot.core.database.schema import migrations
 from bot.core.errors import BotError, ConfigProblem, StorageError
@@ -114,7 +114,7 @@ def _check_version(database: Database) -> str | None:
 
 def _check_damage(path: str) -> str | None:
     try:
-        found = integrity.find_damage(path)
+        found = inspection.find_damage(path)
     except sqlite3.Error as error:
         return f"it can't be checked: {error}"
     return None if found is None else f"it is damaged ({found}): restore the last backup"

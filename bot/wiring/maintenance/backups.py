@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from bot.core.database import private_files, snapshot
-from bot.core.database.database import open_database, sqlite_path
+from bot.core.database.database import existing_file, open_database, sqlite_path, url_of
 from bot.core.database.schema import migrations
 from bot.core.database.vault import Vault
 from bot.core.errors import BotError, ConfigProblem
@@ -74,7 +74,7 @@ def backup(settings: Settings, to: Path, moment: int) -> Backup:
 
     `moment` in epoch ms names it in a folder. Raises BotError, and then leaves nothing there.
     """
-    live = snapshot.file_of(settings.database_url)
+    live = existing_file(settings.database_url)
     target = to / f"{live.stem}-{_stamp(moment)}{live.suffix}" if to.is_dir() else to
     key = target.with_suffix(KEY)
     if key == target:
@@ -313,7 +313,7 @@ def _told_of(source: Path) -> Iterator[None]:
 
 def _in_file(path: Path, work: Callable[[Transaction], T]) -> T:
     """Run `work` in a database, which is brought to the schema of today."""
-    database = open_database(snapshot.url_of(path))
+    database = open_database(url_of(path))
     try:
         return database.run(work)
     finally:

@@ -1,4 +1,4 @@
-"""Payers' data erased from the service, the chat and the bytes of the database file."""
+"""Payers' data erased from the service and the chat."""
 
 from __future__ import annotations
 
@@ -12,80 +12,65 @@ from bot.chat.store import erase as chat
 from bot.core import exact_json
 from bot.core.errors import BotError
 from bot.core.ops import audit
-from bot.core.privacy import erasure, scrubbing
+from bot.core.privacy import erasure
 from bot.core.privacy.erasure import ErasedValues, Scope
 from bot.core.text import phones
 from bot.service.store import personal_data as service
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from bot.core.database.database import Database, Row, Transaction
     from bot.core.privacy.erasure import PersonalTable
 
 ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
-"""What may be an e-mail address or a paymail: what is shorter would be found in anything."""
-
-MOST_TRACED = 64
-"""Values that are looked for in the bytes: each costs a tenth of a second for 200 MB."""
+"""An e-mail address or a paymail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How many rows hold what is to go, and the values themselves, which nobody is shown."""
+    """The counts of rows with data to erase, and its values, which are never printed.
+
+    `recorded`: payments in the chat; `recipients`: addresses that get e-mails about payments.
+    """
 
     payments: int
     checkouts: int
-    told: int
+    recorded: int
     values: frozenset[str]
     recipients: int = 0
 
     @property
-    def nothing(self) -> bool:
-        """Whether there is nothing to erase."""
-        return not (self.payments or self.checkouts or self.told or self.recipients)
+    def rows(self) -> int:
+        """Return the number of all rows."""
+        return self.payments + self.checkouts + self.recorded + self.recipients
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was done: `messages` that went or wait without it, values that may be nowhere now."""
+    """The outcome: `messages` of the outbox that lost data, and the values that nobody has now."""
 
     messages: int
     gone: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bytes:
-    """How the file was left: written anew or not, and columns that still hold something.
-
-    `traced` of `of` values were looked for, `left` of them found.
-    """
-
-    compacted: bool
-    traced: int
-    of: int
-    left: int
-    holders: tuple[str, ...] = ()
-
-
 def parse_scope(
     tx: Transaction, who: Sequence[str], before: int | None, request_id: str | None
 ) -> Scope:
-    """Say whose data is meant: addresses, numbers, or transactions in place of their payers.
+    """Read whose data to erase: addresses, phone numbers, or ids of payments for their payers.
 
-    Raises BotError for what is none of these, and where nothing narrows it.
+    `before` in epoch ms. Raises BotError for any other word, and where nothing narrows it.
     """
     if not who and before is None and request_id is None:
-        raise BotError("say whose data: WHO, --before or --request; see erase --help")
+        raise BotError("say whose data to erase: WHO, --before or --request; see erase --help")
     if request_id is not None and not _is_known(tx, request_id):
-        raise BotError("--request: there is no payment request of this id")
+        raise BotError("--request: there is no payment request with this id")
     people = frozenset(name for word in who for name in _people(tx, word)) if who else None
     return Scope(people, before, request_id)
 
 
 async def survey(db: Database, scope: Scope) -> Found:
-    """Count what is to go; nothing is changed."""
+    """Count the data of `scope`; change nothing."""
     values: set[str] = set()
     numbers = Counter[str]()
     for place in _places(scope):
@@ -98,16 +83,16 @@ async def survey(db: Database, scope: Scope) -> Found:
     return Found(
         payments=numbers["payments"],
         checkouts=numbers["checkouts"],
-        told=numbers["received_payments"],
+        recorded=numbers["received_payments"],
         values=frozenset(values),
         recipients=len(recipients),
     )
 
 
 async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
-    """Erase it, and note how much that was; `now` in epoch ms.
+    """Erase the data of `scope`, which `survey` found, and record the counts; `now` in epoch ms.
 
-    What the same people gave where `scope` does not reach stays, in messages as well.
+    Data that the same people gave outside `scope` stays, in messages too.
     """
     for place in _places(scope):
         await erasure.erase_rows(db, place)
@@ -122,26 +107,13 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     request_id = scope.request_id
     listing = await db.read(lambda tx: chat.listing_id_of(tx, request_id or ""))
     messages = await erasure.erase_rows(db, chat.messages(scope, listing, ErasedValues.of(wanted)))
-    details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.told}
+    details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.recorded}
     details |= {"recipients": found.recipients} if found.recipients else {}
     subject = request_id or "payers"
     await db.transaction(
         lambda tx: audit.record(tx, audit.operator(), "payers.erased", subject, now, details)
     )
     return Erased(messages, tuple(wanted))
-
-
-def clean(path: Path, gone: Sequence[str]) -> Bytes:
-    """Take what was erased out of the bytes of the file too, and look for it there.
-
-    Only while this process has no connection to it. Raises BotError.
-    """
-    step = -(-len(gone) // MOST_TRACED) or 1
-    wanted = gone[::step]
-    compacted = scrubbing.compact(path)
-    left = scrubbing.traces(path, wanted)
-    holders = {name for value in left for name in scrubbing.holders(path, value)}
-    return Bytes(compacted, len(wanted), len(gone), len(left), tuple(sorted(holders)))
 
 
 def _places(scope: Scope) -> tuple[PersonalTable, ...]:
@@ -161,13 +133,13 @@ def _people(tx: Transaction, word: str) -> Iterable[str]:
     name = erasure.match_key(word)
     if phones.digits(word.strip()) is None and not ADDRESS.fullmatch(name):
         raise BotError(
-            f"{word}: is no e-mail address, paymail or phone number, and no payment has this id"
+            f"{word}: is not an e-mail address, paymail or phone number, and no payment has this id"
         )
     return [name]
 
 
 async def _living(db: Database, keys: set[str]) -> set[str]:
-    """Give those of the keys that somebody gave whose data stays."""
+    """Return those of the keys that are in data that stays."""
     found: set[str] = set()
     for place in _places(Scope(frozenset(keys))):
         async for row in erasure.stream_rows(db, place):

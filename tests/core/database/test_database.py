@@ -393,7 +393,7 @@ async def test_a_row_that_cannot_be_read_at_once_is_waited_for_beside_the_loop(
         holder.execute("PRAGMA locking_mode = EXCLUSIVE")
         holder.execute("BEGIN EXCLUSIVE")
         at_once.execute("PRAGMA busy_timeout = 0")
-        with closing(db._glance.conn):
-            db._glance.conn = at_once
+        with closing(db._loop_reader):
+            db._loop_reader = at_once
             assert await db.one(COUNT) == {"n": 1}
-            db._glance.conn = sqlite3.connect(db.path)
+            db._loop_reader = sqlite3.connect(db.path)

@@ -58,7 +58,7 @@ class PausedWriter:
 
     async def together(self, *asked: Awaitable[object]) -> list[object]:
         """Ask for all of them at once; what came of each, exceptions too."""
-        thread, conn = self._db._writer._thread, self._db._writer._db.conn
+        thread, conn = self._db._writer._thread, self._db._writer._conn
         go = thread.submit(self._wait)
         tasks = [asyncio.ensure_future(one) for one in asked]
         await asyncio.sleep(0)  # each has asked
@@ -107,7 +107,7 @@ async def test_those_of_one_commit_are_told_by_one_call_of_their_loop(
     monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
     names = [f"{number:02d}" for number in range(20)]
     await held.together(*(db.transaction(partial(put, name=name)) for name in names))
-    assert calls.count(writer._tell) == 1
+    assert calls.count(writer._answer) == 1
 
 
 async def test_one_that_fails_is_undone_alone(db: Database, held: PausedWriter) -> None:
@@ -140,7 +140,7 @@ async def test_nobody_hears_of_a_result_that_is_not_stored(
     db: Database, held: PausedWriter
 ) -> None:
     """The disk is full at the last of them, and SQLite undoes the whole commit."""
-    conn = db._writer._db.conn
+    conn = db._writer._conn
     pages = conn.execute("PRAGMA page_count").fetchone()[0]
     conn.execute(f"PRAGMA max_page_count = {pages + 2}")
     woken = db.listen("topic")

@@ -55,7 +55,7 @@ async def one_told_late(db: Database) -> asyncio.Future[str]:
 
 async def test_trouble_after_one_of_a_group_was_told_is_told_to_the_others(db: Database) -> None:
     """And the writer goes on."""
-    conn = db._writer._db.conn
+    conn = db._writer._conn
     async with asyncio.timeout(2 * SECONDS):
         with locked(Path(db.path)):
             late = await one_told_late(db)
@@ -139,7 +139,7 @@ async def test_one_that_can_not_be_woken_keeps_nobody_from_hearing(db: Database)
         return "told"
 
     for future in futures:
-        db._writer.ask(woken, LoopCaller(loop, future, wake))
+        db._writer.submit_from_loop(woken, LoopCaller(loop, future, wake))
     async with asyncio.timeout(SECONDS):
         assert await asyncio.gather(*futures) == ["told", "told"]
 

@@ -84,7 +84,7 @@ async def test_what_came_of_a_call_is_written_down_as_soon_as_that_can_be_done(
 def read_only(database: Database, how: str) -> None:
     """Let SQLite refuse to write on the writer's connection, or no more."""
     writer = database._writer
-    writer._thread.submit(lambda: writer._db.conn.execute(f"PRAGMA query_only={how}")).result()
+    writer._thread.submit(lambda: writer._conn.execute(f"PRAGMA query_only={how}")).result()
 
 
 async def test_a_worker_is_at_work_until_it_has_stopped(
@@ -147,7 +147,7 @@ async def test_a_clock_that_is_set_is_followed_though_the_claim_that_met_it_is_n
     monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
     post.put("a", "later")
     post.retry(post.first(), 60)
-    began, asked, gate = clock(), post.db._writer._asked, threading.Event()
+    began, asked, gate = clock(), post.db._writer._queue, threading.Event()
 
     async def at_rest() -> bool:
         """The writer too: what it is still at would go before the gate."""

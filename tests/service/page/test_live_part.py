@@ -28,7 +28,7 @@ async def look(service: ServiceHarness, request_id: str, **headers: str) -> http
 def counted(service: ServiceHarness) -> list[str]:
     """The ids of requests that the database is asked for from now on."""
     asked: list[str] = []
-    service.db._glance.conn.set_trace_callback(
+    service.db._loop_reader.set_trace_callback(
         lambda statement: asked.extend(re.findall(r" r\.id = '(\w+)'", statement))
     )
     return asked

@@ -116,7 +116,7 @@ def test_without_a_database_nothing_is_made() -> None:
     refused = order("backup", "kept.db")
     assert (refused.exit_code, refused.stderr) == (
         1,
-        "DATABASE_URL: there is no database at data/bot.db\n",
+        "DATABASE_URL: there is no database at data/bot.db: start the bot once or fix the path\n",
     )
     assert names() == set()
 
@@ -232,7 +232,7 @@ def test_a_backup_that_could_not_be_restored_says_so_when_it_is_made() -> None:
     done = order("backup", "kept.db")
     assert (done.exit_code, Path("kept.db").exists()) == (0, True)
     (told,) = done.stderr.splitlines()
-    assert told.endswith("something else than this program: table notes is not ours")
+    assert told.endswith("changed by another program: table notes is not ours")
 
 
 @pytest.mark.usefixtures("_used")

@@ -205,10 +205,10 @@ def sealed_otherwise(path: Path) -> None:
     ("spoil", "told"),
     [
         (lambda path: path.write_text("no database at all"), "not a database"),
-        (lambda path: path.write_bytes(b""), "is no database of this program"),
+        (lambda path: path.write_bytes(b""), "is not a database of this program"),
         (lambda path: path.unlink(), "there is no such file"),
         (spoilt, "kept.db"),
-        (foreign, "is no database of this program"),
+        (foreign, "is not a database of this program"),
         (newer, "update the program first"),
         (sealed_otherwise, "SECRET_KEY: the secrets in kept.db were sealed with another key"),
     ],

@@ -1,15 +1,17 @@
-"""A look at a database file: what is broken is found, and the look has an end."""
+"""Inspection of a database file: it finds damage, and it ends in time."""
 
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database import integrity
-from bot.core.database.integrity import find_damage
+from bot.core.database import inspection
+from bot.core.database.inspection import find_damage
 from tests.support.machine_faults import locked
 
 if TYPE_CHECKING:
@@ -42,16 +44,28 @@ def test_a_torn_page_is_found(file: Path) -> None:
     assert find_damage(str(file))
 
 
-def test_a_look_ends_when_its_time_is_over(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was seen until then was sound."""
-    monkeypatch.setattr(integrity, "STEPS", 1)
+def test_a_check_ends_when_its_time_is_over(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The part that was checked until then was sound."""
+    monkeypatch.setattr(inspection, "STEPS", 1)
     assert find_damage(str(file), 0.0) is None
 
 
-def test_what_is_no_database_can_not_be_looked_at(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_cannot_be_checked(tmp_path: Path) -> None:
     other = tmp_path / "letter.txt"
     other.write_text("Dear Sam, " * 200)
     with pytest.raises(sqlite3.DatabaseError):
         find_damage(str(other))
     with pytest.raises(sqlite3.OperationalError):
         find_damage(str(tmp_path / "nothing"))
+
+
+def test_the_running_bot_does_not_import_sqlite_utils() -> None:
+    """Commands that inspect a file do; a start would pay for it in time and memory."""
+    imports = "import sys, bot.cli.commands, bot.wiring.app.application"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{imports}; print('sqlite_utils' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,78 @@
+"""Database files that commands open through sqlite-utils: their tables, and their damage.
+
+For files and not for work: the running bot uses core/database/database.py. A file may come from
+outside, so nothing in its schema is trusted (sqlite.org/security.html).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from sqlite_utils import Database
+
+from bot.core.text import sanitize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+CHECK_SECONDS = 5.0
+"""The longest check of a file; of a large one it covers a part."""
+
+STEPS = 20_000
+"""SQLite's instructions between two reads of the clock."""
+
+LOCK_SECONDS = 5.0
+"""The longest wait for another process's lock."""
+
+SOUND = "ok"
+
+
+@contextmanager
+def opened(path: str | Path, mode: str) -> Iterator[Database]:
+    """Open an existing file, `mode` as in sqlite.org/uri.html; begin no transaction by itself."""
+    address = f"file:{quote(str(path))}?{mode}"
+    conn = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCK_SECONDS)
+    try:
+        conn.execute("PRAGMA trusted_schema = OFF")
+        yield Database(conn, recursive_triggers=False, execute_plugins=False)
+    finally:
+        conn.close()
+
+
+def find_damage(path: str, seconds: float = CHECK_SECONDS) -> str | None:
+    """Return the first damage that SQLite finds in a file within `seconds`, or None.
+
+    Raises sqlite3.Error where the file can't be read.
+    """
+    until = time.monotonic() + seconds
+    with opened(path, "mode=ro") as db:
+        db.conn.set_progress_handler(lambda: time.monotonic() > until, STEPS)
+        try:
+            return first_flaw(db)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                return None
+            raise
+
+
+def first_flaw(db: Database) -> str | None:
+    """Return the first damage in a database, or None; indexes and references are not compared."""
+    (row,) = db.query("PRAGMA quick_check(1)")
+    return None if row["quick_check"] == SOUND else sanitize.line(row["quick_check"])
+
+
+def first_inconsistency(db: Database) -> str | None:
+    """Return the first fault in a database, of indexes and references too, or None.
+
+    Takes several times as long as `first_flaw`.
+    """
+    (row,) = db.query("PRAGMA integrity_check(1)")
+    if row["integrity_check"] != SOUND:
+        return sanitize.line(row["integrity_check"])
+    lost = next(db.query("PRAGMA foreign_key_check"), None)
+    return f"{lost['table']} refers to a row of {lost['parent']} that is missing" if lost else None
