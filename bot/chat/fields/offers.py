@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from bot.chat.fields.price import price_word, shares_of
 from bot.chat.fields.receiver_shares import total_of_amounts
-from bot.chat.fields.typed_text import check_price
+from bot.chat.fields.typed_text import Price, check_price
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import Button, Rows
 from bot.chat.model.kinds import KINDS
-from bot.chat.model.price import Price
 from bot.chat.model.request_options import PAYER_FIELDS
 from bot.core.money.amounts import currencies, format_money, from_minor
 from bot.core.text.translations import t

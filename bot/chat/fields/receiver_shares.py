@@ -1,7 +1,7 @@
-"""Several receivers of one price: what was meant, and what each of them gets.
+"""Several receivers of one price: parsed, and what each of them gets.
 
-Shares of a total follow the largest remainder, so that they sum to it exactly; of equal
-remainders the one named first goes before.
+Shares are rounded by the largest remainder, so that they sum to the price exactly; of equal
+remainders the receiver named first gets the unit.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ _QUOTED = 32
 
 @dataclass(frozen=True, slots=True)
 class Unequal(Problem):
-    """Amounts that don't make the price; both in minor units."""
+    """The Problem of amounts that don't sum to the price; both in minor units."""
 
     total: int = 0
     price: int = 0
     currency: str = ""
 
     def text(self, language: str) -> str:
-        """Say it."""
+        """Return the problem in words."""
         amount = escaped(format_money(self.total, self.currency, language))
         price = escaped(format_money(self.price, self.currency, language))
         return t(language, self.key, amount=amount, price=price)
 
 
 def read_portions(text: str, currency: str) -> tuple[Portion, ...] | Problem:
-    """Read who gets what: one a line, each with a percentage, an amount, the rest or nothing."""
+    """Parse receivers, one a line, each with a percentage, an amount, `rest` or nothing."""
     lines = [line.strip() for line in _BETWEEN.split(text.replace("\r", "\n")) if line.strip()]
     if len(lines) < 2:  # noqa: PLR2004 - several are two at least
         return Problem("problem-receivers-few")
@@ -121,9 +121,9 @@ def _quoted(portion: Portion) -> str:
 def divide_price(
     portions: tuple[Portion, ...], minor: int, currency: str
 ) -> tuple[Share, ...] | Problem:
-    """Give each receiver's share of a price in minor units, which they make exactly.
+    """Return each receiver's share of a price in minor units; the shares sum to the price.
 
-    The problem is what keeps them from it: then the price or they have to be others.
+    A Problem is returned where the portions contradict each other or the price.
     """
     kinds = {_kind(portion) for portion in portions}
     rests = sum(portion.measure == REST for portion in portions)
@@ -188,7 +188,7 @@ def _by_amount(portions: tuple[Portion, ...], minor: int, currency: str) -> list
 
 
 def total_of_amounts(portions: tuple[Portion, ...], currency: str) -> int | None:
-    """Give what amounts come to, in minor units, where a price could be just that; else None."""
+    """Return the sum of amounts in minor units, where it can be a price; else None."""
     if not portions or {_kind(portion) for portion in portions} != {"amount"}:
         return None
     try:

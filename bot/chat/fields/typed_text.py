@@ -1,4 +1,4 @@
-"""What a person typed at a step: the value, or what is wrong with it and how to say it right."""
+"""Texts as sellers type them, parsed: a value, or the Problem with it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import escaped
-from bot.chat.model.price import Price
 from bot.core.errors import MoneyError
 from bot.core.mail import smtp
 from bot.core.money.amounts import exponent, find_currency, read_amount, read_currency, to_minor
@@ -29,31 +28,39 @@ MAX_UNITS = 1_000_000
 MAX_POSTER_TEXT = 300
 
 _HOST_AND_PORT = re.compile(r"(?:localhost|[^:/?#]*\.[^:/?#]*):\d{1,5}(?:[/?#].*)?", re.DOTALL)
-_QUOTED = 32  # of what was typed, in an answer about it
-_FOLDED = "\t\n\r"  # control characters that every keyboard writes
-_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # by their class to be seen, but empty
+_QUOTED = 32  # UTF-16 units of a text that a problem quotes
+_FOLDED = "\t\n\r"  # control characters that keyboards write
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # letters that look blank
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """An amount in major units; `currency` is None where none was named and none is usual."""
+
+    amount: Decimal
+    currency: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class AmbiguousAmount:
-    """An amount that can be read in more than one way, which the person is to say."""
+    """An amount with several readings, of which the seller chooses one."""
 
     choices: tuple[Decimal, ...]
     currency: str | None
 
 
 def read_name(text: str) -> str | Problem:
-    """Read the name of a request: one line, 1 to 100 characters that can be seen."""
+    """Parse the name of a request: one line, 1 to 100 characters, one of them visible."""
     return _line(text, "name", MAX_NAME)
 
 
 def read_description(text: str) -> str | Problem:
-    """Read the description of a request: folded to one line, up to 500 characters."""
+    """Parse the description of a request: folded to one line, up to 500 characters."""
     return _line(text, "description", MAX_DESCRIPTION)
 
 
 def read_destination(text: str) -> str | Problem:
-    """Read a handle or wallet identifier: no space and nothing invisible, for money follows it."""
+    """Parse a handle or wallet identifier; spaces and invisible characters are refused."""
     bare = "".join(" " if unicodedata.category(char) == "Cf" else char for char in text).strip()
     line = _line(bare, "destination", MAX_DESTINATION)
     if isinstance(line, str) and " " in line:
@@ -62,7 +69,7 @@ def read_destination(text: str) -> str | Problem:
 
 
 def read_poster_text(text: str) -> str | Problem:
-    """Read the seller's own words for a poster: up to 300 characters, line by line as typed."""
+    """Parse the text for a poster: up to 300 characters, with its line breaks."""
     folded = _line(text, "postertext", MAX_POSTER_TEXT)
     if isinstance(folded, Problem):
         return folded
@@ -70,9 +77,9 @@ def read_poster_text(text: str) -> str | Problem:
 
 
 def read_redirect(text: str) -> str | Problem:
-    """Read where payers are sent: an address of the web, or of an application's own scheme.
+    """Parse the address where payers go: of the web, or with an application's own scheme.
 
-    A host with a port but no `https://` is none, though its form is that of such a scheme.
+    A host with a port but no `https://` is refused, though it has the form of such a scheme.
     """
     url = text.strip()
     if len(url) > links.LONGEST_URL:
@@ -88,19 +95,19 @@ def read_redirect(text: str) -> str | Problem:
 
 
 def read_email(text: str) -> str | Problem:
-    """Read an e-mail address that mail can be sent to."""
+    """Parse an e-mail address that mail can be sent to."""
     address = text.strip().removeprefix("mailto:")
     return Problem("problem-email") if smtp.ascii_address(address) is None else address
 
 
-def _line(text: str, what: str, most: int) -> str | Problem:
+def _line(text: str, field: str, most: int) -> str | Problem:
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in _FOLDED for char in text):
         return Problem("problem-control")
     line = " ".join(text.split())
     if not any(_is_visible(char) for char in line):
-        return Problem(f"problem-{what}-empty")
+        return Problem(f"problem-{field}-empty")
     if len(line) > most:
-        return Problem(f"problem-{what}-long", {"length": len(line), "most": most})
+        return Problem(f"problem-{field}-long", {"length": len(line), "most": most})
     return line
 
 
@@ -109,7 +116,7 @@ def _is_visible(char: str) -> bool:
 
 
 def read_units(text: str) -> int | Problem:
-    """Read how many of a drop: 1 to 1 000 000. A mark in it groups, for a count has no decimals."""
+    """Parse a number of units, 1 to 1 000 000; a mark in it can only group digits."""
     try:
         number, currency = read_amount(text, None)
     except MoneyError as error:
@@ -124,19 +131,19 @@ def read_units(text: str) -> int | Problem:
 
 
 def read_price(text: str, default: str | None) -> Price | AmbiguousAmount | Problem:
-    """Read amount and currency as people write them; an ambiguous one with what it may mean."""
+    """Parse an amount with its currency, `default` where none is named."""
     try:
         return check_price(*read_amount(text, default))
     except MoneyError as error:
         if error.reason == "ambiguous":
-            return _unclear(text, default, error.choices)
+            return _ambiguous(text, default, error.choices)
         return money_problem(error, text, None)
 
 
-def _unclear(
+def _ambiguous(
     text: str, default: str | None, choices: tuple[Decimal, ...]
 ) -> AmbiguousAmount | Problem:
-    """Leave the readings that the currency allows: nobody means 1.234 euros and a tenth cent."""
+    """Return the readings that the currency allows: `1.234` euros has only one."""
     try:
         currency = read_currency(text, default)
     except MoneyError as error:
@@ -148,7 +155,7 @@ def _unclear(
 
 
 def check_price(amount: Decimal, currency: str | None) -> Price | Problem:
-    """Whether such an amount can be asked for in that currency, or in any if it is not known."""
+    """Check an amount against the bounds of its currency, or of any while it is not known."""
     try:
         to_minor(amount, currency or FINEST)
     except MoneyError as error:
@@ -157,7 +164,7 @@ def check_price(amount: Decimal, currency: str | None) -> Price | Problem:
 
 
 def read_code(text: str) -> str | Problem:
-    """Read a currency that a person named."""
+    """Parse a currency: its code, sign or name."""
     try:
         return find_currency(text)
     except MoneyError as error:
@@ -165,7 +172,7 @@ def read_code(text: str) -> str | Problem:
 
 
 def money_problem(error: MoneyError, typed: str, currency: str | None) -> Problem:
-    """Say why the amount or the currency can't be taken."""
+    """Return the Problem for an amount or a currency that was refused."""
     if error.reason == "unknownCurrency":
         return Problem("problem-currency", {"typed": escaped(typed, _QUOTED)})
     if error.reason == "tooManyDecimals":

@@ -1,4 +1,4 @@
-"""What the bot says of itself: greeting, help, settings, privacy, and its commands."""
+"""Texts about the bot itself: greeting, help, settings, privacy, and its commands."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from bot.core.text.translations import t
 if TYPE_CHECKING:
     from bot.chat.model.seller import Seller
 
-# In the order in which Telegram's menu shows them.
 COMMANDS = (
     *("new", "list", "donation", "oneoff", "drop", "alerts", "settings"),
     *("help", "cancel", "privacy", "paysupport", "start"),
 )
+"""In the order in which Telegram's menu shows them."""
 
 
 def commands(language: str) -> list[tuple[str, str]]:
-    """Give the commands with what they do, for setMyCommands."""
+    """Return the commands with their descriptions, for setMyCommands."""
     return [(name, t(language, f"command-{name}")) for name in COMMANDS]
 
 
 def description(language: str) -> str:
-    """Say what an empty chat shows, up to 512 characters."""
+    """Return the text of an empty chat, up to 512 characters."""
     return t(language, "bot-description")
 
 
 def short_description(language: str) -> str:
-    """Say what the bot's profile shows, up to 120 characters."""
+    """Return the text of the bot's profile, up to 120 characters."""
     return t(language, "bot-short-description")
 
 
 def menu(language: str) -> Rows:
-    """Give the three buttons that one always finds the way with."""
+    """Return the buttons of the main menu: new request, list, help."""
     return (
         (Button(t(language, "button-new"), action=("new",)),),
         (
@@ -46,9 +46,9 @@ def menu(language: str) -> Rows:
 
 
 def start_reply(seller: Seller, *, new: bool, left: Reply | None = None) -> Reply:
-    """Greet; a `new` seller hears of Telegram's rule for digital goods, once.
+    """Return the greeting, for a `new` seller with Telegram's rule for digital goods.
 
-    `left` offers to go on with a form that was begun.
+    `left` offers to continue a form under way.
     """
     parts = [t(seller.language, "start")]
     if new:
@@ -65,17 +65,17 @@ def help_reply(language: str) -> Reply:
 
 
 def privacy_reply(language: str) -> Reply:
-    """Say what is stored, why, how long, and how to have it deleted."""
+    """Explain what is stored, why, for how long, and how it is deleted."""
     return Reply(t(language, "privacy"))
 
 
 def paysupport_reply(language: str) -> Reply:
-    """Say who helps with a payment."""
+    """Name who helps with a payment."""
     return Reply(t(language, "paysupport"))
 
 
 def settings(seller: Seller) -> Reply:
-    """Show where money is sent and when the seller hears of it, with buttons to change that."""
+    """Return the seller's destination, zone and hours, with buttons to change them."""
     language = seller.language
     if seller.destination is None:
         text, label = t(language, "settings-none"), t(language, "button-set-destination")
@@ -91,7 +91,7 @@ def settings(seller: Seller) -> Reply:
 
 
 def _hours(seller: Seller) -> dict[str, str | None]:
-    """Say the seller's zone and hours, as far as they are set."""
+    """Return the seller's zone and hours in words; None for those that are not set."""
     quiet, minute = seller.quiet, seller.summary
     return {
         "zone": seller.zone and escaped(zones.place_name(seller.zone, seller.language)),

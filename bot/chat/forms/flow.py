@@ -50,7 +50,7 @@ def go_on(draft: Draft, seller: Seller, note: str | None = None) -> Outcome:
 
 
 def accept(draft: Draft, field: Field, seller: Seller, now: int | None = None) -> Outcome:
-    """Go on after an answer, repeated where that leads back to the options or is a time."""
+    """Ask the next question, below the answer where the options follow or where it is a time."""
     if not (draft.in_menu or field.is_moment) or blocking_step(draft, seller) == field.name:
         return go_on(draft, seller)
     line = field.line(draft, seller, now)

@@ -1,4 +1,4 @@
-"""The doors to the forms: begin one, answer it, end it."""
+"""Forms from outside: begin one, answer it, end it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from bot.chat.model.seller import Seller
 
 ASLEEP_AFTER = 24 * 3600 * 1000
-"""Milliseconds after which nobody remembers what was asked: a text is no answer to it then."""
+"""Milliseconds after which a text is no longer taken as the answer to a question."""
 
 
 def new_form(current: Draft | None, draft_id: str, seller: Seller) -> Outcome:
-    """Answer `/new`: begin, or offer to go on with the form that is under way."""
+    """Answer `/new`: begin a request, or offer to continue the one under way."""
     left = new_form_under_way(current)
     if left is None:
         return start_new(draft_id, seller)
@@ -34,13 +34,13 @@ def new_form(current: Draft | None, draft_id: str, seller: Seller) -> Outcome:
 
 
 def start_new(draft_id: str, seller: Seller) -> Outcome:
-    """Begin a new request at its first question, whatever was under way."""
+    """Begin a new request at its first question, in place of any form under way."""
     asks = seller.destination is None
     return go_on(Draft(draft_id, "new", "kind", asks_destination=asks), seller)
 
 
 def resume_offer(current: Draft | None, seller: Seller) -> Reply | None:
-    """Offer to go on with a new request that was begun, if one was."""
+    """Offer to continue the new request under way; None without one."""
     left = new_form_under_way(current)
     return None if left is None or left.kind is None else resume_prompt(left, seller)
 
@@ -48,16 +48,16 @@ def resume_offer(current: Draft | None, seller: Seller) -> Reply | None:
 def settings_form(
     step: str, draft_id: str, seller: Seller, current: Draft | None = None
 ) -> Outcome:
-    """Ask for a setting, one of `STEPS["settings"]`; a /new under way waits meanwhile."""
+    """Ask for a setting, one of `STEPS["settings"]`; a new request under way is paused."""
     return ask_after_zone(
         Draft(draft_id, "settings", step, paused=new_form_under_way(current)), step, seller
     )
 
 
 def take_input(draft: Draft | None, given: Input, seller: Seller, now: int) -> Outcome:
-    """Take what the person said or pressed; `now` in epoch ms.
+    """Take a message or a press of the seller; `now` in epoch ms.
 
-    What comes long after the draft was last touched is no answer to it: it is offered again.
+    A message long after the last one is no answer: the form is offered again.
     """
     if isinstance(given, ButtonInput):
         return take_press(draft, given.action, seller, now)
@@ -76,16 +76,16 @@ def _is_old(draft: Draft, now: int) -> bool:
 
 
 def _takes_photos(draft: Draft) -> bool:
-    """A new request takes its picture at any step, an edit where it asks for one."""
+    """Return whether a photo is an answer: of a new request at any step, of an edit at its own."""
     return draft.form == "new" or (draft.form == "edit" and draft.step == PICTURE.name)
 
 
 def take_picture(
     draft: Draft | None, draft_id: str, image: str | None, problem: str | None, seller: Seller
 ) -> Outcome:
-    """Go on with the form `draft_id`, whose photo is kept as `image`.
+    """Set the picture of the form `draft_id` to its photo, kept as `image`.
 
-    Or say why there is none: `problem` is the key of a text. Of a form that is over nobody hears.
+    Without an image, reply with the text `problem`. A form that has ended gets no reply.
     """
     if draft is None:
         return Outcome(None)
@@ -101,7 +101,7 @@ def take_picture(
 
 
 def _with_picture(draft: Draft, draft_id: str, image: str | None) -> Draft:
-    """Give a form that waits beneath its picture, without a word."""
+    """Set the picture of the paused form, if it is the one that the photo was for."""
     paused = draft.paused
     if paused is None or paused.id != draft_id or image is None:
         return draft
@@ -109,7 +109,7 @@ def _with_picture(draft: Draft, draft_id: str, image: str | None) -> Draft:
 
 
 def cancel(draft: Draft | None, seller: Seller) -> Outcome:
-    """Answer `/cancel`: end the form under way; one that it interrupted goes on."""
+    """Answer `/cancel`: end the form under way, and ask again the one that it interrupted."""
     if draft is None:
         nothing = Reply(t(seller.language, "nothing-to-cancel"), menu(seller.language))
         return Outcome(None, (nothing,))

@@ -1,4 +1,4 @@
-"""What a text answers and what a button does, step by step and word by word."""
+"""Texts and presses of the form under way, by step and by verb."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.registry import AMOUNT, UNITS, field_at
 from bot.chat.fields.typed_text import (
     AmbiguousAmount,
+    Price,
     check_price,
     read_code,
     read_destination,
@@ -32,7 +33,6 @@ from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import Action, Reply
 from bot.chat.model.draft import Draft
 from bot.chat.model.kinds import KINDS
-from bot.chat.model.price import Price
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
 
@@ -67,7 +67,7 @@ def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
 
 
 def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) -> Outcome:
-    """Do what a button of this form says; one of another form says that it is over."""
+    """Perform a button of the form under way; a button of another form is answered by a toast."""
     owner = _owner(draft, action)
     if owner is None:
         return Outcome(draft, toast=t(seller.language, "toast-finished"))
@@ -83,14 +83,14 @@ def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) ->
 
 
 def _owner(draft: Draft | None, action: Action) -> Draft | None:
-    """Find the form that a button belongs to; a form that stood over it is given up."""
+    """Return the form that a button belongs to: the one under way, or one that it paused."""
     if action[:1] != ("draft",) or draft is None:
         return None
     return draft if action[1:2] == (draft.id,) else _owner(draft.paused, action)
 
 
 def cancel_form(draft: Draft, seller: Seller) -> Outcome:
-    """End the form; one that it interrupted goes on."""
+    """End the form, and ask again the one that it interrupted."""
     key = "cancelled-edit" if draft.form in ("edit", "settings") else "cancelled"
     return reply_and_resume(
         draft.paused, seller, Reply(t(seller.language, key), menu(seller.language))
@@ -101,12 +101,12 @@ def _press_please(draft: Draft, _text: str, seller: Seller) -> Outcome:
     return ask_again(draft, Problem("problem-press"), seller)
 
 
-def _amount_said(draft: Draft, text: str, seller: Seller) -> Outcome:
+def _amount_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
     return take_price(draft, read_price(text, draft.currency or seller.currency), seller)
 
 
 def take_price(draft: Draft, price: Price | AmbiguousAmount | Problem, seller: Seller) -> Outcome:
-    """Go on with an amount, or ask about it where it is unclear or can't be."""
+    """Set a price, or ask again where it is ambiguous or refused."""
     if isinstance(price, Price):
         instrument = None if draft.instrument == price.currency else draft.instrument
         priced = replace(draft, amount=price.amount, currency=price.currency, instrument=instrument)
@@ -117,10 +117,10 @@ def take_price(draft: Draft, price: Price | AmbiguousAmount | Problem, seller: S
     return Outcome(draft, (ask_which_amount(draft, seller, price),))
 
 
-def _currency_said(draft: Draft, text: str, seller: Seller) -> Outcome:
-    """Take a code, or a whole amount with its currency, for some write it again."""
+def _currency_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
+    """Take a code, or an amount with its currency, since some sellers type both again."""
     if any(char.isdecimal() for char in text):
-        return _amount_said(draft, text, seller)
+        return _amount_typed(draft, text, seller)
     code = read_code(text)
     if isinstance(code, Problem):
         return ask_again(draft, code, seller)
@@ -128,7 +128,7 @@ def _currency_said(draft: Draft, text: str, seller: Seller) -> Outcome:
 
 
 def _take_currency(draft: Draft, code: str, seller: Seller) -> Outcome:
-    """Set the currency; an amount that it can't have is asked for anew, in it."""
+    """Set the currency; ask again for an amount that the currency does not allow."""
     draft = replace(draft, currency=code)
     if draft.amount is None:
         return go_on(draft, seller)
@@ -138,7 +138,7 @@ def _take_currency(draft: Draft, code: str, seller: Seller) -> Outcome:
     return take_price(draft, price, seller)
 
 
-def _destination_said(draft: Draft, text: str, seller: Seller) -> Outcome:
+def _destination_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
     destination = read_destination(text)
     if isinstance(destination, Problem):
         return ask_again(draft, destination, seller)
@@ -146,9 +146,9 @@ def _destination_said(draft: Draft, text: str, seller: Seller) -> Outcome:
 
 
 _ANSWERS: dict[str, Callable[[Draft, str, Seller], Outcome]] = {
-    "amount": _amount_said,
-    "currency": _currency_said,
-    "destination": _destination_said,
+    "amount": _amount_typed,
+    "currency": _currency_typed,
+    "destination": _destination_typed,
     "review": _press_please,
     "options": _press_please,
 }
@@ -172,7 +172,7 @@ def _back_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None
 
 
 def _amount_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
-    """Take one reading of an ambiguous amount: the number and, where it had one, its currency."""
+    """Take one reading of an ambiguous amount: a number and, where one was named, a currency."""
     number, *named = words or ("",)
     if not _DECIMAL.fullmatch(number) or not currencies().issuperset(named):
         return None

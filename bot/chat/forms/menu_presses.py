@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def take_press(draft: Draft, action: Action, seller: Seller, now: int) -> Outcome | None:
-    """Act on one of these buttons; None where its words make no sense."""
+    """Perform one of these buttons; return None where its words make no sense."""
     verb, *words = action
     if verb in timing.VERBS:
         return timing.take_press(draft, action, seller, now)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.fields.typed_text import AmbiguousAmount, read_code, read_name, read_price, read_units
+from bot.chat.fields.typed_text import (
+    AmbiguousAmount,
+    Price,
+    read_code,
+    read_name,
+    read_price,
+    read_units,
+)
 from bot.chat.forms.flow import new_form_under_way
 from bot.chat.forms.inputs import take_price
 from bot.chat.forms.outcome import Outcome
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import Reply
 from bot.chat.model.draft import Draft
-from bot.chat.model.price import Price
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
 
@@ -24,9 +30,9 @@ _Read = tuple[Price | AmbiguousAmount, str]
 def one_line(
     kind: str, arguments: str, draft_id: str, seller: Seller, current: Draft | None = None
 ) -> Outcome:
-    """Create from one line; what is missing or wrong is said with the form that is right.
+    """Create a request from one line, or reply with the right form of the line.
 
-    Only an ambiguous amount, and a destination where none is saved, is asked about first.
+    Only an ambiguous amount, and a destination where none is saved, is asked for first.
     """
     words, units = arguments.split(), None
     if kind == "drop":
@@ -52,14 +58,14 @@ def one_line(
 
 
 def _wrong(kind: str, problem: Problem, seller: Seller, current: Draft | None) -> Outcome:
-    """Say what is wrong and show the right form; nothing else changes."""
+    """Reply with the problem and the right form of the line; the form under way stays."""
     language = seller.language
     text = f"{problem.text(language)}\n\n{t(language, f'line-form-{kind}')}"
     return Outcome(current, (Reply(text),))
 
 
 def _read_line(words: list[str]) -> _Read | Problem:
-    """Read `5 USD Coffee` or `$5 Coffee`."""
+    """Parse `5 USD Coffee` or `$5 Coffee`."""
     if not words:
         return Problem("line-no-amount")
     price, rest = read_price(words[0], None), words[1:]
@@ -79,9 +85,9 @@ def _read_line(words: list[str]) -> _Read | Problem:
 
 
 def _with_currency(words: list[str]) -> Price | AmbiguousAmount | Problem:
-    """Read the amount in the currency of the second word.
+    """Parse the amount in the currency of the second word.
 
-    A capitalised word is none: "5 Cup of tea" means no Cuban pesos.
+    A capitalised word is no currency: "5 Cup of tea" has nothing to do with Cuban pesos.
     """
     if len(words) == 1 or words[1].istitle():
         return Problem("line-no-currency")

@@ -1,4 +1,4 @@
-"""What the conversation is given, and what follows from it."""
+"""Inputs of the forms, and what follows from each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MessageInput:
-    """A message that the person sent: its text, empty for none, and Telegram's id of its photo."""
+    """A message of the seller: its text, empty for none, and Telegram's id of its photo."""
 
     text: str
     photo: str | None = None
@@ -21,7 +21,7 @@ class MessageInput:
 
 @dataclass(frozen=True, slots=True)
 class ButtonInput:
-    """A button that the person pressed."""
+    """A press of a button."""
 
     action: Action
 
@@ -31,10 +31,9 @@ Input = MessageInput | ButtonInput
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to be another at a request; None clears it.
+    """An edit of one field of a request, named by `field` (one of EDITS); None clears it.
 
-    `field` is one of `STEPS["edit"]`: an `end` is in epoch ms, `units` are those to be taken out,
-    a `picture` is its id.
+    An `end` is in epoch ms, `units` are those to take out, a `picture` is its id.
     """
 
     listing_id: str
@@ -44,9 +43,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is to be saved with the seller; None switches it off.
+    """A setting to save with the seller; None switches it off.
 
-    A `zone` is an IANA name, `quiet` from which to which and `summary` at which minute of its day.
+    A `zone` is an IANA name; `quiet` hours and the `summary` are minutes of the zone's day.
     """
 
     name: str
@@ -55,7 +54,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """A photo to be fetched from Telegram for a form."""
+    """A photo to fetch from Telegram for a form."""
 
     file_id: str
     draft_id: str
@@ -65,9 +64,9 @@ class Photo:
 class Outcome:
     """What follows from an input.
 
-    `draft` is what to store from now on, None to store none. `wish` is to be created, `change`
-    made, `destination` and `setting` saved as the seller's, `photo` fetched: in the transaction
-    that stores the draft. `then` is a button to act on next, as if it had been pressed.
+    The caller stores `draft` (None: no draft), sends `replies`, creates `wish`, makes `change`,
+    saves the seller's `destination` and `setting` and fetches `photo`, all in one transaction.
+    Then it acts on `then` as if that button had been pressed.
     """
 
     draft: Draft | None

@@ -51,7 +51,7 @@ def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
 
 
 def take_press(draft: Draft, action: Action, seller: Seller, now: int) -> Outcome | None:
-    """Act on an offered time or zone; None where the button's words make no sense."""
+    """Take an offered time or zone; return None where the button's words make no sense."""
     verb, *words = action
     if verb == "zone" and len(words) == 1:
         is_known = zones.is_zone(words[0])

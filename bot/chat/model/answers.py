@@ -1,7 +1,7 @@
-"""What the payment request service answers, read in every form that servers give it.
+"""Answers of the payment request service, parsed in every form that servers send.
 
-Dates are text or numbers, fields are left out, an echo stands here or there: the
-interface leaves that open.
+The interface leaves open whether dates are text or numbers, which fields are present and where
+custom parameters are echoed.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 LONGEST_LISTING = 64
-"""Characters; ours have ten, and what is longer is another tool's."""
+"""Characters; ours have ten, a longer one belongs to another tool."""
 LONGEST_TEXT = 2048
 """Characters of an id or a link; a longer one fits no QR code and no button."""
 LONGEST_CODE = 16
 """Characters of a currency's code."""
 MOST_UNITS = 10**12
-"""Far more than any request has; what lies beyond can't even be written out."""
+"""Far more than any request has; a larger number is not believed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerPrice:
-    """What a payer of a request gives, as its server tells it: `amount` is a decimal number.
+    """The price of a request at its server; `amount` is a decimal number in major units.
 
-    `instrument` is the currency in which it is paid, None where that is not told.
+    `instrument` is the currency in which it is paid, None where the server does not name it.
     """
 
     amount: str
@@ -41,11 +41,11 @@ class ServerPrice:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A payment request as the server tells it (interface, section 2.2); times in epoch ms.
+    """A payment request at its server (interface, section 2.2); times in epoch ms.
 
-    `reserved_units` are being paid for, `paid_count` is how often money came, `status` how it
-    stands and `price` what it costs, where the server tells; so do `email_state`, how the address
-    stands that is told of payments, and `email_confirmed_at`.
+    `reserved_units` are held by open checkouts, `paid_count` is the number of payments.
+    `email_state` and `email_confirmed_at` are about the address that gets letters about payments.
+    All of these, `status` and `price` are None where the server does not send them.
     """
 
     id: str
@@ -64,25 +64,25 @@ class Answer:
     price: ServerPrice | None = None
 
     def with_left(self, remaining_units: int, reserved_units: int) -> Answer:
-        """Give the same request with this many units left, and this many being paid for."""
+        """Return the request with these numbers of units left and reserved."""
         return replace(self, remaining_units=remaining_units, reserved_units=reserved_units)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `from_json` reads."""
+        """Return the answer as JSON for `from_json`."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
-        """Read what `to_json` gave."""
+        """Return the answer that `to_json` wrote."""
         price = data.get("price")
         return cls(**{**data, "price": price and ServerPrice(**price)})
 
 
 @dataclass(frozen=True, slots=True)
 class ServerPayment:
-    """A payment as the server lists it; `completed_at` in epoch ms.
+    """A payment in the server's list; `completed_at` in epoch ms.
 
-    `amount` and `currency` as the server names them: `amounts.counted` reads them.
+    `amount` and `currency` are raw: `paid_amount.amount_of_payment` reads them.
     """
 
     transaction_id: str
@@ -94,7 +94,7 @@ class ServerPayment:
 
 
 def read_request(data: Any) -> Answer:
-    """Read a payment request. Raises BadAnswer."""
+    """Parse a payment request. Raises BadAnswer."""
     try:
         return Answer(
             id=_text(data["id"]),
@@ -115,16 +115,17 @@ def read_request(data: Any) -> Answer:
         raise errors.BadAnswer("the answer is no payment request") from error
 
 
-def _email(told: Any) -> dict[str, Any]:
-    """Read how the address stands that is told of payments; {} where the server does not say."""
-    state = told.get("emailState") if isinstance(told, dict) else None
+def _email(notifications: Any) -> dict[str, Any]:
+    """Return the state of the e-mail address; {} where the server does not send it."""
+    known = notifications if isinstance(notifications, dict) else {}
+    state = known.get("emailState")
     if not isinstance(state, str):
         return {}
-    return {"email_state": state, "email_confirmed_at": _any_time(told.get("emailConfirmedAt"))}
+    return {"email_state": state, "email_confirmed_at": _any_time(known.get("emailConfirmedAt"))}
 
 
 def read_payment(data: Any) -> ServerPayment:
-    """Read a payment. Raises BadAnswer."""
+    """Parse a payment. Raises BadAnswer."""
     try:
         payer = data.get("userData")
         return ServerPayment(
@@ -146,10 +147,10 @@ def _text(value: Any) -> str:
 
 
 def _price(data: Mapping[str, Any]) -> ServerPrice | None:
-    """Read what a request costs: its payment amount, else what its receivers get together."""
-    instrument, told = _code(data.get("currencyCode")), data.get("paymentAmount")
-    if isinstance(told, dict) and (amount := read_number(told.get("amount"))) is not None:
-        paid_in, currency = _code(told.get("currencyCode")), _code(told.get("denominatedIn"))
+    """Return the payment amount, else the sum of what the receivers get; None without either."""
+    instrument, whole = _code(data.get("currencyCode")), data.get("paymentAmount")
+    if isinstance(whole, dict) and (amount := read_number(whole.get("amount"))) is not None:
+        paid_in, currency = _code(whole.get("currencyCode")), _code(whole.get("denominatedIn"))
         if currency:
             return ServerPrice(str(amount), currency, instrument or paid_in)
         if paid_in:
@@ -158,7 +159,7 @@ def _price(data: Mapping[str, Any]) -> ServerPrice | None:
 
 
 def _price_of_shares(receivers: Any, instrument: str | None) -> ServerPrice | None:
-    """Add up what receivers get, where each says how much in one and the same currency."""
+    """Sum the receivers' amounts; None unless all of them are in one currency."""
     if not isinstance(receivers, list) or not all(isinstance(one, dict) for one in receivers):
         return None
     amounts = [read_number(one.get("sendAmount")) for one in receivers]
@@ -175,13 +176,13 @@ def _code(value: Any) -> str | None:
 
 
 def _whole(value: Any) -> int | None:
-    """A number of units; None also for one that nobody can mean."""
+    """Return a number of units; None without one and beyond MOST_UNITS."""
     units = Decimal(-1 if value is None else value)
     return int(units) if 0 <= units <= MOST_UNITS else None
 
 
 def _time(value: Any) -> int | None:
-    """Epoch ms of an ISO 8601 text or of Unix seconds (the interface shows both); blank is none."""
+    """Convert ISO 8601 text or Unix seconds (the interface shows both) to epoch ms."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, int | Decimal):
@@ -191,7 +192,7 @@ def _time(value: Any) -> int | None:
 
 
 def _any_time(value: Any) -> int | None:
-    """Read a time that may be left out; None also for one that nobody can read."""
+    """Convert a time to epoch ms; None also where it can't be parsed."""
     try:
         return _time(value)
     except (TypeError, ValueError, ArithmeticError):
@@ -199,14 +200,14 @@ def _any_time(value: Any) -> int | None:
 
 
 def created_at(data: Mapping[str, Any]) -> int:
-    """When a request was created, in epoch ms; 0 where that is not told or can't be read."""
+    """Return when a request was created, in epoch ms; 0 where the server does not say."""
     return _any_time(data.get("createdAt")) or 0
 
 
 def reaches_before(page: Sequence[Any], moment: int) -> bool:
-    """Whether a page of requests goes back in time to before `moment` (epoch ms).
+    """Return whether a page of requests ends before `moment` (epoch ms), newest first.
 
-    What follows it is older still; a page in another order says nothing of what follows.
+    Then all further pages are older. A page in any other order proves nothing about them.
     """
     times = [created_at(item) if isinstance(item, dict) else 0 for item in page]
     falls = times == sorted(times, reverse=True) and times[0] > times[-1]
@@ -214,16 +215,16 @@ def reaches_before(page: Sequence[Any], moment: int) -> bool:
 
 
 def listing_id_of(data: Mapping[str, Any]) -> str | None:
-    """Give the listing that a request was created for, wherever the server echoes it."""
+    """Return the id of the listing that a request was created for, wherever it is echoed."""
     webhook = (data.get("notifications") or {}).get("webhook") or {}
-    told = webhook.get("customParameters") or data.get("customParameters") or {}
-    value = told.get("listing")
+    echoed = webhook.get("customParameters") or data.get("customParameters") or {}
+    value = echoed.get("listing")
     text = "" if value is None else str(value)
     return text if 0 < len(text) <= LONGEST_LISTING and text.isprintable() else None
 
 
 def was_paid(answer: Answer, paid: Collection[str] = ()) -> bool:
-    """Whether money came for a request, as far as anybody tells."""
+    """Return whether a request was paid, by its server's answer or by the ids in `paid`."""
     sold = None not in (answer.total_units, answer.remaining_units) and (
         answer.total_units != answer.remaining_units
     )

@@ -1,7 +1,7 @@
-"""What a payment counts for, whatever its server names.
+"""The amount of a payment, in whatever form its server sends it.
 
-A payment is never kept from its seller because another server writes amounts in its own way: what
-can't be read is told as it was named, and the price stands for it.
+A payment is never withheld from its seller because of the form of its amount: where that can't be
+read, the request's price stands for it, and the alert quotes the server.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from bot.chat.model.wish import Wish
 
 _NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
-_LONGEST = 40  # characters of what a server names; more says nothing
+_LONGEST = 40  # characters of a server's amount that are quoted
 
 
 @dataclass(frozen=True, slots=True)
 class PaidAmount:
     """An amount in minor units of `currency`.
 
-    `named` is what the server named where that is no amount of money that can have come.
+    `named` quotes the server where it sent no amount that can have been paid.
     """
 
     minor: int
@@ -33,16 +33,16 @@ class PaidAmount:
     named: str | None = None
 
 
-def amount_of_payment(told: Any, currency: Any, wish: Wish) -> PaidAmount:
-    """Return what a payment counts for, by the `amount` and `currencyCode` that its server names.
+def amount_of_payment(raw: Any, currency: Any, wish: Wish) -> PaidAmount:
+    """Return the amount of a payment, from the `amount` and `currencyCode` that its server sent.
 
-    The price where it names no amount (HandCash never does) or one that can't be read, and
-    nothing where it says that nothing came. A number without a currency is in the price's.
+    That is the price where it sent no amount (HandCash never does) or one that can't be read, and
+    0 where it sent none above 0. A number without a currency is in the price's.
     """
-    if told is None:
+    if raw is None:
         return PaidAmount(wish.amount, wish.currency)
-    named = _named(told, currency)
-    amount = read_number(told)
+    named = _quoted(raw, currency)
+    amount = read_number(raw)
     if amount is not None and amount <= 0:
         return PaidAmount(0, wish.currency, named)
     code = wish.currency if currency is None else currency
@@ -54,12 +54,12 @@ def amount_of_payment(told: Any, currency: Any, wish: Wish) -> PaidAmount:
         return PaidAmount(wish.amount, wish.currency, named)
 
 
-def read_number(told: Any) -> Decimal | None:
+def read_number(raw: Any) -> Decimal | None:
     """Return a number as servers write it, also as a string; None for anything else."""
-    if isinstance(told, str) and _NUMBER.fullmatch(told):
-        return Decimal(told)
-    return None if isinstance(told, bool) or not isinstance(told, int | Decimal) else Decimal(told)
+    if isinstance(raw, str) and _NUMBER.fullmatch(raw):
+        return Decimal(raw)
+    return None if isinstance(raw, bool) or not isinstance(raw, int | Decimal) else Decimal(raw)
 
 
-def _named(told: Any, currency: Any) -> str:
-    return f"{str(told)[:_LONGEST]} {'' if currency is None else str(currency)[:_LONGEST]}".strip()
+def _quoted(raw: Any, currency: Any) -> str:
+    return f"{str(raw)[:_LONGEST]} {'' if currency is None else str(currency)[:_LONGEST]}".strip()

@@ -1,4 +1,4 @@
-"""The seller, as far as requests and forms need to know them."""
+"""What requests and forms need to know of a seller."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Seller:
-    """Who is talking, as far as the conversation needs to know; `currency` is the last one used.
+    """The settings of a seller; `currency` is the last one used.
 
-    `prices` are the last ones, minor units and currency. `zone` is an IANA name; `quiet` from which
-    to which and `summary` at which minute of its day.
+    `prices` are the last ones, in minor units with their currency. `zone` is an IANA name. `quiet`
+    hours begin and end, and the `summary` comes, at these minutes of the zone's day.
     """
 
     language: str

@@ -45,7 +45,7 @@ class Wish(RequestOptions):
 
     @property
     def shares(self) -> tuple[Share, ...]:
-        """Who gets how much of each payment."""
+        """Return what each receiver gets of each payment."""
         return self.receivers or (Share(self.destination, self.amount),)
 
     def to_json(self) -> str:

@@ -1,4 +1,4 @@
-"""Moments in words: in full, so that what was read can be checked, and short for a button."""
+"""Moments in words: in full, so that sellers can check them, and short for a button."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 MAX_LABEL = 40  # characters of a button that stands alone in its row
-_FULL = {"en": "EEEE, d MMMM y"}  # CLDR's is American; day first is read right everywhere
+_FULL = {"en": "EEEE, d MMMM y"}  # CLDR's is American; everybody understands the day first
 _SHORT = {"en": "EEE, d MMM y", "de": "EEE d. MMM y"}
 _CLOCK = "HH:mm"
 _HOUR = 60 * MINUTE
-_DAYS_FROM = 48 * _HOUR  # nearer moments are told in hours
+_DAYS_FROM = 48 * _HOUR  # nearer moments are counted in hours
 
 
 def full_text(at: int, now: int, zone: str, language: str) -> str:
-    """Say a moment in full: day, time, whose time that is, and how far ahead it is, if it is.
+    """Format a moment in full: day, time, zone, and how far ahead it is if it is.
 
     "Thursday, 31 December 2026, 23:59, Berlin time (in 39 days)"; epoch ms.
     """
@@ -38,7 +38,7 @@ def full_text(at: int, now: int, zone: str, language: str) -> str:
 
 
 def _zone(at: int, zone: str, language: str) -> str:
-    """Say whose time it is; with the offset in the hour that comes twice."""
+    """Return the name of the zone, with its offset in an hour that occurs twice."""
     if zones.is_fixed_offset(zone):
         return zones.place_name(zone, language)
     there = t(language, "moment-place", place=zones.place_name(zone, language))
@@ -67,7 +67,7 @@ def _ahead(at: int, now: int, zone: str, language: str) -> str:
 
 
 def button_label(at: int, zone: str, language: str) -> str:
-    """Say a moment in 40 characters at most, for a button: "Thu, 31 Dec 2026, 23:59"."""
+    """Format a moment in MAX_LABEL characters at most, for a button: "Thu, 31 Dec 2026, 23:59"."""
     tongue, shown = choose(language), local_datetime(at, zone)
     day = format_date(shown.date(), _SHORT.get(tongue, "EEE d MMM y"), locale=tongue)
     label = f"{day}, {format_time(shown.time(), _CLOCK, locale=tongue)}"

@@ -1,4 +1,4 @@
-"""From what was said to the moments it means."""
+"""From the parts of a time to the moments (epoch ms) that they mean."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from bot.chat.times.time_parts import Span, TimeParts
 
 MAX_AHEAD = 315_360_000_000  # ms; the interface's bound of expirationInSeconds
-_MAX_YEARS = 11  # further ones are too far on any day
-_LEAP_YEARS = 9  # years within which there is every day that there ever is
+_MAX_YEARS = 11  # beyond MAX_AHEAD on any day
+_LEAP_YEARS = 9  # years that contain every date, 29 February included
 _WEEK = 7
 _MONTHS = 12
-_FIRST_YEAR = 1970  # moments are counted from it
+_FIRST_YEAR = 1970  # of epoch ms
 
 
 class Refusal(StrEnum):
-    """Why what was said is no moment, as keys of the texts; what helps most comes first."""
+    """Why parts mean no moment, as keys of texts; the most helpful one comes first."""
 
     GAP = "problem-moment-gap"
     WEEKDAY = "problem-moment-weekday"
@@ -36,7 +36,7 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question: when it is asked, where, and for which end of the time."""
+    """The question that was asked: when, in which zone, and whether for an end or a start."""
 
     now: int
     zone: str
@@ -44,40 +44,40 @@ class Question:
 
     @property
     def today(self) -> date:
-        """The day it is there."""
+        """Return the present day in the zone."""
         return local_datetime(self.now, self.zone).date()
 
 
-def moments_of(spoken: TimeParts, asked: Question) -> tuple[int, ...] | Refusal:
-    """Give the moments it may mean, those in the past too, or why there is none."""
-    if spoken.span and spoken.clock is None and spoken.part is None:
-        return _after(spoken.span, asked)
-    days = _days(spoken, asked.today)
+def moments_of(parts: TimeParts, question: Question) -> tuple[int, ...] | Refusal:
+    """Return the moments that the parts may mean, past ones too, or why there is none."""
+    if parts.span and parts.clock is None and parts.part is None:
+        return _later(parts.span, question)
+    days = _days(parts, question.today)
     if isinstance(days, Refusal):
         return days
-    if max(days).year > asked.today.year + _MAX_YEARS:
+    if max(days).year > question.today.year + _MAX_YEARS:
         return Refusal.FAR
-    by_day = [[*_at(spoken, day, asked)] for day in days]
-    if spoken.says_day:
+    by_day = [[*_at(parts, day, question)] for day in days]
+    if parts.names_day:
         return tuple(at for each in by_day for at in each) or Refusal.GAP
-    coming = ([at for at in each if at > asked.now] for each in by_day)
+    coming = ([at for at in each if at > question.now] for each in by_day)
     return tuple(next(filter(None, coming), ())) or Refusal.GAP
 
 
-def _after(span: Span, asked: Question) -> tuple[int, ...] | Refusal:
-    """Count months and days by the calendar, so that the clock shows the same, the rest exactly."""
-    at = asked.now
+def _later(span: Span, question: Question) -> tuple[int, ...] | Refusal:
+    """Add months and days by the calendar, at the same time of the day, and the rest exactly."""
+    at = question.now
     if span.months or span.days:
-        day = _shifted(asked.today, span)
+        day = _shifted(question.today, span)
         if isinstance(day, Refusal):
             return day
-        shown = local_datetime(at, asked.zone).time().replace(fold=0)
-        at = epochs_reaching(datetime.combine(day, shown), asked.zone)[0]
+        shown = local_datetime(at, question.zone).time().replace(fold=0)
+        at = epochs_reaching(datetime.combine(day, shown), question.zone)[0]
     return (at + (span.hours * 60 + span.minutes) * MINUTE,)
 
 
 def _shifted(day: date, span: Span) -> date | Refusal:
-    """Give the day so much later; the last of a month that is too short for it."""
+    """Return the day that much later; the last of the month where the month is too short."""
     years, month = divmod(day.month - 1 + span.months, 12)
     if years > _MAX_YEARS:
         return Refusal.FAR
@@ -86,28 +86,28 @@ def _shifted(day: date, span: Span) -> date | Refusal:
     return date(year, month, shortened) + timedelta(days=span.days)
 
 
-def _days(spoken: TimeParts, today: date) -> list[date] | Refusal:
-    """Give the days it may mean; today and tomorrow where it names none."""
-    found = _named_day(spoken, today)
+def _days(parts: TimeParts, today: date) -> list[date] | Refusal:
+    """Return the days that the parts may mean; today and tomorrow where they name none."""
+    found = _named_day(parts, today)
     if isinstance(found, Refusal):
         return found
-    if found is None and spoken.weekday is not None:
-        return _weekdays(spoken.weekday, today, following=bool(spoken.following))
-    if found and spoken.weekday not in (None, found.weekday()):
+    if found is None and parts.weekday is not None:
+        return _weekdays(parts.weekday, today, following=bool(parts.following))
+    if found and parts.weekday not in (None, found.weekday()):
         return Refusal.WEEKDAY
     return [found] if found else [today, today + timedelta(days=1)]
 
 
-def _named_day(spoken: TimeParts, today: date) -> date | Refusal | None:
-    if spoken.date:
-        return _date(*spoken.date, today)
-    if spoken.span:
-        return _shifted(today, spoken.span)
-    return None if spoken.days is None else today + timedelta(days=spoken.days)
+def _named_day(parts: TimeParts, today: date) -> date | Refusal | None:
+    if parts.date:
+        return _date(*parts.date, today)
+    if parts.span:
+        return _shifted(today, parts.span)
+    return None if parts.days is None else today + timedelta(days=parts.days)
 
 
 def _date(year: int | None, month: int, day: int, today: date) -> date | Refusal:
-    """Give the day of that date; without a year the next one, today included."""
+    """Return the day of a date; without a year the next one, today included."""
     years = range(today.year, today.year + _LEAP_YEARS) if year is None else [year]
     if min(years) < _FIRST_YEAR or not 1 <= month <= _MONTHS:
         return Refusal.DATE
@@ -117,7 +117,7 @@ def _date(year: int | None, month: int, day: int, today: date) -> date | Refusal
 
 
 def _weekdays(weekday: int, today: date, *, following: bool) -> list[date]:
-    """Give the next such day; two where it may be meant to be this week's or the next one's."""
+    """Return the next such weekday; with `following` also the one after, where it may be meant."""
     ahead = (weekday - today.weekday()) % _WEEK
     nearest, later = (today + timedelta(days=ahead + more) for more in (0, _WEEK))
     if ahead == 0:
@@ -125,34 +125,34 @@ def _weekdays(weekday: int, today: date, *, following: bool) -> list[date]:
     return [nearest, later] if following and weekday > today.weekday() else [nearest]
 
 
-def _at(spoken: TimeParts, day: date, asked: Question) -> Iterator[int]:
-    """Give the moments of a day."""
+def _at(parts: TimeParts, day: date, question: Question) -> Iterator[int]:
+    """Yield the moments of a day that the parts may mean."""
     midnight = datetime.combine(day, time.min)
-    for minutes in _minutes(spoken, asked):
+    for minutes in _minutes(parts, question):
         shown = midnight + timedelta(minutes=minutes)
-        if spoken.offset is None:
-            yield from epochs_showing(shown, asked.zone)
+        if parts.offset is None:
+            yield from epochs_showing(shown, question.zone)
         else:
-            utc = (shown - timedelta(minutes=spoken.offset)).replace(tzinfo=UTC)
+            utc = (shown - timedelta(minutes=parts.offset)).replace(tzinfo=UTC)
             yield int(utc.timestamp() * 1000)
-    if not (spoken.clock is not None or _is_open(spoken, asked)):
+    if not (parts.clock is not None or _is_part_alone(parts, question)):
         last = midnight + timedelta(minutes=DAY - 1)
         yield (
-            epochs_reaching(last, asked.zone)[-1]
-            if asked.end
-            else epochs_reaching(midnight, asked.zone)[0]
+            epochs_reaching(last, question.zone)[-1]
+            if question.end
+            else epochs_reaching(midnight, question.zone)[0]
         )
 
 
-def _minutes(spoken: TimeParts, asked: Question) -> tuple[int, ...]:
-    if spoken.clock is not None:
-        return (spoken.clock,)
-    if spoken.part and _is_open(spoken, asked):
-        return tuple(hour * 60 for hour in vocabulary.HOURS_OF[spoken.part])
+def _minutes(parts: TimeParts, question: Question) -> tuple[int, ...]:
+    if parts.clock is not None:
+        return (parts.clock,)
+    if parts.part and _is_part_alone(parts, question):
+        return tuple(hour * 60 for hour in vocabulary.HOURS_OF[parts.part])
     return ()
 
 
-def _is_open(spoken: TimeParts, asked: Question) -> bool:
-    """Whether only the part of a day was said; what ends tonight ends with the day."""
-    tonight = asked.end and spoken.days == 0 and spoken.part == vocabulary.EVENING
-    return spoken.part is not None and not tonight
+def _is_part_alone(parts: TimeParts, question: Question) -> bool:
+    """Return whether the parts name a part of the day only; an end tonight is midnight."""
+    tonight = question.end and parts.days == 0 and parts.part == vocabulary.EVENING
+    return parts.part is not None and not tonight

@@ -1,6 +1,6 @@
 """Local time: times of the day as people write them, and the moments at which a clock shows them.
 
-Where clocks are put back a time comes twice, where they are put forward one doesn't come at all.
+A time occurs twice where clocks are put back, and not at all where they are put forward.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from bot.chat.times.time_parts import DAY, TimeParts, readings
 
 MINUTE = 60_000  # in ms
 _SECOND = 1000
-_NEXT_DAYS = 3  # a time that a change leaves out comes a day later
-# Patterns are compiled when they are first used: the start need not wait for them.
+_NEXT_DAYS = 3  # a time that a change of clocks skips occurs a day later
+# Patterns are compiled at their first use, so that the start stays short.
 _THE = "(?:las |la |as |le )?"
 _FROM = rf"^(?:from|between|von|zwischen|desde|de|des|das|entre|dalle|tra|fra) {_THE}"
 _TO = rf" ?- ?| (?:to|until|till|and|bis|und|hasta|a|y|et|alle|e|as|ate) {_THE}"
@@ -23,29 +23,29 @@ _HOUR_ALONE = r"(\d{1,2})h?"
 
 
 def read_clock(text: str) -> int | Problem:
-    """Read a time of the day in minutes: `20:00`, `8 pm`, `20 Uhr`, noon; 0 to 1439."""
+    """Parse a time of the day, in minutes 0 to 1439: `20:00`, `8 pm`, `20 Uhr`, noon."""
     found = {
-        said.clock % DAY
-        for said in (*readings(text), *_alone(text))
-        if said.clock is not None and said == _only_clock(said)
+        parts.clock % DAY
+        for parts in (*readings(text), *_alone(text))
+        if parts.clock is not None and parts == _only_clock(parts)
     }
     return found.pop() if len(found) == 1 else Problem("problem-clock")
 
 
-def _only_clock(said: TimeParts) -> TimeParts:
-    return TimeParts(clock=said.clock, bare=said.bare, at=said.at, part=said.part)
+def _only_clock(parts: TimeParts) -> TimeParts:
+    return TimeParts(clock=parts.clock, bare=parts.bare, at=parts.at, part=parts.part)
 
 
 def _alone(text: str) -> list[TimeParts]:
-    """Read a number alone where it can only be an hour of 24: 0, and 13 to 24."""
+    """Parse a number alone as an hour."""
     hour = vocabulary.folded(text) or ""
     return readings(f"at {hour}") if hour.isdigit() else []
 
 
 def read_hours(text: str) -> tuple[int, int] | Problem:
-    """Read hours of every day, such as `22-7`, as minutes of the day: from, until before.
+    """Parse hours such as `22-7`, as minutes of the day at which they begin and end.
 
-    An hour alone is read by 24 where the other one shows that it is meant so.
+    An hour alone is one of 24 where the other time shows that.
     """
     sides = re.split(_TO, re.sub(_FROM, "", vocabulary.folded(text) or ""))
     if len(sides) != len(("from", "until")):
@@ -58,7 +58,7 @@ def read_hours(text: str) -> tuple[int, int] | Problem:
 
 
 def _shows_24(side: str) -> bool:
-    """Whether a time can't be one of twelve hours: it is written with minutes, or is beyond."""
+    """Return whether a time is one of 24 hours: it has minutes, or is beyond twelve."""
     hour = re.fullmatch(_HOUR_ALONE, side.removesuffix("uhr").strip())
     if hour is None:
         return ":" in side and not side.endswith("m")
@@ -71,12 +71,12 @@ def _side(side: str, *, by_24: bool) -> int | Problem:
 
 
 def local_datetime(at: int, zone: str) -> datetime:
-    """Give a moment in epoch ms as the clock shows it there."""
+    """Return the time that a clock of the zone shows at `at` (epoch ms)."""
     return datetime.fromtimestamp(at // _SECOND, UTC).astimezone(zones.zone_info(zone))
 
 
 def epochs_showing(shown: datetime, zone: str) -> tuple[int, ...]:
-    """Give the moments, in epoch ms, at which a clock shows this: none, one or two."""
+    """Return the moments (epoch ms) at which a clock of the zone shows this: none, one or two."""
     both = {_epoch(shown, zone, fold) for fold in (0, 1)}
     return (
         *sorted(
@@ -90,7 +90,7 @@ def _epoch(shown: datetime, zone: str, fold: int) -> int:
 
 
 def epochs_reaching(shown: datetime, zone: str) -> tuple[int, ...]:
-    """Give the moments at which a clock shows this, or else the one at which it jumps over it."""
+    """Return the moments at which a clock shows this, or else the one at which it skips this."""
     if found := epochs_showing(shown, zone):
         return found
     before, after = sorted(_epoch(shown, zone, fold) for fold in (0, 1))
@@ -105,10 +105,10 @@ def epochs_reaching(shown: datetime, zone: str) -> tuple[int, ...]:
 
 
 def next_epoch_at(minutes: int, now: int, zone: str) -> int:
-    """Give the next moment, after `now`, at which a clock there shows this minute of the day.
+    """Return the first moment after `now` at which a clock shows this minute of the day (epoch ms).
 
-    Twice in the night in which clocks are put back over it; where they are put forward over
-    it, the moment at which that happens. Epoch ms.
+    That occurs twice in the night in which clocks are put back over it; where they are put
+    forward over it, it is the moment of the change.
     """
     midnight = datetime.combine(local_datetime(now, zone).date(), datetime.min.time())
     days = (midnight + timedelta(days=ahead, minutes=minutes) for ahead in range(_NEXT_DAYS))
@@ -116,7 +116,7 @@ def next_epoch_at(minutes: int, now: int, zone: str) -> int:
 
 
 def is_within_hours(now: int, zone: str, quiet: tuple[int, int]) -> bool:
-    """Whether it is within these hours there, such as quiet hours over midnight."""
+    """Return whether `now` is within hours of the zone's day, which may span midnight."""
     start, end = quiet
     shown = local_datetime(now, zone)
     minute = shown.hour * 60 + shown.minute

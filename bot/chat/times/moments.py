@@ -1,7 +1,7 @@
-"""The start or end of a request as people write it: read, asked about, said in full.
+"""The start or end of a request, parsed as people write it.
 
-Every way to understand a line is followed. One moment is taken, several are asked about, and
-where there is none the answer says why. Moments are epoch ms, the time of `now` is given.
+All readings of a text are followed: one moment is taken, several are a Choice, and none is a
+Problem with the reason. Moments are in epoch ms.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ MAX_CHOICES = 4  # buttons below one question
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Moments that a line may mean, the earliest first, which the person is to choose from."""
+    """Moments that a text may mean, the earliest first, of which the seller chooses one."""
 
     moments: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Past(Problem):
-    """A moment that is over, said as it was read."""
+    """The Problem of a moment in the past, quoted in full."""
 
     at: int = 0
     now: int = 0
     zone: str = ""
 
     def text(self, language: str) -> str:
-        """Say it."""
+        """Return the problem in words."""
         moment = full_text(self.at, self.now, self.zone, language)
         return t(language, "problem-moment-past", moment=moment)
 
 
 def read_moment(text: str, now: int, zone: str, *, end: bool) -> int | Choice | Problem:
-    """Read when a request starts or ends: `tomorrow 18:00`, `in 2 h`, `31.12.`, `Friday`.
+    """Parse when a request starts or, with `end`, ends: `tomorrow 18:00`, `in 2 h`, `31.12.`.
 
-    A day without a time is meant whole: it ends with its last minute and starts with its first.
+    A day without a time is the whole day: it starts with its first minute, ends with its last.
     """
-    found = [moments_of(spoken, Question(now, zone, end)) for spoken in readings(text)]
+    found = [moments_of(parts, Question(now, zone, end)) for parts in readings(text)]
     moments = sorted({at for each in found if not isinstance(each, Refusal) for at in each})
     coming = tuple(at for at in moments if now < at <= now + MAX_AHEAD)
     if coming:

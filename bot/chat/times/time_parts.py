@@ -1,4 +1,4 @@
-"""What a line about a time may say: every way to take it apart, none preferred."""
+"""A text about a time, taken apart in every possible way, with none preferred."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HALF_DAY = 12  # hours on the face of a clock
 
 
 class Span(NamedTuple):
-    """A length of time, by the calendar down to days and by the clock below."""
+    """A length of time: months and days by the calendar, hours and minutes by the clock."""
 
     months: int = 0
     days: int = 0
@@ -30,7 +30,7 @@ class Span(NamedTuple):
 
 
 class TimeParts(NamedTuple):
-    """What was said of a time; None for what was not."""
+    """The parts of a time that a text names; None for those that it does not."""
 
     date: tuple[int | None, int, int] | None = None  # year, month, day
     days: int | None = None  # from today
@@ -38,19 +38,19 @@ class TimeParts(NamedTuple):
     following: bool | None = None  # the weekday after this one
     clock: int | None = None  # minutes of the day, 1440 for its end
     bare: bool | None = None  # the clock is a number alone
-    at: bool | None = None  # a word said that a clock follows
+    at: bool | None = None  # a word announces the clock: "at"
     part: str | None = None
     offset: int | None = None  # minutes ahead of UTC
     span: Span | None = None
-    within: bool | None = None  # a word said that a span follows
+    within: bool | None = None  # a word announces the span: "in"
 
     @property
-    def says_day(self) -> bool:
-        """Whether it says which day is meant."""
+    def names_day(self) -> bool:
+        """Return whether the day is named."""
         return (self.date, self.days, self.weekday, self.span) != (None, None, None, None)
 
     def joined(self, more: TimeParts) -> TimeParts | None:
-        """Both together, or None where they say one thing twice."""
+        """Return both together, or None where both name the same part."""
         new = {name: value for name, value in more._asdict().items() if value is not None}
         if self.span and more.span:
             new["span"] = _sum(self.span, more.span)
@@ -61,49 +61,49 @@ class TimeParts(NamedTuple):
 
 
 def _sum(one: Span, other: Span) -> Span | None:
-    """One hour and ten minutes; not one hour and two hours."""
+    """Return the sum of two spans; None where both name the same unit."""
     pairs = [*zip(one, other, strict=True)]
     return None if any(map(all, pairs)) else Span(*map(sum, pairs))
 
 
 def readings(text: str) -> list[TimeParts]:
-    """Every way to understand the whole text; none where a part of it is not understood."""
+    """Return all readings of the whole text; none where a word of it is unknown."""
     folded = vocabulary.folded(text)
     if not folded:
         return []
     line = re.sub(r"(?<=\d)z$", " utc", re.sub(r"(?<=\d)t(?=\d)", " ", folded))
     line = re.sub(r"^\+ ?(?=\d)", "in ", re.sub(_OFFSET_OF_ISO, r"\1 utc\2", line))
     line = re.sub(rf"\b{vocabulary.one_of(vocabulary.HALF_HOUR)}(?!\w)", "30 min", line)
-    found = [spoken for spoken in map(_in_its_part, _taken_apart(line)) if _is_whole(spoken)]
-    found = [spoken for spoken in found if spoken.within] or found
-    found = [spoken for spoken in found if spoken.says_day or not spoken.part] or found
-    return [spoken for spoken in found if not spoken.bare] or found
+    found = [parts for parts in map(_in_part_of_day, _all_readings(line)) if _is_whole(parts)]
+    found = [parts for parts in found if parts.within] or found
+    found = [parts for parts in found if parts.names_day or not parts.part] or found
+    return [parts for parts in found if not parts.bare] or found
 
 
-def _in_its_part(spoken: TimeParts) -> TimeParts:
-    """Read `8 Uhr abends` as eight in the evening."""
-    if spoken.clock is None or spoken.part not in (vocabulary.AFTERNOON, vocabulary.EVENING):
-        return spoken
-    return spoken._replace(clock=spoken.clock + NOON) if spoken.clock < NOON else spoken
+def _in_part_of_day(parts: TimeParts) -> TimeParts:
+    """Move a clock into the named part of the day: `8 Uhr abends` is 20:00."""
+    if parts.clock is None or parts.part not in (vocabulary.AFTERNOON, vocabulary.EVENING):
+        return parts
+    return parts._replace(clock=parts.clock + NOON) if parts.clock < NOON else parts
 
 
-def _taken_apart(line: str) -> set[TimeParts]:
-    """Follow every way through the line; ways that say the same from here on are one."""
-    said: defaultdict[int, set[TimeParts]] = defaultdict(set, {0: {TimeParts()}})
+def _all_readings(line: str) -> set[TimeParts]:
+    """Follow all ways through the line; ways that name the same parts are joined."""
+    readings_to: defaultdict[int, set[TimeParts]] = defaultdict(set, {0: {TimeParts()}})
     for start in range(len(line)):
-        if start not in said:
+        if start not in readings_to:
             continue
         if line[start] in _GAPS:
-            said[start + 1] |= said[start]
+            readings_to[start + 1] |= readings_to[start]
             continue
         for end, meaning in _next(line, start):
-            both = (before.joined(meaning) for before in said[start])
-            said[end] |= {spoken for spoken in both if spoken is not None}
-    return said[len(line)]
+            both = (before.joined(meaning) for before in readings_to[start])
+            readings_to[end] |= {parts for parts in both if parts is not None}
+    return readings_to[len(line)]
 
 
 def _next(line: str, start: int) -> Iterator[tuple[int, TimeParts]]:
-    """Give whatever may stand here: where it ends and what it means."""
+    """Yield the shapes and words that stand at `start`: their end and their meaning."""
     for pattern, meanings in _shapes():
         if match := pattern.match(line, start):
             for meaning in meanings(match):
@@ -115,24 +115,24 @@ def _next(line: str, start: int) -> Iterator[tuple[int, TimeParts]]:
                 yield end, meaning
 
 
-def _is_whole(spoken: TimeParts) -> bool:
-    """Whether what was said goes together."""
-    day = (spoken.date, spoken.days, spoken.weekday) != (None, None, None)
-    if spoken.date and spoken.days is not None:
+def _is_whole(parts: TimeParts) -> bool:
+    """Return whether the parts go together."""
+    day = (parts.date, parts.days, parts.weekday) != (None, None, None)
+    if parts.date and parts.days is not None:
         return False
-    if spoken.part and spoken.clock is not None:
-        first, last = vocabulary.MINUTES_OF[spoken.part]
-        if not first <= spoken.clock <= last:
+    if parts.part and parts.clock is not None:
+        first, last = vocabulary.MINUTES_OF[parts.part]
+        if not first <= parts.clock <= last:
             return False
-    if spoken.span:
-        exact = spoken.span.hours or spoken.span.minutes
-        timed = spoken.clock is not None or spoken.part is not None
-        return not (day or spoken.following or (exact and timed) or (spoken.at and not timed))
-    if spoken.within or (spoken.following and spoken.weekday is None):
+    if parts.span:
+        exact = parts.span.hours or parts.span.minutes
+        timed = parts.clock is not None or parts.part is not None
+        return not (day or parts.following or (exact and timed) or (parts.at and not timed))
+    if parts.within or (parts.following and parts.weekday is None):
         return False
-    if spoken.clock is None:
-        return spoken.offset is None and (day or spoken.part is not None)
-    return not spoken.bare or day or bool(spoken.at) or spoken.part is not None
+    if parts.clock is None:
+        return parts.offset is None and (day or parts.part is not None)
+    return not parts.bare or day or bool(parts.at) or parts.part is not None
 
 
 def _full_date(match: re.Match[str]) -> Iterator[TimeParts]:
@@ -140,7 +140,7 @@ def _full_date(match: re.Match[str]) -> Iterator[TimeParts]:
 
 
 def _date(match: re.Match[str]) -> Iterator[TimeParts]:
-    """Dots put the day first; strokes and dashes are read both ways."""
+    """Yield both orders of day and month; dots allow only the day first."""
     one, other, year = int(match["a"]), int(match["b"]), _year(match.groupdict().get("y"))
     yield TimeParts(date=(year, other, one))
     if match["mark"] != "." and one != other:
@@ -170,7 +170,7 @@ def _clock(match: re.Match[str]) -> Iterator[TimeParts]:
 
 
 def _bare_hour(match: re.Match[str]) -> Iterator[TimeParts]:
-    """A number up to 12 may be of either half of the day."""
+    """Yield the hours that a number alone may mean: up to 12 in either half of the day."""
     hour = int(match["h"])
     for each in {hour, hour + _HALF_DAY} if 0 < hour <= _HALF_DAY else {hour}:
         if each * _HOUR <= DAY:
@@ -211,7 +211,7 @@ Shape = tuple[re.Pattern[str], "Callable[[re.Match[str]], Iterator[TimeParts]]"]
 
 @cache
 def _shapes() -> list[Shape]:
-    """Every shape with a number in it, and names of days, with what it may mean."""
+    """Return the patterns of all shapes with a number, and of weekdays, with their meanings."""
     name, day = r"(?P<name>[a-z]{3,})\.?", r"(?P<d>\d{1,2})"
     year = rf"(?:,? ?(?:de |del |of )?(?P<y>\d{{4}}){_END})?"
     hour, minute = r"(?P<h>\d{1,2})", r"(?P<min>\d\d)"
@@ -243,20 +243,20 @@ def _shapes() -> list[Shape]:
 
 @cache
 def _vocabulary() -> dict[str, list[TimeParts]]:
-    """Every word without a number in it, with what it may mean."""
-    tonight = TimeParts(days=0, part=vocabulary.EVENING)
-    said: dict[str, list[TimeParts]] = {}
-    for known, spoken in (
+    """Return all words without a number, with their meanings."""
+    meanings: dict[str, list[TimeParts]] = {}
+    for words, parts in (
         *(([word], TimeParts(days=days)) for word, days in vocabulary.DAYS.items()),
         *(([word], TimeParts(part=part)) for word, part in vocabulary.PARTS.items()),
-        *((vocabulary.TONIGHT, tonight), (vocabulary.NOON, TimeParts(clock=NOON))),
-        *((vocabulary.MIDNIGHT, TimeParts(clock=0)), (vocabulary.MIDNIGHT, TimeParts(clock=DAY))),
-        *(
-            (vocabulary.FOLLOWING, TimeParts(following=True)),
-            (vocabulary.WITHIN, TimeParts(within=True)),
-        ),
-        *((vocabulary.AT, TimeParts(at=True)), (vocabulary.NOISE, TimeParts())),
+        (vocabulary.TONIGHT, TimeParts(days=0, part=vocabulary.EVENING)),
+        (vocabulary.NOON, TimeParts(clock=NOON)),
+        (vocabulary.MIDNIGHT, TimeParts(clock=0)),
+        (vocabulary.MIDNIGHT, TimeParts(clock=DAY)),
+        (vocabulary.FOLLOWING, TimeParts(following=True)),
+        (vocabulary.WITHIN, TimeParts(within=True)),
+        (vocabulary.AT, TimeParts(at=True)),
+        (vocabulary.NOISE, TimeParts()),
     ):
-        for word in known:
-            said.setdefault(word, []).append(spoken)
-    return said
+        for word in words:
+            meanings.setdefault(word, []).append(parts)
+    return meanings

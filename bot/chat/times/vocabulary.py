@@ -1,4 +1,4 @@
-"""Words that times are told with, in the languages sellers write, folded: `manana`, `marz`."""
+"""Words of times in the languages that sellers write, folded: `manana`, `marz`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from babel import Locale
 
 from bot.core.text.sanitize import DIRECTION_MARKS
 
-MAX_TEXT = 64  # characters; a longer one tells no time
+MAX_TEXT = 64  # characters; a longer text is not about a time
 
 SHORTEST = 3  # letters that the name of a month or a weekday may be cut to
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt")
@@ -41,7 +41,7 @@ DAYS = {
     "day before yesterday": -2, "vorgestern": -2, "anteayer": -2, "avant-hier": -2,
     "avant hier": -2, "altro ieri": -2, "l'altro ieri": -2, "anteontem": -2,
 }  # fmt: skip
-"""Days from today; what is over is read as well, so that it can be said to be over."""
+"""Days from today; past ones are known too, so that the answer can be that they are over."""
 
 MORNING, AFTERNOON, EVENING = "morning", "afternoon", "evening"
 PARTS = {
@@ -60,9 +60,9 @@ PARTS = {
 }  # fmt: skip
 TONIGHT = frozenset(["tonight", "this evening", "esta noche", "ce soir", "stasera", "esta noite"])
 HOURS_OF = {MORNING: (8, 9, 10), AFTERNOON: (14, 15, 16), EVENING: (18, 20, 22)}
-"""Hours to ask about where only the part of the day was said."""
+"""Hours to offer where only the part of the day is named."""
 MINUTES_OF = {MORNING: (4 * 60, 12 * 60), AFTERNOON: (12 * 60, 18 * 60), EVENING: (1020, 1440)}
-"""First and last minute of the day that somebody means by a part of it."""
+"""First and last minute of each part of the day."""
 
 NOON = frozenset(["noon", "midday", "mittag", "mittags", "mediodia", "midi", "mezzogiorno"]) | {
     "meio-dia",
@@ -90,7 +90,7 @@ NOISE = frozenset(
         *("later", "que viene", "dia"),
     ]
 )
-"""What a time is told with, and would be without."""
+"""Words without a meaning of their own."""
 
 UNITS = {
     unit: names.split()
@@ -119,9 +119,9 @@ _SAME = {
 
 
 def folded(text: str) -> str | None:
-    """Text as the words here are written: any script's digits as ASCII, no case, no accents.
+    """Fold a text: any script's digits become ASCII, case and accents are dropped.
 
-    None for what is too long, and for fractions, exponents and circled digits.
+    None for a text that is too long, and for fractions, exponents and circled digits.
     """
     if len(text) > MAX_TEXT or any(unicodedata.category(char) == "No" for char in text):
         return None
@@ -170,6 +170,6 @@ def _names_in(language: str, kind: str) -> list[tuple[int, str]]:
 
 
 def one_of(words: list[str]) -> str:
-    """Pattern of any of these words, the longest first."""
+    """Return a pattern of any of these words, the longest first."""
     longest = sorted(words, key=len, reverse=True)
     return "(?:" + "|".join(map(re.escape, longest)) + ")"

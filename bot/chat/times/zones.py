@@ -1,4 +1,4 @@
-"""Time zones as sellers name them: read, offered, shown.
+"""Time zones as sellers name them: parsed, offered, shown.
 
 A zone is a name of the IANA database that CLDR (Babel) knows too, with a city or as a whole
 offset (`Etc/GMT-2` is two hours ahead). The rules come from the system or from `tzdata`.
@@ -132,13 +132,13 @@ _LETTERS = {
     "msk": "Europe/Moscow",
     "jst": "Asia/Tokyo",
 }
-"""Abbreviations: none of them says which rules for summer time hold, the place does."""
+"""Abbreviations: they don't tell the rules of summer time, so a place has to be chosen."""
 
 
 def read_zone(text: str) -> str | tuple[str, ...] | Problem:
-    """Read a zone: a city, a country, an IANA name, UTC or whole hours from it.
+    """Parse a zone: a city, a country, an IANA name, UTC or whole hours from it.
 
-    Several that fit are given to choose from, six at most.
+    Where several fit they are returned to choose from, MAX_CANDIDATES at most.
     """
     if len(text) > MAX_TEXT:
         return Problem("problem-zone")
@@ -161,7 +161,7 @@ def _offset(hours: str, minutes: str | None) -> str | Problem:
 
 
 def _candidates(folded: str) -> tuple[str, ...]:
-    """Zones by abbreviation, else by city, else by country."""
+    """Return the zones of an abbreviation, else of a city, else of a country."""
     if not folded:
         return ()
     if folded in _LETTERS:
@@ -176,7 +176,7 @@ def _candidates(folded: str) -> tuple[str, ...]:
 def _looked_up(
     index: Callable[[str], dict[str, tuple[str, ...]]], language: str
 ) -> dict[str, tuple[str, ...]]:
-    """Look into a language's names; one that can't be read now is tried again another time."""
+    """Return the names in a language, none while its file can't be opened; that is not cached."""
     try:
         return index(language)
     except OSError:
@@ -185,7 +185,7 @@ def _looked_up(
 
 @cache
 def _names() -> dict[str, str]:
-    """Name of each zone by its spelling without case: its own and its former ones."""
+    """Map each zone's casefolded names, present and former, to the present name."""
     aliases = get_global("zone_aliases")
     own = {name: name for name in get_global("zone_territories")}
     placed = {old.casefold(): new for old, new in {**aliases, **own}.items() if "/" in old}
@@ -195,7 +195,7 @@ def _names() -> dict[str, str]:
 
 @cache
 def _cities(language: str) -> dict[str, tuple[str, ...]]:
-    """Zones by the folded name of their city: as the language has it, and as the database has."""
+    """Map folded names of cities, in the language and in the database, to zones."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for place, name in _places(language):
         found[_folded(place)].add(name)
@@ -218,7 +218,7 @@ def _places(language: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def _countries(language: str) -> dict[str, tuple[str, ...]]:
-    """Zones by the folded name of their country."""
+    """Map folded names of countries to zones."""
     named = {_folded(name): code for code, name in Locale.parse(language).territories.items()}
     zones = get_global("territory_zones")
     return {
@@ -229,31 +229,31 @@ def _countries(language: str) -> dict[str, tuple[str, ...]]:
 
 
 def _folded(text: str) -> str:
-    """Letters and digits without case, accents and marks: `São Paulo` is `sao paulo`."""
+    """Fold a name to letters and digits without case and accents: `São Paulo` is `sao paulo`."""
     apart = unicodedata.normalize("NFKD", text.casefold())
     kept = (char for char in apart if unicodedata.category(char) != "Mn")
     return " ".join("".join(char if char.isalnum() else " " for char in kept).split())
 
 
 def suggested_zones(language: str) -> tuple[str, ...]:
-    """Give likely zones of somebody who writes this language, the likeliest first."""
+    """Return likely zones of a seller with this language, the likeliest first."""
     spoken = language.replace("_", "-").split("-")[0].lower()
     return (*_SUGGESTED.get(spoken, _SUGGESTED[""]).split(),)
 
 
 def is_zone(name: str) -> bool:
-    """Whether it is the present name of a zone, spelled as `read_zone` gives it."""
+    """Return whether this is the present name of a zone, as `read_zone` returns it."""
     return _names().get(name.casefold()) == name
 
 
 def is_fixed_offset(zone: str) -> bool:
-    """Whether the zone is UTC or so many hours from it, all the year."""
+    """Return whether the zone is UTC or a fixed offset from it, without summer time."""
     return zone.startswith(_FIXED)
 
 
 @cache
 def zone_info(zone: str) -> ZoneInfo:
-    """Give the rules of a zone, kept once read; raises OSError while no file can be opened."""
+    """Return the rules of a zone, cached. Raises OSError while no file can be opened."""
     return ZoneInfo(zone)
 
 
@@ -267,7 +267,7 @@ def place_name(zone: str, language: str) -> str:
 
 
 def utc_offset(at: int, zone: str) -> str:
-    """How far a zone is ahead of UTC at a moment, in epoch ms: `UTC+1`, `UTC-3:30`."""
+    """Format the offset of a zone at a moment (epoch ms): `UTC+1`, `UTC-3:30`."""
     ahead = datetime.fromtimestamp(at // 1000, UTC).astimezone(zone_info(zone)).utcoffset()
     minutes = int(ahead.total_seconds()) // 60 if ahead else 0
     hours, rest = divmod(abs(minutes), 60)
@@ -281,7 +281,7 @@ def shown_zone(zone: str, now: int, language: str) -> str:
 
 
 def load() -> None:
-    """Read the zones that are suggested: later there may be no file handle left for that."""
+    """Load the suggested zones at the start, since a flood may leave no file handle later."""
     for names in _SUGGESTED.values():
         for name in names.split():
             zone_info(name)
