@@ -14,6 +14,7 @@ from tests.support.product_process import (
     PATIENCE,
     Process,
     ProductSetup,
+    foreign_service,
     free_port,
     sandbox_telegram,
     until,
@@ -26,7 +27,7 @@ from tests.support.sellers_and_payers import (
     seller_with_destination,
     texts,
 )
-from tests.support.tcp_relay import foreign_service, open_tcp_relay
+from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

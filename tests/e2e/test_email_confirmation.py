@@ -11,7 +11,8 @@ import httpx
 
 from tests.support.consent_letters import link, plain
 from tests.support.demo_client import SELLER, buttons, offer_vase, say, shown
-from tests.support.mail_servers import SENDER, mail_server
+from tests.support.letters import SENDER
+from tests.support.mail_servers import mail_server
 from tests.support.product_process import PATIENCE, free_port, running_product, start_bot, until
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tests.support.handcash_server import LOST, SLOW, HandCash, handcash
+from tests.support.handcash_server import HandCash, handcash
 from tests.support.product_process import PATIENCE, Process, free_port, sandbox_telegram
 from tests.support.sellers_and_payers import (
     Seller,
@@ -18,6 +18,7 @@ from tests.support.sellers_and_payers import (
     open_pay_page,
     seller_with_destination,
 )
+from tests.support.server_failures import LOST, SLOW
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -14,7 +14,13 @@ import httpx
 from bot.chat.payments.missing_payments import GRACE
 from bot.chat.payments.reconciler import FIRST_WAIT
 from bot.core import signing
-from tests.support.product_process import Process, free_port, running_product, sandbox_telegram
+from tests.support.product_process import (
+    Process,
+    foreign_service,
+    free_port,
+    running_product,
+    sandbox_telegram,
+)
 from tests.support.scripted_server import open_scripted_server
 from tests.support.sellers_and_payers import (
     SECONDS,
@@ -23,7 +29,6 @@ from tests.support.sellers_and_payers import (
     pay,
     seller_with_destination,
 )
-from tests.support.tcp_relay import foreign_service
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tests.support.product_process import run_command, start_bot
+from tests.support.product_process import foreign_service, run_command, start_bot
 from tests.support.service_harness import DROP, NEW, REQUESTS_PATH, form_token
-from tests.support.tcp_relay import foreign_service
 
 if TYPE_CHECKING:
     from pathlib import Path

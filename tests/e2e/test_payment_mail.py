@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from tests.support.mail_servers import SENDER, MailServerStub, mail_server, make_tls
+from tests.support.certificates import make_tls
+from tests.support.letters import SENDER
+from tests.support.mail_servers import MailServerStub, mail_server
 from tests.support.product_process import (
     PATIENCE,
     Process,

@@ -12,7 +12,14 @@ from bot.chat.telegram.intake import SECRET_HEADER, WEBHOOK_PATH
 from bot.core import signing
 from tests.support.certificates import make_certificate
 from tests.support.demo_client import SELLER, buttons, offer_vase, say, sell_vase, shown
-from tests.support.product_process import PATIENCE, Process, free_port, sandbox_telegram, start_bot
+from tests.support.product_process import (
+    PATIENCE,
+    Process,
+    foreign_service,
+    free_port,
+    sandbox_telegram,
+    start_bot,
+)
 from tests.support.sellers_and_payers import (
     decoded,
     labels,
@@ -22,7 +29,7 @@ from tests.support.sellers_and_payers import (
     pay,
     seller_with_destination,
 )
-from tests.support.tcp_relay import foreign_service, open_tcp_relay
+from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,6 +19,7 @@ import pytest
 from bot.core.text.translations import languages
 from bot.sandbox.world.faults import Fault
 from bot.sandbox.world.world import TOKEN
+from tests.support.http_messages import http_response
 from tests.support.paths import ROOT
 from tests.support.product_process import (
     PATIENCE,
@@ -32,7 +33,7 @@ from tests.support.product_process import (
     telegram_at,
     until,
 )
-from tests.support.scripted_server import http_response, open_scripted_server
+from tests.support.scripted_server import open_scripted_server
 from tests.support.sellers_and_payers import link_of, pay, seller, seller_with_destination
 
 if TYPE_CHECKING:

@@ -36,8 +36,13 @@ from tests.support.machine_faults import (
     wait_until_well,
 )
 from tests.support.paths import ROOT
-from tests.support.product_process import PATIENCE, Process, free_port, running_product
-from tests.support.tcp_relay import foreign_service
+from tests.support.product_process import (
+    PATIENCE,
+    Process,
+    foreign_service,
+    free_port,
+    running_product,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

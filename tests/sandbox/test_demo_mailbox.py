@@ -16,7 +16,7 @@ from bot.sandbox.world.mail import KEPT, Mails
 from bot.sandbox.world.world import World
 from bot.service.notify.smtp_sender import Mailer, parse_server
 from bot.wiring.app.demo import DEMO_SENDER, prepare
-from tests.support.mail_servers import SENDER, composed_letter
+from tests.support.letters import SENDER, composed_letter
 from tests.support.sandbox_server import START, Clock
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from bot.sandbox.world import people
 from bot.sandbox.world.faults import Fault
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.world import World
-from tests.support.sandbox_server import png_header, serve_asgi
+from tests.support.asgi_server import serve_asgi
+from tests.support.sandbox_server import png_header
 
 MARKUP = telegram.InlineKeyboardMarkup(
     [

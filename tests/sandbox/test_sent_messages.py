@@ -10,6 +10,7 @@ from starlette.routing import Route
 from bot.sandbox.world import people
 from bot.sandbox.world.limits import NO_LIMITS, Limiter, Limits, Rate
 from bot.sandbox.world.world import World
+from tests.support.asgi_server import serve_asgi
 from tests.support.sandbox_server import (
     START,
     A,
@@ -17,7 +18,6 @@ from tests.support.sandbox_server import (
     Clock,
     button_row,
     png_header,
-    serve_asgi,
     serving,
 )
 

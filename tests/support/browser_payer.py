@@ -13,9 +13,9 @@ from bot.core.database.vault import Vault
 from bot.service.app import create_app
 from bot.service.http.payer_cookies import COOKIE, PATH
 from bot.service.usecases import applications
+from tests.support.asgi_server import serve_asgi
 from tests.support.chromium import PHONE, watch
 from tests.support.product_process import free_port
-from tests.support.sandbox_server import serve_asgi
 from tests.support.service_harness import Clock, ServiceHarness, headers_of, make_service
 
 if TYPE_CHECKING:

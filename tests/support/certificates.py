@@ -1,8 +1,10 @@
-"""A certificate for this machine that nobody trusts unless told to."""
+"""Self-signed certificates for 127.0.0.1."""
 
 from __future__ import annotations
 
 import ipaddress
+import ssl
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -14,12 +16,22 @@ from cryptography.x509.oid import NameOID
 if TYPE_CHECKING:
     from pathlib import Path
 
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class TlsContexts:
+    """TLS of a server of this machine, and of a client that trusts it."""
+
+    server: ssl.SSLContext
+    client: ssl.SSLContext
+
 
 def make_certificate(folder: Path) -> Path:
-    """A certificate for 127.0.0.1 with its key, in one file."""
+    """Write a certificate and its key into one file, which nobody trusts unless told to."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
+    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))])
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder()
@@ -30,11 +42,20 @@ def make_certificate(folder: Path) -> Path:
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(hours=1))
         .add_extension(here, critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
     plain = serialization.NoEncryption()
     form = serialization.PrivateFormat.PKCS8
-    path = folder / "front.pem"
+    path = folder / "server.pem"
     pem = serialization.Encoding.PEM
     path.write_bytes(key.private_bytes(pem, form, plain) + made.public_bytes(pem))
     return path
+
+
+def make_tls(folder: Path) -> TlsContexts:
+    """Make a certificate, and the contexts of both ends."""
+    path = make_certificate(folder)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(path)
+    return TlsContexts(server, ssl.create_default_context(cafile=path))

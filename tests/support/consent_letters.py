@@ -10,7 +10,8 @@ from bot.core.outbox import outbox
 from bot.service.notify.letter_delivery import LetterDelivery
 from bot.service.notify.smtp_sender import Mailer
 from bot.service.store import apps
-from tests.support.mail_servers import SENDER, mail_server
+from tests.support.letters import SENDER
+from tests.support.mail_servers import mail_server
 from tests.support.service_harness import NEW, REQUESTS_PATH, URL, open_service
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
-from tests.support.scripted_server import http_response
+from tests.support.http_messages import http_response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

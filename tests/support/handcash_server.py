@@ -26,7 +26,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from tests.support.handcash_dialect import Refusal, check, check_name, echoed, iso, read, written
-from tests.support.scripted_server import CUT, SECONDS, Asked, http_response
+from tests.support.http_messages import HttpRequest, http_response, read_request
+from tests.support.scripted_server import CUT, SECONDS
+from tests.support.server_failures import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -36,45 +38,6 @@ RETRIES = (0.05, 0.1, 0.2, 0.4)
 """Seconds between webhooks that got no 200, the last again and again; HandCash takes a day."""
 WAITS = 10.0
 """Seconds that a webhook waits for its answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """How a call goes wrong: `answer` in place of the true one, None for the true one.
-
-    `works`: the call is carried out all the same. `holds`: nothing more happens before `release`,
-    neither the work nor the answer, though the caller may have left; `late` works before it holds.
-    """
-
-    answer: bytes | None = None
-    works: bool = False
-    holds: bool = False
-    late: bool = False
-
-
-LOST = Trouble(CUT, works=True)
-"""Carried out, and the connection breaks before the answer."""
-BROKEN = Trouble(CUT)
-"""The connection breaks before anything is done."""
-SLOW = Trouble(works=True, holds=True)
-"""At work for as long as the test likes: neither done nor answered before `release`."""
-SILENT = Trouble(works=True, holds=True, late=True)
-"""Carried out at once, answered not before `release`."""
-HTML = Trouble(http_response(200, b"<html><h1>Maintenance</h1></html>", Content_Type="text/html"))
-EMPTY = Trouble(http_response(200))
-WRONG = Trouble(http_response(200, {"ok": True}))
-FAILING = Trouble(http_response(500, {"message": "Internal server error", "info": None}))
-
-
-def busy(seconds: int) -> Trouble:
-    """429, to come back after so many seconds."""
-    body = {"message": "Too many requests", "info": None}
-    return Trouble(http_response(429, body, Retry_After=str(seconds)))
-
-
-def redirect(status: int, address: str) -> Trouble:
-    """Sent elsewhere."""
-    return Trouble(http_response(status, Location=address))
 
 
 class Declined(Exception):
@@ -128,7 +91,7 @@ class HandCash:
     url: str = ""
     made: dict[str, Made] = field(default_factory=dict)
     deleted: dict[str, Made] = field(default_factory=dict)
-    calls: list[Asked] = field(default_factory=list)
+    calls: list[HttpRequest] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
     understands: str = "denominationCurrencyCode"
@@ -259,12 +222,7 @@ class HandCash:
             writer.close()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-        method, path, _ = head[0].split(" ", 2)
-        pairs = (line.split(": ", 1) for line in head[1:-2])
-        headers = {name.lower(): value for name, value in pairs}
-        body = await reader.readexactly(int(headers.get("content-length", "0")))
-        asked = Asked(method, path, headers, body)
+        asked = await read_request(reader)
         async with self.news:
             self.calls.append(asked)
             self.news.notify_all()
@@ -273,7 +231,7 @@ class HandCash:
         await writer.drain()
         return answer != CUT
 
-    async def _go(self, asked: Asked) -> bytes:
+    async def _go(self, asked: HttpRequest) -> bytes:
         """Carry a call out as far as its trouble lets it."""
         planned = self._troubles[asked.method]
         trouble = self._down or (planned.popleft() if planned else Trouble(works=True))
@@ -287,13 +245,13 @@ class HandCash:
                 self.news.notify_all()
         return answer if trouble.answer is None else trouble.answer
 
-    def _answer(self, asked: Asked) -> bytes:
+    def _answer(self, asked: HttpRequest) -> bytes:
         try:
             return self._carried_out(asked)
         except Refusal as error:
             return error.answer
 
-    def _carried_out(self, asked: Asked) -> bytes:
+    def _carried_out(self, asked: HttpRequest) -> bytes:
         path = asked.path.partition("?")[0].removesuffix("/")
         place, request_id = (path, "") if path == REQUESTS_PATH else path.rsplit("/", 1)
         if (asked.method, place) == ("GET", "/pay"):

@@ -5,34 +5,22 @@
 from __future__ import annotations
 
 import asyncio
-import email
-import email.policy
-import ipaddress
-import ssl
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from aiosmtpd.smtp import AuthResult
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from bot.core.mail.smtp import SmtpServer
 from bot.sandbox.web.mailbox import HOST, MailServer
-from bot.service.notify.letter_texts import LetterOrigin, LetterTarget, payment_letter
-from tests.support.payment_reports import LETTER_REPORT
+from tests.support.letters import parse_letter
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator
     from email.message import EmailMessage
-    from pathlib import Path
 
     from aiosmtpd.smtp import SMTP, Envelope, LoginPassword, Session
-
-PAY = "https://pay.example.org"
-SENDER = "Our shop <shop@example.org>"
 
 
 @dataclass
@@ -101,26 +89,6 @@ class MailServerStub:
         return AuthResult(success=login == self.account, handled=False)
 
 
-def letter(sender: str = SENDER, url: str = PAY, **changes: Any) -> EmailMessage:
-    """The letter of a payment as it arrives: written, sent over the wire, read."""
-    return parse_letter(composed_letter(sender, url, **changes).as_bytes(policy=email.policy.SMTP))
-
-
-def composed_letter(
-    sender: str = SENDER, url: str = PAY, letter_id: str = "mail-7", **changes: Any
-) -> EmailMessage:
-    """The letter of a payment as it is handed to the mail server."""
-    report = replace(LETTER_REPORT, **changes)
-    target = LetterTarget(letter_id, report.address, "stop-7")
-    return payment_letter([report], target, LetterOrigin(sender, url))
-
-
-def parse_letter(content: bytes) -> EmailMessage:
-    """A letter as its reader's program sees it."""
-    message: Any = email.message_from_bytes(content, policy=email.policy.default)
-    return message  # type: ignore[no-any-return]
-
-
 @asynccontextmanager
 async def mail_server(
     *,
@@ -186,45 +154,3 @@ async def scripted_smtp_server(*replies: str, silent: bool = False) -> AsyncIter
     finally:
         server.close()
         await asyncio.gather(*talks, return_exceptions=True)
-
-
-@dataclass(frozen=True)
-class TlsContexts:
-    """TLS of a server of this machine, and a client that trusts it."""
-
-    server: ssl.SSLContext
-    client: ssl.SSLContext
-
-
-def make_tls(folder: Path) -> TlsContexts:
-    """A self-signed certificate for 127.0.0.1, both ends of it."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mail.test")])
-    today = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(today - timedelta(days=1))
-        .not_valid_after(today + timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))]),
-            critical=False,
-        )
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path = folder / "mail.pem"
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + certificate.public_bytes(serialization.Encoding.PEM)
-    )
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(path)
-    return TlsContexts(server, ssl.create_default_context(cafile=path))

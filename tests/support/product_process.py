@@ -33,7 +33,8 @@ from bot.core.database.vault import Vault
 from bot.sandbox.web.server import create_app
 from bot.sandbox.world.limits import NO_LIMITS
 from bot.sandbox.world.world import TOKEN, World
-from tests.support.sandbox_server import serve_asgi, serving
+from tests.support.asgi_server import serve_asgi
+from tests.support.sandbox_server import serving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
@@ -293,6 +294,20 @@ async def telegram_at(port: str) -> AsyncIterator[World]:
             yield world
         finally:
             await world.close()
+
+
+@asynccontextmanager
+async def foreign_service(
+    folder: Path, **env: str
+) -> AsyncIterator[tuple[Process, dict[str, str]]]:
+    """Run a payment service in its own process and folder; yield credentials for it."""
+    folder = folder / "there"
+    folder.mkdir()
+    _, made, _ = await run_command(folder, "apps", "create", "bot")
+    keys = dict(line.split("=", 1) for line in made)
+    secret = {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
+    async with start_bot(folder, "service", unseen=secret, WEBHOOK_ALLOW="127.0.0.1", **env) as run:
+        yield await run.ready(), keys
 
 
 async def until(look: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> None:

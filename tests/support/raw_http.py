@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bot.wiring.web.process import WebServer
+from tests.support.http_messages import HttpAnswer, read_answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -53,7 +53,7 @@ class RunningServer:
             while not self.server.server_state.total_requests or self.connections:  # noqa: ASYNC110 - uvicorn has no event
                 await asyncio.sleep(0.01)
 
-    async def ask(self, request: bytes, host: str = "127.0.0.1") -> Answer:
+    async def ask(self, request: bytes, host: str = "127.0.0.1") -> HttpAnswer:
         """Say something on a connection of its own; the first answer."""
         caller = await self.knock(host)
         await caller.say(request)
@@ -69,19 +69,6 @@ class RunningServer:
         return len(self.server.server_state.connections)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer as it came; `headers` in lower case."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def code(self) -> tuple[int, str]:
-        return self.status, json.loads(self.body)["code"]
-
-
 @dataclass
 class RawConnection:
     reader: asyncio.StreamReader
@@ -91,13 +78,9 @@ class RawConnection:
         self.writer.write(data)
         await self.writer.drain()
 
-    async def answer(self) -> Answer:
+    async def answer(self) -> HttpAnswer:
         async with asyncio.timeout(SECONDS):
-            head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-            pairs = (line.split(": ", 1) for line in head[1:-2])
-            headers = {name.lower(): value for name, value in pairs}
-            body = await self.reader.readexactly(int(headers.get("content-length", "0")))
-        return Answer(int(head[0].split(" ")[1]), headers, body)
+            return await read_answer(self.reader)
 
     async def ended(self) -> bytes:
         """Wait until the server has closed; what it said before."""

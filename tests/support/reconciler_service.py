@@ -17,7 +17,7 @@ from bot.core.database.vault import Vault
 from bot.core.money import amounts
 from bot.service.app import create_app
 from bot.service.usecases import applications
-from tests.support.sandbox_server import serve_asgi
+from tests.support.asgi_server import serve_asgi
 from tests.support.service_harness import (
     LOOPBACK,
     ServiceHarness,

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 import struct
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import uvicorn
 
 from bot.sandbox.web.server import create_app
 from bot.sandbox.world import people
 from bot.sandbox.world.limits import NO_LIMITS
 from bot.sandbox.world.world import World
+from tests.support.asgi_server import serve_asgi
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,52 +29,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-class _Server(uvicorn.Server):
-    """Tells when it is ready and stops when told, so that nobody looks again and again."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-        self.stop = asyncio.Event()
-
-    async def main_loop(self) -> None:
-        await self.stop.wait()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End without uvicorn's tenth of a second of grace: all clients have gone by now."""
-        del sockets
-        for server in self.servers:
-            server.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
-        while self.server_state.connections:  # noqa: ASYNC110 - uvicorn has no event for it
-            await asyncio.sleep(0)
-        await self.lifespan.shutdown()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()
-
-
-@asynccontextmanager
-async def serve_asgi(app: Any, port: int = 0) -> AsyncIterator[str]:
-    """Serve an ASGI app on a loopback port, 0 for a free one; the address without a last slash."""
-    # Loggers belong to the process: a server of a test's own leaves them as they are.
-    config = uvicorn.Config(app, log_config=None, ws="none", lifespan="on")
-    server = _Server(config)
-    with socket.create_server(("127.0.0.1", port)) as listener:
-        # Connections take it over; asyncio sets it for sockets of its own making alone, and an
-        # answer that waits for the client's acknowledgement costs 40 ms.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        task = asyncio.create_task(server.serve([listener]))
-        await server.ready.wait()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.stop.set()
-            await task
 
 
 class Bot:

@@ -16,9 +16,10 @@ from bot.core.outbox import outbox
 from bot.core.outbox.lanes import next_open
 from bot.core.text.translations import t
 from tests.support.chat_harness import REQUEST_ID, URL
-from tests.support.handcash_server import SILENT, handcash
+from tests.support.handcash_server import handcash
+from tests.support.http_messages import http_response
 from tests.support.outbox_queue import bodies, handle_all
-from tests.support.scripted_server import http_response
+from tests.support.server_failures import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message
     from tests.support.chat_harness import ChatHarness
-    from tests.support.handcash_server import HandCash, Made, Trouble
+    from tests.support.handcash_server import HandCash, Made
     from tests.support.scripted_server import ScriptedServer
+    from tests.support.server_failures import Trouble
 
 RECEIVER = "http://bot.internal/webhooks/payments"
 IMAGES = "https://bot.example.org/images"

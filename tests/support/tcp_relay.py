@@ -1,4 +1,4 @@
-"""What stands beside the bot in tests: a foreign payment service, a relay with or without TLS."""
+"""A relay before a server of this machine, with or without TLS."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import ssl
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-from tests.support.product_process import Process, run_command, start_bot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -54,7 +52,7 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 async def open_tcp_relay(
     target: str, port: str, pem: Path | None = None
 ) -> AsyncIterator[TcpRelay]:
-    """Stand on `port` before `target`; with a certificate and its key, TLS ends here."""
+    """Relay `port` to `target`; with a certificate and its key, TLS ends here."""
     context = None
     if pem is not None:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -68,17 +66,3 @@ async def open_tcp_relay(
         relay.answering.set()
         server.close()
         await asyncio.gather(*relay.served, return_exceptions=True)
-
-
-@asynccontextmanager
-async def foreign_service(
-    folder: Path, **env: str
-) -> AsyncIterator[tuple[Process, dict[str, str]]]:
-    """A payment service beside the bot, in a process and a folder of its own, with credentials."""
-    folder = folder / "there"
-    folder.mkdir()
-    _, made, _ = await run_command(folder, "apps", "create", "bot")
-    keys = dict(line.split("=", 1) for line in made)
-    secret = {keys["APP_SECRET"], keys["WEBHOOK_SECRET"]}
-    async with start_bot(folder, "service", unseen=secret, WEBHOOK_ALLOW="127.0.0.1", **env) as run:
-        yield await run.ready(), keys

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tests.support.http_messages import HttpRequest, read_request
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -19,15 +21,6 @@ def empty_answer(status: int, *headers: str) -> bytes:
 
 
 @dataclass
-class Received:
-    """A request as it came."""
-
-    line: str
-    headers: dict[str, str]
-    body: bytes
-
-
-@dataclass
 class Receiver:
     """Answers with what `answers` holds, one after the other, then with 200.
 
@@ -37,7 +30,7 @@ class Receiver:
     port: int = 0
     silent: bool = False
     answers: list[bytes] = field(default_factory=list)
-    received: list[Received] = field(default_factory=list)
+    received: list[HttpRequest] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
     release: asyncio.Event = field(default_factory=asyncio.Event)
     open: dict[asyncio.StreamWriter, asyncio.Task[None] | None] = field(default_factory=dict)
@@ -64,11 +57,7 @@ class Receiver:
             writer.close()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-        pairs = (line.split(": ", 1) for line in head[1:] if line)
-        headers = {name.lower(): value for name, value in pairs}
-        body = await reader.readexactly(int(headers.get("content-length", "0")))
-        self.received.append(Received(head[0], headers, body))
+        self.received.append(await read_request(reader))
         self.arrived.set()
         if self.silent:
             await self.release.wait()

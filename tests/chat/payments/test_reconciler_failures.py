@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 from bot.chat.payments.reconciler import BACKOFF, FIRST_WAIT, LEAST_REST, Reconciler
 from tests.chat.payments.test_reconciler_servers import item
 from tests.support.chat_harness import COFFEE, service_answer
+from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
-from tests.support.scripted_server import http_response
 
 if TYPE_CHECKING:
     from bot.chat.provider.client import Client

@@ -12,8 +12,8 @@ from bot.chat.payments.reconciler import Reconciler
 from bot.core import errors
 from tests.chat.payments.test_reconciler_servers import item, units
 from tests.support.chat_harness import COFFEE, DROP, service_answer
+from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
-from tests.support.scripted_server import http_response
 
 if TYPE_CHECKING:
     from bot.chat.provider.client import Client

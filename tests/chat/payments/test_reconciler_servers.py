@@ -19,11 +19,12 @@ from bot.chat.store import listings
 from bot.chat.store.listings import DELETED, FAILED, LIVE, STOPPED
 from bot.chat.store.received_payments import Payment
 from bot.core import errors
+from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, URL, service_answer
 from tests.support.handcash_server import handcash
+from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
-from tests.support.sandbox_server import serve_asgi
-from tests.support.scripted_server import CUT, http_response
+from tests.support.scripted_server import CUT
 
 if TYPE_CHECKING:
     from bot.chat.model.wish import Wish

@@ -19,9 +19,9 @@ from bot.chat.store import received_payments
 from bot.core import exact_json, signing
 from bot.core.net import request_body
 from bot.core.outbox import lanes
+from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, REQUEST_ID, STICKERS, service_answer
 from tests.support.raw_http import endless_body
-from tests.support.sandbox_server import serve_asgi
 from tests.support.service_harness import client
 
 if TYPE_CHECKING:

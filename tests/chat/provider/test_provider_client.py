@@ -16,11 +16,12 @@ from bot.core.database.vault import Vault
 from bot.core.errors import BotError, FieldProblem
 from bot.service.app import create_app
 from bot.service.usecases import applications
+from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
 from tests.support.chat_harness import service_answer as answer_with
-from tests.support.sandbox_server import serve_asgi
-from tests.support.scripted_server import CUT, http_response, open_scripted_server
+from tests.support.http_messages import http_response
+from tests.support.scripted_server import CUT, open_scripted_server
 from tests.support.service_harness import LOOPBACK, NEW, NOON, make_service
 
 if TYPE_CHECKING:

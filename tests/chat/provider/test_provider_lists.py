@@ -12,11 +12,11 @@ from bot.chat.model.answers import ServerPayment
 from bot.chat.provider.client import PAGE, Client
 from bot.core import errors
 from bot.service.app import create_app
+from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
 from tests.support.chat_harness import service_answer as answer_with
-from tests.support.sandbox_server import serve_asgi
-from tests.support.scripted_server import http_response
+from tests.support.http_messages import http_response
 from tests.support.service_harness import NEW, NOON, NOON_ISO, make_service
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from bot.chat.store.received_payments import Payment
 from bot.core.database import database, writer
 from bot.core.outbox import outbox
 from tests.support.chat_harness import PAINTING, STICKERS
-from tests.support.handcash_server import BROKEN, FAILING, LOST, SLOW, busy, handcash
+from tests.support.handcash_server import handcash
 from tests.support.product_process import free_port
+from tests.support.server_failures import BROKEN, FAILING, LOST, SLOW, busy
 from tests.support.service_calls import HandCashJobs, RequestJobs, service_text
 
 if TYPE_CHECKING:

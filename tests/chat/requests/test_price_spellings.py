@@ -13,7 +13,14 @@ from bot.chat.store.listings import FAILED, LIVE
 from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, STICKERS
-from tests.support.handcash_server import BROKEN, FAILING, HTML, LOST, Trouble, busy
+from tests.support.server_failures import (
+    BROKEN,
+    FAILING,
+    HTML,
+    LOST,
+    Trouble,
+    busy,
+)
 
 if TYPE_CHECKING:
     from bot.chat.store.listings import Listing

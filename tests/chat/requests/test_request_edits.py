@@ -13,8 +13,15 @@ from bot.chat.store.listings import DELETED, LIVE, STOPPED
 from bot.core import exact_json
 from bot.core.text.translations import t
 from tests.support.chat_harness import DROP
-from tests.support.handcash_server import BROKEN, FAILING, HTML, LOST, Trouble, busy
-from tests.support.scripted_server import http_response
+from tests.support.http_messages import http_response
+from tests.support.server_failures import (
+    BROKEN,
+    FAILING,
+    HTML,
+    LOST,
+    Trouble,
+    busy,
+)
 from tests.support.service_calls import IMAGES, PLACE, RECEIVER, HandCashJobs, RequestJobs
 from tests.support.service_edits import edited, made, put, puts, saved
 

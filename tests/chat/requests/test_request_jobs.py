@@ -21,7 +21,8 @@ from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
 from bot.core import exact_json
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, service_answer
-from tests.support.scripted_server import CUT, http_response, open_scripted_server
+from tests.support.http_messages import http_response
+from tests.support.scripted_server import CUT, open_scripted_server
 from tests.support.service_calls import (
     PLACE,
     RECEIVER,

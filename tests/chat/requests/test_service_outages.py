@@ -15,7 +15,9 @@ from bot.chat.store import sellers
 from bot.chat.store.listings import CREATING, FAILED, LIVE
 from tests.support.certificates import make_certificate
 from tests.support.chat_harness import COFFEE
-from tests.support.handcash_server import (
+from tests.support.http_messages import http_response
+from tests.support.product_process import free_port
+from tests.support.server_failures import (
     BROKEN,
     EMPTY,
     FAILING,
@@ -26,8 +28,6 @@ from tests.support.handcash_server import (
     busy,
     redirect,
 )
-from tests.support.product_process import free_port
-from tests.support.scripted_server import http_response
 from tests.support.service_calls import HandCashJobs, RequestJobs, service_text
 from tests.support.tcp_relay import open_tcp_relay
 

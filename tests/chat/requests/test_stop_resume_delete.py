@@ -13,8 +13,17 @@ from bot.chat.provider import client as client_module
 from bot.chat.provider.client import Client
 from bot.chat.store.listings import DELETED, LIVE, STOPPED
 from bot.core.text.translations import t
-from tests.support.handcash_server import BROKEN, FAILING, HTML, LOST, SILENT, SLOW, Trouble, busy
-from tests.support.scripted_server import http_response
+from tests.support.http_messages import http_response
+from tests.support.server_failures import (
+    BROKEN,
+    FAILING,
+    HTML,
+    LOST,
+    SILENT,
+    SLOW,
+    Trouble,
+    busy,
+)
 from tests.support.service_calls import PLACE, HandCashJobs, RequestJobs, service_text
 
 if TYPE_CHECKING:

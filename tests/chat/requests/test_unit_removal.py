@@ -14,7 +14,7 @@ from bot.chat.requests.edit import DOUBT
 from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, DROP
-from tests.support.handcash_server import BROKEN, LOST, SLOW, Trouble
+from tests.support.server_failures import BROKEN, LOST, SLOW, Trouble
 from tests.support.service_edits import edited, made, put, puts, saved
 
 if TYPE_CHECKING:

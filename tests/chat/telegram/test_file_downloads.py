@@ -15,7 +15,7 @@ from starlette.routing import Route
 from bot.chat.telegram.downloads import Downloads, TooManyBytes
 from bot.core.errors import BadAnswer, Overloaded, Refused, Unreachable
 from bot.wiring.app.telegram_bots import make_bot
-from tests.support.sandbox_server import serve_asgi
+from tests.support.asgi_server import serve_asgi
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -26,9 +26,9 @@ from bot.core.outbox.worker import Job, Worker
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.world import TOKEN
 from bot.wiring.app.telegram_bots import make_bot
+from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer, telegram_of
 from tests.support.outbox_queue import handle_all
-from tests.support.sandbox_server import serve_asgi
 from tests.support.sender_harness import SenderHarness
 
 if TYPE_CHECKING:

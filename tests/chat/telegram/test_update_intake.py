@@ -24,9 +24,10 @@ from bot.chat.telegram.intake import (
 from bot.core import exact_json
 from bot.core.net import request_body
 from bot.sandbox.world.world import TOKEN
+from tests.support.http_messages import http_response
 from tests.support.raw_http import endless_body
 from tests.support.sandbox_server import serving
-from tests.support.scripted_server import CUT, SECONDS, http_response, open_scripted_server
+from tests.support.scripted_server import CUT, SECONDS, open_scripted_server
 from tests.support.service_harness import client
 
 if TYPE_CHECKING:

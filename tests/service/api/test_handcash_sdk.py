@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from bot.service.app import create_app
-from tests.support.sandbox_server import serve_asgi
+from tests.support.asgi_server import serve_asgi
 from tests.support.service_harness import LOOPBACK, ServiceHarness, make_service
 
 if TYPE_CHECKING:

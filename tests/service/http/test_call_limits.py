@@ -16,7 +16,8 @@ from tests.support.service_harness import REQUESTS_PATH, ServiceHarness, headers
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from tests.support.raw_http import Answer
+    from tests.support.http_messages import HttpAnswer
+
 
 US = ("127.0.0.1",)
 """The proxies where it is we who forward."""
@@ -39,7 +40,7 @@ def right(service: ServiceHarness) -> list[str]:
     return [f"{name}: {value}" for name, value in headers_of(service.credentials).items()]
 
 
-def waits(answer: Answer) -> bool:
+def waits(answer: HttpAnswer) -> bool:
     """Whether a refusal says when to come back."""
     return answer.status == 429 and 1 <= int(answer.headers["retry-after"]) <= 60
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bot.core.errors import MailRefused
 from bot.core.mail.headers import encode_mailbox, encoded_headers
 from bot.service.notify.letter_texts import _line
-from tests.support.mail_servers import PAY, SENDER, composed_letter, letter
+from tests.support.letters import PAY, SENDER, composed_letter, letter
 from tests.support.payment_reports import LETTER_REPORT
 
 if TYPE_CHECKING:

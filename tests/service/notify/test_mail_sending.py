@@ -17,7 +17,8 @@ from bot.service.notify.smtp_sender import Mailer
 from bot.service.store import deliveries
 from bot.service.usecases import delivery_commands
 from bot.service.usecases.letter_limits import MAILS
-from tests.support.mail_servers import SENDER, MailServerStub, mail_server, scripted_smtp_server
+from tests.support.letters import SENDER
+from tests.support.mail_servers import MailServerStub, mail_server, scripted_smtp_server
 from tests.support.service_harness import (
     DROP,
     NEW,

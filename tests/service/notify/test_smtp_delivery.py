@@ -15,15 +15,9 @@ from bot.core.errors import MailRefused
 from bot.core.mail.smtp import SmtpServer
 from bot.core.net import http_client
 from bot.service.notify.smtp_sender import MOST_TOLD, Mailer
-from tests.support.mail_servers import (
-    SENDER,
-    MailServerStub,
-    TlsContexts,
-    composed_letter,
-    mail_server,
-    make_tls,
-    scripted_smtp_server,
-)
+from tests.support.certificates import TlsContexts, make_tls
+from tests.support.letters import SENDER, composed_letter
+from tests.support.mail_servers import MailServerStub, mail_server, scripted_smtp_server
 
 LOGIN = ("shop@example.org", "open/sesame")
 GREETING, HELLO = "220 mail.test", "250 mail.test"

@@ -29,11 +29,13 @@ from tests.support.service_harness import (
     open_service,
 )
 from tests.support.webhook_delivery import attempt, pay_with_webhook, request_with_own_webhook
-from tests.support.webhook_receiver import Received, Receiver, empty_answer
+from tests.support.webhook_receiver import Receiver, empty_answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from tests.support.http_messages import HttpRequest
 
 
 @pytest.fixture
@@ -231,7 +233,7 @@ async def test_after_a_rotation_either_secret_proves_a_webhook_until_the_overlap
     assert " " not in after.headers["webhook-signature"]
 
 
-def proves(secret: str, received: Received, signature: str | None = None) -> bool:
+def proves(secret: str, received: HttpRequest, signature: str | None = None) -> bool:
     headers = dict(received.headers)
     headers["webhook-signature"] = signature or headers["webhook-signature"]
     try:

@@ -28,8 +28,8 @@ from tests.simulation.faults.fault_proxy import AFTER, Proxy
 from tests.simulation.faults.fault_weights import Fault
 from tests.simulation.product_templates import Life, settings
 from tests.simulation.simulated_time import Clock, Loop
+from tests.support.asgi_server import serve_asgi
 from tests.support.product_process import free_port
-from tests.support.sandbox_server import serve_asgi
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

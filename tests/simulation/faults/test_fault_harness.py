@@ -14,7 +14,8 @@ from tests.simulation.faults.fault_proxy import HANG_SECONDS, Proxy
 from tests.simulation.faults.fault_weights import Fault
 from tests.simulation.schedule_runner import play, players
 from tests.simulation.simulated_time import NOON, Clock, Loop
-from tests.support.scripted_server import http_response, open_scripted_server
+from tests.support.http_messages import http_response
+from tests.support.scripted_server import open_scripted_server
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

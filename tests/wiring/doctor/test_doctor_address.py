@@ -14,8 +14,9 @@ from bot import config
 from bot.wiring.doctor import public_address
 from bot.wiring.doctor.examination import examine
 from tests.support.certificates import make_certificate
+from tests.support.http_messages import http_response
 from tests.support.product_process import Process, free_port, run_command, start_bot
-from tests.support.scripted_server import http_response, open_scripted_server
+from tests.support.scripted_server import open_scripted_server
 from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:

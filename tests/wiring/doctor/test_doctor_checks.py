@@ -21,8 +21,9 @@ from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.letter_limits import MAILS
 from bot.wiring.doctor import database_checks, machine_checks
 from bot.wiring.doctor.examination import examine
+from tests.support.letters import SENDER
 from tests.support.machine_faults import locked
-from tests.support.mail_servers import SENDER, mail_server
+from tests.support.mail_servers import mail_server
 from tests.support.payment_reports import LETTER_REPORT, WEBHOOK_REPORT
 from tests.support.product_process import free_port
 

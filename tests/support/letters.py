@@ -1,0 +1,37 @@
+"""The e-mail about a payment, as it is written and as it is read."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bot.service.notify.letter_texts import LetterOrigin, LetterTarget, payment_letter
+from tests.support.payment_reports import LETTER_REPORT
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+
+PAY = "https://pay.example.org"
+SENDER = "Our shop <shop@example.org>"
+
+
+def letter(sender: str = SENDER, url: str = PAY, **changes: Any) -> EmailMessage:
+    """The letter of a payment as it arrives: written, sent over the wire, read."""
+    return parse_letter(composed_letter(sender, url, **changes).as_bytes(policy=email.policy.SMTP))
+
+
+def composed_letter(
+    sender: str = SENDER, url: str = PAY, letter_id: str = "mail-7", **changes: Any
+) -> EmailMessage:
+    """The letter of a payment as it is handed to the mail server."""
+    report = replace(LETTER_REPORT, **changes)
+    target = LetterTarget(letter_id, report.address, "stop-7")
+    return payment_letter([report], target, LetterOrigin(sender, url))
+
+
+def parse_letter(content: bytes) -> EmailMessage:
+    """A letter as its reader's program sees it."""
+    message: Any = email.message_from_bytes(content, policy=email.policy.default)
+    return message  # type: ignore[no-any-return]
