@@ -17,7 +17,7 @@ from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.service.api import paging
 from bot.service.model.request import Status
-from bot.service.store import requests
+from bot.service.store import apps, requests
 from bot.service.usecases import applications
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ async def _shop(path: Path, count: int) -> AsyncIterator[Shop]:
     )
 
     def prepare(tx: Transaction) -> tuple[applications.Credentials, str]:
-        app_id = next(app.id for app in applications.every(tx) if app.name == million.SHOP)
+        app_id = next(app.id for app in apps.list_all(tx) if app.name == million.SHOP)
         row = tx.one(MIDDLE, app_id=app_id, half=count // 2) or {}
         place = requests.Place(row["created_at"], row["id"])
         return applications.rotate(tx, keys, app_id, now), paging.write_cursor(place)

@@ -8,6 +8,7 @@ import click
 
 from bot.cli import console
 from bot.core.clock import now
+from bot.service.store.apps import list_all
 from bot.service.usecases import applications as usecases
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def apps_create(name: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
     """List the applications."""
-    found = console.reading(usecases.every)
+    found = console.reading(list_all)
     rows = [
         {
             "id": app.id,

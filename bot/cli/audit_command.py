@@ -9,7 +9,7 @@ import click
 
 from bot.cli import console
 from bot.core.ops import audit as log
-from bot.service.usecases import applications
+from bot.service.store import apps
 
 if TYPE_CHECKING:
     from bot.core.ops.audit import Line
@@ -38,7 +38,7 @@ def audit(subject: str | None, limit: int, as_json: bool) -> None:  # noqa: FBT0
     lines, names = console.reading(
         lambda tx: (
             log.read(tx, limit, subject),
-            {log.app(app.id): app.name for app in applications.every(tx)},
+            {log.app(app.id): app.name for app in apps.list_all(tx)},
         )
     )
     rows = [_json(line, names) if as_json else _row(line, names) for line in lines]

@@ -1,1 +1,1 @@
-"""What the service does, each one transaction that the database's writer runs."""
+"""The service's operations, each one transaction that the database's writer runs."""

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded-app"
 MAX_NAME = 100
-SECRET_BYTES = 32  # beyond guessing, so a plain hash keeps it
+SECRET_BYTES = 32  # too many to guess, so a plain hash is enough to store it
 HOUR = 3600 * 1000
 OVERLAP = 24 * HOUR
-"""Milliseconds that webhooks are signed with the former secret too, unless told otherwise."""
+"""Milliseconds for which webhooks are signed with the former secret too, by default."""
 
-_NOBODY = "0" * 64
+_NO_HASH = "0" * 64
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What an application proves itself with; told once."""
+    """The secrets with which an application authenticates; shown once."""
 
     app_id: str
     app_secret: str
@@ -42,7 +42,7 @@ class Credentials:
 
 
 def create(tx: Transaction, keys: Vault, name: str, now: int) -> Credentials:
-    """Make an application. Raises Refused for a name that is empty, too long or not a line."""
+    """Create an application. Raises Refused for a name that is empty, too long or not one line."""
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise Refused(f"A name has 1 to {MAX_NAME} characters in one line.")
     made = _new(new_id())
@@ -51,48 +51,38 @@ def create(tx: Transaction, keys: Vault, name: str, now: int) -> Credentials:
     return made
 
 
-def every(tx: Transaction) -> list[App]:
-    """Give all applications, oldest first; revoked ones carry when."""
-    return store.list_all(tx)
-
-
 def rotate(
     tx: Transaction, keys: Vault, app_id: str, now: int, overlap: int = OVERLAP
 ) -> Credentials:
-    """Give an application new secrets; the old APP_SECRET ends at once.
+    """Replace an application's secrets; the old APP_SECRET ends at once.
 
-    Webhooks are signed with the former secret too for `overlap` ms, so that receivers can change
-    theirs in peace. Raises NotFound, and Refused for one that is revoked or the bot's own.
+    Webhooks are signed with the former secret too for `overlap` ms, while receivers change theirs.
+    Raises NotFound, and Refused for an application that is revoked or the bot's own.
     """
-    _not_embedded(tx, keys, app_id)
+    _check_not_embedded(tx, keys, app_id)
     made = _new(app_id)
     sealed = keys.seal(made.webhook_secret)
     if not store.replace_secrets(tx, app_id, _hash(made.app_secret), sealed, now + overlap):
-        raise _not_live(tx, app_id)
+        raise _not_live_error(tx, app_id)
     store.forget_former(tx, now)
     details = {"overlap_hours": overlap // HOUR}
     audit.record(tx, audit.operator(), "app.rotated", app_id, now, details)
     return made
 
 
-def forget_former(tx: Transaction, now: int) -> int:
-    """Drop the webhook secrets of rotations that are over; how many."""
-    return store.forget_former(tx, now)
-
-
 def revoke(tx: Transaction, keys: Vault, app_id: str, now: int) -> None:
-    """End an application's access; its requests stay payable, its webhooks go on.
+    """End an application's access; its requests stay payable and its webhooks continue.
 
-    Raises NotFound, and Refused for one that is revoked already or the bot's own.
+    Raises NotFound, and Refused for an application that is revoked or the bot's own.
     """
-    _not_embedded(tx, keys, app_id)
+    _check_not_embedded(tx, keys, app_id)
     if not store.revoke(tx, app_id, now):
-        raise _not_live(tx, app_id)
+        raise _not_live_error(tx, app_id)
     audit.record(tx, audit.operator(), "app.revoked", app_id, now, {})
 
 
 def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
-    """Give the bot's own credentials, made at the first time and kept sealed."""
+    """Return the bot's own credentials, created at the first call and stored sealed."""
 
     def make() -> str:
         made = _new(new_id())
@@ -101,20 +91,18 @@ def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
         return json.dumps([made.app_id, made.app_secret, made.webhook_secret])
 
     own = Credentials(*exact_json.loads(vault.load_or_create(tx, keys, EMBEDDED, make)))
-    if store.require_confirmation(
-        tx, own.app_id
-    ):  # anybody may be a seller there, and name any address
+    if store.require_confirmation(tx, own.app_id):  # anyone can sell there and name any address
         recipients.require_confirmation(tx, own.app_id)
     return own
 
 
 async def authenticate(db: Database, app_id: str, app_secret: str) -> App:
-    """Give the application that these credentials prove.
+    """Return the application of these credentials.
 
-    Raises Unauthorized, after the same work whether the id or the secret is wrong.
+    Raises Unauthorized, after the same work for a wrong id and a wrong secret.
     """
     app = await store.read_live(db, app_id)
-    right = hmac.compare_digest(_hash(app_secret), app.secret_hash if app else _NOBODY)
+    right = hmac.compare_digest(_hash(app_secret), app.secret_hash if app else _NO_HASH)
     if app is None or not right:
         raise Unauthorized
     return app
@@ -138,14 +126,13 @@ def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _not_live(tx: Transaction, app_id: str) -> Refused:
-    """Tell one that is revoked, as the list shows it, from one that never was."""
+def _not_live_error(tx: Transaction, app_id: str) -> Refused:
     if store.find(tx, app_id):
         return Refused(f"The application {app_id} is revoked.")
     return NotFound(f"There is no application {app_id}.")
 
 
-def _not_embedded(tx: Transaction, keys: Vault, app_id: str) -> None:
+def _check_not_embedded(tx: Transaction, keys: Vault, app_id: str) -> None:
     row = tx.one("SELECT sealed FROM kept_secrets WHERE name = :name", name=EMBEDDED)
     if row and exact_json.loads(keys.open(row["sealed"]))[0] == app_id:
-        raise Refused("This is the bot's own application: its credentials are not to be changed.")
+        raise Refused("This is the bot's own application: its credentials can't be changed.")

@@ -1,6 +1,6 @@
-"""Letters out: who may get one now, and which payments it tells.
+"""Rate limits of letters: who may get a letter now, and which payments it reports.
 
-A bound that is used up delays letters and joins what waits into one of them; it loses none.
+A limit that is used up delays letters and joins the waiting payments into one; none is lost.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ MINUTE = 60 * 1000
 TO_MAILBOX = Pace(30 * MINUTE, burst=12)
 """Letters to one mailbox, of all sellers together: 14 in its busiest hour, 60 in its busiest day.
 
-Twelve sales are told one by one, more of them by a summary each half an hour.
+Twelve sales are reported one by one, more of them by a summary each half an hour.
 """
 
 FROM_SELLER = Pace(2 * MINUTE, burst=60)
-"""Letters of one seller to all mailboxes: what the operator's mail server is asked to carry."""
+"""Letters of one seller to all mailboxes: the load on the operator's mail server."""
 
 ASK_MAILBOX = Pace(DAY, burst=3)
-"""Letters that ask a mailbox to confirm itself, however many sellers name it."""
+"""Confirmation letters to one mailbox, of all sellers together."""
 
 ASK_SELLER = Pace(4 * 60 * MINUTE, burst=5)
-"""Letters that ask, for one seller: naming strangers brings at most eleven a day."""
+"""Confirmation letters for one seller: at most eleven a day to addresses of strangers."""
 
-ENDED = "the recipient wants no e-mails"
-LAPSED = "nobody confirmed the address in time"
-FORGOTTEN = "the address was erased"
+UNSUBSCRIBED = "the recipient wants no e-mails"
+UNCONFIRMED = "nobody confirmed the address in time"
+ERASED = "the address was erased"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ class Letter:
 
 
 def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None:
-    """Return the letter that a message is sent in; None where it has to wait, or is settled.
+    """Return the letter to send for a message; None if it has to wait or was settled.
 
-    A letter that was begun stays as it is, however often it is tried.
+    A letter keeps its payments through all of its attempts.
     """
     it = recipients.find(tx, message.body.recipient_id)
     why = _hindrance(it, now)
     if it is None or why is not None:
-        _end(tx, message, why or FORGOTTEN, now)
+        _end(tx, message, why or ERASED, now)
         return None
     if isinstance(message.body, ConfirmationQuestion):
         return _question(tx, message, it, now)
@@ -75,7 +75,7 @@ def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None
 
 
 def settle_letter(tx: Transaction, leader: str, now: int) -> None:
-    """Settle the other payments of a letter once their leader is."""
+    """Settle the other payments of a letter once its leader is settled."""
     row = tx.one("SELECT state, note FROM outbox WHERE id = :id", id=leader)
     if row and row["state"] in ("done", "dead", "ended"):
         store.settle_members(
@@ -84,80 +84,78 @@ def settle_letter(tx: Transaction, leader: str, now: int) -> None:
 
 
 def sweep(tx: Transaction, now: int) -> None:
-    """Settle what waited for letters that were given up, and drop bounds that hold nobody back."""
+    """Settle the members of letters that are settled, and delete limits that are unused again."""
     for leader in store.unsettled_leaders(tx):
         settle_letter(tx, leader, now)
     recipients.sweep_paces(tx, now)
 
 
 def _hindrance(it: Recipient | None, now: int) -> str | None:
-    """Return why nothing is to go to a recipient any more; None where something may."""
+    """Return why a recipient may get no letter, None if it may."""
     if it is None:
-        return FORGOTTEN
+        return ERASED
     if it.state is RecipientState.ASKED and now >= it.lapses_at():
-        return LAPSED
-    return ENDED if it.state is RecipientState.ENDED else None
+        return UNCONFIRMED
+    return UNSUBSCRIBED if it.state is RecipientState.ENDED else None
 
 
 def _begin(tx: Transaction, message: Message, it: Recipient, now: int) -> int | None:
-    """Begin the letter of a payment; where that can't be now, return when to look again."""
+    """Begin the letter of a payment; return when to try again if it has to wait."""
     if it.state is RecipientState.ASKED:
         return it.lapses_at()
     if store.leader_of(tx, message.id) is not None:
         return None
-    bounds = _bounds(it)
-    at = _take(tx, bounds, now)
+    limits = _limits(it)
+    at = _take(tx, limits, now)
     if at is not None:
         return at
     store.begin_letter(tx, message.id)
-    if _next(tx, bounds, now) > now:
+    if _next(tx, limits, now) > now:
         store.join_letter(tx, message.id, it.id)
     return None
 
 
 def _question(tx: Transaction, message: Message, it: Recipient, now: int) -> Letter | None:
-    """Return the letter that asks; where it was tried before, its bounds have been counted."""
+    """Return the letter that asks for a confirmation, None if it has to wait or is not needed."""
     if it.state is not RecipientState.ASKED:
         outbox.end(tx, MAILS, message, now, it.state.value)
         return None
     if message.attempts == 1:
-        at = _take(tx, _bounds(it, asks=True), now)
-        recipients.record_ask_sent(
-            tx, it.id, at or now
-        )  # its time to be confirmed begins when it goes
+        at = _take(tx, _limits(it, asks=True), now)
+        recipients.record_ask_sent(tx, it.id, at or now)  # its link is valid from then on
         if at is not None:
             outbox.release(tx, MAILS, message, at)
             return None
     return Letter(it)
 
 
-def _bounds(it: Recipient, *, asks: bool = False) -> list[tuple[str, Pace]]:
+def _limits(it: Recipient, *, asks: bool = False) -> list[tuple[str, Pace]]:
     seller = f"{it.app_id}/{it.owner}"
     if asks:
         return [(f"ask {it.mailbox}", ASK_MAILBOX), (f"ask-for {seller}", ASK_SELLER)]
     return [(f"to {it.mailbox}", TO_MAILBOX), (f"from {seller}", FROM_SELLER)]
 
 
-def _next(tx: Transaction, bounds: list[tuple[str, Pace]], now: int) -> int:
-    """Return when all bounds let a letter go."""
+def _next(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int:
+    """Return when all limits allow a letter."""
     return max(
-        pace.next_at(pace.sensible(recipients.read_arrival(tx, name), now)) for name, pace in bounds
+        pace.next_at(pace.sensible(recipients.read_arrival(tx, name), now)) for name, pace in limits
     )
 
 
-def _take(tx: Transaction, bounds: list[tuple[str, Pace]], now: int) -> int | None:
-    """Count a letter in each bound; where one is used up, return when it is not, and count none."""
-    at = _next(tx, bounds, now)
+def _take(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int | None:
+    """Count a letter in each limit; if one is used up, count none and return when it is not."""
+    at = _next(tx, limits, now)
     if at > now:
         return at
-    for name, pace in bounds:
+    for name, pace in limits:
         arrival_at = pace.sensible(recipients.read_arrival(tx, name), now)
         recipients.write_arrival(tx, name, pace.arrival(arrival_at, now))
     return None
 
 
 def _end(tx: Transaction, message: Message, why: str, now: int) -> None:
-    """Settle what never is to be sent, with whatever else waits for its recipient."""
+    """Settle a message without sending it, and all others that wait for its recipient."""
     store.join_letter(tx, message.id, message.body.recipient_id)
     outbox.end(tx, MAILS, message, now, why)
     settle_letter(tx, message.id, now)

@@ -1,4 +1,4 @@
-"""Who is told of payments by e-mail: named by sellers, confirmed and ended by themselves."""
+"""Recipients of letters: sellers name them, they confirm their address and unsubscribe."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ TOO_MANY = (
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who names an address: an application for its seller `owner`, '' for itself.
+    """An application that names an address for its seller `owner`, '' for itself.
 
-    `confirms`: the holder has to confirm it.
+    `confirms`: the holder has to confirm the address.
     """
 
     app_id: str
@@ -47,10 +47,10 @@ class Requester:
 def find_or_ask(
     tx: Transaction, who: Requester, address: str, request_id: str, now: int
 ) -> RecipientStatus:
-    """Return the recipient at an address, who is asked first where `who` can't be trusted with it.
+    """Return the recipient at an address; ask for its confirmation if `who.confirms`.
 
-    Naming it again asks again once the link is over, a bounded number of times. Raises InvalidBody
-    where too many of the seller's addresses wait already.
+    Asks again once the link has expired, a bounded number of times. Raises InvalidBody if too many
+    addresses of the seller are unconfirmed.
     """
     found = store.find_by_address(tx, who.app_id, who.owner, mailboxes.key(address))
     if found is None:
@@ -66,7 +66,7 @@ def find_or_ask(
 def ask_confirmation(
     tx: Transaction, it: Recipient, address: str, request_id: str, now: int
 ) -> None:
-    """Send a link that confirms the address, unless one is valid or too many were sent."""
+    """Queue a letter with a confirmation link, unless one is valid or too many were sent."""
     if it.state is not RecipientState.ASKED or (it.asks and it.may_be_confirmed(now)):
         return
     if store.count_asks(tx, it) >= MOST_ASKS:
@@ -85,9 +85,9 @@ def ask_confirmation(
 
 
 def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:
-    """Confirm the address of a link; None where it works no more.
+    """Confirm the address of a link; return None if the link has expired.
 
-    What was paid meanwhile goes at once, in one letter.
+    Payments that wait for the confirmation go at once, in one letter.
     """
     it = store.confirm(tx, token, now, now - VALID)
     leader = joined_letters.first_waiting(tx, it.id) if it else None
@@ -104,9 +104,9 @@ def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:
 def unsubscribe(
     tx: Transaction, token: str, now: int, *, everybody: bool = False
 ) -> Recipient | None:
-    """End the letters of a seller to who holds the link, or those of everybody here.
+    """End the letters of one seller, or of `everybody`, to the recipient whose link it is.
 
-    None where there is no such link.
+    Returns None for an unknown link.
     """
     it = store.find_by_stop_token(tx, token)
     if it is not None:

@@ -1,7 +1,7 @@
-"""What the audit log and the metrics have of requests: made, changed, deleted.
+"""Entries of the audit log, and metrics, about requests: created, edited, deleted.
 
-Fields are called as people call them. Of a webhook the host alone is told, for the rest of its
-address may be its secret; of what travels along with it, that it changed.
+An entry has the host of a webhook only, because the rest of its address may be a secret; its
+custom parameters are not shown, only that they changed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from bot.service.model.request import PaymentRequest, Terms
 
 CHANGED = "changed"
-"""Stands for a value before and after that is nobody's to read."""
+"""Stands for the values before and after where they are private."""
 
 
 def record_created(tx: Transaction, request: PaymentRequest) -> None:
-    """Note a new request: what it costs and whom it pays."""
+    """Record a new request with its price and its receivers."""
     terms, units = request.terms, request.units
     details: dict[str, Any] = {
         "kind": terms.kind.value,
@@ -35,23 +35,23 @@ def record_created(tx: Transaction, request: PaymentRequest) -> None:
     }
     if units is not None:
         details["units"] = units.total
-    _note(tx, request, "created", request.created_at, details)
+    _record(tx, request, "created", request.created_at, details)
 
 
 def record_edited(tx: Transaction, before: PaymentRequest, after: PaymentRequest, now: int) -> None:
-    """Note an edit, field by field as it was and as it is; one that changed nothing is none."""
+    """Record an edit with each field before and after; an edit that changed nothing is skipped."""
     if details := dict(_changes(before, after)):
-        _note(tx, after, "edited", now, details)
+        _record(tx, after, "edited", now, details)
 
 
 def record_deleted(tx: Transaction, request: PaymentRequest, now: int) -> None:
-    """Note that a request was taken away, and what it had brought in."""
+    """Record a deletion with the number of payments."""
     terms = request.terms
     details = {"name": terms.product.name, "payments": request.payments_count}
-    _note(tx, request, "deleted", now, details)
+    _record(tx, request, "deleted", now, details)
 
 
-def _note(
+def _record(
     tx: Transaction, request: PaymentRequest, change: str, now: int, details: dict[str, Any]
 ) -> None:
     audit.record(tx, audit.app(request.app_id), f"request.{change}", request.id, now, details)
@@ -65,7 +65,7 @@ def _changes(before: PaymentRequest, after: PaymentRequest) -> Iterator[tuple[st
         yield from _pair(name, getattr(old.product, name), getattr(new.product, name))
     prices = (_price(terms, terms.price_before_discount) for terms in (old, new))
     yield from _pair("price_before_discount", *prices)
-    yield from _pair("redirect_url", *(_plain(terms.redirect_url) for terms in (old, new)))
+    yield from _pair("redirect_url", *(_without_query(terms.redirect_url) for terms in (old, new)))
     yield from _webhook(old, new)
     yield from _pair("email", old.email, new.email)
     yield from _pair("expires", _time(before.expires_at), _time(after.expires_at))
@@ -95,8 +95,7 @@ def _price(terms: Terms, amount: int | None) -> str | None:
     return f"{amounts.from_minor(amount, terms.currency)} {terms.currency}"
 
 
-def _plain(url: str | None) -> str | None:
-    """Give an address without its query, where secrets travel."""
+def _without_query(url: str | None) -> str | None:
     return url and url.partition("?")[0].partition("#")[0]
 
 

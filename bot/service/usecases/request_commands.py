@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from bot.service.rails.exchange_rates import Exchange
 
 INTERNAL_HOST = "bot.internal"
-"""Host of the bot's own receiver, dialled wherever it listens."""
+"""Host of the bot's own receiver, resolved to the address on which it listens."""
 
 KEY_LIFETIME = 24 * 60 * 60 * 1000
-"""How long an Idempotency-Key is remembered, in ms."""
+"""Milliseconds for which an Idempotency-Key is remembered."""
 
 PRICE_FIELD = "denominationCurrencyCode"
 REDIRECT_FIELD = "redirectUrl"
@@ -45,8 +45,7 @@ WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 class Policy:
     """What the operator allows; only `embedded_app_id` may name the internal host.
 
-    `mails` says whether e-mail can be sent, `exchange` what prices are in other currencies.
-    `schemes` are those of applications that payers may be led to.
+    `mails`: e-mail can be sent; `schemes`: those of apps to which payers may be redirected.
     """
 
     allow: AllowList
@@ -58,10 +57,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Application that calls, the time of its call in epoch ms, what it may do.
+    """The application that calls, and the time of its call in epoch ms.
 
-    `owner` is for whom of its sellers, `confirms` whether the holders of addresses that it names
-    confirm them.
+    `owner` is the seller for whom it calls; `confirms`: the holders of e-mail addresses that it
+    names have to confirm them.
     """
 
     app_id: str
@@ -73,21 +72,21 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """An Idempotency-Key and the hash of the body that it came with."""
+    """An Idempotency-Key with the hash of its request's body."""
 
     text: str
     body_hash: str
 
 
 def new_id() -> str:
-    """Id of 24 lower-case hex characters that nobody can guess."""
+    """Return an id of 24 lower-case hex characters that nobody can guess."""
     return secrets.token_hex(12)
 
 
 def create(
     tx: Transaction, caller: Caller, creation: Creation, key: IdempotencyKey | None
 ) -> PaymentRequest:
-    """Make a request, or give the one that the same key made before.
+    """Create a request, or return the request that the same key created before.
 
     Raises InvalidBody, EmailUnavailable and IdempotencyMismatch.
     """
@@ -95,15 +94,15 @@ def create(
     _check(caller, terms.webhook and terms.webhook.url, terms.email, terms.redirect_url)
     _check_price(caller.policy.exchange, terms)
     request = changes.create(creation, new_id(), caller.app_id, caller.now)
-    if key and (earlier := _earlier(tx, caller, key, request.id)):
+    if key and (earlier := _created_before(tx, caller, key, request.id)):
         return earlier
-    request = _notified(tx, caller, replace(request, owner=caller.owner))
+    request = _with_recipient(tx, caller, replace(request, owner=caller.owner))
     store.insert(tx, request)
     request_audit.record_created(tx, request)
     return request
 
 
-def _earlier(
+def _created_before(
     tx: Transaction, caller: Caller, key: IdempotencyKey, new: str
 ) -> PaymentRequest | None:
     taken = apps.take_key(
@@ -119,36 +118,36 @@ def _earlier(
         return None
     if not secrets.compare_digest(taken["body_hash"], key.body_hash):
         raise IdempotencyMismatch
-    return _own(tx, caller, taken["request_id"])
+    return _find_own(tx, caller, taken["request_id"])
 
 
 def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> PaymentRequest:
-    """Change what the edit names, all of it or nothing.
+    """Change the fields that the edit names, all of them or none.
 
     Raises NotFound, InvalidBody, EmailUnavailable, NotLimited and NotEnoughUnits.
     """
     _check(caller, edited.webhook_url, edited.email, edited.redirect_url)
-    request = _own(tx, caller, request_id)
+    request = _find_own(tx, caller, request_id)
     checkouts.return_lapsed(tx, request_id, caller.now)
     changed = changes.edit(request, edited)
     if edited.email is not changes.KEEP:
-        changed = _notified(tx, caller, changed)
+        changed = _with_recipient(tx, caller, changed)
     if not store.write_edit(tx, request, changed, edited.decrease):
         raise NotEnoughUnits
-    after = _own(tx, caller, request_id)
+    after = _find_own(tx, caller, request_id)
     request_audit.record_edited(tx, request, after, caller.now)
     return after
 
 
 def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
-    """Take a request away for good; NotFound where the application has none of this id."""
-    request = _own(tx, caller, request_id)
+    """Delete a request for good. Raises NotFound if the application has none of this id."""
+    request = _find_own(tx, caller, request_id)
     store.delete(tx, caller.app_id, request_id, caller.now)
     request_audit.record_deleted(tx, request, caller.now)
 
 
-def _notified(tx: Transaction, caller: Caller, request: PaymentRequest) -> PaymentRequest:
-    """Return a request with the recipient at the address that it names now."""
+def _with_recipient(tx: Transaction, caller: Caller, request: PaymentRequest) -> PaymentRequest:
+    """Return the request with the recipient at its present e-mail address."""
     email = request.terms.email
     if email is None:
         return replace(request, recipient=None)
@@ -158,7 +157,7 @@ def _notified(tx: Transaction, caller: Caller, request: PaymentRequest) -> Payme
     )
 
 
-def _own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:
+def _find_own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:
     request = store.find_of_app(tx, caller.app_id, request_id, caller.now)
     if request is None:
         raise NotFound
@@ -166,7 +165,7 @@ def _own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:
 
 
 def _check(caller: Caller, webhook: object, email: object, redirect: object) -> None:
-    """Refuse addresses that are forbidden, and e-mail where it can't be sent."""
+    """Check the addresses of a body. Raises InvalidBody and EmailUnavailable."""
     if isinstance(webhook, str):
         _check_webhook(caller, webhook)
     if isinstance(redirect, str):
@@ -176,7 +175,7 @@ def _check(caller: Caller, webhook: object, email: object, redirect: object) -> 
 
 
 def _check_price(exchange: Exchange, terms: Terms) -> None:
-    """Refuse what nobody could pay: a price or share that is nothing in the instrument currency."""
+    """Refuse a price or share that rounds to nothing in the instrument currency."""
     try:
         shares = quote.quote(terms, exchange.rate(terms.currency, terms.instrument)).shares
     except MoneyError as error:

@@ -15,7 +15,7 @@ from bot.service.http.service import Service, Site
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import SETTLEMENTS, SandboxRail
-from bot.service.store import checkouts, status_index
+from bot.service.store import apps, checkouts, status_index
 from bot.service.usecases import applications, delivery_queues, letter_limits
 from bot.service.usecases.paying import PaymentContext
 from bot.service.usecases.request_commands import INTERNAL_HOST, Policy
@@ -99,11 +99,11 @@ class ServiceSide:
             dropped += more
         if dropped:
             await self._db.transaction(partial(_note, dropped=dropped, now=moment))
-        await self._db.transaction(partial(applications.forget_former, now=moment))
+        await self._db.transaction(partial(apps.forget_former, now=moment))
         await self._db.transaction(partial(letter_limits.sweep, now=moment))
         for queue in (*delivery_queues.QUEUES, SETTLEMENTS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
-        for app in await self._db.read(applications.every):
+        for app in await self._db.read(apps.list_all):
             await status_index.refresh(self._db, app.id, self._now)
 
     def _mail(self, settings: Settings) -> list[Job]:

@@ -98,8 +98,8 @@ async def test_a_former_secret_is_cleared_once_its_time_is_over(db: Database) ->
     made = [db.run(lambda tx: applications.create(tx, VAULT, "shop", 0)) for _ in range(3)]
     new = db.run(lambda tx: applications.rotate(tx, VAULT, made[0].app_id, 0, 100))
     db.run(lambda tx: applications.rotate(tx, VAULT, made[1].app_id, 0, 200))
-    assert db.run(lambda tx: applications.forget_former(tx, 99)) == 0
-    assert db.run(lambda tx: applications.forget_former(tx, 100)) == 1
+    assert db.run(lambda tx: store.forget_former(tx, 99)) == 0
+    assert db.run(lambda tx: store.forget_former(tx, 100)) == 1
     rows = await db.query("SELECT id FROM apps WHERE former_webhook_secret IS NOT NULL")
     assert rows == [{"id": made[1].app_id}]
     assert await signing_at(db, made[0].app_id, 100) == [new.webhook_secret]
@@ -115,7 +115,7 @@ async def test_a_revoked_application_is_listed_and_shut_out(db: Database) -> Non
     db.run(lambda tx: applications.revoke(tx, VAULT, made.app_id, 7))
     with pytest.raises(Unauthorized):
         await applications.authenticate(db, made.app_id, made.app_secret)
-    assert [(app.id, app.revoked_at) for app in db.run(applications.every)] == [(made.app_id, 7)]
+    assert [(app.id, app.revoked_at) for app in db.run(store.list_all)] == [(made.app_id, 7)]
 
 
 @pytest.mark.parametrize("change", [applications.rotate, applications.revoke])
@@ -129,14 +129,14 @@ def test_what_is_revoked_is_told_from_what_there_never_was(
     assert not isinstance(refusal.value, NotFound)
     with pytest.raises(NotFound, match="no application nobody"):
         db.run(lambda tx: change(tx, VAULT, "nobody", 8))
-    assert [app.revoked_at for app in db.run(applications.every)] == [7]
+    assert [app.revoked_at for app in db.run(store.list_all)] == [7]
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 101, "a\nb", "a\x1b[31m"])
 def test_a_name_is_one_line(db: Database, name: str) -> None:
     with pytest.raises(Refused, match="1 to 100 characters"):
         db.run(lambda tx: applications.create(tx, VAULT, name, 0))
-    assert db.run(applications.every) == []
+    assert db.run(store.list_all) == []
 
 
 async def test_the_bots_own_application_is_made_once(db: Database) -> None:

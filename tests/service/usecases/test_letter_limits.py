@@ -12,7 +12,7 @@ from bot.core.outbox.worker import CRASHED
 from bot.service.notify.letter_delivery import LetterDelivery
 from bot.service.store import joined_letters as store
 from bot.service.usecases import delivery_commands, letter_limits
-from bot.service.usecases.letter_limits import ENDED, FROM_SELLER, TO_MAILBOX
+from bot.service.usecases.letter_limits import FROM_SELLER, TO_MAILBOX, UNSUBSCRIBED
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.service_harness import URL
 
@@ -210,7 +210,7 @@ async def test_every_letter_can_be_ended_by_one_click(post: LetterHarness) -> No
     assert (await post.service.anyone.post(path, files=files)).status_code == 200
     await post.pay(made, 2)
     assert await post.work() == 0
-    assert [one for one in await post.states() if one[0] != "done"] == [("ended", ENDED)] * 2
+    assert [one for one in await post.states() if one[0] != "done"] == [("ended", UNSUBSCRIBED)] * 2
 
 
 async def test_a_form_of_too_many_fields_is_refused(post: LetterHarness) -> None:

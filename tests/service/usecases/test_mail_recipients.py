@@ -11,7 +11,7 @@ import pytest
 from bot.core.mail import mailboxes
 from bot.service.model.recipient import DAY, MOST_ASKS, MOST_OPEN, VALID
 from bot.service.usecases import delivery_commands
-from bot.service.usecases.letter_limits import ASK_MAILBOX, ASK_SELLER, LAPSED
+from bot.service.usecases.letter_limits import ASK_MAILBOX, ASK_SELLER, UNCONFIRMED
 from bot.wiring.maintenance import payer_erasure
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.service_harness import NOON_ISO, REQUESTS_PATH, refusal_code, refused_fields
@@ -122,9 +122,9 @@ async def test_what_nobody_confirms_is_shown_as_ended(post: LetterHarness) -> No
     await post.pay(made, 3)
     await post.work()
     assert await post.work(WEEK) == 0
-    assert await post.states() == [("ended", LAPSED)] * 3
+    assert await post.states() == [("ended", UNCONFIRMED)] * 3
     listed = (await post.service.seller.get("/v3/deliveries?state=ended")).json()["items"]
-    assert [one["note"] for one in listed] == [LAPSED] * 3
+    assert [one["note"] for one in listed] == [UNCONFIRMED] * 3
 
 
 async def test_the_seller_is_told_how_the_address_stands(post: LetterHarness) -> None:
