@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from bot import config
 from bot.core.errors import ConfigError
 from bot.core.net.rates import Rate
-from bot.core.ops.endpoints import Hide
+from bot.core.ops.log_setup import HideSecrets
 from bot.sandbox.world.world import TOKEN
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def test_the_mail_servers_password_is_hidden_in_every_spelling(
     monkeypatch.setenv("SMTP_FROM", "Our shop <shop@example.org>")
     settings = config.load()
     assert sorted(config.secrets(settings)) == ["open%2Fsesame", "open/sesame", url]
-    hide = Hide(config.secrets(settings))
+    hide = HideSecrets(config.secrets(settings))
     assert "sesame" not in hide(None, "", f"{url} open/sesame open%2Fsesame {settings!r}")
 
 

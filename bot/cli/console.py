@@ -15,7 +15,7 @@ import click
 from bot import config
 from bot.cli.export_formats import in_ascii
 from bot.core.database.database import open_database, sqlite_path
-from bot.core.ops.endpoints import configure_logging
+from bot.core.ops.log_setup import configure_logging
 from bot.core.text import sanitize
 from bot.wiring.app.foundation import open_vault
 

@@ -1,17 +1,17 @@
 """The error tree.
 
 BotError
-├── MoneyError             an amount or a currency that can't be taken
-├── PictureError           a photo that can't be taken
-├── OverBudget             work on a stranger's bytes that takes too much memory or time
-├── BadSignature           a webhook that doesn't prove where it comes from
-├── Unreadable             an update that nobody can make sense of
+├── MoneyError             an amount or a currency that is not accepted
+├── PictureError           a photo that is not accepted
+├── OverBudget             work on a stranger's bytes that exceeds its memory or time
+├── BadSignature           a webhook without a valid signature
+├── Unreadable             a stored record that can't be read
 ├── ConfigProblem          one thing wrong with one setting
-├── ConfigError            all of them together
+├── ConfigError            all problems of the configuration
 ├── ForbiddenAddress       an address that webhooks may not reach
-├── MailRefused            an e-mail that the mail server did not take
+├── MailRefused            an e-mail that the mail server did not accept
 ├── StorageError           the database can't be used just now: locked, full, read-only
-├── Refused                the caller asked for what can't be done
+├── Refused                a call that can't be carried out
 │   ├── InvalidBody            400 invalidBody
 │   ├── EmailUnavailable       400 emailUnavailable
 │   ├── Unauthorized           401 unauthorized
@@ -24,11 +24,11 @@ BotError
 │   ├── BodyTooLarge           413 bodyTooLarge
 │   ├── UnsupportedMediaType   415 unsupportedMediaType
 │   └── RateLimited            429 rateLimited
-└── PeerError              the other server
+└── PeerError              a failed call of another server
     ├── Unreachable            no connection, or no answer in time
-    │   └── NotReached             no connection: it has not heard of what was asked
-    ├── Overloaded             429 or 5xx: later it may work
-    │   └── Throttled              429: it did nothing of what was asked
+    │   └── NotReached             no connection: the call did not arrive
+    ├── Overloaded             429 or 5xx: a retry may succeed
+    │   └── Throttled              429: the call changed nothing
     └── BadAnswer              an answer that the interface doesn't know
 """
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 
 class BotError(Exception):
-    """Everything that the design foresees; anything else is a bug."""
+    """An error that the design foresees; any other exception is a bug."""
 
 
 class MoneyError(BotError):
-    """An amount or a currency that can't be taken.
+    """An amount or a currency that is not accepted.
 
     `reason` is one of unknownCurrency, notPositive, tooManyDecimals, tooLarge,
     notAnAmount and ambiguous; `choices` are the readings of an ambiguous amount.
@@ -60,10 +60,10 @@ class MoneyError(BotError):
 
 
 class PictureError(BotError):
-    """A photo that can't be taken.
+    """A photo that is not accepted.
 
-    `reason` is one of unknownFormat, tooLarge (bytes or pixels), tooSmall, tooLong (one side beside
-    the other), tooHeavy (memory or time) and damaged.
+    `reason` is one of unknownFormat, tooLarge (bytes or pixels), tooSmall, tooLong (ratio of the
+    sides), tooHeavy (memory or time) and damaged.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -72,23 +72,23 @@ class PictureError(BotError):
 
 
 class OverBudget(BotError):
-    """Work on a stranger's bytes that takes more memory or time than it may; says how much."""
+    """Work on a stranger's bytes that exceeds its memory or time; the message has the limit."""
 
 
 class BadSignature(BotError):
-    """A webhook that doesn't prove where it comes from."""
+    """A webhook without a valid signature."""
 
 
 class Unreadable(BotError):
-    """A stored update or message with a field missing or of the wrong type; names the field."""
+    """A stored update or message with a missing field or one of the wrong type; names the field."""
 
 
 class ConfigProblem(BotError):
-    """One thing wrong with one setting, said so that it can be mended."""
+    """One problem of one setting, and how to fix it."""
 
 
 class ConfigError(BotError):
-    """Every problem of the configuration at once, one line each."""
+    """All problems of the configuration, one line each."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
@@ -100,11 +100,11 @@ class ForbiddenAddress(BotError):
 
 
 class MailRefused(BotError):
-    """An e-mail that the mail server did not take; `told` says it to the operator, in 1 KiB.
+    """An e-mail that the mail server did not accept.
 
-    `told` names nobody whom an e-mail is for, so that it may stand in a log. `final` where trying
-    again is of no use; `code` and `answer` are the server's, where it said something; `remedy` is
-    what to look at, where `told` does not say it.
+    `told` is for the operator: at most 1 KiB, without the recipient, so that it can be logged.
+    `final` is true if a retry is useless; `code` and `answer` are the server's; `remedy` says what
+    to check, if `told` does not.
     """
 
     def __init__(
@@ -130,16 +130,16 @@ class StorageError(BotError):
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """What is wrong with one field of a body; `field` is its dotted path."""
+    """A problem of one field of a body; `field` is its dotted path."""
 
     field: str
     message: str
 
 
 class Refused(BotError):
-    """The caller asked for what can't be done.
+    """A call that can't be carried out.
 
-    `code` is for machines, the message for people, `info` names the fields.
+    `code` is for machines, the message for people, `info` lists problems of fields.
     """
 
     code: ClassVar[str] = "refused"
@@ -224,26 +224,26 @@ class RateLimited(Refused):
 
 
 class TooManyHolds(RateLimited):
-    """Too many checkouts of a request are open from one network; the first of them may lapse."""
+    """Too many checkouts of a request are open from one network; the oldest lapses first."""
 
     code = "tooManyHolds"
     default = "Too many payments are open from this network: finish or cancel one."
 
 
 class PeerError(BotError):
-    """The other server did not do what was asked."""
+    """A failed call of another server."""
 
 
 class Unreachable(PeerError):
-    """No connection, or no answer in time: whether it was done is not known."""
+    """No connection, or no answer in time: the call may have succeeded."""
 
 
 class NotReached(Unreachable):
-    """No connection, so nothing of what was asked has arrived."""
+    """No connection: the call did not arrive."""
 
 
 class Overloaded(PeerError):
-    """429 or 5xx; `retry_after` in seconds where the peer said so."""
+    """429 or 5xx; `retry_after` in seconds if the server named it."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -251,7 +251,7 @@ class Overloaded(PeerError):
 
 
 class Throttled(Overloaded):
-    """429, so nothing of what was asked was done."""
+    """429: the call changed nothing."""
 
 
 class BadAnswer(PeerError):
@@ -259,5 +259,5 @@ class BadAnswer(PeerError):
 
 
 def requested_wait(error: Exception) -> float:
-    """Seconds for which a peer wants to be left alone; 0 where it says nothing of it."""
+    """Return the seconds that a server asks us to wait; 0 if it names none."""
     return error.retry_after or 0.0 if isinstance(error, Overloaded) else 0.0

@@ -1,7 +1,7 @@
 """Webhook signatures by Standard Webhooks 1.0 (HMAC-SHA256 over id, time and body).
 
-The `standardwebhooks` package computes them. Its `verify` reads the clock itself and lets stray
-exceptions through, so time and headers are checked here.
+The `standardwebhooks` package computes them. Its `verify` reads the clock itself and leaks other
+exceptions, so time and headers are checked here.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _TIMESTAMP_DIGITS = 12
 
 
 def new_secret() -> str:
-    """Secret for one application, `whsec_` and base64 of 24 random bytes."""
+    """Create a secret for one application: `whsec_` and base64 of 24 random bytes."""
     return PREFIX + base64.b64encode(randomness.token_bytes(SECRET_BYTES)).decode()
 
 
 def check_secret(secret: str) -> None:
-    """Return only if `secret` can sign; BadSignature says what is wrong with its form."""
-    _hook(secret)
+    """Check the form of a secret. Raises BadSignature."""
+    _signer(secret)
 
 
 def sign(secrets: Sequence[str], message_id: str, now: datetime, body: bytes) -> dict[str, str]:
-    """Headers for a UTF-8 body, one signature a secret, so that secrets can be rotated.
+    """Return the headers for a UTF-8 body, with one signature for each secret of a rotation.
 
     Raises BadSignature for a malformed secret; ValueError (a bug) for none, a naive `now`
     or a body that is not UTF-8.
@@ -48,7 +48,7 @@ def sign(secrets: Sequence[str], message_id: str, now: datetime, body: bytes) ->
     if not secrets:
         raise ValueError("signing needs a secret")
     at, text = _utc(now), body.decode()
-    signatures = [_hook(secret).sign(message_id, at, text) for secret in secrets]
+    signatures = [_signer(secret).sign(message_id, at, text) for secret in secrets]
     return {
         _ID: message_id,
         _TIMESTAMP: str(int(at.timestamp())),
@@ -57,19 +57,18 @@ def sign(secrets: Sequence[str], message_id: str, now: datetime, body: bytes) ->
 
 
 def verify(secrets: Sequence[str], headers: Mapping[str, str], body: bytes, now: datetime) -> None:
-    """Return only if one of the secrets signed this body within five minutes of `now`.
+    """Check that one of the secrets signed this body within five minutes of `now`.
 
-    Header names in any case. Raises BadSignature for everything else that a sender can send,
-    and where there is no secret.
+    Header names may have any case. Raises BadSignature, also if there is no secret.
     """
     given = {name.lower(): value for name, value in headers.items()}
     message_id, signature = given.get(_ID), given.get(_SIGNATURE)
     if not (message_id and signature):
         raise BadSignature("The webhook headers are missing")
-    at = _sent_at(given.get(_TIMESTAMP, ""), _utc(now))
+    at = _read_timestamp(given.get(_TIMESTAMP, ""), _utc(now))
     try:
         text = body.decode()
-        expected = [_hook(secret).sign(message_id, at, text).encode() for secret in secrets]
+        expected = [_signer(secret).sign(message_id, at, text).encode() for secret in secrets]
         offered = [part.encode() for part in signature.split() if part.startswith(_VERSION)]
     except UnicodeError:
         raise BadSignature("The webhook is not UTF-8") from None
@@ -78,8 +77,8 @@ def verify(secrets: Sequence[str], headers: Mapping[str, str], body: bytes, now:
         raise BadSignature("No signature of the webhook is by a secret known here")
 
 
-def _sent_at(timestamp: str, now: datetime) -> datetime:
-    """Time of a timestamp header, Unix seconds, where it is near enough to `now`."""
+def _read_timestamp(timestamp: str, now: datetime) -> datetime:
+    """Read a timestamp header, Unix seconds. Raises BadSignature if it is far from `now`."""
     digits = timestamp.isascii() and timestamp.isdigit()
     if not digits or len(timestamp) > _TIMESTAMP_DIGITS:
         raise BadSignature("The webhook's timestamp is missing or malformed")
@@ -95,8 +94,8 @@ def _utc(now: datetime) -> datetime:
     return now.astimezone(UTC)
 
 
-def _hook(secret: str) -> Webhook:
-    """Signer of one secret; the package itself would drop what is not base64 without a word."""
+def _signer(secret: str) -> Webhook:
+    """Return the signer of a secret; the package silently drops characters that are no base64."""
     encoded = secret.removeprefix(PREFIX).rstrip("=")
     try:
         key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)

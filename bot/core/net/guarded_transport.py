@@ -1,7 +1,7 @@
-"""Dialling where webhooks may go: the name is resolved once, judged, and that very address dialled.
+"""A transport that reaches permitted addresses only: it dials the very address that it checked.
 
-A second look-up between judging and dialling would let a name answer with a public address first
-and a private one then (DNS rebinding), so there is none.
+A name is resolved once. With a second look-up between the check and the connection, a name could
+answer with a public address first and a private one then (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ if TYPE_CHECKING:
 
 
 LOOKUPS = 64
-"""Names asked for at once. The event loop's own threads are few, and others need them too."""
+"""Simultaneous look-ups, in threads of their own: those of the event loop are few."""
 
 ZONE_LOOKUPS = 16
-"""Of these, for names with the same two last labels: whoever owns a zone makes up any number."""
+"""Of these, for names with the same last two labels: the owner of a zone can invent names."""
 
-PATIENCE = 5.0
-"""Seconds for a look-up, so that it leaves time for the webhook itself."""
+LOOKUP_SECONDS = 5.0
+"""Limit of a look-up, which leaves time for the webhook itself."""
 
-MEMORY = 3.0
-"""Seconds in which a name that failed or hung is not asked for again; less than the wait before a
-second attempt, which is to find what has been mended meanwhile."""
+FAILURE_SECONDS = 3.0
+"""For which a failed look-up is not repeated; less than the wait before a second attempt, which
+should find a name that was fixed meanwhile."""
 
 
 def ask_system(host: str) -> list[str]:
-    """Addresses of a name, best first, as the system answers. Raises OSError and UnicodeError."""
+    """Resolve a name by the system, best address first. Raises OSError and UnicodeError."""
     answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in answers))
 
 
 class SystemResolver:
-    """Resolves names in threads of its own, so that those that hang delay no others.
+    """A resolver with threads of its own, so that a slow name delays no other.
 
-    A name is looked up once at a time, for all who ask. A system call can't be broken off: its
-    thread goes on until the system gives up, and is a daemon, for the end of the process does not
-    wait for it. Answers are not remembered, failures for MEMORY seconds.
+    Simultaneous calls for one name share a look-up. A system call can't be cancelled: its thread
+    runs until the system gives up, as a daemon, so that the process can end before. Answers are
+    not remembered, failures for FAILURE_SECONDS.
     """
 
     def __init__(
@@ -80,15 +80,15 @@ class SystemResolver:
         self._failed: dict[str, tuple[float, str]] = {}
 
     async def __call__(self, host: str, _port: int) -> list[str]:
-        """Addresses of a name, best first. Raises OSError and UnicodeError."""
+        """Resolve a name, best address first. Raises OSError and UnicodeError."""
         self._forget()
         if host in self._failed:
             raise OSError(self._failed[host][1])
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(LOOKUP_SECONDS):
                 return await asyncio.wrap_future(self._under_way.get(host) or self._start(host))
         except TimeoutError:
-            self._fail(host, f"no answer to its look-up within {PATIENCE:g} seconds")
+            self._fail(host, f"no answer to its look-up within {LOOKUP_SECONDS:g} seconds")
             raise OSError(self._failed[host][1]) from None
         except OSError as error:
             self._fail(host, str(error))
@@ -96,22 +96,22 @@ class SystemResolver:
 
     def _start(self, host: str) -> Future[list[str]]:
         future: Future[list[str]] = Future()
-        future.set_running_or_notify_cancel()  # who gives up cancels it for nobody else
+        future.set_running_or_notify_cancel()  # now nobody can cancel it for the others
         self._under_way[host] = future
         zone = self._zones.setdefault(".".join(host.split(".")[-2:]), Semaphore(ZONE_LOOKUPS))
         thread = Thread(target=self._work, args=(host, zone, future), name="look-up", daemon=True)
         try:
             thread.start()
-        except RuntimeError as error:  # the system gives no more threads
+        except RuntimeError as error:  # the system has no more threads
             del self._under_way[host]
             raise OSError(str(error)) from error
         return future
 
     def _work(self, host: str, zone: Semaphore, future: Future[list[str]]) -> None:
         try:
-            with _room(zone), _room(self._slots):
+            with _slot(zone), _slot(self._slots):
                 answers = self._ask(host)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is raised where it is awaited
+        except Exception as error:  # noqa: BLE001 - raised again where the future is awaited
             self._under_way.pop(host)
             future.set_exception(error)
         else:
@@ -119,7 +119,7 @@ class SystemResolver:
             future.set_result(answers)
 
     def _fail(self, host: str, why: str) -> None:
-        self._failed[host] = (self._now() + MEMORY, why)
+        self._failed[host] = (self._now() + FAILURE_SECONDS, why)
 
     def _forget(self) -> None:
         now = self._now()
@@ -127,9 +127,9 @@ class SystemResolver:
 
 
 @contextmanager
-def _room(slots: Semaphore) -> Iterator[None]:
-    """Wait for one of the slots, no longer than somebody waits for the answer."""
-    if not slots.acquire(timeout=PATIENCE):
+def _slot(slots: Semaphore) -> Iterator[None]:
+    """Hold one of the slots; wait for it no longer than the caller waits for the answer."""
+    if not slots.acquire(timeout=LOOKUP_SECONDS):
         raise OSError("too many names are being looked up")
     try:
         yield
@@ -138,10 +138,10 @@ def _room(slots: Semaphore) -> Iterator[None]:
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Opens connections to permitted addresses only; raises ForbiddenAddress for others.
+    """Network access to permitted addresses; raises ForbiddenAddress for others.
 
-    `internal` maps a host to where it listens at this moment, past the guard and the port
-    of the URL. TLS still asks for the certificate of the name: httpcore starts it above this.
+    `internal` maps a host to its present host and port, unchecked and instead of the URL's port.
+    TLS still checks the certificate of the name: httpcore starts it above this layer.
     """
 
     def __init__(self, allow: AllowList, resolver: Resolver, internal: InternalHosts) -> None:
@@ -158,7 +158,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect within `timeout` seconds, the look-up included."""
+        """Connect within `timeout` seconds, including the look-up."""
         deadline = anyio.current_time() + (math.inf if timeout is None else timeout)
         if host in self._internal:
             inside, port = self._internal[host]()
@@ -182,7 +182,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         return await dial(last, 1)
 
     async def _permitted(self, host: str, port: int, deadline: float) -> list[Address]:
-        """Addresses of the host that may be dialled, at least one."""
+        """Return the permitted addresses of the host, at least one."""
         literal = literal_address(host)
         found = [literal] if literal else await self._resolve(host, port, deadline)
         if self._allow.permits_host(host):
@@ -211,10 +211,10 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
 
 class GuardedTransport(httpx.AsyncHTTPTransport):
-    """Transport for an `httpx.AsyncClient` that reaches only what webhooks may reach.
+    """Transport of an `httpx.AsyncClient` that reaches only what webhooks may reach.
 
-    ForbiddenAddress comes out of the client's call; everything else is httpx's own. The client does
-    not follow redirects unless told to, and takes no proxy from the environment.
+    The client's calls raise ForbiddenAddress; everything else is httpx's own. Redirects are not
+    followed by default, and no proxy of the environment is used.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What every client of other servers shares: whom it trusts, and when it takes the proxy."""
+"""Settings shared by all HTTP clients: trusted certificates, use of a proxy."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @cache
 def ssl_context() -> ssl.SSLContext:
-    """Give what httpx trusts by itself: the certificates of certifi, or of SSL_CERT_FILE.
+    """Return the context that httpx would create: certificates of certifi, or of SSL_CERT_FILE.
 
-    Shared, for reading them takes 20 ms and 1 MiB.
+    Shared, because loading them takes 20 ms and 1 MiB.
     """
     return httpx.create_ssl_context()
 
 
 def may_use_proxy(url: str) -> bool:
-    """Whether `url` leads out, so that a proxy of the environment may be on the way.
+    """Return whether a proxy of the environment may be used for `url`.
 
-    An address of this machine or its network is dialled directly, whatever NO_PROXY says.
+    Addresses of this machine or its network are always reached directly, whatever NO_PROXY is.
     """
     host = urlsplit(url).hostname or ""
     try:

@@ -1,4 +1,4 @@
-"""Rates as the settings write them: `30/second`, `20/minute`, `0` for none."""
+"""Rates as settings have them: `30/second`, `20/minute`, `0` for none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Rate:
 
 
 def parse_rate(value: Any) -> Rate | None:
-    """Read a setting; None for no limit, ValueError with what to write instead."""
+    """Parse a setting; None means no limit. Raises ValueError."""
     if value is None or isinstance(value, Rate):
         return value
     text = str(value).strip()

@@ -1,6 +1,6 @@
 """Bodies of incoming HTTP requests, with limits on size, time and depth.
 
-The web server ends the connection of a body that was refused before its end, see `wiring.protocol`.
+The web server closes a connection whose body was refused before its end, see `wiring.web.protocol`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from bot.core.exact_json import JsonError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-MAX_BODY = 64 * 1024  # bytes; ours, the interface shows none (section 8)
-BODY_SECONDS = 20.0  # for all of it: a form on a bad line has a chance, a sender that stalls ends
+MAX_BODY = 64 * 1024
+"""Bytes; our own limit, the interface names none (section 8)."""
+
+BODY_SECONDS = 20.0
+"""Seconds for a whole body: enough for a form on a bad line, an end for a sender that stalls."""
 
 
 async def read(request: Request, most: int = MAX_BODY) -> bytes:
-    """Give the body as it came.
+    """Read the body.
 
-    Raises BodyTooLarge as soon as it is longer than `most` bytes, and InvalidBody for one that
-    breaks off or is not all here within BODY_SECONDS.
+    Raises BodyTooLarge as soon as it is longer than `most` bytes, and InvalidBody if it breaks off
+    or has not arrived within BODY_SECONDS.
     """
-    told = request.headers.get("content-length", "")
-    if told.isdecimal() and int(told[:20]) > most:
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length[:20]) > most:
         raise _too_large(most)
     try:
         async with asyncio.timeout(BODY_SECONDS):

@@ -1,4 +1,4 @@
-"""How long the other side asks us to wait."""
+"""The Retry-After header, and dates of HTTP."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 
 def read_retry_after(header: str | None, now: int) -> int:
-    """Seconds of a Retry-After header (RFC 9110 section 10.2.3); 0 for none or nonsense."""
+    """Return the seconds of a Retry-After header (RFC 9110 section 10.2.3); 0 if it has none."""
     text = (header or "").strip()
     if text.isascii() and text.isdecimal():
         return int(text[:9])
@@ -16,7 +16,7 @@ def read_retry_after(header: str | None, now: int) -> int:
 
 
 def read_date(header: str | None) -> int | None:
-    """Unix seconds of a date as HTTP writes them (section 5.6.7); None for none or nonsense."""
+    """Return the Unix seconds of an HTTP date (section 5.6.7); None if it is none."""
     try:
         at = parsedate_to_datetime(header or "")
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -1,8 +1,9 @@
-"""Where webhooks may go: the rules without any I/O.
+"""Addresses that webhooks may reach: the rules, without any I/O.
 
-`check_url` judges an address as written, when a request is created; `is_forbidden` judges what a
-name resolved to, when it is dialled (`dialling`). Whoever compares or counts hosts takes them from
-here, for a host has many spellings: `bot。internal`, `127.1`, `h.example.`.
+`check_url` checks an address as written, when a request is created; `is_forbidden` checks the
+addresses that a name resolved to, when it is dialled (`guarded_transport`). Code that compares or
+counts hosts uses this module, because a host has many spellings: `bot。internal`, `127.1`,
+`h.example.`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _FORBIDDEN_V4 = tuple(
         "240.0.0.0/4",  # reserved, broadcast
     )
 )
-# Whatever is not global unicast: unspecified, loopback, IPv4 mapped and compatible, both NAT64
+# Everything else is forbidden: unspecified, loopback, IPv4 mapped and compatible, both NAT64
 # prefixes, discard, unique local, link-local, site-local, multicast.
 _GLOBAL_V6 = IPv6Network("2000::/3")
 _FORBIDDEN_V6 = tuple(
@@ -66,11 +67,11 @@ _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _MAX_PARTS = 4
 _BYTE = 256
 LONGEST_ENDPOINT = 200
-"""Characters; of a longer one, a hash stands for the path."""
+"""Characters; in a longer one, a hash replaces the path."""
 
 
 def literal_address(host: str) -> Address | None:
-    """Address that a host spells, in any way a resolver takes; None if it is a name.
+    """Return the address that a host spells, in any way a resolver accepts; None for a name.
 
     `127.2`, `0x7f000002`, `2130706434`, `017700000001`, `[::1]`, full-width digits, a trailing dot.
     Like inet_aton(3) and the host parser of the URL standard.
@@ -85,14 +86,14 @@ def literal_address(host: str) -> Address | None:
 
 
 def _plain_host(host: str) -> str:
-    """Host as a resolver compares it: lower-case ASCII if possible, no brackets, no last dot."""
+    """Return the host as a resolver compares it: lower case, no brackets, no trailing dot."""
     folded = unicodedata.normalize("NFKC", host).replace("。", ".").lower()
     visible = "".join(char for char in folded if unicodedata.category(char) != "Cf")
     return visible.strip().removeprefix("[").removesuffix("]").rstrip(".")
 
 
 def _read_v4(host: str) -> IPv4Address | None:
-    """One to four numbers, decimal, octal or hexadecimal; the last one fills what is left."""
+    """Read one to four numbers, decimal, octal or hexadecimal; the last fills all other bytes."""
     parts = host.split(".")
     if len(parts) > _MAX_PARTS:
         return None
@@ -118,16 +119,16 @@ def _read_number(part: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """Hosts and networks that may be reached though private: the setting `WEBHOOK_ALLOW`."""
+    """Private hosts and networks that webhooks may reach: the setting `WEBHOOK_ALLOW`."""
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = field(default=())
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a comma-separated list: `receiver.local, 10.0.0.0/8, 127.0.0.1`.
+        """Parse a comma-separated list: `receiver.local, 10.0.0.0/8, 127.0.0.1`.
 
-        Raises ConfigProblem naming the entry that is none of host, address, network.
+        Raises ConfigProblem, which names the wrong entry.
         """
         hosts: set[str] = set()
         networks: list[Network] = []
@@ -142,11 +143,11 @@ class AllowList:
         return cls(frozenset(hosts), tuple(networks))
 
     def permits_host(self, host: str) -> bool:
-        """Whether the name itself is listed, wherever it resolves to."""
+        """Return whether the name itself is listed, whatever it resolves to."""
         return _plain_host(host) in self.hosts
 
     def permits_address(self, address: Address) -> bool:
-        """Whether a listed network holds the address."""
+        """Return whether a listed network contains the address."""
         return any(address in network for network in self.networks)
 
 
@@ -162,12 +163,12 @@ def _is_host(host: str) -> bool:
 
 
 def _ends_in_number(host: str) -> bool:
-    """Whether the URL standard takes the host for an IPv4 address, sound or not."""
+    """Return whether the URL standard reads the host as an IPv4 address, valid or not."""
     return _NUMBER.fullmatch(_plain_host(host).rpartition(".")[2]) is not None
 
 
 def is_forbidden(address: Address, allow: AllowList) -> bool:
-    """Whether a webhook may not reach the address: anything but a public one, unless allowed."""
+    """Return whether webhooks may not reach the address: it is neither public nor allowed."""
     if allow.permits_address(address):
         return False
     if isinstance(address, IPv4Address):
@@ -176,10 +177,10 @@ def is_forbidden(address: Address, allow: AllowList) -> bool:
 
 
 def check_url(url: str, allow: AllowList) -> str:
-    """Give the host of a webhook address, as it will be dialled and in one spelling.
+    """Return the host of a webhook address, in the one spelling in which it will be dialled.
 
-    Raises ForbiddenAddress where the address can't be right whatever its name resolves to, with a
-    message for the caller of the API.
+    Raises ForbiddenAddress if the address is wrong whatever its name resolves to; the message is
+    for the caller of the API.
     """
     parsed = _parse(url)
     if parsed.scheme not in _PORTS:
@@ -193,7 +194,7 @@ def check_url(url: str, allow: AllowList) -> str:
 
 
 def _parse(url: str) -> httpx.URL:
-    """Read it with the parser that will dial it, so that both see the same host."""
+    """Parse with the client that will dial the address, so that both see the same host."""
     if _NOT_IN_URL.search(url) or any(map(_is_unseen, url)):
         raise ForbiddenAddress("A webhook address has no spaces, control characters or backslashes")
     try:
@@ -205,7 +206,7 @@ def _parse(url: str) -> httpx.URL:
 
 
 def _is_unseen(char: str) -> bool:
-    """Whether it steers how the text around it is shown (Unicode TR 9), or nothing at all."""
+    """Return whether a character is invisible or reorders the text around it (Unicode TR 9)."""
     return unicodedata.category(char) in sanitize.SPOILING
 
 
@@ -216,7 +217,7 @@ def _one_spelling(url: httpx.URL) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a webhook goes, whichever way its address is spelled, without query and password."""
+    """The target of a webhook in one spelling, without query and password."""
 
     scheme: str
     host: str
@@ -224,7 +225,7 @@ class Endpoint:
     path: str
 
     def __str__(self) -> str:
-        """Write it as an address of at most LONGEST_ENDPOINT characters and its host."""
+        """Return an address of at most LONGEST_ENDPOINT characters and the host."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         server = f"{self.scheme}://{name}:{self.port}"
         whole = server + self.path
@@ -234,9 +235,10 @@ class Endpoint:
 
 
 def endpoint(url: str) -> Endpoint:
-    """Read where a webhook goes, also by an address that an earlier version took.
+    """Return the target of a webhook address.
 
-    One that nobody can read has no host, and a hash for a path: it is sent nowhere, but told.
+    An unreadable address has no host, and a hash for a path: nothing can be sent there, but it can
+    be listed.
     """
     try:
         parsed = httpx.URL(url)
@@ -266,5 +268,5 @@ def _check_host(host: str, allow: AllowList) -> None:
 
 
 def parse_address(text: str) -> Address:
-    """Address from a resolver's answer, its IPv6 zone left out."""
+    """Parse an address of a resolver's answer, without its IPv6 zone."""
     return ip_address(text.partition("%")[0])

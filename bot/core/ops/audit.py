@@ -1,7 +1,7 @@
-"""Who changed what and when: a line a change, written in the transaction that makes it.
+"""The audit log: who changed what and when, one line a change, written in its transaction.
 
-For the operator, and for whoever asks later why money went where it went. No line has what a
-payer gave, nor a secret: of those the fact stands there, never the words.
+It explains later why money went where it went. No line contains a secret or a payer's data, only
+the fact that they changed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
 
 KEPT = 400 * 24 * 3600 * 1000
-"""Milliseconds that a line is kept: a year, and time to look back at it."""
+"""Milliseconds for which a line is kept: a year, and some time to look back."""
 
-FORGOTTEN = 500
-"""How many lines are dropped in one transaction, for others wait for it."""
+BATCH = 500
+"""Lines deleted in one transaction: others wait for it."""
 
 LONGEST_NAME = 120
 """Characters of an actor, an action or a subject."""
@@ -34,23 +34,23 @@ LONGEST_TEXT = 200
 """Characters of one text among the details."""
 
 MOST_VALUES = 12
-"""Details of a line, and values of a detail that is a list."""
+"""Details of a line, and items of a detail that is a list."""
 
 SYSTEM = "system"
-"""Who does what nobody asked for just then: the hourly sweep and the like."""
+"""The actor of changes without a person, such as the hourly sweep."""
 
 INSERT = (
     "INSERT INTO audit (id, at, actor, action, subject, details)"
     " VALUES (:id, :at, :actor, :action, :subject, :details)"
 )
 
-_written = json.JSONEncoder(separators=(",", ":")).encode
-"""Made once: creates are many, and making it costs more than using it."""
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+"""One encoder for all lines: creating it costs more than using it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One change; `at` in epoch ms, `details` as they were recorded, cut where they were long."""
+    """One change; `at` in epoch ms, long `details` are cut."""
 
     id: str
     at: int
@@ -61,29 +61,29 @@ class Line:
 
 
 def app(app_id: str) -> str:
-    """Name an application as the actor."""
+    """Return the actor that is an application."""
     return f"app {app_id}"
 
 
 def seller(seller_id: int) -> str:
-    """Name a person on Telegram as the actor."""
+    """Return the actor that is a person on Telegram."""
     return f"seller {seller_id}"
 
 
 def operator() -> str:
-    """Name whoever runs this command as the actor, by the system's own name where it has one."""
+    """Return the actor that runs this command: the system's name of the user, or the number."""
     try:
         return f"operator {pwd.getpwuid(os.getuid()).pw_name}"
-    except KeyError:  # a container's user often has a number alone
+    except KeyError:  # as in containers
         return f"operator {os.getuid()}"
 
 
-def record(  # noqa: PLR0917 - who, what, of what, when, how: as a line of the log has them
+def record(  # noqa: PLR0917 - the columns of a line
     tx: Transaction, actor: str, action: str, subject: str, now: int, details: Mapping[str, Any]
 ) -> None:
-    """Write down a change beside it; `now` in epoch ms, `details` plain values or lists of them.
+    """Write a line; `now` in epoch ms, `details` plain values or lists of them.
 
-    `action` is what was changed and how, as in `request.created`; `subject` an id to look for.
+    `action` is a thing and its change, such as `request.created`; `subject` is an id.
     """
     tx.execute(
         INSERT,
@@ -92,12 +92,12 @@ def record(  # noqa: PLR0917 - who, what, of what, when, how: as a line of the l
         actor=_cut(actor, LONGEST_NAME),
         action=_cut(action, LONGEST_NAME),
         subject=_cut(subject, LONGEST_NAME),
-        details=_written(_bounded(details)),
+        details=_to_json(_limit(details)),
     )
 
 
 def read(tx: Transaction, limit: int, subject: str | None = None) -> list[Line]:
-    """Give up to `limit` lines, the newest first, all or those of one subject."""
+    """Return up to `limit` lines, newest first, of all subjects or of one."""
     where = "" if subject is None else " WHERE subject = :subject"
     rows = tx.query(
         f"SELECT * FROM audit{where} ORDER BY id DESC LIMIT :limit",  # noqa: S608 - our own words
@@ -108,15 +108,15 @@ def read(tx: Transaction, limit: int, subject: str | None = None) -> list[Line]:
 
 
 def forget(tx: Transaction, before: int) -> int:
-    """Drop lines from before `before` (epoch ms), some at a time; how many.
+    """Delete some lines older than `before` (epoch ms) and return their number.
 
-    Call it again until it gives 0.
+    Call it again until it returns 0.
     """
     return tx.execute(
         "DELETE FROM audit WHERE id IN"
         " (SELECT id FROM audit WHERE id < :before ORDER BY id LIMIT :most)",
         before=f"{before:012x}",
-        most=FORGOTTEN,
+        most=BATCH,
     )
 
 
@@ -124,8 +124,8 @@ def _line(row: Row) -> Line:
     return Line(**{**row, "details": exact_json.loads(row["details"])})
 
 
-def _bounded(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what is kept of the details: the first of them, each cut."""
+def _limit(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the first details, each cut."""
     kept = [*details.items()][:MOST_VALUES]
     return {_cut(name, LONGEST_NAME): _plain(value) for name, value in kept}
 
@@ -139,7 +139,7 @@ def _plain(value: object) -> Any:
 
 
 def _cut(text: str, most: int) -> str:
-    """Give a text as one harmless line; most need nothing done to them, and creates are many."""
+    """Return one harmless line; the check of most texts is cheap, because creates are many."""
     if len(text) <= most and text.isascii() and text.isprintable():
         return text
     return sanitize.line(text[: 2 * most], most)

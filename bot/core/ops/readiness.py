@@ -1,7 +1,8 @@
-"""Whether this process can do its work, asked of everything that it leans on.
+"""Readiness: whether this process can do its work, by checks of everything it depends on.
 
-What is needed to take a payment makes it not ready. What messages can wait for in the outbox is
-only told: a pay page is not to be taken out of service because a mail server rests.
+A failed check of what a payment needs makes the process not ready. Other servers, for which
+messages can wait in the outbox, only degrade it: a mail server that is down must not take the pay
+pages out of service.
 """
 
 from __future__ import annotations
@@ -17,90 +18,91 @@ if TYPE_CHECKING:
     Check: TypeAlias = "Callable[[], Awaitable[str | None]]"
 
 CHECK_SECONDS = 2.0
-"""How long an answer waits for a check."""
+"""For which an answer waits for a check."""
 
-LOOK_SECONDS = 10.0
-"""How long another server has for its answer; who asked us is not kept waiting for it."""
+SERVER_SECONDS = 10.0
+"""For which a check waits for another server, longer than our own answer waits for the check."""
 
 FRESH_SECONDS = 30.0
-"""How long what another server said is told again without asking it."""
+"""For which the result of a check of another server is reused."""
 
 OK, DEGRADED, NOT_READY = "ok", "degraded", "not ready"
 
 
 class CachedCheck:
-    """A check of another server: made once at a time and now and then, however many ask."""
+    """A check of another server, run once in a while, however often it is called."""
 
     def __init__(
-        self, check: Check, clock: Callable[[], float] = time.monotonic, *, well: bool = False
+        self, check: Check, clock: Callable[[], float] = time.monotonic, *, ok: bool = False
     ) -> None:
-        """`well` where it is known to be so at first, and nobody has to wait for an answer."""
+        """Assume success at first if `ok`, so that the first call waits for nothing."""
         self._check = check
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
-        self._found: str | None = None if well else "no answer yet"
-        self._well = well
-        self._looked_at = float("-inf")
+        self._result: str | None = None if ok else "no answer yet"
+        self._is_ok = ok
+        self._checked_at = float("-inf")
 
     async def __call__(self) -> str | None:
-        """Give what was found last; the first to ask in a while waits for the answer."""
-        if self._task is None and self._clock() - self._looked_at >= FRESH_SECONDS:
-            self._task = asyncio.create_task(self._look())
-        if self._task is not None and not self._well:
+        """Return the last result; the first call after a while waits for a new one."""
+        if self._task is None and self._clock() - self._checked_at >= FRESH_SECONDS:
+            self._task = asyncio.create_task(self._run())
+        if self._task is not None and not self._is_ok:
             await asyncio.wait({self._task}, timeout=CHECK_SECONDS)
-        return self._found
+        return self._result
 
     async def close(self) -> None:
-        """End the look under way."""
+        """Cancel the check that is running."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def _look(self) -> None:
+    async def _run(self) -> None:
         try:
-            self._found = await run_check(self._check, LOOK_SECONDS)
+            self._result = await run_check(self._check, SERVER_SECONDS)
         finally:
-            self._looked_at, self._task, self._well = self._clock(), None, False
+            self._checked_at, self._task, self._is_ok = self._clock(), None, False
 
 
 @dataclass(slots=True)
 class Readiness:
-    """Checks by name; each answers None when well, else what is wrong, for everybody to read.
+    """Checks by name; each returns None or what is wrong, in words that anyone may read.
 
-    `needed` are asked each time, `beside` are those of other servers.
+    `needed` are run each time, `servers` are those of other servers.
     """
 
     needed: dict[str, Check] = field(default_factory=dict)
-    beside: dict[str, CachedCheck] = field(default_factory=dict)
+    servers: dict[str, CachedCheck] = field(default_factory=dict)
 
     def watch(self, name: str, check: Check) -> None:
-        """Tell of another server, too; one that is needed at first was just reached then."""
-        self.beside[name] = CachedCheck(check, well=name in self.needed)
+        """Add the check of another server; one that is also needed at first was reached by then."""
+        self.servers[name] = CachedCheck(check, ok=name in self.needed)
 
     async def ask(self) -> tuple[str, dict[str, str]]:
-        """Give `OK`, `DEGRADED` or `NOT_READY`, and what each check says; never raises.
+        """Return `OK`, `DEGRADED` or `NOT_READY`, and the result of each check; never raises.
 
-        A check that is needed goes before one of the same name that is not: what was never reached
-        is not asked how it is.
+        If a needed check fails, a server's check of the same name is not run: a server that was
+        never reached has no state.
         """
-        limits = [run_check(check, CHECK_SECONDS) for check in self.needed.values()]
-        needed = dict(zip(self.needed, await asyncio.gather(*limits), strict=True))
-        looks = {name: look() for name, look in self.beside.items() if not needed.get(name)}
-        beside = dict(zip(looks, await asyncio.gather(*looks.values()), strict=True))
-        told = {name: needed.get(name) or beside.get(name) or OK for name in {**beside, **needed}}
+        checks = [run_check(check, CHECK_SECONDS) for check in self.needed.values()]
+        needed = dict(zip(self.needed, await asyncio.gather(*checks), strict=True))
+        asked = {name: check() for name, check in self.servers.items() if not needed.get(name)}
+        servers = dict(zip(asked, await asyncio.gather(*asked.values()), strict=True))
+        every = {**servers, **needed}
+        results = {name: needed.get(name) or servers.get(name) or OK for name in every}
         if any(needed.values()):
-            return NOT_READY, told
-        return DEGRADED if any(beside.values()) else OK, told
+            return NOT_READY, results
+        return DEGRADED if any(servers.values()) else OK, results
 
     async def close(self) -> None:
-        """End what is under way."""
-        await asyncio.gather(*(glance.close() for glance in self.beside.values()))
+        """Cancel the checks that are running."""
+        await asyncio.gather(*(check.close() for check in self.servers.values()))
 
 
 async def run_check(check: Check, seconds: float) -> str | None:
-    """Give what a check says; what it raises is told by name alone, for everybody may read it."""
+    """Return the result of a check; of an exception the name alone, because anyone may read it."""
     try:
         async with asyncio.timeout(seconds):
             return await check()
-    except Exception as error:  # noqa: BLE001 - whatever fails is a finding
+    except Exception as error:  # noqa: BLE001 - any failure is a result
         return type(error).__name__

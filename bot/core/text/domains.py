@@ -1,4 +1,4 @@
-"""Names of hosts as DNS knows them."""
+"""Names of hosts in ASCII, as the DNS has them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ LONGEST_LABEL = 63  # RFC 1035 section 2.3.4
 
 
 def ascii_host(name: str) -> str:
-    """Give the name as browsers look it up (IDNA 2008 by way of UTS 46); ValueError where none can.
+    """Return the name as browsers look it up (IDNA 2008, UTS 46). Raises ValueError.
 
-    Python's own codec is of 2003: with it, faß.de leads to fass.de, which is somebody else's. What
-    is ASCII already stays as it is, unless it claims to stand for something that it can't.
+    Python's own codec implements IDNA 2003, which turns faß.de into fass.de, another domain. ASCII
+    names stay as they are, except for `xn--` labels, which must be valid.
     """
     if name.isascii() and ENCODED not in name.lower():
         return name
@@ -21,7 +21,7 @@ def ascii_host(name: str) -> str:
 
 
 def _ascii_label(label: str) -> str:
-    """Underscores and runs of hyphens are no IDNA, but hosts have them."""
+    """Encode a label; ASCII ones are kept, as IDNA knows no underscores and runs of hyphens."""
     if label.isascii() and not label.startswith(ENCODED):
         return label
     try:
@@ -31,12 +31,12 @@ def _ascii_label(label: str) -> str:
 
 
 def _with_symbols(label: str) -> str:
-    """IDNA 2008 has no symbols, but browsers look up what UTS 46 lets through: ☕.example."""
+    """Encode a label with symbols: browsers accept those of UTS 46, though IDNA 2008 has none."""
     encoded = label.startswith(ENCODED)
     text = label.removeprefix(ENCODED).encode().decode("punycode") if encoded else label
     written = ENCODED + text.encode("punycode").decode()
     if idna.uts46_remap(text, std3_rules=False) != text or len(written) > LONGEST_LABEL:
-        raise ValueError(f"{label} is no label of a host")
+        raise ValueError(f"{label} is not a valid label of a host")
     if encoded and written != label:
-        raise ValueError(f"{label} stands for nothing")
+        raise ValueError(f"{label} encodes nothing")
     return written

@@ -1,4 +1,4 @@
-"""Addresses that people are led to: which are allowed, and their host in ASCII."""
+"""Links for people: the schemes that are allowed, and hosts in ASCII."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bot.core.text.domains import ascii_host
 
 WEB = frozenset({"http", "https"})
 LONGEST_URL = 2048
-"""Characters; our bound, where the interface shows none."""
+"""Characters; our own limit, the interface names none."""
 
-# Schemes that run something or read this device instead of opening an application.
+# Schemes that run code or read this device instead of opening an application.
 NEVER = frozenset(
     {"javascript", "data", "file", "vbscript", "blob", "about", "filesystem", "view-source"}
 )
@@ -22,27 +22,27 @@ _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?", 
 
 
 def check_picture(url: str) -> str:
-    """Give the URL; ValueError where a browser can't load a picture from it."""
+    """Return the URL. Raises ValueError if a browser can't load a picture from it."""
     return _check(url, WEB)
 
 
 def check_redirect(url: str) -> str:
-    """Return the URL; ValueError unless it is http, https or an application's own scheme.
+    """Return the URL. Raises ValueError unless it is http, https or the scheme of an application.
 
-    Which applications are allowed is the operator's decision: see `check_app`.
+    The operator decides which applications are allowed: see `check_app`.
     """
     return _check(url, None)
 
 
 def check_app(url: str, schemes: frozenset[str]) -> None:
-    """Raise ValueError unless the URL is of the web or of one of these applications' schemes."""
+    """Check that the URL is of the web or of one of these schemes. Raises ValueError."""
     scheme = url.partition(":")[0].lower()
     if scheme not in WEB | (schemes - NEVER):
         raise ValueError(f"may not be an address of {scheme}: here")
 
 
 def check_schemes(names: tuple[str, ...]) -> frozenset[str]:
-    """Return the schemes of REDIRECT_SCHEMES; ValueError for what is none or runs something."""
+    """Return the schemes of REDIRECT_SCHEMES. Raises ValueError for one that is not allowed."""
     schemes = frozenset(name.lower() for name in names)
     for scheme in sorted(schemes):
         if not _SCHEME.fullmatch(scheme):
@@ -70,7 +70,7 @@ def _check(url: str, schemes: frozenset[str] | None) -> str:
 
 
 def split(url: str) -> SplitResult:
-    """Give the parts of an address; ValueError for one that can't be read."""
+    """Return the parts of an address. Raises ValueError."""
     try:
         return urlsplit(url)
     except ValueError:
@@ -78,7 +78,7 @@ def split(url: str) -> SplitResult:
 
 
 def authority(parts: SplitResult) -> str:
-    """Give host and port in ASCII; ValueError for a user name, no host, or one that can't be."""
+    """Return host and port in ASCII. Raises ValueError, also for a user name."""
     if "@" in parts.netloc:
         raise ValueError("may not carry a user name or password")
     try:

@@ -1,4 +1,4 @@
-"""What is taken for a phone number: by the pay page, and by whoever looks for one."""
+"""Phone numbers, as the pay page accepts them and as searches compare them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DIGITS = range(7, 16)  # E.164: fifteen at most
 
 
 def digits(text: str) -> str | None:
-    """Give the digits of a phone number, however typed; None for what is none."""
+    """Return the digits of a phone number, however typed; None if it is none."""
     if not PHONE.fullmatch(text):
         return None
     found = re.sub(r"[^0-9]", "", text)

@@ -1,4 +1,4 @@
-"""Every text that a person reads, by language and key (Project Fluent, `locales/`)."""
+"""The texts for people, by language and key (Project Fluent, `locales/`)."""
 
 from __future__ import annotations
 
@@ -17,31 +17,30 @@ DEFAULT = "en"
 LOCALES = Path(__file__).parent / "locales"
 
 _BEGINNING = re.compile(r"^([a-zA-Z][\w-]*)(?= *=)", re.MULTILINE)
-"""Of a message (Fluent syntax 1.0): its key begins a line; what continues it is indented."""
+"""The key of a message (Fluent syntax 1.0), which begins a line; its other lines are indented."""
 
 LONGEST_PART = 1_000
-"""Characters of a value that Fluent is given: it refuses to put in more than 2,500, and five
-hundred quotation marks are three thousand once they are escaped."""
+"""Characters of a value that Fluent itself inserts: it refuses more than 2,500, and five hundred
+quotation marks are three thousand characters once they are escaped."""
 
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Give the languages there are, the default first."""
+    """Return the languages, the default first."""
     found = sorted(folder.name for folder in LOCALES.iterdir() if folder.is_dir())
     return (DEFAULT, *(name for name in found if name != DEFAULT))
 
 
 def choose(tag: str | None) -> str:
-    """Give the language to use for an IETF tag such as `de-AT`, or for none."""
+    """Return the language for an IETF tag such as `de-AT`, or for none."""
     wanted = (tag or "").replace("_", "-").split("-")[0].lower()
     return wanted if wanted in languages() else DEFAULT
 
 
 def t(language: str, key: str, **values: object) -> str:
-    """Give the text of `key`; values stand in it as they are, so escape them before.
+    """Return the text of `key`; values are inserted as they are, so escape them before.
 
-    Raises KeyError for a key that the language has not: tests hold all languages
-    to the same keys.
+    Raises KeyError for an unknown key: tests check that all languages have the same keys.
     """
     bundle, message = _message(choose(language), key)
     large = {
@@ -54,21 +53,21 @@ def t(language: str, key: str, **values: object) -> str:
     if errors:
         raise KeyError(f"{key}: {errors[0]}")
     text = str(found)
-    for place, value in large.items():  # which no value has: NUL gets in nowhere
+    for place, value in large.items():  # values contain no NUL
         text = text.replace(place, value)
     return text
 
 
 def load() -> None:
-    """Read every language with its plurals: later there may be no file handle left for that."""
+    """Load every language with its plural rules now: later, file handles may have run out."""
     for language in languages():
         _bundle(language), _sources(language)
 
 
 def _message(language: str, key: str) -> tuple[FluentBundle, Pattern]:
-    """Give a message with the bundle that it stands in, taken in when it is first said.
+    """Return a message and its bundle; a message is parsed at its first use.
 
-    Parsed, all of them would take forty times the room of their source.
+    Parsed, all of them would take forty times the memory of their source.
     """
     bundle = _bundle(language)
     if not bundle.has_message(key):
@@ -81,7 +80,7 @@ def _message(language: str, key: str) -> tuple[FluentBundle, Pattern]:
 
 @cache
 def _sources(language: str) -> dict[str, str]:
-    """Give the source of each message by its key: from where it begins to where the next does."""
+    """Return the source of each message, by its key."""
     parts: dict[str, str] = {}
     for path in sorted((LOCALES / language).glob("*.ftl")):
         _, *found = _BEGINNING.split(path.read_text(encoding="utf-8"))

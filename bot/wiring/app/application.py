@@ -15,7 +15,7 @@ from bot.chat.provider.client import Client
 from bot.core import clock
 from bot.core.database.database import open_database
 from bot.core.errors import BotError, StorageError
-from bot.core.ops.endpoints import EndQuietly, Ops, storage_trouble
+from bot.core.ops.endpoints import EndCancelled, Ops, storage_unavailable
 from bot.core.ops.metrics import UNREAD, CountRequests, count_request
 from bot.core.outbox.clock_changes import Jumps
 from bot.core.outbox.worker import Worker
@@ -106,8 +106,8 @@ class Application:
         if extension is not None:
             self._extend(extension)
         self._app.router.routes.extend(self._ops.router().routes)
-        self._app.exception_handlers.setdefault(StorageError, storage_trouble)
-        self._app.add_middleware(EndQuietly)
+        self._app.exception_handlers.setdefault(StorageError, storage_unavailable)
+        self._app.add_middleware(EndCancelled)
         self._chat = self._make_chat(foundation) if chat else None
 
     def _extend(self, extension: Extension) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.net import guarded_transport
-from bot.core.net.guarded_transport import LOOKUPS, MEMORY, ZONE_LOOKUPS, SystemResolver
+from bot.core.net.guarded_transport import FAILURE_SECONDS, LOOKUPS, ZONE_LOOKUPS, SystemResolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def system() -> Iterator[System]:
 @pytest.fixture
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No look-up is given up in the time of a test."""
-    monkeypatch.setattr(guarded_transport, "PATIENCE", 60.0)
+    monkeypatch.setattr(guarded_transport, "LOOKUP_SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -135,24 +135,24 @@ async def test_a_failure_is_remembered_for_a_moment(
         with pytest.raises(OSError, match=r"no\.example is not known"):
             await resolve("no.example", 80)
     assert system.asked == ["no.example"]
-    system.now = MEMORY
+    system.now = FAILURE_SECONDS
     with pytest.raises(OSError, match="not known"):
         await resolve("no.example", 80)
     assert system.asked == ["no.example"] * 2
-    assert MEMORY < 4
+    assert FAILURE_SECONDS < 4
 
 
 async def test_a_name_that_hangs_is_given_up_in_good_time(
     resolve: SystemResolver, system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And is not asked for a second time while the system still hangs on it."""
-    assert guarded_transport.PATIENCE == 5
-    monkeypatch.setattr(guarded_transport, "PATIENCE", 1.0)
+    assert guarded_transport.LOOKUP_SECONDS == 5
+    monkeypatch.setattr(guarded_transport, "LOOKUP_SECONDS", 1.0)
     async with asyncio.timeout(20):
         for _ in range(3):
             with pytest.raises(OSError, match=r"no answer to its look-up within 1 seconds"):
                 await resolve("slow.example", 80)
-            system.now += MEMORY
+            system.now += FAILURE_SECONDS
     assert system.asked == ["slow.example"]
     system.release.set()
     async with asyncio.timeout(20):
@@ -164,7 +164,7 @@ async def test_who_finds_no_room_is_told(
     resolve: SystemResolver, system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that waits for room in vain asks nothing and is gone."""
-    monkeypatch.setattr(guarded_transport, "PATIENCE", 1.0)
+    monkeypatch.setattr(guarded_transport, "LOOKUP_SECONDS", 1.0)
     names = [f"slow{number}.a.example" for number in range(ZONE_LOOKUPS + 1)]
     ends = await asyncio.gather(*(resolve(name, 80) for name in names), return_exceptions=True)
     assert {type(end) for end in ends} == {OSError}

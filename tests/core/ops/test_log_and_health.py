@@ -16,8 +16,9 @@ from structlog.testing import capture_logs
 
 from bot.core.database import write_check, writer
 from bot.core.errors import StorageError
-from bot.core.ops import endpoints, readiness
-from bot.core.ops.endpoints import HIDDEN, EndQuietly, Ops, configure_logging, storage_trouble
+from bot.core.ops import endpoints, log_setup, readiness
+from bot.core.ops.endpoints import EndCancelled, Ops, storage_unavailable
+from bot.core.ops.log_setup import HIDDEN, configure_logging
 from bot.wiring.web.process import WebServer, listen
 from tests.support.machine_faults import locked
 from tests.support.raw_http import get, open_web_server
@@ -40,7 +41,7 @@ def _logging_as_it_was() -> Iterator[None]:
     root = logging.getLogger()
     kept, level = [*root.handlers], root.level
     levels = {
-        name: logging.getLogger(name).level for name in (*endpoints.QUIET, "telegram.request")
+        name: logging.getLogger(name).level for name in (*log_setup.QUIET, "telegram.request")
     }
     yield
     root.handlers[:] = kept
@@ -126,7 +127,7 @@ def test_below_the_level_nothing_is_written(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", endpoints.QUIET)
+@pytest.mark.parametrize("name", log_setup.QUIET)
 def test_loggers_that_print_every_call_are_quiet_even_at_debug(
     capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
@@ -327,7 +328,7 @@ async def test_a_request_that_the_servers_stop_cancels_ends_without_a_traceback(
             await receive()
 
     with listen("127.0.0.1", 0) as socket:
-        server = WebServer(EndQuietly(reads), (), 0)
+        server = WebServer(EndCancelled(reads), (), 0)
         serving = asyncio.create_task(server.serve(sockets=[socket]))
         reader, writer = await asyncio.open_connection(*socket.getsockname())
         writer.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nslow")
@@ -369,14 +370,14 @@ async def test_a_cancellation_from_inside_stays_an_error() -> None:
         sent.append(message)
 
     with pytest.raises(asyncio.CancelledError):
-        await EndQuietly(breaks)({"type": "http"}, receive, send)
+        await EndCancelled(breaks)({"type": "http"}, receive, send)
     assert sent == []
 
 
 async def test_a_database_that_cannot_be_used_is_503_and_its_own_line_in_the_log() -> None:
     """One for all who meet it, so none for each answer."""
     app = FastAPI()
-    app.add_exception_handler(StorageError, storage_trouble)
+    app.add_exception_handler(StorageError, storage_unavailable)
 
     @app.get("/")
     async def fail() -> None:

@@ -83,7 +83,7 @@ async def test_a_server_that_is_needed_once_and_told_of_later_has_one_line() -> 
     asked.watch("telegram", says(None))
     assert await asked.ask() == (NOT_READY, {"telegram": "not reached yet"})
     asked.needed["telegram"] = says(None)
-    asked.beside["telegram"] = CachedCheck(says("NetworkError"))
+    asked.servers["telegram"] = CachedCheck(says("NetworkError"))
     assert await asked.ask() == (DEGRADED, {"telegram": "NetworkError"})
 
 
@@ -117,7 +117,7 @@ async def test_one_that_hangs_is_asked_once_and_nobody_waits_for_it(
 async def test_a_look_at_another_server_has_an_end(
     glance: CachedCheck, other: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readiness, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(readiness, "SERVER_SECONDS", 0.01)
     other.open.clear()
     assert await glance() == "TimeoutError"
 

@@ -188,7 +188,7 @@ async def test_the_examples_of_refusals_are_what_is_answered(service: ServiceHar
         "413": await service.seller.post("/v3/paymentRequests", json=["x" * 70_000]),
         "415": await service.seller.post("/v3/paymentRequests", content="{}"),
     }
-    locked = await endpoints.storage_trouble(Request({"type": "http"}), StorageError("locked"))
+    locked = await endpoints.storage_unavailable(Request({"type": "http"}), StorageError("locked"))
     told = {code: answer.content for code, answer in answers.items()}
     told |= {"500": bytes(responses.refused(Internal()).body), "503": bytes(locked.body)}
     for code, answer in told.items():

@@ -1,0 +1,82 @@
+"""The log: its format, its levels, and the secrets hidden from it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+HIDDEN = "[hidden]"
+TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
+"""The shapes of bot tokens and signing secrets, hidden even if they are not known to us."""
+
+QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio", "PIL")
+"""Loggers that print every call, or addresses that contain the token.
+
+telegram.request is quieter still: it prints a traceback for each answer that is no JSON, which the
+caller logs anyway.
+"""
+
+
+def configure_logging(level: str, form: str, secrets: Iterable[str]) -> None:
+    """Log to standard error as `text` or `json`, with `secrets` hidden wherever they occur."""
+    hide = HideSecrets(secrets)
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if form == "json"
+        else structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer, hide],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for name in QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("telegram.request").setLevel(logging.CRITICAL)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+
+
+class HideSecrets:
+    """The last processor of a log line: removes every secret from the finished text."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        forms = {form for secret in secrets if secret for form in _forms(secret)}
+        self._secrets = sorted(forms, key=len, reverse=True)
+
+    def __call__(self, _logger: Any, _method: str, line: Any) -> Any:
+        for secret in self._secrets:
+            line = line.replace(secret, HIDDEN)
+        return TOKEN_SHAPE.sub(HIDDEN, line)
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    """Return the forms of a secret in a log line: plain, in JSON, quoted, in a URL."""
+    return secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, safe="")
