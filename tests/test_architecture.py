@@ -458,3 +458,18 @@ def test_run_is_started_without_the_sandbox() -> None:
     )
     assert "bot.wiring.app.telegram_side" in loaded.stdout
     assert "bot.sandbox" not in loaded.stdout
+
+
+QUEUE_TABLES = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE)\s+(?:outbox|lanes)\b", re.IGNORECASE)
+"""SQL on the tables of queued messages and their lanes."""
+
+
+def test_only_the_outbox_and_the_database_name_the_tables_of_queues() -> None:
+    """Everything else calls core/outbox/queries.py and core/outbox/bulk_changes.py."""
+    own = ("bot.core.outbox.", "bot.core.database.")
+    found = [
+        str(path.relative_to(ROOT))
+        for path in FILES
+        if not module_of(path).startswith(own) and QUEUE_TABLES.search(path.read_text("utf-8"))
+    ]
+    assert found == []

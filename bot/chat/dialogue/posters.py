@@ -47,7 +47,7 @@ def send_poster(turn: Turn, listing: Listing, design: str) -> str:
         return turn.words("toast-poster-coming")
     for file in files:
         name = f"{file_name(listing.wish.name)}-{file}"
-        turn.put(PosterFile(listing.id, turn.seller.language, file, name))
+        turn.put(PosterFile(listing.id, turn.seller.language, file, name), subject=listing.id)
     return turn.words("toast-poster")
 
 

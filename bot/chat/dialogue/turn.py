@@ -43,10 +43,10 @@ class Turn:
         is_picture = self.tapped.picture if self.tapped else False
         self.put(replacement(reply, self.seller.language, message_id, is_picture=is_picture))
 
-    def put(self, payload: MessagePayload) -> None:
+    def put(self, payload: MessagePayload, subject: str | None = None) -> None:
         """Put a message for this chat."""
         chat = str(self.person.chat_id)
-        outbox.put(self.tx, self.queues.messages, chat, payload, self.now)
+        outbox.put(self.tx, self.queues.messages, chat, payload, self.now, subject=subject)
 
     def answer(self, tapped: Tapped, toast: str | None) -> None:
         """Answer the press itself, with words or without."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
+from bot.core.outbox.queries import TABLE
 from bot.core.privacy.erasure import PersonalTable, mentions_any, redact
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def messages(scope: Scope, listing_id: str | None, gone: ErasedValues) -> Person
         covered = scope.covers(request_id, at, payment.get("payer", {}))
         return {**payment, "payer": {}} if covered else payment
 
-    return PersonalTable("outbox", ("id",), ("body", "note", "created_at"), change, f"({KEPT})")
+    return PersonalTable(TABLE, ("id",), ("body", "note", "created_at"), change, f"({KEPT})")
 
 
 def payer_data(tx: Transaction, transaction_id: str) -> dict[str, Any] | None:

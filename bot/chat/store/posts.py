@@ -15,6 +15,7 @@ from bot.chat.model.answers import Answer
 from bot.chat.store.listings import DELETED, short_id
 from bot.core import exact_json
 from bot.core.outbox import lanes, outbox
+from bot.core.outbox.queries import QUEUED
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
@@ -40,9 +41,12 @@ RESERVATION_LAPSE = 16 * 60 * 1000
 DUE_TOPIC = "schedule"
 """Topic that wakes the schedule."""
 
+WITH_REFRESH = (
+    f"FROM posts LEFT JOIN {QUEUED} AS queued"
+    " ON queued.id = posts.waiting AND queued.state = 'waiting'"
+)
 STALE = (
-    "SELECT posts.id, posts.lane, own, shown, waiting, outbox.id AS underway FROM posts"
-    " LEFT JOIN outbox ON outbox.id = posts.waiting AND outbox.state = 'waiting'"
+    f"SELECT posts.id, posts.lane, own, shown, waiting, queued.id AS underway {WITH_REFRESH}"
     " WHERE listing_id = :listing AND own IN (:shared, :own)"
     " ORDER BY posts.created_at DESC, posts.id DESC"
 )
@@ -106,9 +110,8 @@ def refresh_shared(
 ) -> None:
     """Queue the refresh of the inline posts that don't show `picture`, which Telegram has now."""
     rows = tx.query(
-        "SELECT posts.id, posts.lane, own FROM posts"
-        " LEFT JOIN outbox ON outbox.id = posts.waiting AND outbox.state = 'waiting'"
-        " WHERE listing_id = :listing AND own = :shared AND outbox.id IS NULL"
+        f"SELECT posts.id, posts.lane, own {WITH_REFRESH}"
+        " WHERE listing_id = :listing AND own = :shared AND queued.id IS NULL"
         " AND (picture IS NULL OR picture <> :picture)",
         listing=listing_id,
         shared=SHARED,

@@ -20,6 +20,7 @@ from prometheus_client import (
 )
 from prometheus_client.core import GaugeMetricFamily
 
+from bot.core.outbox import queries
 from bot.core.version import VERSION
 
 if TYPE_CHECKING:
@@ -31,15 +32,6 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Transaction
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each counter
-
-# Partial indexes answer these, however many settled messages the table holds.
-WAITING = (
-    "SELECT o.queue, l.paused IS NOT NULL AS paused, COUNT(*) AS n, MIN(o.due_at) AS due_at"
-    " FROM outbox o LEFT JOIN lanes l ON l.queue = o.queue AND l.lane = o.lane"
-    " WHERE o.state = 'waiting' GROUP BY o.queue, l.paused IS NOT NULL"
-)
-LEASED = "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = 'leased' GROUP BY queue"
-DEAD = "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = 'dead' GROUP BY queue"
 
 STATES = ("waiting", "paused", "leased", "dead")
 
@@ -85,12 +77,14 @@ def read_depth(tx: Transaction, now: int) -> Depth:
     """
     messages: dict[tuple[str, str], int] = {}
     ages: dict[str, int] = {}
-    for row in tx.query(WAITING):
-        messages[row["queue"], "paused" if row["paused"] else "waiting"] = row["n"]
-        if not row["paused"]:
-            ages[row["queue"]] = max(0, now - row["due_at"])
-    for state, sql in (("leased", LEASED), ("dead", DEAD)):
-        messages |= {(row["queue"], state): row["n"] for row in tx.query(sql)}
+    for waiting in queries.count_waiting(tx):
+        state = "paused" if waiting.paused else "waiting"
+        messages[waiting.queue, state] = waiting.number
+        if not waiting.paused:
+            ages[waiting.queue] = max(0, now - waiting.due_at)
+    for state in (queries.LEASED, queries.DEAD):
+        counts = queries.count_by_queue(tx, state)
+        messages |= {(queue, state): number for queue, number in counts.items()}
     return Depth(messages, ages)
 
 

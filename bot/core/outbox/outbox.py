@@ -55,6 +55,11 @@ DUE = (
 
 log = structlog.get_logger()
 
+SETTLED = (
+    "SELECT id FROM outbox WHERE queue = :queue AND settled_at < :before"
+    " ORDER BY settled_at, id LIMIT :most"
+)
+
 _calls = itertools.count()
 _leases = itertools.count()
 
@@ -106,21 +111,24 @@ def put(
     due_at: int | None = None,
     uncertain: bool = False,
     account: str | None = None,
+    subject: str | None = None,
 ) -> bool:
     """Put a message, to go from `due_at` on where that is later than now (epoch ms).
 
     `uncertain` where what it says may have been said before; `account` names who causes it, in
-    queues that are fair among accounts. False where `key` was put before, and then nothing changes.
+    queues that are fair among accounts; `subject` what core/outbox/queries.py finds it by.
+    False where `key` was put before, and then nothing changes.
     """
     rank = fair_accounts.rank(tx, queue, account, priority, now) if account else None
     fresh = tx.execute(
-        "INSERT INTO outbox (id, queue, lane, priority, body, state, uncertain, due_at, rank,"
-        " created_at) VALUES (:id, :queue, :lane, :priority, :body, 'waiting', :uncertain, :due_at,"
-        " :rank, :now) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO outbox (id, queue, lane, priority, subject, body, state, uncertain, due_at,"
+        " rank, created_at) VALUES (:id, :queue, :lane, :priority, :subject, :body, 'waiting',"
+        " :uncertain, :due_at, :rank, :now) ON CONFLICT (id) DO NOTHING",
         id=key or _next_id(tx, queue, lane, priority, now),
         queue=queue.name,
         lane=lane,
         priority=priority,
+        subject=subject,
         body=queue.encode(body),
         uncertain=int(uncertain),
         due_at=max(now, due_at or now),
@@ -349,12 +357,13 @@ def leave(tx: Transaction, queue: Queue, owner: str) -> int:
     return _give_back(tx, queue, left, crashed=False)
 
 
-def forget(tx: Transaction, queue: Queue, before: int) -> int:
-    """Drop what was settled before `before`; how many."""
+def forget(tx: Transaction, queue: Queue, before: int, most: int = FOREVER) -> int:
+    """Delete up to `most` messages settled before `before`, the oldest first; return how many."""
     return tx.execute(
-        "DELETE FROM outbox WHERE queue = :queue AND settled_at < :before",
+        f"DELETE FROM outbox WHERE id IN ({SETTLED})",  # noqa: S608 - our own words
         queue=queue.name,
         before=before,
+        most=most,
     )
 
 

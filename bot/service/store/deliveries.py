@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.core.outbox import outbox
 from bot.core.outbox.payload_kinds import PayloadKinds
+from bot.core.outbox.queries import QUEUED
 from bot.service.model.delivery import Attempt, Channel, Delivery, DeliveryState
 from bot.service.model.payment_reports import (
     ConfirmationQuestion,
@@ -17,6 +19,7 @@ from bot.service.store.requests import Place
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
+    from bot.core.outbox.lanes import Queue
 
 WEBHOOK_PAYLOADS = PayloadKinds(webhook=WebhookReport)
 LETTER_PAYLOADS = PayloadKinds(
@@ -36,14 +39,14 @@ STATES = {
 NAMES = {state: name for name, state in STATES.items()}
 
 COLUMNS = "SELECT d.*, o.state, o.attempts, o.due_at, o.settled_at, o.note"
-SELECT = f"{COLUMNS} FROM deliveries d JOIN outbox o ON o.id = d.id"
+SELECT = f"{COLUMNS} FROM deliveries d JOIN {QUEUED} o ON o.id = d.id"
 ANY = f"{SELECT} WHERE d.id = :id"
 OF_APP = f"{ANY} AND d.app_id = :app_id"
 NEWEST = "ORDER BY d.created_at DESC, d.id DESC"
 OWN = f"FROM deliveries d WHERE d.app_id = :app_id {{narrowed}} {NEWEST}"
 PAGE = (
     f"{COLUMNS} FROM (SELECT d.* {OWN} LIMIT :looked_at) AS d"
-    f" JOIN outbox o ON o.id = d.id {{in_state}} {NEWEST} LIMIT :limit"
+    f" JOIN {QUEUED} o ON o.id = d.id {{in_state}} {NEWEST} LIMIT :limit"
 )
 EDGE = f"SELECT d.created_at, d.id {OWN} LIMIT 1 OFFSET :passed"
 LOOKED_AT = 5000
@@ -71,14 +74,12 @@ ATTEMPTS = (
 )
 IN_ORDER = " ORDER BY a.number"
 SETTLED = (
-    "SELECT id FROM outbox WHERE queue = :queue AND settled_at < :before"
+    f"SELECT id FROM {QUEUED} WHERE queue = :queue AND settled_at < :before"  # noqa: S608 - our own words
     " ORDER BY settled_at, id LIMIT :most"
 )
-# The outbox comes last: by it the others are found.
 FORGET = (
     "DELETE FROM delivery_attempts WHERE delivery_id IN",
     "DELETE FROM deliveries WHERE id IN",
-    "DELETE FROM outbox WHERE id IN",
 )
 
 
@@ -198,12 +199,11 @@ def add_attempt(tx: Transaction, delivery_id: str, attempt: Attempt) -> None:
     )
 
 
-def sweep(tx: Transaction, queue: str, before: int, most: int) -> int:
+def sweep(tx: Transaction, queue: Queue, before: int, most: int) -> int:
     """Drop up to `most` of a queue's deliveries settled before `before`, the oldest; how many."""
-    gone = 0
     for statement in FORGET:
-        gone = tx.execute(f"{statement} ({SETTLED})", queue=queue, before=before, most=most)
-    return gone
+        tx.execute(f"{statement} ({SETTLED})", queue=queue.name, before=before, most=most)
+    return outbox.forget(tx, queue, before, most)  # last, for the others are found by it
 
 
 def _delivery(row: Row) -> Delivery:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.core.outbox import bulk_changes
+from bot.core.outbox.queries import QUEUED
 from bot.service.store.deliveries import LETTER_PAYLOADS
 
 if TYPE_CHECKING:
@@ -17,27 +19,21 @@ if TYPE_CHECKING:
 MOST = 2000
 """Payments in one letter."""
 
-WAITING = """
-    SELECT d.id FROM deliveries d JOIN outbox o ON o.id = d.id
+WAITING = f"""
+    SELECT d.id FROM deliveries d JOIN {QUEUED} o ON o.id = d.id
     WHERE d.recipient_id = :recipient AND d.letter IS NULL AND o.state = 'waiting'
-"""
+"""  # noqa: S608 - our own words
 JOIN = f"UPDATE deliveries SET letter = :leader WHERE id IN ({WAITING} ORDER BY d.id LIMIT :most)"  # noqa: S608 - our own words
 MEMBERS = "SELECT id FROM deliveries WHERE letter = :leader AND id <> :leader"
-PARK = f"UPDATE outbox SET state = 'joined' WHERE state = 'waiting' AND id IN ({MEMBERS})"  # noqa: S608 - our own words
-BODIES = """
-    SELECT o.body FROM deliveries d JOIN outbox o ON o.id = d.id
+BODIES = f"""
+    SELECT o.body FROM deliveries d JOIN {QUEUED} o ON o.id = d.id
     WHERE d.letter = :leader AND (d.id = :leader OR o.state = 'joined') ORDER BY d.id
-"""
-FOLLOW = (
-    "UPDATE outbox SET state = :state, settled_at = :now, note = :note"  # noqa: S608 - our own words
-    f" WHERE state = 'joined' AND id IN ({MEMBERS})"
-)
-STRANDED = """
-    SELECT DISTINCT d.letter AS leader FROM deliveries d JOIN outbox l ON l.id = d.letter
-    WHERE d.id IN (SELECT id FROM outbox WHERE state = 'joined')
+"""  # noqa: S608 - our own words
+STRANDED = f"""
+    SELECT DISTINCT d.letter AS leader FROM deliveries d JOIN {QUEUED} l ON l.id = d.letter
+    WHERE d.id IN (SELECT id FROM {QUEUED} WHERE state = 'joined')
       AND l.state IN ('done', 'dead', 'ended')
-"""
-POSTPONE = f"UPDATE outbox SET due_at = :due_at WHERE due_at < :due_at AND id IN ({WAITING})"  # noqa: S608 - our own words
+"""  # noqa: S608 - our own words
 
 
 def leader_of(tx: Transaction, delivery_id: str) -> str | None:
@@ -54,7 +50,7 @@ def begin_letter(tx: Transaction, delivery_id: str) -> None:
 def join_letter(tx: Transaction, leader: str, recipient_id: str) -> None:
     """Put what waits for a recipient into the letter of `leader`."""
     tx.execute(JOIN, leader=leader, recipient=recipient_id, most=MOST)
-    tx.execute(PARK, leader=leader)
+    bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
 
 
 def first_waiting(tx: Transaction, recipient_id: str) -> str | None:
@@ -70,7 +66,7 @@ def reports(tx: Transaction, leader: str) -> list[LetterReport]:
 
 def settle_members(tx: Transaction, leader: str, state: str, note: str, now: int) -> int:
     """Settle the others of a letter as its leader was; how many."""
-    return tx.execute(FOLLOW, leader=leader, state=state, note=note, now=now)
+    return bulk_changes.settle_joined(tx, MEMBERS, state, note, now, leader=leader)
 
 
 def unsettled_leaders(tx: Transaction) -> list[str]:
@@ -80,17 +76,13 @@ def unsettled_leaders(tx: Transaction) -> list[str]:
 
 def postpone(tx: Transaction, recipient_id: str, due_at: int) -> None:
     """Postpone what waits for a recipient to `due_at`."""
-    tx.execute(POSTPONE, recipient=recipient_id, due_at=due_at)
+    bulk_changes.postpone(tx, WAITING, due_at, recipient=recipient_id)
 
 
 def hasten(tx: Transaction, leader: str, recipient_id: str, now: int) -> None:
     """Make a letter due at once, and what still waits for its recipient."""
-    tx.execute(
-        f"UPDATE outbox SET due_at = :now WHERE id = :leader OR id IN ({WAITING})",  # noqa: S608 - our own words
-        now=now,
-        leader=leader,
-        recipient=recipient_id,
-    )
+    chosen = f"SELECT :leader UNION ALL {WAITING}"
+    bulk_changes.hasten(tx, chosen, now, leader=leader, recipient=recipient_id)
 
 
 def leave_letter(tx: Transaction, delivery_id: str) -> None:
@@ -99,7 +91,8 @@ def leave_letter(tx: Transaction, delivery_id: str) -> None:
     Not the leader of one that is still to go: the others wait for it.
     """
     tx.execute(
-        "UPDATE deliveries SET letter = NULL WHERE id = :id AND NOT EXISTS (SELECT 1 FROM outbox o"
-        " JOIN deliveries d ON d.id = o.id WHERE d.letter = :id AND o.state = 'joined')",
+        "UPDATE deliveries SET letter = NULL WHERE id = :id AND NOT EXISTS ("  # noqa: S608 - as above
+        f"SELECT 1 FROM {QUEUED} o JOIN deliveries d ON d.id = o.id"
+        " WHERE d.letter = :id AND o.state = 'joined')",
         id=delivery_id,
     )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from bot.core import exact_json
 from bot.core.errors import Unreadable
 from bot.core.mail import mailboxes
+from bot.core.outbox import bulk_changes
+from bot.core.outbox.queries import QUEUED
 from bot.core.privacy.erasure import ErasedValues, PersonalTable, find_texts, mentions_any, redact
 from bot.service.model.delivery import Channel
 from bot.service.model.payment_reports import ErasedLetter
@@ -21,27 +23,17 @@ if TYPE_CHECKING:
 NOTHING = "{}"
 HOLDS = f"user_data <> '{NOTHING}'"
 OWED = (
-    "SELECT o.id, o.body, o.note, d.channel FROM deliveries d JOIN outbox o ON o.id = d.id"
+    f"SELECT o.id, o.body, o.note, d.channel FROM deliveries d JOIN {QUEUED} o ON o.id = d.id"  # noqa: S608 - our own words
     " WHERE d.payment_id = :payment"
 )
+LETTERS = "SELECT id FROM deliveries WHERE recipient_id = :id"
 FORGET_RECIPIENT = (
-    "DELETE FROM outbox WHERE queue = 'mails' AND id LIKE :questions",
-    (
-        "UPDATE outbox SET state = 'ended', settled_at = :now, lease = NULL"
-        " WHERE state IN ('waiting', 'joined', 'leased')"
-        " AND id IN (SELECT id FROM deliveries WHERE recipient_id = :id)"
-    ),
-    (
-        "UPDATE outbox SET body = :erased, note = NULL, lane = :id"
-        " WHERE id IN (SELECT id FROM deliveries WHERE recipient_id = :id)"
-    ),
     (
         "UPDATE delivery_attempts SET answer = NULL, trouble = NULL"
         " WHERE delivery_id IN (SELECT id FROM deliveries WHERE recipient_id = :id)"
     ),
     "UPDATE deliveries SET address = '' WHERE recipient_id = :id",
     "UPDATE payment_requests SET email = NULL, recipient_id = NULL WHERE recipient_id = :id",
-    "DELETE FROM lanes WHERE queue = 'mails' AND lane = :address",
     "DELETE FROM recipients WHERE id = :id",
 )
 PAYLOADS = {Channel.WEBHOOK: WEBHOOK_PAYLOADS, Channel.EMAIL: LETTER_PAYLOADS}
@@ -100,15 +92,13 @@ def forget_recipient(tx: Transaction, it: Row, now: int) -> None:
 
     That its mailbox wants no letters stays known by a digest, which names nobody.
     """
-    given = {
-        "id": it["id"],
-        "address": it["address"],
-        "questions": f"ask-%-{it['id']}",
-        "erased": LETTER_PAYLOADS.encode(ErasedLetter()),
-        "now": now,
-    }
+    recipient_id, erased = it["id"], LETTER_PAYLOADS.encode(ErasedLetter())
+    bulk_changes.delete_about(tx, "mails", recipient_id)
+    bulk_changes.end_unsettled(tx, LETTERS, now, id=recipient_id)
+    bulk_changes.overwrite(tx, LETTERS, erased, recipient_id, id=recipient_id)
+    bulk_changes.delete_lane(tx, "mails", it["address"])
     for statement in FORGET_RECIPIENT:
-        tx.execute(statement, **given)
+        tx.execute(statement, id=recipient_id)
 
 
 def is_request(tx: Transaction, request_id: str) -> bool:
@@ -127,12 +117,8 @@ def _deliveries(tx: Transaction, row: Row) -> None:
     """Let what is owed of a payment go without its payer; what endpoints answered goes whole."""
     gone = ErasedValues.of(find_texts(exact_json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
-        tx.execute(
-            "UPDATE outbox SET body = :body, note = :note WHERE id = :id",
-            id=owed["id"],
-            body=_without_payer(owed["body"], PAYLOADS[Channel(owed["channel"])]),
-            note=redact(owed["note"], gone),
-        )
+        text = _without_payer(owed["body"], PAYLOADS[Channel(owed["channel"])])
+        bulk_changes.rewrite(tx, owed["id"], text, redact(owed["note"], gone))
     for attempt in tx.query(ATTEMPTS, payment=row["id"]):
         tx.execute(
             "UPDATE delivery_attempts SET answer = NULL, trouble = :trouble"

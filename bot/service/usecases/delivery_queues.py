@@ -145,4 +145,4 @@ def sweep(tx: Transaction, before: int) -> int:
 
     Deletes a bounded number, because payments wait for the transaction: repeat it until it is 0.
     """
-    return sum(deliveries.sweep(tx, queue.name, before, SWEPT) for queue in QUEUES)
+    return sum(deliveries.sweep(tx, queue, before, SWEPT) for queue in QUEUES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core.outbox import outbox
+from bot.core.outbox import outbox, queries
 from bot.core.outbox.lanes import Pace, Queue
 from bot.service.model.payment_reports import ConfirmationQuestion
 from bot.service.model.recipient import DAY, RecipientState
@@ -76,11 +76,9 @@ def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None
 
 def settle_letter(tx: Transaction, leader: str, now: int) -> None:
     """Settle the other payments of a letter once its leader is settled."""
-    row = tx.one("SELECT state, note FROM outbox WHERE id = :id", id=leader)
-    if row and row["state"] in ("done", "dead", "ended"):
-        store.settle_members(
-            tx, leader, row["state"], row["note"] or f"in one letter with {leader}", now
-        )
+    state, note = queries.state_of(tx, leader) or (None, None)
+    if state in queries.SETTLED:
+        store.settle_members(tx, leader, state, note or f"in one letter with {leader}", now)
 
 
 def sweep(tx: Transaction, now: int) -> None:

@@ -79,9 +79,8 @@ def ask_confirmation(
         address=address,
         asked_at=now,
     )
-    # Its order is that of time; an erasure finds it by its end.
-    key = "-".join(("ask", outbox.new_id(now), it.id))
-    outbox.put(tx, MAILS, it.address, question, now, key=key)
+    key = f"ask-{outbox.new_id(now)}"
+    outbox.put(tx, MAILS, it.address, question, now, key=key, subject=it.id)
 
 
 def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:

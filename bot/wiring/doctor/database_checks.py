@@ -11,6 +11,7 @@ from bot.core.database import inspection, private_files
 from bot.core.database.database import open_database
 from bot.core.database.schema import migrations
 from bot.core.errors import BotError, ConfigProblem, StorageError
+from bot.core.outbox import queries
 from bot.service.usecases.letter_limits import MAILS
 from bot.wiring.app.foundation import deployment, open_vault
 from bot.wiring.doctor.finding import Finding, fix, ok
@@ -38,12 +39,8 @@ LARGEST_LOG = 512
 UPDATES_SEARCHED = 1000
 """Number of the newest updates searched for inline feedback."""
 
-UNSENT_MAILS = "SELECT COUNT(*) AS n FROM outbox WHERE queue = :queue AND state = 'waiting'"
-FEEDBACK = (
-    "SELECT 1 AS one FROM (SELECT body FROM outbox WHERE queue = 'updates'"
-    " AND settled_at IS NOT NULL ORDER BY settled_at DESC LIMIT :most) AS newest"
-    " WHERE body LIKE '%\"chosen_inline_result\":%' LIMIT 1"
-)
+FEEDBACK = '"chosen_inline_result":'
+"""JSON that is part of an update about a card that was shared inline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +139,9 @@ def _check_permissions(path: str) -> str | None:
 
 
 def _count_unsent_mails(tx: Transaction) -> int:
-    return int(tx.query(UNSENT_MAILS, queue=MAILS.name)[0]["n"])
+    return sum(one.number for one in queries.count_waiting(tx) if one.queue == MAILS.name)
 
 
 def _had_inline_feedback(tx: Transaction) -> bool:
-    return tx.one(FEEDBACK, most=UPDATES_SEARCHED) is not None
+    newest = queries.newest_settled_texts(tx, "updates", UPDATES_SEARCHED)
+    return any(FEEDBACK in text for text in newest)

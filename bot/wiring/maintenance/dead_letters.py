@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from bot.core.outbox import queries
 from bot.core.text import sanitize
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Row, Transaction
+    from bot.core.database.database import Transaction
+    from bot.core.outbox.queries import DeadLetter
 
 SHOWN = 10
 """Of each queue, the newest."""
@@ -27,32 +29,23 @@ REMEDIES = {
     "own_webhooks": DELIVERIES,
     "mails": DELIVERIES,
 }
-COUNTS = (
-    "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = 'dead' GROUP BY queue ORDER BY queue"
-)
-NEWEST = (
-    "SELECT lane, settled_at, note FROM outbox WHERE queue = :queue AND state = 'dead'"
-    " ORDER BY settled_at DESC, id DESC LIMIT :shown"
-)
 
 
 def describe(tx: Transaction) -> dict[str, str]:
     """Say of each queue what was given up in it, a line each, and what to do; {} for nothing."""
     return {
-        row["queue"]: _told(row, tx.query(NEWEST, queue=row["queue"], shown=SHOWN))
-        for row in tx.query(COUNTS)
+        queue: _told(queue, number, queries.newest_dead(tx, queue, SHOWN))
+        for queue, number in queries.count_by_queue(tx, queries.DEAD).items()
     }
 
 
-def _told(count: Row, newest: list[Row]) -> str:
-    number, remedy = count["n"], REMEDIES.get(count["queue"], "the log says more at these times")
+def _told(queue: str, number: int, newest: list[DeadLetter]) -> str:
+    remedy = REMEDIES.get(queue, "the log says more at these times")
     more = [f"and {number - len(newest)} older"] if number > len(newest) else []
     return "\n       ".join([f"{number} given up: {remedy}", *map(_line, newest), *more])
 
 
-def _line(row: Row) -> str:
-    when = datetime.fromtimestamp((row["settled_at"] or 0) / 1000, UTC).isoformat(
-        timespec="seconds"
-    )
-    note = sanitize.line(row["note"] or "no reason was noted", LONGEST_NOTE)
-    return f"{when}  {sanitize.line(row['lane'], LONGEST_LANE)}  {note}"
+def _line(dead: DeadLetter) -> str:
+    when = datetime.fromtimestamp(dead.settled_at / 1000, UTC).isoformat(timespec="seconds")
+    note = sanitize.line(dead.note or "no reason was noted", LONGEST_NOTE)
+    return f"{when}  {sanitize.line(dead.lane, LONGEST_LANE)}  {note}"

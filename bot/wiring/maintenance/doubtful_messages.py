@@ -12,6 +12,7 @@ from bot.chat.payments.recording import Ledger
 from bot.chat.payments.webhook import PATH
 from bot.chat.store import listings
 from bot.chat.store.received_payments import Payment
+from bot.core.outbox import bulk_changes, queries
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS
 from bot.service.usecases.request_commands import INTERNAL_HOST
 
@@ -30,10 +31,6 @@ SEALED = (
 
 INWARD = f"http://{INTERNAL_HOST}{PATH}/"
 """What the addresses of the bot's own webhooks begin with; the token of a listing follows."""
-
-OWED = "SELECT body FROM outbox WHERE queue = :queue AND state IN ('waiting', 'leased') ORDER BY id"
-# Without an owner a lease is over at the next start.
-DOUBT = "UPDATE outbox SET uncertain = 1, lease = NULL WHERE state IN ('waiting', 'leased')"
 
 
 def reseal(tx: Transaction, old: Vault, new: Vault) -> None:
@@ -58,13 +55,13 @@ def mark_doubtful(tx: Transaction, settings: Settings, now: int) -> int:
     """
     rates = (settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate)
     ledger = Ledger(tx, make_queues(*rates), now)
-    for row in tx.query(OWED, queue=OWN_WEBHOOKS.name):
-        report: WebhookReport = OWN_WEBHOOKS.decode(row["body"])
+    report: WebhookReport
+    for report in queries.unsettled_of_queue(tx, OWN_WEBHOOKS):
         token = report.url.removeprefix(INWARD)
         listing = listings.listing_by_token(tx, token) if token != report.url else None
         if listing is not None:
             ledger.record(listing.id, _payment(report), report.remaining_units)
-    return tx.execute(DOUBT)
+    return bulk_changes.mark_uncertain(tx)
 
 
 def _payment(report: WebhookReport) -> Payment:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.errors import MoneyError, Unreadable
 from bot.core.money import amounts
+from bot.core.outbox import bulk_changes, queries
 from bot.core.outbox.payload_kinds import read_object
 from bot.service.model.payment_reports import PaymentReport
 from bot.service.rails.rail import SETTLEMENTS
@@ -13,19 +14,14 @@ from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
 from bot.service.usecases.letter_limits import MAILS
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Row, Transaction
+    from bot.core.database.database import Transaction
 
 AT_ONCE = 500
 """Messages read at a time."""
 
-OWED = (
-    "SELECT id, queue, body FROM outbox WHERE state IN ('waiting', 'leased') AND id > :after"
-    " ORDER BY id LIMIT :most"
-)
-ASIDE = (
-    "UPDATE outbox SET state = 'dead', settled_at = :now, note = 'its body could not be read',"
-    " leased_until = NULL, lease = NULL WHERE id = :id"
-)
+UNREADABLE = "its body could not be read"
+"""The note of such a message."""
+
 QUEUES = {queue.name: queue for queue in (WEBHOOKS, OWN_WEBHOOKS, MAILS, SETTLEMENTS)}
 """The service's queues, whose messages have known payloads."""
 
@@ -33,19 +29,19 @@ QUEUES = {queue.name: queue for queue in (WEBHOOKS, OWN_WEBHOOKS, MAILS, SETTLEM
 def bury_unreadable(tx: Transaction, now: int) -> int:
     """Settle as dead what is owed and can't be read; return how much that is."""
     found, after = 0, ""
-    while rows := tx.query(OWED, after=after, most=AT_ONCE):
-        broken = [row["id"] for row in rows if not _is_readable(row)]
+    while messages := queries.unsettled_texts(tx, after, AT_ONCE):
+        broken = [one for one, queue, text in messages if not _is_readable(queue, text)]
         for message_id in broken:
-            tx.execute(ASIDE, id=message_id, now=now)
-        found, after = found + len(broken), rows[-1]["id"]
+            bulk_changes.bury_unsettled(tx, message_id, UNREADABLE, now)
+        found, after = found + len(broken), messages[-1][0]
     return found
 
 
-def _is_readable(row: Row) -> bool:
-    queue = QUEUES.get(row["queue"])
+def _is_readable(name: str, text: str) -> bool:
+    queue = QUEUES.get(name)
     try:
-        body = read_object(row["body"])
-        payload = queue.decode(row["body"]) if queue else None
+        body = read_object(text)
+        payload = queue.decode(text) if queue else None
     except Unreadable:
         return False
     if queue is None:

@@ -3,13 +3,15 @@
 FLOOR = (
     # Messages that must not be lost, on their way in or out (see core/outbox/outbox.py). `lease`
     # names the worker that performs it, `failures` and `crashes` count in a row the attempts that
-    # ended in an exception and with their process, `rank` orders it among those of other accounts.
+    # ended in an exception and with their process, `rank` orders it among those of other accounts,
+    # `subject` names what it is about.
     """
     CREATE TABLE outbox (
         id TEXT PRIMARY KEY,
         queue TEXT NOT NULL,
         lane TEXT NOT NULL,
         priority INTEGER NOT NULL,
+        subject TEXT,
         body TEXT NOT NULL,
         state TEXT NOT NULL,
         attempts INTEGER NOT NULL DEFAULT 0,
@@ -26,6 +28,7 @@ FLOOR = (
     )
     """,
     "CREATE INDEX outbox_heads ON outbox (queue, lane, priority, id) WHERE state = 'waiting'",
+    "CREATE INDEX outbox_subject ON outbox (queue, subject) WHERE subject IS NOT NULL",
     "CREATE INDEX outbox_due ON outbox (queue, lane, due_at) WHERE state = 'waiting'",
     "CREATE INDEX outbox_leased ON outbox (queue, lane, leased_until) WHERE state = 'leased'",
     "CREATE INDEX outbox_settled ON outbox (queue, settled_at) WHERE settled_at IS NOT NULL",

@@ -1,0 +1,87 @@
+"""Changes of many queued messages at once, for rooms that keep tables of their own about them.
+
+`chosen` is a SELECT of the ids, whose parameters follow by name. The leases of what is being
+handled are left alone unless it says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bot.core.database.database import Transaction
+
+
+def join_waiting(tx: Transaction, chosen: str, **given: object) -> int:
+    """Set waiting messages aside as joined: another message sends what they say."""
+    return _update(tx, "state = 'joined'", f"state = 'waiting' AND id IN ({chosen})", given)
+
+
+def settle_joined(
+    tx: Transaction, chosen: str, state: str, note: str, now: int, **given: object
+) -> int:
+    """Settle joined messages in a state; return how many."""
+    change, where = "state = :state, settled_at = :now, note = :note", "state = 'joined'"
+    values = {**given, "state": state, "note": note, "now": now}
+    return _update(tx, change, f"{where} AND id IN ({chosen})", values)
+
+
+def postpone(tx: Transaction, chosen: str, due_at: int, **given: object) -> int:
+    """Postpone messages to `due_at`, where they are due earlier."""
+    where = f"due_at < :due_at AND id IN ({chosen})"
+    return _update(tx, "due_at = :due_at", where, {**given, "due_at": due_at})
+
+
+def hasten(tx: Transaction, chosen: str, now: int, **given: object) -> int:
+    """Make messages due now."""
+    return _update(tx, "due_at = :now", f"id IN ({chosen})", {**given, "now": now})
+
+
+def end_unsettled(tx: Transaction, chosen: str, now: int, **given: object) -> int:
+    """Settle messages that nobody wants any more, also those that are being handled."""
+    change = "state = 'ended', settled_at = :now, lease = NULL"
+    where = f"state IN ('waiting', 'joined', 'leased') AND id IN ({chosen})"
+    return _update(tx, change, where, {**given, "now": now})
+
+
+def overwrite(tx: Transaction, chosen: str, text: str, lane: str, **given: object) -> int:
+    """Replace the JSON of messages, their notes and the lane that names their receiver."""
+    change = "body = :text, note = NULL, lane = :lane"
+    return _update(tx, change, f"id IN ({chosen})", {**given, "text": text, "lane": lane})
+
+
+def rewrite(tx: Transaction, message_id: str, text: str, note: str | None) -> None:
+    """Replace the JSON and the note of one message."""
+    change, values = "body = :text, note = :note", {"id": message_id, "text": text, "note": note}
+    _update(tx, change, "id = :id", values)
+
+
+def mark_uncertain(tx: Transaction) -> int:
+    """Mark everything that is not settled as uncertain, and end its leases; return how many."""
+    return _update(tx, "uncertain = 1, lease = NULL", "state IN ('waiting', 'leased')", {})
+
+
+def bury_unsettled(tx: Transaction, message_id: str, note: str, now: int) -> None:
+    """Settle a message as dead that no worker has claimed."""
+    change = "state = 'dead', settled_at = :now, note = :note, leased_until = NULL, lease = NULL"
+    _update(tx, change, "id = :id", {"id": message_id, "note": note, "now": now})
+
+
+def delete_about(tx: Transaction, queue: str, subject: str) -> int:
+    """Delete a queue's messages about a subject, settled or not; return how many."""
+    return tx.execute(
+        "DELETE FROM outbox WHERE queue = :queue AND subject = :subject",
+        queue=queue,
+        subject=subject,
+    )
+
+
+def delete_lane(tx: Transaction, queue: str, lane: str) -> None:
+    """Delete the row of a lane, which may name a person; its messages stay."""
+    tx.execute("DELETE FROM lanes WHERE queue = :queue AND lane = :lane", queue=queue, lane=lane)
+
+
+def _update(tx: Transaction, change: str, where: str, values: Mapping[str, object]) -> int:
+    return tx.execute(f"UPDATE outbox SET {change} WHERE {where}", **values)  # noqa: S608 - our own words

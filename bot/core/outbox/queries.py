@@ -1,0 +1,192 @@
+"""Questions about queued messages: the only way for other rooms to read the outbox.
+
+What other rooms join with their own tables is `QUEUED`, to stand in their FROM; everything else
+is a function. Changes by other rooms are in core/outbox/bulk_changes.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.core.errors import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.core.database.database import Row, Transaction
+    from bot.core.outbox.lanes import Queue
+
+QUEUED = "(SELECT id, queue, lane, body, state, attempts, due_at, settled_at, note FROM outbox)"
+"""Table of all queued messages, for joins by `id`; SQLite reads through it to the indexes."""
+
+TABLE = "outbox"
+"""Name of that table, for what walks through whole tables by name (core/privacy/erasure.py)."""
+
+WAITING, LEASED, DONE, DEAD, ENDED, JOINED = "waiting", "leased", "done", "dead", "ended", "joined"
+"""States: a `joined` message is sent as a part of another one."""
+
+SETTLED = (DONE, DEAD, ENDED)
+"""States in which a message stays."""
+
+# The state is part of each statement, so that the partial index of that state serves it.
+OF_LANE = (
+    "SELECT id, body, note, uncertain, created_at FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND priority = :priority AND state = '{}' ORDER BY id DESC LIMIT :most"
+)
+COUNT_OF_LANE = (
+    "SELECT COUNT(*) AS n FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND priority = :priority AND state = '{}'"
+)
+UNSETTLED_OF_LANE = (
+    "SELECT body FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
+    " UNION ALL"
+    " SELECT body FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
+)
+UNSETTLED_ABOUT = (
+    "SELECT lane, body FROM outbox WHERE queue = :queue AND subject = :subject"
+    " AND state IN ('waiting', 'leased')"
+)
+UNSETTLED = (
+    "SELECT id, queue, body FROM outbox WHERE state IN ('waiting', 'leased') AND id > :after"
+    " ORDER BY id LIMIT :most"
+)
+UNSETTLED_OF_QUEUE = (
+    "SELECT body FROM outbox WHERE queue = :queue AND state IN ('waiting', 'leased') ORDER BY id"
+)
+NEWEST_SETTLED = (
+    "SELECT body FROM outbox WHERE queue = :queue AND settled_at IS NOT NULL"
+    " ORDER BY settled_at DESC LIMIT :most"
+)
+NEWEST_DEAD = (
+    "SELECT lane, settled_at, note FROM outbox WHERE queue = :queue AND state = 'dead'"
+    " ORDER BY settled_at DESC, id DESC LIMIT :most"
+)
+COUNT_WAITING = (
+    "SELECT o.queue, l.paused IS NOT NULL AS paused, COUNT(*) AS n, MIN(o.due_at) AS due_at"
+    " FROM outbox o LEFT JOIN lanes l ON l.queue = o.queue AND l.lane = o.lane"
+    " WHERE o.state = 'waiting' GROUP BY o.queue, l.paused IS NOT NULL"
+)
+COUNT = "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = '{}' GROUP BY queue ORDER BY queue"
+
+EVERY = 1_000_000
+"""More than any lane holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message of a lane as it is stored; `body` is None where it can't be read.
+
+    `note` is the reason of the last failure. `uncertain`: an attempt may have succeeded.
+    """
+
+    id: str
+    body: Any
+    note: str | None
+    uncertain: bool
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A message that is not tried again, without its body; `settled_at` in epoch ms."""
+
+    lane: str
+    settled_at: int
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many messages of a queue wait, in lanes that are `paused` or not; the earliest due."""
+
+    queue: str
+    paused: bool
+    number: int
+    due_at: int
+
+
+def state_of(tx: Transaction, message_id: str) -> tuple[str, str | None] | None:
+    """Return the state and the note of a message; None once it is deleted."""
+    row = tx.one("SELECT state, note FROM outbox WHERE id = :id", id=message_id)
+    return (row["state"], row["note"]) if row else None
+
+
+def newest_of_lane(
+    tx: Transaction, queue: Queue, lane: str, priority: int, state: str, *, most: int = EVERY
+) -> list[StoredMessage]:
+    """Return the messages of a lane and class in a state, newest first."""
+    sql = OF_LANE.format(state)
+    rows = tx.query(sql, queue=queue.name, lane=lane, priority=priority, most=most)
+    return [_stored(queue, row) for row in rows]
+
+
+def count_of_lane(tx: Transaction, queue: Queue, lane: str, priority: int, state: str) -> int:
+    """Count the messages of a lane and class in a state."""
+    sql = COUNT_OF_LANE.format(state)
+    return int(tx.query(sql, queue=queue.name, lane=lane, priority=priority)[0]["n"])
+
+
+def unsettled_of_lane(tx: Transaction, queue: Queue, lane: str) -> list[Any]:
+    """Return the bodies of the messages of a lane that wait or are being handled."""
+    rows = tx.query(UNSETTLED_OF_LANE, queue=queue.name, lane=lane)
+    return [body for row in rows if (body := _body(queue, row)) is not None]
+
+
+def unsettled_about(tx: Transaction, queue: Queue, subject: str) -> list[tuple[str, Any]]:
+    """Return lane and body of the messages about a subject that wait or are being handled."""
+    rows = tx.query(UNSETTLED_ABOUT, queue=queue.name, subject=subject)
+    return [(row["lane"], body) for row in rows if (body := _body(queue, row)) is not None]
+
+
+def unsettled_of_queue(tx: Transaction, queue: Queue) -> Iterator[Any]:
+    """Yield the bodies of a queue's messages that wait or are being handled, oldest first."""
+    for row in tx.query(UNSETTLED_OF_QUEUE, queue=queue.name):
+        if (body := _body(queue, row)) is not None:
+            yield body
+
+
+def unsettled_texts(tx: Transaction, after: str, most: int) -> list[tuple[str, str, str]]:
+    """Return id, name of the queue and JSON of messages that wait or are being handled.
+
+    They come by id, from the one behind `after` on.
+    """
+    rows = tx.query(UNSETTLED, after=after, most=most)
+    return [(row["id"], row["queue"], row["body"]) for row in rows]
+
+
+def newest_settled_texts(tx: Transaction, queue: str, most: int) -> list[str]:
+    """Return the JSON of a queue's messages that were settled last."""
+    return [row["body"] for row in tx.query(NEWEST_SETTLED, queue=queue, most=most)]
+
+
+def newest_dead(tx: Transaction, queue: str, most: int) -> list[DeadLetter]:
+    """Return a queue's newest dead letters."""
+    rows = tx.query(NEWEST_DEAD, queue=queue, most=most)
+    return [DeadLetter(row["lane"], row["settled_at"] or 0, row["note"]) for row in rows]
+
+
+def count_by_queue(tx: Transaction, state: str) -> dict[str, int]:
+    """Count the messages in a state, by the names of their queues; partial indexes answer it."""
+    return {row["queue"]: row["n"] for row in tx.query(COUNT.format(state))}
+
+
+def count_waiting(tx: Transaction) -> list[Waiting]:
+    """Count the messages that wait."""
+    return [
+        Waiting(row["queue"], bool(row["paused"]), row["n"], row["due_at"])
+        for row in tx.query(COUNT_WAITING)
+    ]
+
+
+def _stored(queue: Queue, row: Row) -> StoredMessage:
+    body, is_uncertain = _body(queue, row), bool(row["uncertain"])
+    return StoredMessage(row["id"], body, row["note"], is_uncertain, row["created_at"])
+
+
+def _body(queue: Queue, row: Row) -> Any:
+    """Read a body; None for one that can't be read, which is set aside when its turn comes."""
+    try:
+        return queue.decode(row["body"])
+    except Unreadable:
+        return None
