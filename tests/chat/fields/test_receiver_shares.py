@@ -1,4 +1,4 @@
-"""Several receivers: read as they are meant, shared to the last minor unit, or asked about."""
+"""Several receivers: parsed, given shares to the last minor unit, or asked about."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SHARED = [
 
 
 @pytest.mark.parametrize(("typed", "price", "expected"), SHARED)
-def test_receivers_make_the_price_or_are_told_why_not(
+def test_shares_sum_to_the_price_or_a_problem_names_the_reason(
     typed: str, price: int, expected: list[int] | None
 ) -> None:
     portions = read_portions(typed, "USD")
@@ -72,7 +72,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("typed", "why"), REFUSED)
-def test_what_can_not_be_read_is_answered_at_the_step(typed: str, why: str) -> None:
+def test_unreadable_receivers_are_asked_for_again(typed: str, why: str) -> None:
     problem = read_portions(typed, "USD")
     assert isinstance(problem, Problem)
     assert problem.key == f"problem-receivers-{why}"
@@ -84,11 +84,11 @@ def test_what_can_not_be_read_is_answered_at_the_step(typed: str, why: str) -> N
 
 
 @pytest.mark.parametrize("typed", ["$anna lots\n$ben 2", "$anna -1\n$ben 2", "$anna 0\n$ben 5"])
-def test_an_amount_that_is_none_is_refused(typed: str) -> None:
+def test_an_impossible_amount_of_a_receiver_is_refused(typed: str) -> None:
     assert isinstance(read_portions(typed, "USD"), Problem)
 
 
-def test_what_was_understood_is_said_with_each_amount() -> None:
+def test_receivers_are_repeated_with_their_amounts() -> None:
     talk = open_option("receivers").say("$anna 60%\n$ben 40%")
     assert talk.last.splitlines()[:3] == [
         "👍 Each payment is shared:", "• $anna $3.00", "• $ben $2.00",
@@ -96,7 +96,7 @@ def test_what_was_understood_is_said_with_each_amount() -> None:
     assert talk.step == "options"
 
 
-def test_only_what_is_wrong_with_the_last_answer_is_said() -> None:
+def test_only_the_problem_of_the_last_answer_is_shown() -> None:
     talk = open_option("receivers").say("$anna 60%\n$ben 50%")
     assert "come to 110" in talk.last
     talk.say("$anna 60/40")
@@ -113,15 +113,15 @@ def test_amounts_that_miss_the_price_can_become_the_price() -> None:
     assert (talk.step, talk.form.amount) == ("options", Decimal("6.00"))
 
 
-def test_amounts_that_miss_the_price_can_be_written_anew_or_removed() -> None:
+def test_amounts_that_miss_the_price_can_be_typed_again_or_removed() -> None:
     talk = open_option("receivers").say("$anna 3\n$ben 3").say("$anna 3\n$ben 2")
     assert talk.step == "options"
     talk = open_option("receivers").say("$anna 3\n$ben 3").press_label("🗑")
     assert (talk.step, talk.form.receivers) == ("options", ())
 
 
-def test_no_create_while_the_receivers_miss_the_price() -> None:
-    """Back and Done lead out of the question, but not past it."""
+def test_nothing_is_created_while_the_receivers_miss_the_price() -> None:
+    """Back and Done leave the question, but the review asks it again."""
     talk = open_option("receivers").say("$anna 3\n$ben 3")
     create = ("create", "00000000")
     assert talk.press(*create).step == "receivers"
@@ -131,7 +131,7 @@ def test_no_create_while_the_receivers_miss_the_price() -> None:
     assert talk.wishes == []
 
 
-def test_percentages_follow_another_price_and_amounts_are_asked_anew() -> None:
+def test_after_a_new_price_percentages_stay_and_amounts_are_asked_for_again() -> None:
     percent = (
         open_option("receivers").say("$anna 60%\n$ben 40%").press("open", "amount").say("7 USD")
     )
@@ -143,13 +143,13 @@ def test_percentages_follow_another_price_and_amounts_are_asked_anew() -> None:
     assert "These amounts come to $5.00, but the price is $7.00." in amounts.last
 
 
-def test_a_receiver_of_nothing_is_asked_about() -> None:
+def test_a_receiver_whose_share_is_0_is_asked_about() -> None:
     talk = open_option("receivers").say("$anna 99.99%\n$ben 0.01%")
     assert talk.step == "receivers"
     assert "⚠ For $ben nothing would be left of this price." in talk.last
 
 
-def test_a_hundred_receivers_are_counted_where_they_do_not_fit() -> None:
+def test_receivers_that_do_not_fit_into_a_message_are_counted() -> None:
     names = [f"a{number}" + "x" * 30 for number in range(100)]
     talk = open_option("receivers").say("\n".join(names))
     assert "• and 90 more" in talk.last
@@ -165,7 +165,7 @@ MEASURES = st.one_of(
 
 
 @given(st.lists(MEASURES, min_size=2, max_size=100), st.integers(1, 10**11))
-def test_shares_make_the_price_exactly_or_there_are_none(measures: list[str], price: int) -> None:
+def test_shares_sum_to_the_price_exactly_or_are_refused(measures: list[str], price: int) -> None:
     portions = tuple(Portion(f"${n}", measure) for n, measure in enumerate(measures))
     shares = divide_price(portions, price, "USD")
     if isinstance(shares, tuple):
@@ -178,8 +178,10 @@ def test_shares_make_the_price_exactly_or_there_are_none(measures: list[str], pr
 
 
 @given(st.lists(st.integers(1, 9999), min_size=1, max_size=30), st.integers(1, 10**12))
-def test_no_share_is_a_whole_minor_unit_off(weights: list[int], price: int) -> None:
-    """Percentages with two decimals; the last receiver gets what is missing to a hundred."""
+def test_each_share_is_less_than_a_minor_unit_from_its_percentage(
+    weights: list[int], price: int
+) -> None:
+    """Percentages have two decimals; the last receiver gets the rest of a hundred."""
     total = sum(weights)
     cut = [max(1, weight * 9999 // total) for weight in weights]
     if sum(cut) >= 10_000:
@@ -196,7 +198,7 @@ def test_no_share_is_a_whole_minor_unit_off(weights: list[int], price: int) -> N
 
 
 @given(st.text(), st.sampled_from(["USD", "JPY", "BTC"]))
-def test_anything_typed_is_read_or_answered(text: str, currency: str) -> None:
+def test_any_text_is_parsed_or_answered_by_a_problem(text: str, currency: str) -> None:
     for typed in (text, f"$a {text}\n$b {text}", text.replace(" ", "\n")):
         found = read_portions(typed, currency)
         if isinstance(found, Problem):
@@ -206,7 +208,7 @@ def test_anything_typed_is_read_or_answered(text: str, currency: str) -> None:
             assert isinstance(divide_price(found, 1000, currency), tuple | Problem)
 
 
-def test_an_amount_that_may_mean_thousands_is_never_guessed() -> None:
+def test_an_amount_that_may_mean_thousands_is_refused() -> None:
     talk = open_option("receivers").say("$anna 1.005\n$ben rest")
     assert "⚠ “1.005” can be read in more than one way." in talk.last
     assert talk.form.receivers == ()

@@ -1,4 +1,4 @@
-"""What is typed at each step: taken, asked about, or said to be wrong at that step."""
+"""Texts typed at each step: taken, asked about, or answered by their problem at that step."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("said", "name"), NAMES)
-def test_a_name_is_taken_as_one_line(said: str, name: str) -> None:
+def test_a_name_is_folded_to_one_line(said: str, name: str) -> None:
     talk = form_at_step("name").say(said)
     assert talk.step == "amount"
     assert talk.form.name == name
@@ -58,7 +58,7 @@ TYPOS = [
 
 
 @pytest.mark.parametrize(("step", "said", "answer"), TYPOS)
-def test_a_typo_is_answered_at_its_own_step(step: str, said: str, answer: str) -> None:
+def test_a_wrong_answer_is_asked_for_again_at_its_step(step: str, said: str, answer: str) -> None:
     talk = form_at_step(step)
     before = talk.draft
     talk.say(said)
@@ -98,7 +98,7 @@ def test_an_amount_without_a_currency_is_in_the_usual_one(
         ("1.234 KWD", ["KWD\u00a01.234", "KWD\u00a01,234.000"]),
     ],
 )
-def test_an_ambiguous_amount_is_asked_about_never_guessed(said: str, choices: list[str]) -> None:
+def test_an_ambiguous_amount_is_asked_about(said: str, choices: list[str]) -> None:
     talk = form_at_step("amount", "donation").say(said)
     assert talk.step == "amount"
     assert talk.form.amount is None
@@ -121,19 +121,19 @@ def currency_step() -> Talk:
 
 
 @pytest.mark.parametrize("code", ["eur", "€", "SEK", "sats"])
-def test_a_currency_is_typed_too(code: str) -> None:
+def test_a_currency_can_be_typed(code: str) -> None:
     talk = currency_step().say(code)
     assert talk.step in {"destination", "amount"}
 
 
 @pytest.mark.parametrize("code", ["", "kr", "dollars!", "<b>", "x" * 500])
-def test_an_unknown_currency_is_asked_again(code: str) -> None:
+def test_an_unknown_currency_is_asked_for_again(code: str) -> None:
     talk = currency_step().say(code)
     assert talk.step == "currency"
     assert "I know no currency in" in talk.last
 
 
-def test_a_currency_that_can_not_have_the_amount_asks_for_the_amount_in_it() -> None:
+def test_a_currency_that_does_not_allow_the_amount_asks_for_it_again() -> None:
     talk = currency_step().press("currency", "JPY")
     assert talk.step == "amount"
     assert "JPY has no decimals. Write a whole amount, for example 5 JPY." in talk.last
@@ -141,7 +141,7 @@ def test_a_currency_that_can_not_have_the_amount_asks_for_the_amount_in_it() -> 
     assert (talk.form.amount, talk.form.currency) == (Decimal(250), "JPY")
 
 
-def test_an_amount_written_again_at_the_currency_is_taken() -> None:
+def test_an_amount_typed_again_at_the_currency_is_taken() -> None:
     talk = currency_step().say("3 EUR")
     assert (talk.form.amount, talk.form.currency) == (Decimal(3), "EUR")
 
@@ -151,7 +151,7 @@ UNITS = [("100", 100), ("1 000", 1000), ("1,000", 1000), ("1.000", 1000), ("1.50
 
 
 @pytest.mark.parametrize(("said", "units"), UNITS)
-def test_a_count_may_be_grouped(said: str, units: int) -> None:
+def test_a_number_of_units_may_be_grouped(said: str, units: int) -> None:
     talk = form_at_step("units").say(said)
     assert talk.form.units == units
 
@@ -172,7 +172,9 @@ DESTINATIONS = [
 
 
 @pytest.mark.parametrize(("said", "destination"), DESTINATIONS)
-def test_a_destination_has_nothing_invisible(said: str, destination: str | None) -> None:
+def test_a_destination_with_invisible_characters_is_refused(
+    said: str, destination: str | None
+) -> None:
     talk = currency_step().press("currency", "USD").say(said)
     assert talk.seller.destination == destination
     assert talk.step == ("review" if destination else "destination")

@@ -1,4 +1,4 @@
-"""Whatever is said and pressed, in any order, old buttons and forged ones included."""
+"""Any texts and presses in any order, with old and forged buttons."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ FORGED = st.one_of(
     st.lists(WORDS, max_size=4).map(lambda words: ("draft", FORM, *words)),
     st.lists(st.text() | WORDS, max_size=5).map(tuple),
 )
-DOORS = st.sampled_from(
+ENTRIES = st.sampled_from(
     ["new", "settings", "line", "reopen", "cancel", "edit", "duplicate", "picture", "sleep"]
 )
 MOVES = st.one_of(
@@ -63,12 +63,12 @@ MOVES = st.one_of(
     st.tuples(st.just("photo"), st.none()),
     st.tuples(st.just("press"), st.integers(0, 999)),
     st.tuples(st.just("forge"), FORGED),
-    st.tuples(st.just("door"), st.tuples(DOORS, TYPED)),
+    st.tuples(st.just("enter"), st.tuples(ENTRIES, TYPED)),
 )
 
 
 def enter(talk: Talk, door: str, text: str) -> None:
-    """Use one of the doors that begin or end a form, or go on with one from elsewhere."""
+    """Call one of the functions that begin, end or continue a form from outside."""
     draft, seller = talk.draft, talk.seller
     kind = ("donation", "oneoff", "drop")[len(text) % 3]
     wish = Wish(kind, "N", None, 100, "USD", 3 if kind == "drop" else None, "$anna")
@@ -101,7 +101,7 @@ def make_move(talk: Talk, kind: str, what: object) -> None:
     elif kind == "forge":
         assert isinstance(what, tuple)
         talk.give(ButtonInput(what))
-    elif kind == "door":
+    elif kind == "enter":
         assert isinstance(what, tuple)
         enter(talk, *what)
     elif talk.replies:
@@ -112,7 +112,7 @@ def make_move(talk: Talk, kind: str, what: object) -> None:
 
 
 def check_wish(wish: Wish) -> None:
-    """Hold a wish to what the interface takes."""
+    """Check a wish against the bounds of the interface."""
     assert 1 <= len(wish.name) <= 100
     assert wish.amount > 0
     assert (wish.units is not None) == (wish.kind == "drop")
@@ -123,8 +123,8 @@ def check_wish(wish: Wish) -> None:
     assert wish.ends_at is None or wish.ends_at > NOW
 
 
-def leaves_no_trace(talk: Talk) -> None:
-    """From wherever a talk is, Cancel ends each form, and Back leads to the beginning."""
+def check_ways_out(talk: Talk) -> None:
+    """Check that Cancel ends each form from any step, and that Back leads to its beginning."""
     aside = replace(talk, replies=[], wishes=[])
     for _ in range(4):
         if aside.draft is not None:
@@ -142,15 +142,15 @@ def leaves_no_trace(talk: Talk) -> None:
 
 @settings(max_examples=400)
 @given(st.sampled_from([KNOWN, STRANGER, SETTLED]), st.lists(MOVES, max_size=40))
-def test_no_talk_breaks(seller: Seller, moves: list[tuple[str, object]]) -> None:
-    """No exception, nothing that Telegram refuses, a draft that reads back, sound wishes."""
+def test_any_inputs_leave_a_sound_form(seller: Seller, moves: list[tuple[str, object]]) -> None:
+    """No exception, nothing that Telegram refuses, a draft that can be read, sound wishes."""
     talk = Talk(seller)
     enter(talk, "new", "")
     for kind, what in moves:
         before = len(talk.wishes)
         make_move(talk, kind, what)
         assert len(talk.wishes) <= before + 1
-    leaves_no_trace(talk)
+    check_ways_out(talk)
     for wish in talk.wishes:
         check_wish(wish)
 
@@ -167,13 +167,15 @@ OPEN_MOVES = st.one_of(
 
 @settings(max_examples=200)
 @given(st.sampled_from([KNOWN, SETTLED]), st.lists(OPEN_MOVES, max_size=40))
-def test_no_talk_about_options_breaks(seller: Seller, moves: list[tuple[str, object]]) -> None:
-    """The same, from a form whose path is done: what is behind its menu is reached more often."""
+def test_any_inputs_to_the_options_leave_a_sound_form(
+    seller: Seller, moves: list[tuple[str, object]]
+) -> None:
+    """The same from the review, so that options are reached more often."""
     talk = form_at_step("review")
     talk.seller = seller
     for kind, what in moves:
         make_move(talk, kind, what)
-    leaves_no_trace(talk)
+    check_ways_out(talk)
     for wish in talk.wishes:
         check_wish(wish)
 
@@ -185,7 +187,7 @@ WIDE = "\U0001f600"
 @pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize("receivers", [0, 100])
 def test_the_longest_request_fits_into_one_message(language: str, receivers: int) -> None:
-    """With every field as long as it may be, and the longest refusal above it."""
+    """Every field has its full length, and so has the refusal above them."""
     seller = Seller(language, WIDE * 512, "USD", zone="America/Argentina/Buenos_Aires")
     wish = Wish(
         "drop", WIDE * 100, WIDE * 500, 10**11, "KES", 1_000_000, WIDE * 512,
@@ -205,13 +207,13 @@ def test_the_longest_request_fits_into_one_message(language: str, receivers: int
 
 
 @given(st.text())
-def test_any_text_as_a_stored_draft_is_read_or_none(text: str) -> None:
+def test_any_other_text_is_no_stored_draft_or_wish(text: str) -> None:
     assert read_draft(text) is None
     assert Wish.from_json(text) is None
 
 
 @given(st.decimals("0.00000001", "1000000000", places=8))
-def test_what_one_line_makes_is_exactly_what_was_written(amount: Decimal) -> None:
+def test_one_line_creates_exactly_the_amount_that_was_typed(amount: Decimal) -> None:
     talk = Talk(KNOWN)
     talk.take(one_line("donation", f"{amount:f} BTC Coffee", OTHER, KNOWN))
     assert [wish.amount for wish in talk.wishes] == [to_minor(amount, "BTC")]

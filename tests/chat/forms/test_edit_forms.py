@@ -1,4 +1,4 @@
-"""Forms about what is there already: edits, duplicates, settings, and forms that were left."""
+"""Forms about an existing request or a setting, and forms that were left."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ EDITS = [
 
 
 @pytest.mark.parametrize(("field", "said", "value"), EDITS)
-def test_an_edit_asks_one_thing_and_says_what_is_to_change(
+def test_an_edit_asks_one_question_and_ends_with_its_change(
     field: str, said: str, value: str | int
 ) -> None:
     talk = edit(field).say("\x00")
@@ -70,12 +70,12 @@ def test_an_edit_can_be_left_by_back_and_by_cancel(field: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["description", "picture", "redirect", "email", "end"])
-def test_what_is_optional_can_be_removed_where_it_is(field: str) -> None:
+def test_an_optional_field_can_be_removed_where_it_is_set(field: str) -> None:
     assert edit(field).press_label("🗑").changes == [Change(LISTING, field, None)]
     assert "🗑 Remove" not in labels(edit(field, PLAIN).replies[-1].rows)
 
 
-def test_words_on_the_poster_are_shown_and_removed_where_there_are_some() -> None:
+def test_a_posters_text_is_shown_and_can_be_removed() -> None:
     talk = Talk(SETTLED)
     present = ExistingRequest(LISTING, PLAIN, "Open <daily>")
     talk.take(edit_form(OTHER, present, "postertext", talk.seller))
@@ -88,7 +88,7 @@ def test_words_on_the_poster_are_shown_and_removed_where_there_are_some() -> Non
 
 
 @pytest.mark.parametrize("field", ["name", "units"])
-def test_what_is_needed_can_not_be_removed(field: str) -> None:
+def test_a_required_field_can_not_be_removed(field: str) -> None:
     talk = edit(field)
     before = talk.draft
     talk.press("clear", field)
@@ -104,7 +104,7 @@ def test_an_edit_of_the_picture_takes_a_photo() -> None:
     assert talk.changes == [Change(LISTING, "picture", "1" * 24)]
 
 
-def test_an_edit_over_a_form_gives_it_back() -> None:
+def test_an_edit_returns_to_the_form_that_it_interrupted() -> None:
     talk = form_at_step("units")
     before = talk.draft
     edit("name", talk=talk).say("Tea")
@@ -115,7 +115,7 @@ def test_an_edit_over_a_form_gives_it_back() -> None:
     assert "How many pieces are there?" in talk.last
 
 
-def test_an_end_is_asked_for_once_the_zone_is_known_and_comes_after_the_start() -> None:
+def test_an_end_is_asked_for_after_the_zone_and_follows_the_start() -> None:
     talk = edit("end", talk=Talk(KNOWN))
     assert "Which time zone are you in?" in talk.last
     talk.press_label("London")
@@ -126,12 +126,12 @@ def test_an_end_is_asked_for_once_the_zone_is_known_and_comes_after_the_start() 
     assert talk.changes == [Change(LISTING, "end", NOW + 2 * HOUR)]
 
 
-def test_a_field_that_can_not_be_edited_is_a_bug() -> None:
+def test_an_edit_of_a_fixed_field_raises() -> None:
     with pytest.raises(ValueError, match="amount"):
         edit("amount")
 
 
-def test_a_duplicate_has_everything_and_creates_the_same() -> None:
+def test_a_duplicate_has_all_fields_and_creates_the_same_wish() -> None:
     talk = form_at_step("amount")
     before = talk.draft
     talk.seller = SETTLED
@@ -142,7 +142,7 @@ def test_a_duplicate_has_everything_and_creates_the_same() -> None:
     assert talk.draft == before
 
 
-def test_a_duplicate_of_what_has_ended_asks_for_an_end() -> None:
+def test_a_duplicate_of_an_ended_request_asks_for_an_end() -> None:
     talk = Talk(SETTLED, now=NOW + 24 * HOUR)
     talk.take(duplicate(FULL, OTHER, talk.seller))
     assert talk.press_label("✅").step == "ends"
@@ -162,7 +162,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("field", "step"), REFUSED)
-def test_a_refusal_is_answered_at_the_step_of_its_option(field: str, step: str) -> None:
+def test_a_refusal_leads_to_the_step_of_its_option(field: str, step: str) -> None:
     talk = Talk(SETTLED)
     talk.take(reopen(FULL, OTHER, field, "No", talk.seller))
     assert talk.step == step
@@ -170,7 +170,7 @@ def test_a_refusal_is_answered_at_the_step_of_its_option(field: str, step: str) 
 
 
 @pytest.mark.parametrize("field", ["receivers", "receivers.0.destination", "receivers.0"])
-def test_a_refusal_of_the_only_receiver_is_about_the_destination(field: str) -> None:
+def test_a_refusal_of_the_only_receiver_leads_to_the_destination(field: str) -> None:
     talk = Talk(KNOWN)
     talk.take(reopen(PLAIN, OTHER, field, "No", talk.seller))
     assert talk.step == "destination"
@@ -198,7 +198,7 @@ def test_quiet_hours_and_the_summary_are_set_and_switched_off() -> None:
 
 
 @pytest.mark.parametrize("words", [("hours", "1440-1"), ("hours", "5-5"), ("minute", "1440")])
-def test_an_hour_that_no_day_has_is_refused(words: tuple[str, str]) -> None:
+def test_a_forged_hour_is_refused(words: tuple[str, str]) -> None:
     talk = setting("quiet").press(*words)
     assert (talk.step, talk.seller) == ("quiet", SETTLED)
     assert talk.toast
@@ -222,13 +222,13 @@ def test_a_setting_is_left_by_back_and_by_cancel(step: str) -> None:
 
 
 def left(step: str = "amount", age: int = ASLEEP_AFTER + 1) -> Talk:
-    """A form that was left so many ms ago."""
+    """A form whose last answer is `age` ms old."""
     talk = form_at_step(step)
     talk.draft = replace(talk.form, touched_at=NOW - age)
     return talk
 
 
-def test_a_text_long_after_is_no_answer_and_the_form_is_offered_again() -> None:
+def test_a_late_text_is_no_answer_and_the_form_is_offered_again() -> None:
     talk = left().say("5 USD")
     assert (talk.step, talk.form.amount) == ("amount", None)
     assert talk.last.startswith("You have begun a request: Coffee.")
@@ -237,7 +237,7 @@ def test_a_text_long_after_is_no_answer_and_the_form_is_offered_again() -> None:
     assert talk.press_label("Continue").say("5 USD").step == "units"
 
 
-def test_a_photo_long_after_is_not_taken_either() -> None:
+def test_a_late_photo_is_not_taken() -> None:
     talk = left().give(MessageInput("", photo="file"))
     assert talk.photos == []
     assert talk.last.startswith("You have begun a request")
@@ -255,7 +255,7 @@ def test_a_short_form_left_long_ago_is_offered_again() -> None:
     assert talk.press_label("Continue").say("Tea").changes == [Change(LISTING, "name", "Tea")]
 
 
-def test_an_old_form_is_offered_by_new_and_by_start() -> None:
+def test_new_and_start_offer_the_form_under_way() -> None:
     talk = left()
     talk.take(new_form(talk.draft, OTHER, talk.seller))
     assert talk.form.id == FORM
@@ -265,13 +265,13 @@ def test_an_old_form_is_offered_by_new_and_by_start() -> None:
     assert resume_offer(None, KNOWN) is resume_offer(form_at_step("kind").draft, KNOWN) is None
 
 
-def test_a_seller_without_a_destination_still_has_to_say_it() -> None:
+def test_a_duplicate_asks_a_seller_without_a_destination_for_it() -> None:
     talk = Talk(STRANGER)
     talk.take(duplicate(PLAIN, OTHER, talk.seller))
     assert talk.step == "destination"
     assert talk.say("$anna").press_label("✅").wishes == [PLAIN]
 
 
-def test_the_lines_of_a_posters_words_stay_as_they_were_typed() -> None:
+def test_a_posters_text_keeps_its_line_breaks() -> None:
     assert read_poster_text(" Doors  at 7 \n\n Bring\ta friend ") == "Doors at 7\nBring a friend"
     assert isinstance(read_poster_text(" \n "), Problem)

@@ -1,4 +1,4 @@
-"""What may be said of a request beside the path: each option's answers, buttons and ways out."""
+"""The options of a request: each one's answers, buttons and ways out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shown(talk: Talk) -> list[str]:
     return labels(talk.replies[-1].rows)
 
 
-def test_the_review_offers_more_and_the_menu_leads_back_to_it() -> None:
+def test_the_review_leads_to_the_options_and_back() -> None:
     talk = form_at_step("review", "donation").press_label("⚙")
     assert talk.last.startswith("What else?")
     assert shown(talk)[:2] == ["✓ Name: Coffee", "✓ Price: $5.00"]
@@ -95,7 +95,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("step", "said", "field", "value", "answer"), SAID)
-def test_an_answer_is_echoed_above_the_menu_and_a_typo_asked_about_at_its_step(
+def test_an_answer_is_repeated_above_the_options_and_a_wrong_one_asked_again(
     step: str, said: str, field: str | None, value: object, answer: str
 ) -> None:
     talk = form_at_step("review").press("options") if step == "options" else open_option(step)
@@ -109,14 +109,14 @@ def test_an_answer_is_echoed_above_the_menu_and_a_typo_asked_about_at_its_step(
         assert "What else?" in talk.last
 
 
-def test_what_is_set_can_be_removed_again() -> None:
+def test_an_option_that_is_set_can_be_removed() -> None:
     talk = open_option("email").say("anna@example.org").press_label("✓ E-mail notice: anna@")
     assert "E-mail about payments: anna@example.org" in talk.last
     assert talk.press_label("🗑").form.email is None
     assert "E-mail notice" in shown(talk)
 
 
-def test_being_paid_in_the_currency_of_the_price_is_nothing_to_set() -> None:
+def test_the_currency_of_the_price_unsets_the_instrument() -> None:
     talk = open_option("instrument").press_label("BSV")
     assert talk.form.instrument == "BSV"
     talk.press("open", "instrument").say("USD")
@@ -125,7 +125,7 @@ def test_being_paid_in_the_currency_of_the_price_is_nothing_to_set() -> None:
     assert (talk.form.currency, talk.form.instrument) == ("EUR", None)
 
 
-def test_what_payers_are_asked_for_is_switched_on_and_off() -> None:
+def test_each_payer_field_is_switched_on_and_off() -> None:
     talk = open_option("asks").press("ask", "paymail", "on").press("ask", "email", "on")
     assert (talk.step, talk.form.asks) == ("asks", ("email", "paymail"))
     assert shown(talk)[:3] == ["✓ E-mail", "Phone", "✓ Paymail"]
@@ -144,7 +144,7 @@ def test_the_last_prices_are_one_tap_away() -> None:
     assert (talk.step, talk.form.currency) == ("review", "JPY")
 
 
-def test_the_zone_is_asked_once_and_then_the_time() -> None:
+def test_the_zone_is_asked_for_once_before_a_time() -> None:
     talk = open_option("starts")
     assert "Which time zone are you in?" in talk.last
     talk.say("nowhere at all").say("Berlin")
@@ -157,7 +157,7 @@ def test_the_zone_is_asked_once_and_then_the_time() -> None:
     assert "👍 Ends: Wednesday, 20 January 2027, 23:59, Berlin time (in 5 days)" in talk.last
 
 
-def test_a_zone_is_pressed_or_chosen_among_several() -> None:
+def test_a_zone_is_pressed_or_chosen_from_several() -> None:
     talk = open_option("ends").press_label("New York")
     assert (talk.step, talk.seller.zone) == ("ends", "America/New_York")
     other = open_option("ends").say("CET")
@@ -165,7 +165,7 @@ def test_a_zone_is_pressed_or_chosen_among_several() -> None:
     assert other.press_label("Rome").seller.zone == "Europe/Rome"
 
 
-def test_a_time_that_can_be_read_twice_is_asked_about() -> None:
+def test_an_ambiguous_time_is_asked_about() -> None:
     talk = open_option("ends", seller=SETTLED)
     before = talk.draft
     talk.say("3/4")
@@ -186,7 +186,7 @@ def test_a_time_that_can_be_read_twice_is_asked_about() -> None:
         ("starts", "in 11 years", "⚠"),
     ],
 )
-def test_a_time_that_can_not_be_is_answered_at_its_step(step: str, said: str, answer: str) -> None:
+def test_an_impossible_time_is_asked_for_again(step: str, said: str, answer: str) -> None:
     talk = open_option(step, seller=SETTLED)
     before = talk.draft
     talk.say(said)
@@ -194,7 +194,7 @@ def test_a_time_that_can_not_be_is_answered_at_its_step(step: str, said: str, an
     assert talk.last.startswith(answer)
 
 
-def test_it_ends_after_it_starts() -> None:
+def test_the_end_follows_the_start() -> None:
     talk = open_option("starts", seller=SETTLED).say("tomorrow 18:00")
     talk.press("open", "ends").say("tomorrow 18:00")
     assert (talk.step, talk.form.ends_at) == ("ends", None)
@@ -204,7 +204,7 @@ def test_it_ends_after_it_starts() -> None:
     assert talk.form.starts_at == NOW + 33 * HOUR
 
 
-def test_an_end_that_has_passed_before_create_is_asked_for_anew() -> None:
+def test_an_end_that_passed_before_create_is_asked_for_again() -> None:
     talk = open_option("ends", seller=SETTLED).say("in 1 h").press("done")
     talk.now = NOW + HOUR
     talk.press_label("✅")
@@ -214,7 +214,7 @@ def test_an_end_that_has_passed_before_create_is_asked_for_anew() -> None:
     assert [wish.ends_at for wish in talk.wishes] == [NOW + 2 * HOUR]
 
 
-def test_a_start_that_has_passed_before_create_opens_it_at_once() -> None:
+def test_a_start_that_passed_before_create_is_dropped() -> None:
     talk = open_option("starts", seller=SETTLED).say("in 1 h").press("done")
     talk.now = NOW + HOUR
     talk.press_label("✅")
@@ -240,7 +240,7 @@ def pictured_as(talk: Talk, image: str | None, problem: str | None = None) -> Ou
     return take_picture(talk.draft, talk.photos[-1].draft_id, image, problem, talk.seller)
 
 
-def test_the_review_shows_everything_as_it_will_be_created() -> None:
+def test_the_review_shows_all_fields_of_the_wish() -> None:
     talk = full()
     assert talk.last.splitlines()[3:] == [
         "Name: Coffee",
@@ -275,7 +275,9 @@ CHANGED = [
 
 
 @pytest.mark.parametrize("change", CHANGED, ids=lambda change: next(iter(change)))
-def test_an_old_create_makes_only_what_its_review_showed(change: dict[str, object]) -> None:
+def test_an_old_create_button_creates_nothing_once_a_field_has_changed(
+    change: dict[str, object],
+) -> None:
     talk = full()
     create = talk.offered[0]
     talk.draft = replace(talk.form, **change)  # type: ignore[arg-type]  # fields by name
@@ -293,7 +295,7 @@ def test_a_photo_sets_the_picture_at_any_step() -> None:
     assert talk.last.startswith("👍 The picture is set.\n\nStep 3 of 5")
 
 
-def test_a_photo_where_it_is_asked_for_goes_on_and_a_bad_one_is_asked_for_again() -> None:
+def test_a_photo_answers_its_question_and_a_bad_one_is_asked_for_again() -> None:
     talk = open_option("picture").give(MessageInput("", photo="file"))
     talk.take(pictured_as(talk, None, "photo-tooSmall"))
     assert (talk.step, talk.form.image) == ("picture", None)
@@ -304,7 +306,7 @@ def test_a_photo_where_it_is_asked_for_goes_on_and_a_bad_one_is_asked_for_again(
     assert "✓ Picture: there" in shown(talk)
 
 
-def test_a_photo_for_a_form_that_is_over_is_not_heard_of() -> None:
+def test_a_photo_for_a_form_that_has_ended_gets_no_reply() -> None:
     talk = form_at_step("amount").give(MessageInput("", photo="file")).press("cancel")
     before = len(talk.replies)
     talk.take(pictured_as(talk, "0" * 24))
@@ -333,7 +335,7 @@ def test_a_button_that_makes_no_sense_changes_nothing(action: tuple[str, ...]) -
 @pytest.mark.parametrize(
     "action", [("options",), ("open", "email"), ("ask", "email", "on"), ("done",)], ids=":".join
 )
-def test_the_menu_opens_once_the_path_is_done(action: tuple[str, ...]) -> None:
+def test_the_options_are_reached_only_after_the_path(action: tuple[str, ...]) -> None:
     talk = form_at_step("amount")
     talk.press(*action)
     assert talk.step == "amount"

@@ -1,4 +1,4 @@
-"""The guided form: each step, each answer, each button; step by step."""
+"""The guided form: its steps, answers and buttons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 
-def test_a_donation_takes_three_answers_and_a_yes() -> None:
+def test_a_donation_takes_three_answers_and_create() -> None:
     talk = form_at_step("review", "donation")
     assert talk.wishes == []
     assert talk.last == (
@@ -30,7 +30,7 @@ def test_a_donation_takes_three_answers_and_a_yes() -> None:
     assert talk.toast == "Creating…"
 
 
-def test_a_drop_of_a_stranger_asks_for_everything_and_saves_the_destination() -> None:
+def test_a_new_sellers_drop_asks_every_question_and_saves_the_destination() -> None:
     talk = new_form(STRANGER).press_label("🎟").say("Pack", "2,50")
     assert talk.step == "currency"
     talk.press("currency", "EUR").say("1 000", " $bob ")
@@ -45,7 +45,7 @@ def test_a_drop_of_a_stranger_asks_for_everything_and_saves_the_destination() ->
     ("seller", "kind", "steps"),
     [(KNOWN, "donation", 4), (KNOWN, "drop", 5), (STRANGER, "oneoff", 5), (STRANGER, "drop", 6)],
 )
-def test_the_count_of_steps_holds_once_the_kind_is_known(
+def test_the_number_of_steps_is_steady_once_the_kind_is_known(
     seller: Seller, kind: str, steps: int
 ) -> None:
     talk = new_form(seller).press("kind", kind)
@@ -80,7 +80,7 @@ def test_cancel_is_on_every_step_and_creates_nothing(step: str) -> None:
         ("review", "units"),
     ],
 )
-def test_back_goes_one_step_back_and_a_second_tap_on_it_no_further(step: str, before: str) -> None:
+def test_back_goes_one_step_back_however_often_it_is_pressed(step: str, before: str) -> None:
     talk = form_at_step(step)
     back = ("draft", FORM, "back", step)
     assert back in talk.offered
@@ -93,7 +93,7 @@ def test_back_from_the_currency_asks_the_amount_again() -> None:
     assert talk.press_label("⬅").step == "amount"
 
 
-def test_whoever_goes_back_mends_one_answer_and_is_at_the_review_again() -> None:
+def test_a_changed_answer_leads_back_to_the_review() -> None:
     talk = form_at_step("review", "donation").press_label("⬅").press_label("⬅")
     assert talk.step == "name"
     assert talk.say("Tea").step == "review"
@@ -105,7 +105,7 @@ def test_whoever_goes_back_mends_one_answer_and_is_at_the_review_again() -> None
     ("step", "label"),
     [("name", "Keep: Coffee"), ("amount", "Keep: $5.00"), ("units", "Keep: 10 pieces")],
 )
-def test_whoever_goes_back_can_keep_what_is_there(step: str, label: str) -> None:
+def test_keep_leaves_an_answer_as_it_is(step: str, label: str) -> None:
     talk = form_at_step("review")
     while talk.step != step:
         talk.press_label("⬅")
@@ -120,7 +120,7 @@ def test_another_kind_drops_the_units_or_asks_for_them() -> None:
     assert talk.press("kind", "drop").step == "units"
 
 
-def test_an_old_button_answers_its_own_question_and_goes_on_where_one_is_open() -> None:
+def test_an_old_button_answers_its_own_question() -> None:
     talk = form_at_step("amount").press("kind", "oneoff")
     assert talk.step == "amount"
     assert talk.form.kind == "oneoff"
@@ -134,7 +134,7 @@ def test_create_pressed_twice_creates_once() -> None:
     assert talk.toast == "This form is finished. /new starts another."
 
 
-def test_create_of_an_old_review_creates_only_what_that_review_showed() -> None:
+def test_create_of_an_old_review_creates_nothing_else() -> None:
     talk = form_at_step("review", "donation")
     old = talk.offered[0]
     talk.press_label("⬅").say("6 USD")
@@ -185,7 +185,7 @@ def test_a_button_that_makes_no_sense_changes_nothing(action: tuple[str, ...]) -
     assert talk.toast
 
 
-def test_without_a_form_a_text_is_told_where_to_go() -> None:
+def test_a_text_without_a_form_is_answered_by_the_menu() -> None:
     talk = Talk(KNOWN).give(MessageInput("hello"))
     assert talk.draft is None
     assert ("new",) in talk.offered

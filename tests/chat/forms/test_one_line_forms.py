@@ -1,4 +1,4 @@
-"""Beside the guided form: one line, settings, what was refused, forms left and taken up again."""
+"""One-line forms, settings, refusals, and forms that are left and continued."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_malformed_line_shows_the_right_form_and_creates_nothing(
     assert f"\n/{kind} " in talk.last
 
 
-def test_the_example_of_each_form_is_itself_taken() -> None:
+def test_the_example_of_each_line_can_be_typed() -> None:
     for kind in ("donation", "oneoff", "drop"):
         example = line(kind, "").last.splitlines()[-1]
         assert len(line(kind, example.removeprefix(f"/{kind} ")).wishes) == 1
@@ -115,7 +115,7 @@ def test_an_ambiguous_line_asks_then_creates() -> None:
     assert [wish.amount for wish in talk.wishes] == [100000]
 
 
-def test_an_ambiguous_line_can_be_answered_by_writing() -> None:
+def test_an_ambiguous_line_can_be_answered_by_typing() -> None:
     talk = line("donation", "1.000 EUR Coffee").say("nonsense", "12,50")
     assert [(wish.amount, wish.currency) for wish in talk.wishes] == [(1250, "EUR")]
 
@@ -164,7 +164,7 @@ def test_settings_show_the_destination_and_change_it() -> None:
     assert talk.offered == [("settings", word) for word in words]
 
 
-def test_settings_within_a_form_give_it_back() -> None:
+def test_settings_return_to_the_form_that_they_interrupted() -> None:
     talk = form_at_step("units")
     before = talk.draft
     talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
@@ -174,7 +174,7 @@ def test_settings_within_a_form_give_it_back() -> None:
     assert "How many pieces are there?" in talk.last
 
 
-def test_a_button_of_the_form_below_takes_it_up_again() -> None:
+def test_a_button_of_a_paused_form_continues_it() -> None:
     talk = form_at_step("amount")
     talk.take(settings_form("destination", OTHER, talk.seller, talk.draft))
     talk.press_label("✖")
@@ -184,7 +184,7 @@ def test_a_button_of_the_form_below_takes_it_up_again() -> None:
     assert (talk.form.id, talk.step) == (FORM, "name")
 
 
-def test_settings_twice_keep_the_form_once() -> None:
+def test_settings_opened_twice_pause_the_form_once() -> None:
     talk = form_at_step("amount")
     below = talk.draft
     for _ in range(5):
@@ -192,7 +192,7 @@ def test_settings_twice_keep_the_form_once() -> None:
     assert talk.form.paused == below
 
 
-def test_new_offers_to_go_on_with_what_was_begun() -> None:
+def test_new_offers_to_continue_the_form_under_way() -> None:
     talk = form_at_step("amount")
     before = talk.draft
     talk.take(new_form(talk.draft, OTHER, talk.seller))
@@ -205,7 +205,7 @@ def test_new_offers_to_go_on_with_what_was_begun() -> None:
     assert (talk.step, talk.form.name) == ("kind", None)
 
 
-def test_new_without_an_answer_yet_just_asks_again() -> None:
+def test_new_asks_again_while_nothing_is_answered() -> None:
     talk = form_at_step("kind")
     talk.take(new_form(talk.draft, OTHER, talk.seller))
     assert talk.form.id == FORM
@@ -215,7 +215,7 @@ def test_new_without_an_answer_yet_just_asks_again() -> None:
     assert fresh.form.id == OTHER
 
 
-def test_cancel_without_a_form_says_so() -> None:
+def test_cancel_without_a_form_is_answered() -> None:
     talk = Talk(KNOWN)
     talk.take(cancel(None, talk.seller))
     assert talk.last.startswith("There is nothing to cancel.")
@@ -244,7 +244,7 @@ FIELDS = [
 
 
 @pytest.mark.parametrize(("field", "step"), FIELDS)
-def test_a_refusal_is_answered_at_the_step_of_its_field(field: str, step: str) -> None:
+def test_a_refusal_leads_to_the_step_of_its_field(field: str, step: str) -> None:
     talk = Talk(KNOWN)
     talk.take(reopen(PACK, OTHER, field, "too <long> \x00" + "x" * 9999, KNOWN))
     assert talk.step == step
@@ -257,14 +257,14 @@ def test_a_refusal_is_answered_at_the_step_of_its_field(field: str, step: str) -
     assert talk.press_label("✅").wishes == [PACK]
 
 
-def test_a_refused_destination_is_typed_anew_and_saved() -> None:
+def test_a_refused_destination_is_asked_for_again_and_saved() -> None:
     talk = Talk(KNOWN)
     talk.take(reopen(PACK, OTHER, "receivers.0.destination", "Unknown", KNOWN))
     assert talk.say("$new").press_label("✅").wishes == [replace(PACK, destination="$new")]
     assert talk.seller.destination == "$new"
 
 
-def test_units_of_a_request_without_units_are_no_step() -> None:
+def test_refused_units_of_a_request_without_units_lead_to_the_review() -> None:
     gift = replace(PACK, kind="donation", units=None)
     talk = Talk(KNOWN)
     talk.take(reopen(gift, OTHER, "totalUnits", "No", KNOWN))
@@ -272,7 +272,7 @@ def test_units_of_a_request_without_units_are_no_step() -> None:
     assert talk.form.amount == Decimal("2.50")
 
 
-def test_a_refusal_within_another_form_gives_that_back() -> None:
+def test_a_refusal_returns_to_the_form_that_it_interrupted() -> None:
     talk = form_at_step("amount")
     before = talk.draft
     talk.take(reopen(PACK, OTHER, "product.name", "No", talk.seller, current=talk.draft))
@@ -281,7 +281,7 @@ def test_a_refusal_within_another_form_gives_that_back() -> None:
     assert talk.draft == before
 
 
-def test_the_greeting_tells_a_new_seller_of_digital_goods_once() -> None:
+def test_the_greeting_names_the_rule_for_digital_goods_to_a_new_seller() -> None:
     rule = "Telegram asks that digital goods and services be sold for Telegram Stars"
     first = start_reply(STRANGER, new=True)
     assert rule in check(first)
@@ -290,7 +290,7 @@ def test_the_greeting_tells_a_new_seller_of_digital_goods_once() -> None:
     assert rule in check(help_reply("en"))
 
 
-def test_privacy_and_paysupport_answer() -> None:
+def test_privacy_and_paysupport_are_answered() -> None:
     privacy = check(privacy_reply("en"))
     for word in ("Telegram id", "destination", "requests", "form", "Payments", "How long", "delet"):
         assert word in privacy
@@ -298,7 +298,7 @@ def test_privacy_and_paysupport_answer() -> None:
 
 
 @pytest.mark.parametrize("language", languages())
-def test_the_profile_is_within_telegrams_limits(language: str) -> None:
+def test_the_profile_keeps_to_telegrams_limits(language: str) -> None:
     commands = bot_texts.commands(language)
     assert [name for name, _ in commands] == [
         *("new", "list", "donation", "oneoff", "drop", "alerts", "settings"),
@@ -309,8 +309,8 @@ def test_the_profile_is_within_telegrams_limits(language: str) -> None:
     assert units(short_description(language)) <= 120
 
 
-def test_no_key_stands_in_two_files() -> None:
-    """Fluent takes the last of two without a word."""
+def test_no_text_is_defined_in_two_files() -> None:
+    """Fluent takes the last of two without an error."""
     keys = [
         text.split(" =")[0]
         for path in LOCALES.glob("*.ftl")
@@ -320,7 +320,7 @@ def test_no_key_stands_in_two_files() -> None:
     assert sorted(set(keys)) == sorted(keys)
 
 
-def test_without_a_form_words_lead_to_the_menu() -> None:
+def test_any_words_without_a_form_are_answered_by_the_menu() -> None:
     talk = Talk(KNOWN).give(MessageInput("x" * 4096))
     assert talk.draft is None
     assert talk.last.startswith("I am not sure what to do with that.")

@@ -1,4 +1,4 @@
-"""Moments as people write them: read right, asked about or refused."""
+"""Moments as people write them: parsed, asked about or refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CODE = re.compile(r"<code>(.+?)</code>")
 
 
 def at(shown: str, zone: str = BERLIN, fold: int = 0) -> int:
-    """Moment at which a clock there shows this."""
+    """The moment at which a clock of the zone shows this."""
     local = datetime.fromisoformat(shown).replace(tzinfo=ZoneInfo(zone), fold=fold)
     return int(local.timestamp() * 1000)
 
@@ -184,7 +184,7 @@ CHOICES = {
 @pytest.mark.parametrize(
     ("line", "shown"), [(line, shown) for shown, lines in TIMED.items() for line in lines]
 )
-def test_a_time_is_read_as_people_write_it(line: str, shown: str) -> None:
+def test_a_moment_is_parsed_as_people_write_it(line: str, shown: str) -> None:
     assert ends(line) == starts(line) == at(shown)
 
 
@@ -197,12 +197,12 @@ def test_a_day_ends_with_its_last_minute_and_starts_with_its_first(line: str, da
 
 
 @pytest.mark.parametrize(("line", "shown"), CHOICES.items())
-def test_what_means_several_moments_is_asked_about(line: str, shown: list[str]) -> None:
-    """Never guessed."""
+def test_an_ambiguous_moment_is_asked_about(line: str, shown: list[str]) -> None:
+    """No reading is preferred."""
     assert ends(line) == Choice(tuple(map(at, shown)))
 
 
-def test_what_is_over_is_no_choice() -> None:
+def test_a_past_moment_is_not_offered() -> None:
     assert ends("at 6", at("2026-11-22 19:00")) == Choice(
         (at("2026-11-23 06:00"), at("2026-11-23 18:00"))
     )
@@ -211,7 +211,7 @@ def test_what_is_over_is_no_choice() -> None:
     assert ends("3/4/2027", at("2027-03-20 12:00")) == at("2027-04-03 23:59")
 
 
-def test_tonight_ends_with_the_day_and_its_start_is_asked_about() -> None:
+def test_an_end_tonight_is_midnight_and_a_start_is_asked_about() -> None:
     for line in ("tonight", "heute Abend", "stasera", "esta noche", "ce soir", "hoje à noite"):
         assert ends(line) == at("2026-11-22 23:59"), line
         assert starts(line) == Choice(
@@ -219,7 +219,7 @@ def test_tonight_ends_with_the_day_and_its_start_is_asked_about() -> None:
         )
 
 
-def test_next_friday_may_be_this_weeks_or_the_next_ones() -> None:
+def test_next_friday_may_be_in_this_week_or_the_next() -> None:
     wednesday, friday, saturday = (at(f"2026-11-{day} 12:00") for day in (25, 27, 28))
     both = Choice((at("2026-11-27 09:00"), at("2026-12-04 09:00")))
     assert ends("next friday 9am", wednesday) == both
@@ -252,20 +252,20 @@ def test_next_friday_may_be_this_weeks_or_the_next_ones() -> None:
         *[(line, "problem-moment-gap") for line in ("28.3.2027 2:30", "28.3.2027 02:00")],
     ],
 )
-def test_what_is_no_moment_to_come_is_answered_with_the_reason(line: str, key: str) -> None:
+def test_a_text_without_a_future_moment_is_answered_with_the_reason(line: str, key: str) -> None:
     found = ends(line)
     assert isinstance(found, Problem)
     assert found.key == key
 
 
 @pytest.mark.parametrize("line", ["yesterday 18:00", "gestern 18 Uhr", "ieri alle 18"])
-def test_a_day_that_is_over_is_said_to_be(line: str) -> None:
+def test_a_past_day_is_answered_as_past(line: str) -> None:
     found = ends(line)
     assert isinstance(found, Problem)
     assert "Saturday, 21 November 2026, 18:00, Berlin time. " in found.text("en")
 
 
-def test_what_is_over_is_said_as_it_was_read() -> None:
+def test_a_past_moment_is_quoted_as_it_was_parsed() -> None:
     found = starts("22.11.")
     assert isinstance(found, Problem)
     assert "Sunday, 22 November 2026, 00:00, Berlin time. " in found.text("en")
@@ -289,10 +289,10 @@ def test_ten_years_are_the_bound_of_the_interface() -> None:
         (LORD_HOWE, "2027-04-04 01:45", "2027-04-04 01:45", 30),
     ],
 )
-def test_a_time_that_comes_twice_is_asked_about(
+def test_a_time_that_occurs_twice_is_asked_about(
     zone: str, line: str, first: str, apart: int
 ) -> None:
-    """And the buttons tell one from the other, as does the echo."""
+    """The buttons and the full text name the offset of each."""
     both = (at(first, zone), at(first, zone) + apart * 60_000)
     assert ends(line, NOW, zone) == Choice(both)
     assert both[1] == at(first, zone, fold=1)
@@ -314,8 +314,8 @@ def test_a_time_that_the_clocks_skip_is_refused(zone: str, line: str, after: str
     assert isinstance(ends(after, NOW, zone), int)
 
 
-def test_a_day_starts_when_its_clock_does() -> None:
-    """In some countries midnight is what is skipped, or comes twice."""
+def test_a_day_starts_at_the_first_time_that_its_clock_shows() -> None:
+    """In some countries midnight is skipped, or occurs twice."""
     chile, now = "America/Santiago", at("2027-09-01 12:00", "America/Santiago")
     assert starts("5.9.2027", now, chile) == at("2027-09-05 01:00", chile)
     assert ends("3.4.2027", NOW, chile) == at("2027-04-03 23:59", chile, fold=1)
@@ -330,7 +330,7 @@ def test_days_are_counted_by_the_calendar_and_hours_by_the_clock() -> None:
     assert ends("in 1 day", at("2027-03-27 02:30")) == at("2027-03-28 03:00")
 
 
-def test_a_time_is_the_sellers_own() -> None:
+def test_a_time_is_in_the_sellers_zone() -> None:
     for zone in (BERLIN, NEW_YORK, LORD_HOWE, KATHMANDU):
         assert ends("31.12.2026 18:00", NOW, zone) == at("2026-12-31 18:00", zone)
     assert ends("0:30", at("2026-11-22 23:00", KATHMANDU), KATHMANDU) == at(
@@ -343,7 +343,7 @@ def test_a_time_is_the_sellers_own() -> None:
 @example(text="a" * 64, end=True)
 @example(text="1 " * 32, end=True)
 @example(text="\ufdfa" * 64, end=False)
-def test_any_text_gets_an_answer(*, text: str, end: bool) -> None:
+def test_any_text_is_parsed_or_answered_by_a_problem(*, text: str, end: bool) -> None:
     found = read_moment(text, NOW, BERLIN, end=end)
     if isinstance(found, Problem):
         assert all(found.text(language) for language in languages())
@@ -362,12 +362,12 @@ WORDS = [
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=9))
-def test_any_words_get_an_answer(line: list[str]) -> None:
+def test_any_words_of_times_are_parsed_or_answered_by_a_problem(line: list[str]) -> None:
     assert isinstance(ends(" ".join(line)), int | Choice | Problem)
 
 
 @pytest.mark.parametrize("language", languages())
-def test_every_example_in_an_answer_can_be_typed(language: str) -> None:
+def test_each_example_in_a_text_can_be_typed(language: str) -> None:
     found = {
         key: CODE.findall(t(language, key, moment=""))
         for key in messages(language)

@@ -1,4 +1,4 @@
-"""Moments in words: in full, so that what was read can be checked, and short for a button."""
+"""Moments in words: in full, and short for a button."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPELLED = re.compile(r", Berlin time.*|, Zeit in Berlin.*")
 
 
 @given(st.integers(1, epochs.MAX_AHEAD // 60_000 - 60), st.sampled_from(["en", "de"]))
-def test_what_is_said_in_full_is_read_as_the_same_moment(minutes: int, language: str) -> None:
+def test_a_moment_in_full_is_parsed_as_the_same_moment(minutes: int, language: str) -> None:
     moment = NOW + minutes * 60_000
     found = ends(SPELLED.sub("", full_text(moment, NOW, BERLIN, language)))
     assert found == moment or (isinstance(found, Choice) and moment in found.moments)
@@ -31,7 +31,7 @@ def test_what_is_said_in_full_is_read_as_the_same_moment(minutes: int, language:
     st.sampled_from([BERLIN, NEW_YORK, LORD_HOWE, KATHMANDU, "Etc/UTC", "Etc/GMT-14"]),
     st.sampled_from(languages()),
 )
-def test_a_label_is_short_and_says_the_minute(ahead: int, zone: str, language: str) -> None:
+def test_a_label_is_short_and_names_the_minute(ahead: int, zone: str, language: str) -> None:
     label = button_label(NOW + ahead, zone, language)
     shown = datetime.fromtimestamp((NOW + ahead) / 1000, ZoneInfo(zone))
     assert len(label) <= 40
@@ -74,14 +74,14 @@ def test_a_label_is_short_and_says_the_minute(ahead: int, zone: str, language: s
         ),
     ],
 )
-def test_a_moment_is_said_in_full(shown: str, zone: str, english: str, german: str) -> None:
-    """Day, time, whose time it is, and how far ahead; nothing ahead of what is over."""
+def test_a_moment_is_formatted_in_full(shown: str, zone: str, english: str, german: str) -> None:
+    """Day, time, zone, and how far ahead it is; a past moment is not ahead."""
     moment = at(shown, zone)
     assert full_text(moment, NOW, zone, "en-US") == english
     assert full_text(moment, NOW, zone, "de-AT") == german
 
 
-def test_a_label_is_in_the_language() -> None:
+def test_a_label_is_in_the_sellers_language() -> None:
     assert button_label(at("2027-03-04 18:00"), BERLIN, "en") == "Thu, 4 Mar 2027, 18:00"
     assert button_label(at("2027-03-04 18:00"), BERLIN, "de") == "Do. 4. M\u00e4rz 2027, 18:00"
     assert button_label(at("2027-10-31 02:30"), BERLIN, "en").endswith(", 02:30 (UTC+2)")

@@ -1,4 +1,4 @@
-"""Time zones: named as sellers name them, never one guessed of several, shown with their offset."""
+"""Time zones: parsed as sellers name them, asked about where several fit, shown with an offset."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NAMES = sorted({*zones._names().values()})
         *[("UTC+\u0662", "Etc/GMT-2"), ("\uff35\uff34\uff23", "Etc/UTC")],
     ],
 )
-def test_a_zone_is_read_as_people_name_it(text: str, zone: str) -> None:
+def test_a_zone_is_parsed_as_people_name_it(text: str, zone: str) -> None:
     assert read_zone(text) == zone
     assert is_zone(zone)
 
@@ -71,7 +71,7 @@ def test_a_zone_is_read_as_people_name_it(text: str, zone: str) -> None:
     ],
 )
 def test_several_zones_are_asked_about_the_likeliest_first(text: str, some: list[str]) -> None:
-    """Never guessed: an abbreviation names no rules, a large country no single zone."""
+    """An abbreviation does not name the rules of summer time, a large country not one zone."""
     found = read_zone(text)
     assert isinstance(found, tuple)
     assert found[0] == some[0]
@@ -79,7 +79,7 @@ def test_several_zones_are_asked_about_the_likeliest_first(text: str, some: list
 
 
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr", "it", "pt"])
-def test_no_name_of_a_country_gives_more_than_six(language: str) -> None:
+def test_a_country_has_at_most_six_candidates(language: str) -> None:
     for name in Locale(language).territories.values():
         found = read_zone(name)
         if isinstance(found, tuple):
@@ -96,20 +96,20 @@ def test_no_name_of_a_country_gives_more_than_six(language: str) -> None:
         *[("UTC+5:30", "problem-zone-minutes"), ("gmt-3:30", "problem-zone-minutes")],
     ],
 )
-def test_what_is_no_zone_is_answered(text: str, key: str) -> None:
+def test_a_text_that_names_no_zone_is_answered_by_a_problem(text: str, key: str) -> None:
     assert read_zone(text) == Problem(key)
 
 
 @given(st.text(max_size=80))
-def test_any_text_gets_an_answer(text: str) -> None:
+def test_any_text_is_parsed_or_answered_by_a_problem(text: str) -> None:
     found = read_zone(text)
     known = (found,) if isinstance(found, str) else found
     assert isinstance(known, Problem) or all(map(is_zone, known))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_zone_has_rules_and_can_be_shown_and_read_again(name: str) -> None:
-    """The database and CLDR agree on every name that is given away."""
+def test_each_zone_has_rules_and_is_parsed_from_its_name(name: str) -> None:
+    """The database and CLDR agree on every name that is shown."""
     assert zone_info(name).key == name
     assert is_zone(name)
     assert read_zone(name) == name
@@ -128,12 +128,12 @@ def test_every_zone_has_rules_and_can_be_shown_and_read_again(name: str) -> None
         ("Etc/GMT+5", "UTC-5", "UTC-5"),
     ],
 )
-def test_a_zone_is_shown_with_its_offset_of_now(zone: str, winter: str, summer: str) -> None:
+def test_a_zone_is_shown_with_its_present_offset(zone: str, winter: str, summer: str) -> None:
     assert shown_zone(zone, WINTER, "en") == winter
     assert shown_zone(zone, SUMMER, "en") == summer
 
 
-def test_a_zone_is_shown_in_the_language() -> None:
+def test_a_zone_is_shown_in_the_sellers_language() -> None:
     assert shown_zone("Europe/Vienna", WINTER, "de-AT") == "Wien (UTC+1)"
     assert shown_zone("Europe/Vienna", WINTER, "xx") == "Vienna (UTC+1)"
 
@@ -155,8 +155,8 @@ def test_suggestions_follow_the_language() -> None:
     assert suggested_zones("ja") == suggested_zones("")
 
 
-def test_what_is_suggested_needs_no_file_once_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """File handles may be used up later; the rules of a zone once used stay, too."""
+def test_suggested_zones_need_no_file_after_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flood may use up all file handles; the rules of any zone stay cached."""
     zone_info.cache_clear()
     zones.load()
     zone_info("Asia/Kathmandu")
@@ -172,8 +172,8 @@ def test_what_is_suggested_needs_no_file_once_loaded(monkeypatch: pytest.MonkeyP
     assert zone_info("Asia/Kathmandu").key == "Asia/Kathmandu"
 
 
-def test_a_city_in_a_language_already_read_needs_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And names of a language that can't be read now are looked up another time."""
+def test_a_city_in_a_loaded_language_needs_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of a language whose file can't be opened are looked up the next time."""
     for language in languages():
         assert Locale(language).time_zones
     zones._cities.cache_clear()

@@ -1,4 +1,4 @@
-"""Times of the day: read as people write them, and right across changes of the clocks."""
+"""Times of the day: parsed as people write them, and right across changes of the clocks."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ HOURS = {
 @pytest.mark.parametrize(
     ("line", "minutes"), [(line, minutes) for minutes, lines in CLOCKS.items() for line in lines]
 )
-def test_a_time_of_day_is_read_as_people_write_it(line: str, minutes: int) -> None:
+def test_a_time_of_day_is_parsed_as_people_write_it(line: str, minutes: int) -> None:
     assert read_clock(line) == minutes
 
 
 @pytest.mark.parametrize(
     "line", ["", "8", "12", "at 8", "25:00", "tomorrow 8 pm", "in 2 h", "31.12.", "8-9", "x", "-8"]
 )
-def test_no_time_or_two_is_answered(line: str) -> None:
+def test_a_text_with_no_time_or_two_is_answered_by_a_problem(line: str) -> None:
     """A number up to 12 may be of either half of the day."""
     assert read_clock(line) == Problem("problem-clock")
 
@@ -67,28 +67,26 @@ def test_no_time_or_two_is_answered(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "hours"), [(line, hours) for hours, lines in HOURS.items() for line in lines]
 )
-def test_hours_of_every_day_are_read_as_people_write_them(
-    line: str, hours: tuple[int, int]
-) -> None:
+def test_hours_are_parsed_as_people_write_them(line: str, hours: tuple[int, int]) -> None:
     assert read_hours(line) == hours
 
 
 @pytest.mark.parametrize(
     "line", ["", "22", "10-7", "7-7", "22:00-22:00", "10pm-7", "25-7", "1-2-3", "x-y", "22 7", "-"]
 )
-def test_hours_that_may_be_others_are_answered(line: str) -> None:
+def test_ambiguous_hours_are_answered_by_a_problem(line: str) -> None:
     assert read_hours(line) == Problem("problem-hours")
 
 
 @given(st.text(max_size=80))
-def test_any_text_gets_an_answer(text: str) -> None:
+def test_any_text_is_parsed_or_answered_by_a_problem(text: str) -> None:
     clock, hours = read_clock(text), read_hours(text)
     assert isinstance(clock, Problem) or 0 <= clock < 24 * 60
     assert isinstance(hours, Problem) or hours[0] != hours[1]
 
 
 @pytest.mark.parametrize("language", languages())
-def test_every_example_in_an_answer_can_be_typed(language: str) -> None:
+def test_each_example_in_a_text_can_be_typed(language: str) -> None:
     clocks = CODE.findall(t(language, "problem-clock"))
     hours = CODE.findall(t(language, "problem-hours"))
     assert len(clocks) == len(hours) == 2
@@ -120,7 +118,7 @@ def test_every_example_in_an_answer_can_be_typed(language: str) -> None:
         (KATHMANDU, at("2026-11-22 23:59", KATHMANDU), 0, at("2026-11-23 00:00", KATHMANDU)),
     ],
 )
-def test_the_next_such_time_is_right_across_changes(
+def test_the_next_occurrence_is_right_across_changes(
     zone: str, now: int, minutes: int, expected: int
 ) -> None:
     assert next_epoch_at(minutes, now, zone) == expected
@@ -131,10 +129,10 @@ def test_the_next_such_time_is_right_across_changes(
 @example(150, at("2027-10-31 02:59") // 1000, BERLIN)
 @example(135, at("2027-10-03 00:00", LORD_HOWE) // 1000, LORD_HOWE)
 @example(0, at("2027-09-04 23:00", "America/Santiago") // 1000, "America/Santiago")
-def test_the_next_such_time_is_the_first_that_the_clock_comes_to(
+def test_the_next_occurrence_is_the_first_that_the_clock_shows(
     minutes: int, second: int, zone: str
 ) -> None:
-    """Minute by minute, the clock shows it, or has jumped over it, there and not before."""
+    """Minute by minute, the clock shows or skips it there and not before."""
     now = second * 1000
     moment = next_epoch_at(minutes, now, zone)
     assert now < moment <= now + 25 * 3_600_000
@@ -160,7 +158,7 @@ def _walked(minutes: int, now: int, zone: str) -> int:
         ((0, 420), ["00:00", "06:59"], ["07:00", "23:59"]),
     ],
 )
-def test_quiet_hours_are_those_of_the_seller(
+def test_quiet_hours_are_in_the_sellers_zone(
     quiet: tuple[int, int], within: list[str], without: list[str]
 ) -> None:
     for zone in (BERLIN, KATHMANDU):
@@ -173,9 +171,7 @@ def test_quiet_hours_are_those_of_the_seller(
 
 
 @given(MINUTES, MINUTES, MOMENTS, ZONES)
-def test_quiet_hours_are_over_when_their_end_comes(
-    start: int, end: int, second: int, zone: str
-) -> None:
-    """So what waits for the end does not wait in vain."""
+def test_quiet_hours_have_ended_at_their_end(start: int, end: int, second: int, zone: str) -> None:
+    """A message that waits for the end is sent then."""
     if start != end and is_within_hours(second * 1000, zone, (start, end)):
         assert not is_within_hours(next_epoch_at(end, second * 1000, zone), zone, (start, end))

@@ -1,0 +1,54 @@
+"""Wishes as they are stored: read as they were written, or not at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from bot.chat.model.wish import Share, Wish
+
+COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
+FULL = Wish(
+    "drop", "Coffee", "Warm", 500, "USD", 3, "$anna",
+    (Share("$anna", 300), Share("$ben", 200)), instrument="BSV", image="0" * 24,
+    starts_at=1, ends_at=2, asks=("email", "paymail"), redirect_url="app://x", email="a@b.test",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("wish", [COFFEE, FULL])
+def test_a_wish_is_read_as_it_was_written(wish: Wish) -> None:
+    assert Wish.from_json(wish.to_json()) == wish
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "gift"}, {"name": None}, {"amount": 0}, {"amount": 2**63}, {"amount": True},
+        {"currency": "XXX"}, {"units": 5}, {"kind": "drop"}, {"destination": None},
+    ],
+)  # fmt: skip
+def test_a_wish_that_is_not_sound_is_none(change: dict[str, object]) -> None:
+    assert Wish.from_json(COFFEE.to_json()) == COFFEE
+    assert Wish.from_json(replace(COFFEE, **change).to_json()) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"receivers": (Share("$anna", 300),)}, {"asks": ("email", "email")}, {"asks": ("name",)},
+        {"starts_at": 0}, {"redirect_url": 5},
+    ],
+)  # fmt: skip
+def test_a_wish_whose_options_are_not_sound_is_none(change: dict[str, object]) -> None:
+    assert Wish.from_json(replace(FULL, **change).to_json()) is None  # type: ignore[arg-type]
+
+
+def test_a_wish_of_another_shape_is_none() -> None:
+    """Nothing is filled in and nothing is ignored."""
+    stored = json.loads(FULL.to_json())
+    for name in stored:
+        fewer = {key: value for key, value in stored.items() if key != name}
+        assert Wish.from_json(json.dumps(fewer)) is None
+    assert Wish.from_json(json.dumps({**stored, "color": "red"})) is None
