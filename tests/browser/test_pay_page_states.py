@@ -120,7 +120,7 @@ async def test_without_scripts_a_payer_who_waits_goes_on_by_itself(
             page = await who.look(path)
             await expect(page.get_by_role("heading", name="Waiting for")).to_be_visible()
             service.clock.advance(10)
-            await scene.hear()
+            await scene.settle()
             await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
 
 

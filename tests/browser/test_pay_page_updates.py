@@ -242,7 +242,7 @@ async def test_a_payer_who_waits_goes_on_to_the_receipt(
     await looked(service, page, "/checkout/")
     assert await kept(page)
     service.clock.advance(10)
-    await scene.hear()
+    await scene.settle()
     await advance(service, page, 4_000)
     await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
 

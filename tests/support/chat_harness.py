@@ -50,7 +50,7 @@ PAINTING = Wish("oneoff", "Painting", None, 12_000, "EUR", None, "$anna")
 
 
 def service_answer(**given: Any) -> Answer:
-    """What the service says of a request, enabled and without an end."""
+    """Build the service's answer about a request that is enabled and has no end."""
     fields: dict[str, Any] = {
         "id": REQUEST_ID, "url": URL, "is_enabled": True, "total_units": None,
         "remaining_units": None, "enabled_at": None, "expires_at": None, "listing_id": None,
@@ -106,13 +106,13 @@ class ChatHarness:
 
     @property
     def said(self) -> list[Any]:
-        """What is to be sent, in order of putting: payloads, but of refreshes."""
+        """Return the queued messages in order of putting, without refreshes."""
         found = bodies(self.db, self.queues.messages)
         return [body for body in found if not isinstance(body, Refresh)]
 
     @property
     def refreshes(self) -> list[str]:
-        """The posts that are to be brought up to date, in order of putting: their ids."""
+        """Return the ids of the posts to refresh, in order of putting."""
         found = bodies(self.db, self.queues.messages)
         return [body.post_id for body in found if isinstance(body, Refresh)]
 
@@ -122,7 +122,7 @@ class ChatHarness:
 
     @property
     def worded(self) -> list[Any]:
-        """What is to be sent, payments in words."""
+        """Return the queued messages, payments in words."""
         return [
             alert_text.alert_message(body) if isinstance(body, Alert) else body
             for body in self.said
@@ -130,7 +130,7 @@ class ChatHarness:
 
     @property
     def answers(self) -> list[CallbackAnswer]:
-        """The callback answers to be given."""
+        """Return the queued callback answers."""
         return bodies(self.db, self.queues.answers)
 
     @property
@@ -151,7 +151,7 @@ class ChatHarness:
     def add_listing(
         self, person: people.Person, wish: Wish = COFFEE, told: Answer | None = None, **given: Any
     ) -> Listing:
-        """Give the person a request; as `told`, live, unless `given` says another `state`."""
+        """Add a request of the person; with the answer `told` it is live, else being created."""
 
         def make(tx: Transaction) -> Listing:
             sellers.ensure_seller(tx, person.id, "en", self.clock())
@@ -170,7 +170,7 @@ class ChatHarness:
 
 
 def text_of(db: Database, body: MessagePayload, now: int) -> str:
-    """The text that a message has when it is sent at `now`."""
+    """Return the text of a message that is sent at `now`."""
     match body:
         case Alert():
             return alert_text.alert_message(body).text

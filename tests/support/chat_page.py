@@ -55,7 +55,7 @@ async def act(bot: Bot, name: str, **body: Any) -> Any:
 
 
 def picture(width: int = 300, height: int = 200, colour: str = "teal") -> bytes:
-    """A whole PNG of one colour, as large as asked for."""
+    """Draw a whole PNG of one colour."""
     written = io.BytesIO()
     Image.new("RGB", (width, height), colour).save(written, "PNG")
     return written.getvalue()

@@ -44,7 +44,7 @@ class LetterHarness:
         return self.office.letters
 
     def distrust(self) -> None:
-        """Let the holders of addresses confirm them."""
+        """Require that the holders of addresses confirm them."""
         self.service.db.run(
             lambda tx: apps.require_confirmation(tx, self.service.credentials.app_id)
         )
@@ -55,8 +55,8 @@ class LetterHarness:
         headers = {"Owner-Ref": owner} if owner is not None else None
         return await self.service.seller.post(REQUESTS_PATH, json=body, headers=headers)
 
-    async def sells(self, address: str, owner: str | None = None, **fields: Any) -> str:
-        """Do so where it is taken; the request's id."""
+    async def sell(self, address: str, owner: str | None = None, **fields: Any) -> str:
+        """Make a request that names an address; return its id."""
         answer = await self.name(address, owner, **fields)
         assert answer.status_code == 200, answer.text
         return str(answer.json()["id"])
@@ -68,7 +68,7 @@ class LetterHarness:
             assert paid.status_code == 303
 
     async def work(self, seconds: float = 0) -> int:
-        """Let time pass and send all that may go then; how many letters went."""
+        """Pass time and send all letters that are due; return how many were sent."""
         self.service.clock.advance(seconds)
         before = len(self.letters)
         while claimed := self.service.db.run(
@@ -79,7 +79,7 @@ class LetterHarness:
         return len(self.letters) - before
 
     async def states(self) -> list[tuple[str, str | None]]:
-        """How the deliveries stand, in their order, and why."""
+        """Return state and note of each delivery in order."""
         rows = await self.service.db.query(
             "SELECT o.state, o.note FROM deliveries d JOIN outbox o ON o.id = d.id ORDER BY d.id"
         )
@@ -105,7 +105,7 @@ def plain(letter: EmailMessage) -> str:
 
 
 def link(letter: EmailMessage, kind: str, url: str = URL) -> str:
-    """The path below `url` of a link in a letter: `confirm` or `stop`."""
+    """Return the path of a link in a letter, `confirm` or `stop`."""
     found = re.search(rf"{url}(/email/{kind}/\S+)", plain(letter))
     assert found, plain(letter)
     return found[1]

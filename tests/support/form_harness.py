@@ -93,7 +93,7 @@ class Talk:
 
     @property
     def form(self) -> Draft:
-        """The form under way."""
+        """Return the open form."""
         assert self.draft is not None
         return self.draft
 
@@ -103,7 +103,7 @@ class Talk:
 
     @property
     def last(self) -> str:
-        """The last reply as a person reads it."""
+        """Return the last reply as a person reads it."""
         return check(self.replies[-1])
 
     @property
@@ -112,14 +112,14 @@ class Talk:
 
 
 def new_form(seller: Seller = KNOWN) -> Talk:
-    """A talk at the first question of a new form."""
+    """Open a new form at its first question."""
     talk = Talk(seller)
     talk.take(start_new(FORM, seller))
     return talk
 
 
 def form_at_step(step: str, kind: str = "drop") -> Talk:
-    """A talk whose form stands at `step`, all before it answered."""
+    """Open a form and answer everything before `step`."""
     talk = new_form()
     answers = {
         "kind": lambda: talk.press("kind", kind),
@@ -133,7 +133,7 @@ def form_at_step(step: str, kind: str = "drop") -> Talk:
 
 
 def open_option(step: str, kind: str = "drop", seller: Seller = KNOWN) -> Talk:
-    """A talk that looks at one of the options of a form whose path is done."""
+    """Open one of the options of a form whose questions are all answered."""
     talk = form_at_step("review", kind)
     talk.seller = seller
     return talk.press("open", step)

@@ -26,17 +26,17 @@ class Refusal(Exception):
 
 
 def written(data: Any) -> bytes:
-    """A success: always 200, with its body."""
+    """Build a success: always 200, with a body."""
     return http_response(200, exact_json.dumps(data).encode(), Content_Type="application/json")
 
 
 def iso(moment: float) -> str:
-    """A moment in seconds since 1970 as a text."""
+    """Format a time in seconds since 1970."""
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
 
 
 def read(body: bytes) -> dict[str, Any]:
-    """The JSON object of a call. Raises Refusal."""
+    """Parse the JSON object of a call. Raises Refusal."""
     try:
         data = exact_json.loads(body)
     except ValueError:
@@ -47,7 +47,7 @@ def read(body: bytes) -> dict[str, Any]:
 
 
 def echoed(body: dict[str, Any]) -> dict[str, Any]:
-    """The body as it is kept: every custom parameter has become a string."""
+    """Return the body as the server keeps it: every custom parameter becomes a string."""
     webhook = body.get("notifications", {}).get("webhook")
     if webhook is None:
         return dict(body)

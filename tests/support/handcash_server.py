@@ -59,11 +59,11 @@ class Made:
 
     @property
     def listing(self) -> str:
-        """The id that the bot gave along."""
+        """Return the listing's id, which the bot sent along."""
         return str(self.body["notifications"]["webhook"]["customParameters"]["listing"])
 
     def closed(self, now: float) -> str | None:
-        """Why it can't be paid at `now`, None where it can."""
+        """Return why it cannot be paid at `now`, None if it can."""
         if self.expires_at is not None and self.expires_at <= now:
             return "expired"
         if self.remaining == 0:
@@ -110,25 +110,25 @@ class HandCash:
 
     @property
     def only(self) -> Made:
-        """The only request that there is."""
+        """Return the only request."""
         (made,) = self.made.values()
         return made
 
     def fail(self, method: str, *troubles: Trouble) -> None:
-        """Let the next calls of this method go wrong, one after the other."""
+        """Fail the next calls of this method, one after the other."""
         self._troubles[method].extend(troubles)
 
     def down(self, trouble: Trouble | None) -> None:
-        """Let every call go wrong from now on; None ends it."""
+        """Fail every call from now on; None ends it."""
         self._down = trouble
 
     def release(self) -> None:
-        """Let all that is held go on; what is held later is held anew."""
+        """Release all calls that are held; later ones are held again."""
         self._gate.set()
         self._gate = asyncio.Event()
 
     def asked(self, method: str) -> int:
-        """How many calls of this method came."""
+        """Count the calls of this method."""
         return sum(call.method == method for call in self.calls)
 
     async def until(self, look: Callable[[], object], seconds: float = SECONDS) -> None:
@@ -157,11 +157,11 @@ class HandCash:
         return transaction
 
     def hook(self, transaction: str) -> dict[str, Any]:
-        """The body of a payment's webhook, for tests that forge or repeat it."""
+        """Return the body of a payment's webhook, for tests that forge or repeat it."""
         return dict(self._hooks[transaction])
 
     async def send(self, request_id: str, body: Any) -> int:
-        """Bring a webhook to the address of a request; the status of the answer, 0 for none."""
+        """Post a webhook to a request's address; return the status, 0 for no answer."""
         made = self.made.get(request_id) or self.deleted[request_id]
         address = made.body["notifications"]["webhook"]["webhookUrl"]
         async with httpx.AsyncClient(trust_env=False, timeout=WAITS) as http:
@@ -200,7 +200,7 @@ class HandCash:
             await asyncio.sleep(wait)
 
     async def close(self) -> None:
-        """Hang up on everybody, and end the webhooks that never got a 200."""
+        """Close every connection, and end the webhooks that never got a 200."""
         self.release()
         served = [task for task in self._open.values() if task]
         for writer in self._open:
@@ -232,7 +232,7 @@ class HandCash:
         return answer != CUT
 
     async def _go(self, asked: HttpRequest) -> bytes:
-        """Carry a call out as far as its trouble lets it."""
+        """Perform a call as far as its failure allows."""
         planned = self._troubles[asked.method]
         trouble = self._down or (planned.popleft() if planned else Trouble(works=True))
         answer = (
@@ -315,7 +315,7 @@ class HandCash:
         return made
 
     def _shown(self, made: Made, *, listed: bool = False) -> dict[str, Any]:
-        """A request as answers have it: neither the kind, nor parameters at the top."""
+        """Return a request as answers show it: neither the kind, nor parameters at the top."""
         body = made.body
         url = f"{self.url}/pay/{made.id}"
         shown: dict[str, Any] = {

@@ -56,13 +56,13 @@ CRAFTED: dict[str, Callable[[], bytes]] = {
 
 
 def collection() -> dict[str, bytes]:
-    """The pictures by name; all formats that Pillow writes besides the crafted ones."""
+    """Return the pictures by name: the crafted ones and every format that Pillow writes."""
     made = {name: make() for name, make in CRAFTED.items()}
     return made | dict(_formats()) | {"noise": random.Random(0).randbytes(1_000_000)}
 
 
 def _formats() -> Iterator[tuple[str, bytes]]:
-    """A picture of 25 megapixels in each format, as far as it has such."""
+    """Yield a picture of 25 megapixels in each format that can be so large."""
     Image.init()
     for kind in sorted(Image.SAVE):
         for size in (SQUARE, (200, 200)):
@@ -89,7 +89,7 @@ def animated(kind: str, size: tuple[int, int] = SQUARE, **how: Any) -> bytes:
 
 
 def saved_again(data: bytes) -> bytes:
-    """A JPEG whose last scan comes fifty times more."""
+    """Repeat the last scan of a JPEG fifty times."""
     last = data.rindex(b"\xff\xda")
     return data[:-2] + data[last:-2] * 50 + data[-2:]
 
@@ -113,7 +113,7 @@ def with_chunk(kind: bytes, body: bytes) -> bytes:
 
 
 def exif_bomb() -> bytes:
-    """A directory that names itself as the next one, with values of 4 gigabytes."""
+    """Build a directory that names itself as the next one, with values of 4 gigabytes."""
     entry = struct.pack("<HHLL", 0x010E, 2, 0xFFFFFFFF, 8)
     return b"Exif\0\0II*\0\x08\0\0\0" + struct.pack("<H", 500) + entry * 500 + struct.pack("<L", 8)
 

@@ -18,20 +18,20 @@ SENDER = "Our shop <shop@example.org>"
 
 
 def letter(sender: str = SENDER, url: str = PAY, **changes: Any) -> EmailMessage:
-    """The letter of a payment as it arrives: written, sent over the wire, read."""
+    """Return the letter of a payment as it arrives: written, sent over the wire, read."""
     return parse_letter(composed_letter(sender, url, **changes).as_bytes(policy=email.policy.SMTP))
 
 
 def composed_letter(
     sender: str = SENDER, url: str = PAY, letter_id: str = "mail-7", **changes: Any
 ) -> EmailMessage:
-    """The letter of a payment as it is handed to the mail server."""
+    """Compose the letter of a payment as the mail server receives it."""
     report = replace(LETTER_REPORT, **changes)
     target = LetterTarget(letter_id, report.address, "stop-7")
     return payment_letter([report], target, LetterOrigin(sender, url))
 
 
 def parse_letter(content: bytes) -> EmailMessage:
-    """A letter as its reader's program sees it."""
+    """Parse a letter as its reader's program does."""
     message: Any = email.message_from_bytes(content, policy=email.policy.default)
     return message  # type: ignore[no-any-return]

@@ -46,7 +46,7 @@ class DropUnderLoad:
     receipts: dict[int, str] = field(default_factory=dict)
 
     async def post(self, number: int) -> Answer:
-        """Let payer `number` post the form; always the same one, as a browser does."""
+        """Post the form of payer `number`; always the same one, as a browser does."""
         answer = await posted(self.url, self.request_id, f"payer-{number:026d}")
         if answer.status == 303:
             receipt = answer.location.rpartition("/")[2]
@@ -54,12 +54,12 @@ class DropUnderLoad:
         return answer
 
     async def posts(self, numbers: Iterable[int]) -> Counter[int]:
-        """Let these payers post at once; how many got which status."""
+        """Post the forms of these payers at once; count the statuses."""
         answers = await asyncio.gather(*map(self.post, numbers))
         return Counter(answer.status for answer in answers)
 
     async def pay(self, number: int) -> None:
-        """Let payer `number` post until the page takes it, over restarts too."""
+        """Post the form of payer `number` until the page takes it, over restarts too."""
         while True:
             try:
                 answer = await self.post(number)
@@ -75,7 +75,7 @@ class DropUnderLoad:
 async def drop_under_load(
     folder: Path, **env: str
 ) -> AsyncIterator[tuple[ProductSetup, Process, DropUnderLoad]]:
-    """The whole product at work, with a drop in it and one payment made and told."""
+    """Run the whole product with a drop in it, and one payment whose alert has come."""
     async with running_product(folder, **{**OPEN, **env}) as (stage, run):
         yield stage, run, await open_drop(stage, run)
 
@@ -120,13 +120,13 @@ def moved(database: Path) -> Iterator[None]:
 
 
 def cpu_seconds(run: Process) -> float:
-    """What the process has computed so far (proc(5))."""
+    """Return the CPU time of the process so far (proc(5))."""
     fields = Path(f"/proc/{run.child.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def health(run: Process) -> tuple[int, int, str]:
-    """The status of /livez and of /readyz, and what the latter says of the database."""
+    """Return the statuses of /livez and /readyz, and the database's check of the latter."""
     async with httpx.AsyncClient(base_url=run.url, trust_env=False, timeout=PATIENCE) as http:
         alive, ready = await http.get("/livez"), await http.get("/readyz")
     return alive.status_code, ready.status_code, ready.json()["checks"]["database"]
@@ -144,12 +144,12 @@ async def wait_until_well(run: Process) -> None:
 
 
 def operator_lines(lines: Iterable[str]) -> list[str]:
-    """The lines of a log that ask for the operator."""
+    """Return the log's warnings and errors."""
     return [line for line in lines if "[error " in line or "[warning " in line]
 
 
 async def wait_until_idle(run: Process) -> None:
-    """See that nothing is left to be done, so that nothing more will be said."""
+    """Wait until no work is left, so that nothing more can be sent."""
 
     async def look() -> bool:
         return run.rows(OWED) == []
@@ -161,7 +161,7 @@ async def wait_until_idle(run: Process) -> None:
 
 
 def count_alerts(sam: Seller) -> tuple[int, int]:
-    """How many payments the chat was told of for certain, and how many possibly once more."""
+    """Count the payments in plain alerts, and those in alerts marked as possible repetitions."""
     counts = {True: 0, False: 0}
     for text in texts(sam.alerts):
         several = SEVERAL.search(text)
@@ -170,7 +170,7 @@ def count_alerts(sam: Seller) -> tuple[int, int]:
 
 
 async def assert_books_match(run: Process, shop: DropUnderLoad, *, crashes: bool = False) -> None:
-    """Payments in the service = payments told in the chat, and no receipt without its payment.
+    """Check that service and chat know the same payments, and each receipt has its payment.
 
     Once each; only where a crash cut an answer, a second may come that says so.
     """

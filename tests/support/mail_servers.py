@@ -37,7 +37,7 @@ class MailServerStub:
     account: tuple[str, str] | None = None
 
     def server(self, *, tls: bool = False, near: bool = True, host: str = HOST) -> SmtpServer:
-        """The settings that lead here; `near` False treats it as one across the network."""
+        """Return the settings that lead here; `near` False treats it as one across the network."""
         user, password = self.account or (None, None)
         return SmtpServer(host, self.port, tls, near, user, password)
 
@@ -98,7 +98,7 @@ async def mail_server(
     without: tuple[str, ...] = (),
     answers: dict[str, str] | None = None,
 ) -> AsyncIterator[MailServerStub]:
-    """A real mail server; `tls` from the start, `account` may hand mail in, `without` ways to."""
+    """Serve mail; `tls` from the start, `account` may log in, `without` these mechanisms."""
     it = MailServerStub(answers=answers or {}, account=account)
     options: dict[str, Any] = {"tls_context": starttls}
     if account:
@@ -118,7 +118,7 @@ async def mail_server(
 
 @asynccontextmanager
 async def scripted_smtp_server(*replies: str, silent: bool = False) -> AsyncIterator[SmtpServer]:
-    """A server that says these lines, one a line that it hears, and then hangs up.
+    """Serve these lines, one after each line of the client, and then close.
 
     After 354 it hears a whole letter first; `silent` it stays on the line and says no more.
     """

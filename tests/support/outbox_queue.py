@@ -70,7 +70,7 @@ class QueueHarness:
         return self.db.run(lambda tx: lanes.sweep(tx, self.queue, self.clock()))
 
     def next_open(self) -> int | None:
-        """Milliseconds from now until the next message may be claimed."""
+        """Return the milliseconds until the next message may be claimed."""
         moment = self.db.run(lambda tx: lanes.next_open(tx, self.queue, self.clock()))
         return None if moment is None else moment - self.clock()
 
@@ -78,12 +78,12 @@ class QueueHarness:
         return self.db.run(lambda tx: tx.query(SELECT, queue=self.queue.name))
 
     def states(self) -> dict[str, str]:
-        """State by word."""
+        """Return the state of each message by its word."""
         return {exact_json.loads(row["body"])["word"]: row["state"] for row in self.rows()}
 
 
 def bodies(db: Database, queue: Queue) -> list[Any]:
-    """What a queue holds, in order of putting."""
+    """Return the bodies in a queue, in order of putting."""
     rows = db.run(lambda tx: tx.query(SELECT, queue=queue.name))
     return [queue.decode(row["body"]) for row in sorted(rows, key=lambda row: str(row["id"]))]
 

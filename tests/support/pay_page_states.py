@@ -51,8 +51,8 @@ class Scene:
     service: ServiceHarness
     market: FlakyExchange
 
-    async def hear(self) -> None:
-        """Let the rail say what it has to say by now."""
+    async def settle(self) -> None:
+        """Take every settlement that the rail reports by now."""
         settler = SettlementHandler(self.service.db, self.service.clock)
         now = self.service.clock()
         for message in await self.service.db.transaction(
@@ -169,7 +169,7 @@ async def cancelled(scene: Scene) -> str:
 async def late(scene: Scene) -> str:
     where = await _paid(scene, await _path(scene, **ONE), "late")
     scene.service.clock.advance(RESERVATION + DELAY / 1000)
-    await scene.hear()
+    await scene.settle()
     return where
 
 
@@ -179,12 +179,12 @@ async def oversold(scene: Scene) -> str:
     scene.service.clock.advance(RESERVATION)
     await scene.service.pay(path.rpartition("/")[2], "o" * 32)
     scene.service.clock.advance(DELAY / 1000)
-    await scene.hear()
+    await scene.settle()
     return where
 
 
 async def rate_limited(scene: Scene) -> str:
-    """Somebody who came more often than `PAYER_RATE` allows; the service has to be given one."""
+    """Open the page more often than `PAYER_RATE` allows; the service needs one."""
     path, anyone = await _path(scene), scene.service.anyone
     while (await anyone.get(path)).status_code != 429:
         anyone.cookies.clear()

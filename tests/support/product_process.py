@@ -70,7 +70,7 @@ def _ports() -> Iterator[int]:
 
 
 def free_port() -> str:
-    """A port that nobody listens on and that no other test is given."""
+    """Return a port on which nobody listens and that no other test gets."""
     for port in _ports():
         with closing(socket.socket()) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -121,7 +121,7 @@ class Process:
         return self
 
     async def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
-        """Ask it to stop; its exit code."""
+        """Ask it to stop; return its exit code."""
         self.child.send_signal(how)
         return await self.end()
 
@@ -131,7 +131,7 @@ class Process:
         await self.end()
 
     async def end(self, seconds: float = PATIENCE) -> int:
-        """Wait for its end and its last words; the exit code."""
+        """Wait for its end and its last lines; return the exit code."""
         async with asyncio.timeout(seconds):
             code = await self.child.wait()
             await asyncio.gather(*self.readers)
@@ -150,11 +150,11 @@ class Process:
         return "\n".join([*self.out, *self.err])
 
     def rows(self, sql: str) -> list[Any]:
-        """What a SELECT on its database gives, read from outside."""
+        """Return the rows of a SELECT on its database, read from outside."""
         return rows(self.database, sql)
 
     def leaks(self) -> list[str]:
-        """The lines of its output with a secret in them, or that begin a traceback.
+        """Return the lines of its output that have a secret in them or begin a traceback.
 
         Only the log may not name receivers' addresses: `deliveries list` is there for that.
         """
@@ -181,13 +181,13 @@ def rows(database: Path, sql: str) -> list[Any]:
 
 
 def _tokens(database: Path) -> set[str]:
-    """What the receiver's addresses end in."""
+    """Return the tokens of the receiver's addresses."""
     found = rows(database, "SELECT token FROM listings") if database.exists() else []
     return {token for (token,) in found}
 
 
 def _kept(database: Path) -> set[str]:
-    """Every secret that is kept beside or in the database."""
+    """Return every secret that is kept beside or in the database."""
     key = database.with_suffix(".key")
     if not key.exists():
         return set()
@@ -278,7 +278,7 @@ async def sandbox_telegram(folder: Path) -> AsyncIterator[ProductSetup]:
 
 @asynccontextmanager
 async def running_product(folder: Path, **env: str) -> AsyncIterator[tuple[ProductSetup, Process]]:
-    """The whole product at work, ready."""
+    """Run the whole product until the block ends."""
     async with AsyncExitStack() as stack:
         stage = await stack.enter_async_context(sandbox_telegram(folder))
         run = await stack.enter_async_context(stage.run(**env))
@@ -287,7 +287,7 @@ async def running_product(folder: Path, **env: str) -> AsyncIterator[tuple[Produ
 
 @asynccontextmanager
 async def telegram_at(port: str) -> AsyncIterator[World]:
-    """A Bot API server at an address that was tried before it was there."""
+    """Serve a Bot API server at an address that the bot has already tried."""
     world = World(limits=NO_LIMITS)
     async with serve_asgi(create_app(world), int(port)):
         try:
@@ -318,7 +318,7 @@ async def until(look: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) 
 
 
 async def status(url: str) -> int:
-    """The status of an address, 0 where nobody answers."""
+    """Return the status of an address, 0 if nobody answers."""
     async with httpx.AsyncClient(trust_env=False) as http:
         try:
             return (await http.get(url)).status_code

@@ -26,14 +26,14 @@ NOBODY = ("192.0.2.1",)
 
 @dataclass
 class RunningServer:
-    """A server at work; who knocked leaves with it."""
+    """A server at work; `callers` are the connections to it, which are closed with it."""
 
     port: int
     server: WebServer
     ended: asyncio.Task[None]
     callers: list[RawConnection] = field(default_factory=list)
 
-    async def knock(self, host: str = "127.0.0.1") -> RawConnection:
+    async def connect(self, host: str = "127.0.0.1") -> RawConnection:
         """Open a connection to it, as somebody of this address."""
         both = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(host, 0))
         self.callers.append(RawConnection(*both))
@@ -54,9 +54,9 @@ class RunningServer:
                 await asyncio.sleep(0.01)
 
     async def ask(self, request: bytes, host: str = "127.0.0.1") -> HttpAnswer:
-        """Say something on a connection of its own; the first answer."""
-        caller = await self.knock(host)
-        await caller.say(request)
+        """Send a request on its own connection; return the first answer."""
+        caller = await self.connect(host)
+        await caller.send(request)
         return await caller.answer()
 
     async def stop(self) -> None:
@@ -74,7 +74,7 @@ class RawConnection:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
-    async def say(self, data: bytes) -> None:
+    async def send(self, data: bytes) -> None:
         self.writer.write(data)
         await self.writer.drain()
 
@@ -88,11 +88,11 @@ class RawConnection:
             return await self.reader.read()
 
     async def trickle(self, data: bytes, seconds: float = 0.01) -> None:
-        """Say the same again and again until nobody listens."""
+        """Send the same bytes again and again until the server closes."""
         async with asyncio.timeout(SECONDS):
             try:
                 while True:
-                    await self.say(data)
+                    await self.send(data)
                     await asyncio.sleep(seconds)
             except ConnectionError:
                 pass
@@ -120,7 +120,7 @@ async def open_web_server(
 
 
 async def endless_body() -> AsyncIterator[bytes]:
-    """A body that begins and never ends."""
+    """Yield a body that begins and never ends."""
     yield b"{"
     await asyncio.Event().wait()
 

@@ -63,7 +63,7 @@ async def request_of(seller: httpx.AsyncClient, hook: str, units: int) -> dict[s
 
 
 async def paid(seller: httpx.AsyncClient, request_id: str) -> list[str]:
-    """The ids of all payments of a request."""
+    """Return the ids of all payments of a request."""
     found: list[str] = []
     cursor = None
     while True:

@@ -55,8 +55,8 @@ class ReconciledService:
     before: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     paid: int = 0
 
-    async def listed(self, wish: Wish) -> Listing:
-        """Give the seller a request that is made at the service."""
+    async def add_listing(self, wish: Wish) -> Listing:
+        """Add a request of the seller and create it at the service."""
         listing = self.chat.add_listing(self.seller, wish)
         amount = amounts.from_minor(wish.amount, wish.currency)
         hook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": listing.id}}
@@ -81,8 +81,8 @@ class ReconciledService:
         self.asked.clear()
         return self.chat.listing(listing.id)
 
-    async def pays(self, listing: Listing, **data: str) -> str:
-        """Let somebody pay, a moment later; the transaction, whose webhook nobody delivers."""
+    async def pay(self, listing: Listing, **data: str) -> str:
+        """Pay a moment later; return the transaction, whose webhook is never delivered."""
         self.paid += 1
         self.chat.clock.at += 1
         given = {"email": "pat@example.org", **data}
@@ -90,8 +90,8 @@ class ReconciledService:
         assert answer.status_code == 303, answer.text
         return answer.headers["location"].rpartition("/")[2]
 
-    async def told(self, listing: Listing, transaction: str) -> bool:
-        """Let the webhook of a payment come; whether it was news."""
+    async def record_webhook(self, listing: Listing, transaction: str) -> bool:
+        """Record a payment as its webhook does; return whether it was new."""
         wish = listing.wish
         payment = Payment(str(listing.request_id), transaction, wish.amount, wish.currency, {})
         return await self.chat.recorder.record(listing, payment, None)
@@ -145,5 +145,5 @@ class RecordedSleep:
 
 
 def alerts(chat: ChatHarness) -> list[AlertPayment]:
-    """The payments that were told, in order."""
+    """Return the payments in the alerts, in order."""
     return [payment for body in chat.said if isinstance(body, Alert) for payment in body.payments]

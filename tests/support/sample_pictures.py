@@ -22,12 +22,12 @@ ROUGH = 60
 
 
 def sample_link(length: int) -> str:
-    """A link of so many characters, mixed as ids are."""
+    """Build a link of so many characters, mixed as ids are."""
     return (BASE + "0a7F3e-9bC1d_52486" * 20)[:length]
 
 
 def sample_photo(size: tuple[int, int] = (1600, 1200)) -> Image.Image:
-    """A photo of light and dark, even and rough."""
+    """Draw a photo with light and dark, even and rough parts."""
     grey = [
         Image.linear_gradient("L"),
         Image.radial_gradient("L"),
@@ -46,7 +46,7 @@ def saved(picture: Image.Image, kind: str = "JPEG", **how: Any) -> bytes:
 
 @cache
 def prepared_photo() -> bytes:
-    """A photo as sellers' are kept."""
+    """Prepare a photo as sellers' photos are kept."""
     return photo_preparation.prepare(saved(sample_photo()))
 
 
@@ -57,7 +57,7 @@ def opened(data: bytes) -> Image.Image:
 
 
 def decode(picture: Image.Image) -> set[str]:
-    """What at least one of two decoders reads."""
+    """Return the texts that at least one of two decoders reads."""
     found = {code.text for code in zxingcpp.read_barcodes(picture.convert("RGB"))}
     said = (
         "" if found else cv2.QRCodeDetector().detectAndDecode(np.array(picture.convert("RGB")))[0]
@@ -66,7 +66,7 @@ def decode(picture: Image.Image) -> set[str]:
 
 
 def versions(picture: Image.Image) -> Iterator[tuple[str, Image.Image]]:
-    """As sent, at half the size, as a rough JPEG, and both."""
+    """Yield the picture as sent, at half the size, as a rough JPEG, and both."""
     half = picture.convert("RGB").resize((picture.width // 2, picture.height // 2))
     for name, one in (("sent", picture.convert("RGB")), ("half", half)):
         yield name, one
@@ -74,5 +74,5 @@ def versions(picture: Image.Image) -> Iterator[tuple[str, Image.Image]]:
 
 
 def undecodable_versions(picture: Image.Image, expected: str) -> list[str]:
-    """The versions in which no decoder finds the link, and it alone."""
+    """Return the versions in which the link is not the one text that is read."""
     return [name for name, one in versions(picture) if decode(one) != {expected}]

@@ -44,13 +44,13 @@ class Bot:
         return answer
 
     async def done(self, method: str, **params: Any) -> Any:
-        """The result of a call that must be accepted."""
+        """Make a call that must be accepted; return its result."""
         answer = await self.call(method, **params)
         assert answer["ok"], answer
         return answer["result"]
 
     async def refused(self, method: str, **params: Any) -> tuple[int, str]:
-        """Code and description of a call that must be refused."""
+        """Make a call that must be refused; return code and description."""
         answer = await self.call(method, **params)
         assert not answer["ok"], answer
         return answer["error_code"], answer["description"]
@@ -61,7 +61,7 @@ class Bot:
         return answer
 
     async def updates(self, **params: Any) -> list[dict[str, Any]]:
-        """The pending updates, confirmed at once."""
+        """Return the pending updates and confirm them."""
         pending: list[dict[str, Any]] = await self.done("getUpdates", **params)
         if pending:
             await self.done("getUpdates", offset=pending[-1]["update_id"] + 1)
@@ -95,11 +95,11 @@ async def demo_cast() -> AsyncIterator[Bot]:
 
 
 def button_row(*buttons: dict[str, Any]) -> dict[str, Any]:
-    """One row of buttons below a message."""
+    """Return the markup of one row of buttons."""
     return {"inline_keyboard": [list(buttons)]}
 
 
 def png_header(width: int, height: int) -> bytes:
-    """As much of a picture as says how large it is."""
+    """Build the part of a PNG that has its size."""
     header = struct.pack(">II5B", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + header + b"\0\0\0\0"

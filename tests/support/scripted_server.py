@@ -29,7 +29,7 @@ class ScriptedServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def say(self, *answers: bytes) -> None:
+    async def add_answers(self, *answers: bytes) -> None:
         async with self.news:
             self.answers.extend(answers)
             self.news.notify_all()
@@ -70,4 +70,4 @@ async def open_scripted_server(*answers: bytes) -> AsyncIterator[ScriptedServer]
         yield peer
     finally:
         server.close()
-        await peer.say(*[CUT] * 100)
+        await peer.add_answers(*[CUT] * 100)

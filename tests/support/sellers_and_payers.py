@@ -37,14 +37,14 @@ class Seller:
 
     @property
     def said(self) -> list[Message]:
-        """What the bot said in their chat, oldest first."""
+        """Return the bot's messages in their chat, oldest first."""
         return self.person.chat.from_bot()
 
     async def start(self, payload: str = "") -> Message:
         return await self.seen(lambda: self.person.start(payload), "")
 
     async def say(self, text: str, expect: str) -> Message:
-        """Type something; the message that then is new or changed and has these words."""
+        """Type a text; return the message that is then new or changed and has these words."""
         return await self.seen(lambda: self.person.send(text), expect)
 
     async def press(self, message: Message, button: str, expect: str) -> Message:
@@ -74,7 +74,7 @@ class Seller:
         return str(answer["text"])
 
     async def seen(self, act: Callable[[], object], expect: str) -> Message:
-        """Do something; the message that then is new or changed and has these words."""
+        """Perform an act; return the message that is then new or changed and has these words."""
         before = {message.id: len(message.history) for message in self.said}
 
         def look() -> Message | None:
@@ -97,7 +97,7 @@ class Seller:
         return card
 
     async def alert(self, paying: Coroutine[Any, Any, httpx.Response]) -> Message:
-        """Let somebody pay; the alert."""
+        """Await a payment; return its alert."""
         before = len(self.alerts)
         answer = await paying
         assert answer.status_code == 303, answer.text
@@ -115,17 +115,17 @@ class Seller:
 
     @property
     def cards(self) -> list[Message]:
-        """The messages with a QR picture, oldest first."""
+        """Return the messages with a QR picture, oldest first."""
         return [message for message in self.said if message.photo]
 
 
 def seller(world: World, name: str = "Sam", *, language: str | None = "en") -> Seller:
-    """Somebody new, who has started the bot in their client but said nothing yet."""
+    """Add a person who has started the bot in their client but has not written yet."""
     return Seller(people.join(world, name, language_code=language, started=True))
 
 
 async def seller_with_destination(world: World, name: str = "Sam") -> Seller:
-    """Somebody whose destination is known."""
+    """Add a person and set their destination."""
     found = seller(world, name)
     asked = await found.say("/settings", "You have not said yet")
     await found.press(asked, "Set the destination", "Where should your money go")
@@ -134,7 +134,7 @@ async def seller_with_destination(world: World, name: str = "Sam") -> Seller:
 
 
 def link_of(card: Message) -> str:
-    """The pay link that a card's button opens, else that its text names."""
+    """Return the pay link of a card's button, else the one in its text."""
     for button in card.buttons:
         if "/pay/" in button.get("url", ""):
             return str(button["url"])
@@ -144,7 +144,7 @@ def link_of(card: Message) -> str:
 
 
 def decoded(world: World, card: Message) -> str:
-    """What the QR picture says, as it was sent."""
+    """Decode the QR picture as it was sent."""
 
     file = world.files.get(card.photo or "")
     assert file
@@ -168,7 +168,7 @@ async def open_pay_page(link: str) -> httpx.Response:
 
 
 async def is_closed(link: str) -> bool:
-    """Whether the page offers no form: a stop takes the second that the interface has at least."""
+    """Return whether the page has no form: a stop takes effect after a second."""
     return "<form" not in (await open_pay_page(link)).text
 
 

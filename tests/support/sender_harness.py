@@ -76,7 +76,7 @@ class SenderHarness:
 
     @property
     def waits(self) -> int | None:
-        """Milliseconds until something may go, None where nothing may."""
+        """Return the milliseconds until a message may be sent, None if none waits."""
         queue = self.queues.messages
 
         def look(tx: Transaction) -> int | None:

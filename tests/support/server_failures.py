@@ -37,11 +37,11 @@ FAILING = Trouble(http_response(500, {"message": "Internal server error", "info"
 
 
 def busy(seconds: int) -> Trouble:
-    """429, to come back after so many seconds."""
+    """Answer 429 with a `Retry-After` of so many seconds."""
     body = {"message": "Too many requests", "info": None}
     return Trouble(http_response(429, body, Retry_After=str(seconds)))
 
 
 def redirect(status: int, address: str) -> Trouble:
-    """Sent elsewhere."""
+    """Redirect to an address."""
     return Trouble(http_response(status, Location=address))

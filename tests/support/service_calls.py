@@ -38,13 +38,13 @@ IMAGES = "https://bot.example.org/images"
 
 
 def create_answer(wish: Wish, instrument: str | None = None) -> bytes:
-    """The server's answer to a create of this."""
+    """Build the server's answer to a create of this."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3}
     return http_response(200, exact_json.dumps(shown | price_fields(wish, instrument)).encode())
 
 
 def price_fields(wish: Wish, instrument: str | None = None) -> dict[str, Any]:
-    """What a server says of a wish's price."""
+    """Build a server's fields for a wish's price."""
     amount = from_minor(wish.amount, wish.currency)
     paid_in = instrument or wish.currency
     told_as = {"currencyCode": paid_in, "amount": amount, "denominatedIn": wish.currency}
@@ -55,7 +55,7 @@ PLACE = {"place": {"message_id": 5, "picture": True}}
 
 
 def list_answer(*listings: Listing) -> bytes:
-    """The server's list with the requests of these listings in it."""
+    """Build the server's list of these listings' requests."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL}
     items = [
         shown | price_fields(one.wish) | {"customParameters": {"listing": one.id}}
@@ -101,7 +101,7 @@ class RequestJobs:
 
     @property
     def waits(self) -> int | None:
-        """Milliseconds until the next call, None where none waits."""
+        """Return the milliseconds until the next job, None if none waits."""
         queue = self.chat.queues.calls
 
         def look(tx: Transaction) -> int | None:
@@ -112,7 +112,7 @@ class RequestJobs:
 
     @property
     def waiting(self) -> list[str]:
-        """The calls that wait, in order of putting."""
+        """Return the waiting jobs, in order of putting."""
         return [body["call"] for body in bodies(self.chat.db, self.chat.queues.calls)]
 
     def state(self, listing: Listing) -> str:
@@ -127,9 +127,9 @@ class ScriptedJobs(RequestJobs):
         self.peer = peer
 
     async def work(self, *answers: bytes) -> list[tuple[str, str]]:
-        """Give these answers, make all calls that are due; what the server was asked meanwhile."""
+        """Script these answers and perform all due jobs; return the calls that they made."""
         before = len(self.peer.calls)
-        await self.peer.say(*answers)
+        await self.peer.add_answers(*answers)
         await self.due()
         return [
             (call.method, call.path.partition("?")[0].rpartition("/")[2])
@@ -169,7 +169,7 @@ class HandCashJobs(RequestJobs):
         self.chat.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass, and each call be made when it is due."""
+        """Pass time, and perform each job when it is due."""
         end = self.chat.clock() + int(seconds * 1000)
         while (wait := self.waits) is not None and self.chat.clock() + wait <= end:
             self.chat.clock.advance(wait / 1000)
@@ -185,7 +185,7 @@ class HandCashJobs(RequestJobs):
         return self.server.made[answer.id]
 
     def shown(self, listing: Listing) -> str | None:
-        """The id of the request that the seller has."""
+        """Return the id of the request that the seller has."""
         return self.chat.listing(listing.id).request_id
 
 
@@ -199,5 +199,5 @@ async def handcash_jobs(chat: ChatHarness) -> AsyncIterator[HandCashJobs]:
 
 
 def service_text(key: str) -> str:
-    """What the seller of the coffee hears of the service."""
+    """Return a text about the service to the seller of the coffee."""
     return t("en", f"service-{key}", name="Coffee")

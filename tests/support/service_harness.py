@@ -95,13 +95,13 @@ class ServiceHarness:
 
 
 def refusal_code(answer: httpx.Response) -> tuple[int, str]:
-    """Status and code of a refusal, which must be as the interface writes them."""
+    """Return status and code of a refusal, which must have the interface's form."""
     ErrorAnswer.model_validate(answer.json())
     return answer.status_code, answer.json()["code"]
 
 
 def refused_fields(answer: httpx.Response) -> list[str]:
-    """The fields that a refusal names."""
+    """Return the fields that a refusal names."""
     return [one["field"] for one in answer.json()["info"]]
 
 

@@ -38,7 +38,7 @@ class SharedCards(SenderHarness):
         self.inline = InlineResults(bot, chat.dialogue, PUBLIC_URL)
 
     async def card(self, listing: Listing) -> Message:
-        """Let the seller's card be sent; the message."""
+        """Send the seller's card; return the message."""
         chat = self.chat
 
         def put(tx: Transaction) -> MessagePayload:
@@ -51,15 +51,15 @@ class SharedCards(SenderHarness):
         return private.from_bot()[-1]
 
     async def share(self, person: Person, chat: Chat, text: str = "") -> Message:
-        """Type after the bot's name, post the first result into a chat; the message."""
+        """Type after the bot's name, post the first result into a chat; return the message."""
         asked = person.ask_inline(text, chat)
         await self.inline.answer(self.chat.world.updates.pending.pop())
         posted = person.choose(asked, asked.results[0]["id"], chat)
         await self.chat.take()
         return posted
 
-    async def pays(self, listing: Listing, number: int = 1) -> None:
-        """Let so many payments of a drop come in, as the receiver records them."""
+    async def pay(self, listing: Listing, number: int = 1) -> None:
+        """Record so many payments of a drop, as the receiver does."""
         for _ in range(number):
             now = self.chat.listing(listing.id)
             left = None if now.left is None else now.left - 1
@@ -68,11 +68,11 @@ class SharedCards(SenderHarness):
             await self.chat.recorder.record(now, paid, left)
 
     def state(self, listing: Listing, state: str) -> None:
-        """Let a listing stand otherwise, as an answer of the service does."""
+        """Set the state of a listing, as an answer of the service does."""
         self.change(listing, lambda tx: listings.set_state(tx, listing.id, state))
 
     def end(self, listing: Listing, at: int | None) -> None:
-        """Let a request end at a time, in epoch ms."""
+        """Set the end of a request, in epoch ms."""
         told = self.chat.listing(listing.id).answer
         assert told
         answer = replace(told, expires_at=at)
@@ -91,13 +91,13 @@ class SharedCards(SenderHarness):
         return self.chat.rows("posts")
 
     def edits(self) -> int:
-        """How many edits Telegram took."""
+        """Count the edits that Telegram took."""
         return sum(len(self.chat.world.calls_of(method)) for method in EDITS)
 
 
 @asynccontextmanager
 async def open_shared_cards(chat: ChatHarness) -> AsyncIterator[SharedCards]:
-    """Share with inline feedback on, in calls of which Telegram refuses none."""
+    """Share with inline feedback on; Telegram must refuse no call."""
     chat.world.inline_feedback = True
     async with telegram_of(chat.world) as bot:
         yield SharedCards(chat, bot)

@@ -23,7 +23,7 @@ class Frame:
 
 
 def jpeg(width: int, height: int, frame: Frame = Frame()) -> bytes:
-    """A grey picture of this size."""
+    """Build a grey picture of this size."""
     parts = b"".join(bytes((colour, 0x11, 0)) for colour in range(1, frame.colours + 1))
     shape = struct.pack(">BHHB", frame.bits, height, width, frame.colours)
     tables = b"".join(_segment(0xC4, bytes((where, 1, *[0] * 15, 0))) for where in (0x00, 0x10))

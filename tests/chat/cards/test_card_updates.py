@@ -87,7 +87,7 @@ async def test_a_burst_of_payments_is_one_edit_that_says_what_is_left_and_taken(
     cards: SharedCards, drop: Listing
 ) -> None:
     card = await cards.card(drop)
-    await cards.pays(drop, 3)
+    await cards.pay(drop, 3)
     assert len(cards.chat.refreshes) == 1
     await cards.work_later(1)
     assert "🟢 2 of 5 left\nPaid 3 times · $7.50 taken so far\n" in card.text
@@ -96,7 +96,7 @@ async def test_a_burst_of_payments_is_one_edit_that_says_what_is_left_and_taken(
 
 async def test_a_refresh_waits_a_moment_for_more_to_come(cards: SharedCards, drop: Listing) -> None:
     card = await cards.card(drop)
-    await cards.pays(drop)
+    await cards.pay(drop)
     await cards.work_later(0.9)
     assert "5 of 5 left" in card.text
     await cards.work_later(0.1)
@@ -137,7 +137,7 @@ async def test_a_sold_out_card_gets_a_new_picture_and_says_so(
 ) -> None:
     card = await cards.card(drop)
     before = card.photo
-    await cards.pays(drop, 5)
+    await cards.pay(drop, 5)
     await cards.work_later()
     assert "SOLD OUT: all 5 are gone" in card.text
     assert card.photo != before
@@ -163,13 +163,13 @@ async def test_a_menu_in_a_cards_place_is_left_alone_until_the_card_is_asked_for
     card = await cards.card(drop)
     press(cards, drop, card, Reply("a menu"))
     await cards.work()
-    await cards.pays(drop)
+    await cards.pay(drop)
     await cards.work_later()
     assert card.text == "a menu"
     press(cards, drop, card)
     await cards.work()
     assert "4 of 5 left" in card.text
-    await cards.pays(drop)
+    await cards.pay(drop)
     await cards.work_later()
     assert "3 of 5 left" in card.text
     assert "editMessageMedia" not in methods(cards.chat)
@@ -182,12 +182,12 @@ async def test_the_newest_cards_are_kept_up_to_date_and_a_press_makes_one_the_ne
     for _ in range(LIVE_CARDS + 1):
         shown.append(await cards.card(drop))
         cards.chat.clock.advance(1)
-    await cards.pays(drop)
+    await cards.pay(drop)
     await cards.work_later()
     assert ["4 of 5" in card.text for card in shown] == [False, True, True, True]
     press(cards, drop, shown[0])
     await cards.work_later()
-    await cards.pays(drop)
+    await cards.pay(drop)
     await cards.work_later()
     assert ["3 of 5" in card.text for card in shown] == [True, False, True, True]
     uploads = [name for name in methods(cards.chat) if name == "editMessageMedia"]
@@ -200,7 +200,7 @@ async def test_a_card_of_before_this_version_is_brought_up_to_date_by_a_press(
     """Nothing is known of it, so picture and words are sent."""
     card = await cards.card(drop)
     cards.chat.db.run(lambda tx: tx.execute("DELETE FROM posts"))
-    await cards.pays(drop)
+    await cards.pay(drop)
     press(cards, drop, card)
     await cards.work()
     assert "4 of 5 left" in card.text
@@ -217,7 +217,7 @@ async def test_a_card_that_changed_while_it_was_on_its_way_is_made_anew_at_once(
     call = await showing.build(body, str(drop.chat_id), 1)
     assert isinstance(call, Call)
     assert call.args["caption"] == view.reply.text
-    await cards.pays(drop)
+    await cards.pay(drop)
     assert chat.refreshes == []
     chat.db.run(lambda tx: showing.record(tx, call, str(drop.chat_id), SentMessage(7, "file")))
     assert len(chat.refreshes) == 1
@@ -266,11 +266,11 @@ async def test_a_card_that_is_gone_is_forgotten(
 ) -> None:
     card = await cards.card(drop)
     cards.chat.world.remove(card)
-    await cards.pays(drop)
+    await cards.pay(drop)
     await cards.work_later()
     assert (cards.posts(), len(cards.chat.world.refused)) == ([], 1)
     cards.chat.world.refused.clear()
-    await cards.pays(drop)
+    await cards.pay(drop)
     await cards.work_later()
     assert sam.chat.from_bot()[-1].text.startswith("💰")
 
@@ -293,12 +293,12 @@ async def test_a_shared_card_follows_what_is_sold_and_loses_its_button_at_the_en
     card = await cards.card(drop)
     posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
     await cards.work()
-    await cards.pays(drop, 2)
+    await cards.pay(drop, 2)
     for _ in range(2):
         await cards.work_later(3)
     assert "3 of 5 left" in posted.text
     assert "Taken" not in posted.text
-    await cards.pays(drop, 3)
+    await cards.pay(drop, 3)
     for _ in range(3):
         await cards.work_later(3)
     assert "SOLD OUT" in posted.text
@@ -314,7 +314,7 @@ async def test_the_words_of_a_shared_card_change_where_no_card_is_left_to_lend_a
     await cards.work()
     before = posted.photo
     chat.world.remove(card)
-    await cards.pays(drop, 5)
+    await cards.pay(drop, 5)
     for _ in range(PICTURE_ATTEMPTS + 2):
         await cards.work_later(PICTURE_WAIT / 1000)
     assert "SOLD OUT" in posted.text
@@ -332,7 +332,7 @@ async def test_a_request_of_which_telegram_has_no_picture_is_shared_in_words(
     posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
     await cards.work_later()
     assert cards.edits() == 0
-    await cards.pays(drop)
+    await cards.pay(drop)
     await cards.work_later()
     assert "4 of 5 left" in posted.text
     await cards.card(drop)
@@ -359,7 +359,7 @@ async def test_a_drop_in_five_chats_sold_out_at_once_costs_few_edits_and_says_so
         chats.append(sam.new_group("Market", chat.add_person("Pat")))
         posted = [await cards.share(sam, group) for group in chats]
         for _ in range(50):
-            await cards.pays(listing, 4)
+            await cards.pay(listing, 4)
             chat.clock.advance(1)
             await cards.work()
         for _ in range(60):

@@ -93,7 +93,7 @@ async def test_who_follows_a_link_sees_the_public_card(
     cards: SharedCards, pat: Person, drop: Listing
 ) -> None:
     """Picture, words and a way to pay; nothing of the takings, the seller, the destination."""
-    await cards.pays(drop)
+    await cards.pay(drop)
     card = await follow(cards, pat, drop.id)
     assert card.photo
     assert card.text.splitlines() == [
@@ -110,10 +110,10 @@ async def test_a_visitors_card_is_brought_up_to_date_in_its_place(
     card = await follow(cards, pat, drop.id)
     assert await press(cards, pat, card, f"look:{drop.id}") is None
     assert cards.edits() == 0
-    await cards.pays(drop, 2)
+    await cards.pay(drop, 2)
     await press(cards, pat, card, f"look:{drop.id}")
     assert "3 of 5 left" in card.text
-    await cards.pays(drop, 3)
+    await cards.pay(drop, 3)
     await press(cards, pat, card, f"look:{drop.id}")
     assert "SOLD OUT" in card.text
     assert [button["text"] for button in card.buttons] == ["🔄 Refresh"]
@@ -126,7 +126,7 @@ async def test_a_visitors_card_is_in_the_visitors_language(
     cards: SharedCards, chat: ChatHarness, drop: Listing
 ) -> None:
     max_ = chat.add_person("Max", language_code="de")
-    await cards.pays(drop, 5)
+    await cards.pay(drop, 5)
     card = await follow(cards, max_, drop.id)
     assert "AUSVERKAUFT" in card.text
     assert [post["own"] for post in cards.posts()] == [VISITED]

@@ -41,8 +41,8 @@ def reconciler(
 async def test_a_payment_that_no_webhook_told_is_told_once_as_found_later(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    listing = await market.listed(COFFEE)
-    await market.pays(listing, email="pat@example.org")
+    listing = await market.add_listing(COFFEE)
+    await market.pay(listing, email="pat@example.org")
     chat.clock.advance(60)
     assert [await reconciler.compare() for _ in range(3)] == [1, 0, 0]
     (alert,) = alerts(chat)
@@ -54,8 +54,8 @@ async def test_a_payment_that_no_webhook_told_is_told_once_as_found_later(
 async def test_a_webhook_has_half_a_minute_to_come_by_itself(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    listing = await market.listed(COFFEE)
-    await market.pays(listing)
+    listing = await market.add_listing(COFFEE)
+    await market.pay(listing)
     paid_at = chat.clock()
     for waited, found in ((29_999, 0), (30_000, 1)):
         chat.clock.at = paid_at + waited
@@ -65,8 +65,8 @@ async def test_a_webhook_has_half_a_minute_to_come_by_itself(
 async def test_what_webhooks_told_is_not_found(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    listing = await market.listed(COFFEE)
-    await market.told(listing, await market.pays(listing))
+    listing = await market.add_listing(COFFEE)
+    await market.record_webhook(listing, await market.pay(listing))
     chat.clock.advance(60)
     assert await reconciler.compare() == 0
     assert [alert.found for alert in alerts(chat)] == [False]
@@ -76,20 +76,20 @@ async def test_what_webhooks_told_is_not_found(
 async def test_a_late_webhook_of_what_was_found_is_not_told_again(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    listing = await market.listed(DROP)
-    transaction = await market.pays(listing)
+    listing = await market.add_listing(DROP)
+    transaction = await market.pay(listing)
     chat.clock.advance(60)
     await reconciler.compare()
-    assert await market.told(listing, transaction) is False
+    assert await market.record_webhook(listing, transaction) is False
     assert len(chat.said) == 1
 
 
 async def test_what_is_missing_among_others_is_told_in_its_order_with_what_is_left(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    listing = await market.listed(DROP)
-    paid = [await market.pays(listing) for _ in range(4)]
-    await market.told(listing, paid[1])
+    listing = await market.add_listing(DROP)
+    paid = [await market.pay(listing) for _ in range(4)]
+    await market.record_webhook(listing, paid[1])
     chat.clock.advance(60)
     assert await reconciler.compare() == 3
     told_now = alerts(chat)[1:]
@@ -105,15 +105,15 @@ async def test_only_as_many_pages_are_read_as_are_needed(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     """The newest payments come first, and those that are missing are mostly new."""
-    listing = await market.listed(COFFEE)
-    paid = [await market.pays(listing) for _ in range(PAGE + 2)]
+    listing = await market.add_listing(COFFEE)
+    paid = [await market.pay(listing) for _ in range(PAGE + 2)]
     for transaction in paid[1:-1]:
-        await market.told(listing, transaction)
+        await market.record_webhook(listing, transaction)
     chat.clock.advance(60)
     of_one = f"GET /v3/paymentRequests/{listing.request_id}/payments?limit=100"
     assert await reconciler.compare() == 2
     assert [ask.partition("&")[0] for ask in market.asked[1:]] == [of_one, of_one]
-    await market.pays(listing)
+    await market.pay(listing)
     chat.clock.advance(60)
     market.asked.clear()
     assert await reconciler.compare() == 1
@@ -124,15 +124,15 @@ async def test_new_payments_do_not_hide_an_old_one(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     """Those that come while we look are not among the missing, however many they are."""
-    listing = await market.listed(COFFEE)
-    old = await market.pays(listing)
+    listing = await market.add_listing(COFFEE)
+    old = await market.pay(listing)
     for _ in range(PAGE):
-        await market.told(listing, await market.pays(listing))
+        await market.record_webhook(listing, await market.pay(listing))
     chat.clock.advance(60)
 
     async def buys() -> None:
         chat.clock.advance(1)
-        await market.pays(listing)
+        await market.pay(listing)
 
     market.before["/payments"] = buys
     assert await reconciler.compare() == 1
@@ -184,7 +184,7 @@ async def test_it_looks_soon_after_the_start_and_then_once_a_minute(
 async def test_a_look_that_found_something_is_a_line_in_the_log(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    await market.pays(await market.listed(COFFEE))
+    await market.pay(await market.add_listing(COFFEE))
     chat.clock.advance(60)
     with capture_logs() as logs:
         for _ in range(2):

@@ -44,7 +44,7 @@ async def test_whatever_fails_in_a_look_is_a_line_in_the_log_and_no_end(
     counted = http_response(
         200, {"items": [item(listing, str(listing.request_id), paymentsCount=1)]}
     )
-    await peer.say(counted, counted, http_response(200, PAID))
+    await peer.add_answers(counted, counted, http_response(200, PAID))
     await chat.db.transaction(lambda tx: tx.execute(AWAY))
     slept: list[float] = []
 
@@ -71,7 +71,7 @@ async def test_a_listing_that_can_not_be_read_keeps_nobody_from_the_others(
     spoil = "UPDATE listings SET wish = '{}' WHERE id = :id"
     await chat.db.transaction(lambda tx: tx.execute(spoil, id=broken.id))
     both = [item(one, str(one.request_id), paymentsCount=1) for one in (broken, sound)]
-    await peer.say(http_response(200, {"items": both}), http_response(200, PAID))
+    await peer.add_answers(http_response(200, {"items": both}), http_response(200, PAID))
     with capture_logs():
         assert await looking.compare() == 1
     assert [alert.listing_id for alert in alerts(chat)] == [sound.id]
@@ -85,6 +85,6 @@ async def test_another_tools_request_that_names_half_a_character_is_not_ours(
     ours = item(listing, str(listing.request_id), paymentsCount=1)
     hook = {"webhook": {"customParameters": {"listing": STRANGE}}}
     theirs = {**ours, "id": "f" * 24, "notifications": hook}
-    await peer.say(http_response(200, {"items": [theirs, ours]}), http_response(200, PAID))
+    await peer.add_answers(http_response(200, {"items": [theirs, ours]}), http_response(200, PAID))
     assert await looking.compare() == 1
     assert [alert.listing_id for alert in alerts(chat)] == [listing.id]

@@ -35,12 +35,12 @@ class Restarting:
 
     async def compare(self, *items: dict[str, Any]) -> int:
         self.chat.clock.advance(self.seconds)
-        await self.peer.say(http_response(200, {"items": list(items)}))
+        await self.peer.add_answers(http_response(200, {"items": list(items)}))
         return await self.restarted().compare()
 
     async def fail(self) -> None:
         """End a comparison in the middle."""
-        await self.peer.say(http_response(500))
+        await self.peer.add_answers(http_response(500))
         with pytest.raises(errors.Overloaded):
             await self.restarted().compare()
 
@@ -115,7 +115,7 @@ async def test_a_list_that_was_searched_in_vain_is_not_searched_again_after_a_re
     listing = chat.add_listing(sam, COFFEE, service_answer())
     counted = item(listing, paymentsCount=2)
     listed = http_response(200, {"items": [{"transactionId": "t1"}]})
-    await peer.say(http_response(200, {"items": [counted]}), listed)
+    await peer.add_answers(http_response(200, {"items": [counted]}), listed)
     with capture_logs() as logs:
         assert await restarting.restarted().compare() == 1
         assert await restarting.compare(counted) == 0

@@ -50,7 +50,7 @@ async def looks(
 ) -> int:
     """Let it look at a server with these requests, more than a minute after the look before."""
     chat.clock.advance(61)
-    await peer.say(http_response(200, {"items": list(items)}))
+    await peer.add_answers(http_response(200, {"items": list(items)}))
     return await looking.compare()
 
 
@@ -162,7 +162,9 @@ async def test_what_a_listed_payment_says_is_told_and_the_price_where_it_says_no
         {"transactionId": "t1", "amount": 3, "currencyCode": "DUCATS"},
     ]
     counted = item(listing, paymentsCount=2, **units(0))
-    await peer.say(http_response(200, {"items": [counted]}), http_response(200, {"items": listed}))
+    await peer.add_answers(
+        http_response(200, {"items": [counted]}), http_response(200, {"items": listed})
+    )
     assert await looking.compare() == 2
     assert [
         (one.amount, one.currency, one.remaining_units, one.oversold) for one in alerts(chat)
@@ -190,7 +192,7 @@ async def test_payments_that_are_counted_but_not_listed_are_told_by_their_number
     listing = chat.add_listing(sam, COFFEE, service_answer())
     for status, found in ((404, 0), (405, 2)):
         chat.clock.advance(61)
-        await peer.say(
+        await peer.add_answers(
             http_response(200, {"items": [item(listing, paymentsCount=2)]}), http_response(status)
         )
         assert await looking.compare() == found
@@ -204,7 +206,9 @@ async def test_what_is_counted_and_can_not_be_found_is_said_once(
     listing = chat.add_listing(sam, COFFEE, service_answer())
     counted = http_response(200, {"items": [item(listing, paymentsCount=2)]})
     with capture_logs() as logs:
-        await peer.say(counted, http_response(200, {"items": [{"transactionId": "t1"}]}), counted)
+        await peer.add_answers(
+            counted, http_response(200, {"items": [{"transactionId": "t1"}]}), counted
+        )
         assert [await looking.compare() for _ in range(2)] == [1, 0]
     said = [(line["number"], line["listing"]) for line in logs if line["log_level"] == "warning"]
     assert said == [(1, listing.id)]
@@ -221,7 +225,7 @@ async def test_a_payment_of_a_server_whose_clock_is_ahead_is_found_when_its_time
     with capture_logs() as logs:
         for waited, found in ((0, 0), (60, 1)):
             chat.clock.advance(waited)
-            await peer.say(counted, http_response(200, {"items": [paid]}))
+            await peer.add_answers(counted, http_response(200, {"items": [paid]}))
             assert await looking.compare() == found
     assert [line["log_level"] for line in logs] == ["debug", "info"]
 
@@ -235,7 +239,7 @@ async def test_a_request_made_twice_is_taken_away(
 ) -> None:
     """Whatever the listing's own state: nobody has the link of the other."""
     listing = chat.add_listing(sam, DROP, service_answer(), state=state)
-    await peer.say(
+    await peer.add_answers(
         http_response(200, {"items": [item(listing), item(listing, OTHER)]}), http_response(200)
     )
     await looking.compare()
@@ -248,7 +252,7 @@ async def test_what_is_left_of_a_failed_create_is_taken_away(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, state=FAILED)
-    await peer.say(http_response(200, {"items": [item(listing)]}), http_response(404))
+    await peer.add_answers(http_response(200, {"items": [item(listing)]}), http_response(404))
     await looking.compare()
     assert [call.method for call in peer.calls] == ["GET", "DELETE"]
 
@@ -318,7 +322,7 @@ async def test_after_a_failure_the_next_look_comes_later_and_later(
         http_response(200, {}),
         http_response(418),
     ]
-    await peer.say(*failures, http_response(200, {"items": []}), http_response(503))
+    await peer.add_answers(*failures, http_response(200, {"items": []}), http_response(503))
     with capture_logs() as logs:
         slept = await runs(looking, recorded_sleep, 17)
     backoff = [*BACKOFF, BACKOFF[-1], BACKOFF[-1]]
@@ -336,7 +340,7 @@ async def test_the_wait_that_a_server_asks_for_is_kept(
     asked: str,
     wait: float,
 ) -> None:
-    await peer.say(http_response(429, Retry_After=asked))
+    await peer.add_answers(http_response(429, Retry_After=asked))
     assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, wait]
 
 
@@ -353,7 +357,7 @@ async def test_a_database_that_is_locked_is_no_end(
         raise errors.StorageError("database is locked")
 
     monkeypatch.setattr(listings, "listings_by_id", locked)
-    await peer.say(http_response(200, {"items": [item(listing)]}))
+    await peer.add_answers(http_response(200, {"items": [item(listing)]}))
     assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, BACKOFF[0]]
 
 
@@ -365,7 +369,7 @@ async def test_trouble_with_one_request_keeps_nobody_from_the_others(
     )
     counted = [item(one, str(one.request_id), paymentsCount=1) for one in (first, second)]
     listed = http_response(200, {"items": [{"transactionId": "t1"}]})
-    await peer.say(http_response(200, {"items": counted}), http_response(500), listed)
+    await peer.add_answers(http_response(200, {"items": counted}), http_response(500), listed)
     assert await looking.compare() == 1
     assert [alert.listing_id for alert in alerts(chat)] == [second.id]
 
@@ -377,7 +381,7 @@ async def test_trouble_with_many_requests_is_trouble_with_the_server(
         chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(10)
     ]
     counted = [item(one, str(one.request_id), paymentsCount=1) for one in many]
-    await peer.say(http_response(200, {"items": counted}), *[http_response(500)] * 10)
+    await peer.add_answers(http_response(200, {"items": counted}), *[http_response(500)] * 10)
     with pytest.raises(errors.Overloaded):
         await looking.compare()
     assert len(peer.calls) == 1 + reconciler.MOST_FAILURES + 1
@@ -389,7 +393,7 @@ async def test_what_was_seen_before_a_failure_is_remembered(
     listing = chat.add_listing(sam, DROP, service_answer())
     gone = item(listing, **units(4))
     assert await looks(chat, looking, peer, gone) == 0
-    await peer.say(http_response(500))
+    await peer.add_answers(http_response(500))
     with pytest.raises(errors.Overloaded):
         await looking.compare()
     assert await looks(chat, looking, peer, gone) == 1

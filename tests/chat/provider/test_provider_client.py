@@ -36,14 +36,14 @@ LEAST = {"id": ID, "paymentRequestUrl": URL}
 
 async def created(client: Client, peer: ScriptedServer, **fields: Any) -> Answer:
     """What the client reads in an answer with these fields."""
-    await peer.say(http_response(200, LEAST | fields))
+    await peer.add_answers(http_response(200, LEAST | fields))
     return await client.create({}, "key")
 
 
 async def test_a_call_carries_credentials_body_and_key(
     client: Client, peer: ScriptedServer
 ) -> None:
-    await peer.say(http_response(200, LEAST))
+    await peer.add_answers(http_response(200, LEAST))
     await client.create({"product": {"name": "Tee & Kaffee"}}, "listing-1")
     (call,) = peer.calls
     assert (call.method, call.path) == ("POST", "/v3/paymentRequests")
@@ -56,7 +56,7 @@ async def test_a_call_carries_credentials_body_and_key(
 
 async def test_an_address_with_a_path_is_kept(peer: ScriptedServer) -> None:
     client = Client(f"{peer.url}/cloud", "a", "b")
-    await peer.say(http_response(200, {"items": []}))
+    await peer.add_answers(http_response(200, {"items": []}))
     assert [page async for page in client.request_pages()] == []
     await client.close()
     assert peer.calls[0].path == "/cloud/v3/paymentRequests?limit=100"
@@ -67,7 +67,7 @@ async def test_no_redirect_is_followed_so_credentials_stay_at_the_origin(
     client: Client, peer: ScriptedServer, status: int
 ) -> None:
     async with open_scripted_server() as other:
-        await peer.say(http_response(status, Location=f"{other.url}/v3/paymentRequests"))
+        await peer.add_answers(http_response(status, Location=f"{other.url}/v3/paymentRequests"))
         with pytest.raises(errors.BadAnswer, match="check PAYMENTS_URL"):
             await client.create({}, "key")
         assert other.calls == []
@@ -79,7 +79,7 @@ async def test_no_redirect_is_followed_so_credentials_stay_at_the_origin(
 async def test_an_id_of_any_form_stays_one_part_of_the_path(
     client: Client, peer: ScriptedServer, other: str
 ) -> None:
-    await peer.say(http_response(200, LEAST))
+    await peer.add_answers(http_response(200, LEAST))
     await client.get(other)
     path = peer.calls[0].path
     assert path.startswith("/v3/paymentRequests/")
@@ -100,7 +100,7 @@ async def test_an_id_of_any_form_stays_one_part_of_the_path(
 async def test_amounts_go_out_exact_and_as_numbers(
     client: Client, peer: ScriptedServer, amount: Decimal
 ) -> None:
-    await peer.say(http_response(200, LEAST))
+    await peer.add_answers(http_response(200, LEAST))
     await client.create({"sendAmount": amount}, "key")
     assert b'"sendAmount":"' not in peer.calls[0].body
     assert exact_json.loads(peer.calls[0].body) == {"sendAmount": amount}
@@ -219,7 +219,7 @@ NO_REQUEST: list[Any] = [
 async def test_what_is_no_payment_request_is_a_bad_answer(
     client: Client, peer: ScriptedServer, body: Any
 ) -> None:
-    await peer.say(http_response(200, body))
+    await peer.add_answers(http_response(200, body))
     with pytest.raises(errors.BadAnswer):
         await client.create({}, "key")
 
@@ -228,7 +228,7 @@ async def test_what_is_no_payment_request_is_a_bad_answer(
 async def test_a_success_that_is_no_json_is_a_bad_answer(
     client: Client, peer: ScriptedServer, body: bytes
 ) -> None:
-    await peer.say(http_response(200, body))
+    await peer.add_answers(http_response(200, body))
     with pytest.raises(errors.BadAnswer, match="no JSON"):
         await client.create({}, "key")
 
@@ -259,7 +259,7 @@ async def test_a_success_that_is_no_json_is_a_bad_answer(
 async def test_a_refusal_comes_back_as_the_error_it_is(
     client: Client, peer: ScriptedServer, status: int, code: str | None, kind: type[BotError]
 ) -> None:
-    await peer.say(http_response(status, {"code": code, "message": "Words.", "info": []}))
+    await peer.add_answers(http_response(status, {"code": code, "message": "Words.", "info": []}))
     with pytest.raises(BotError) as caught:
         await client.create({}, "key")
     assert type(caught.value) is kind
@@ -267,7 +267,9 @@ async def test_a_refusal_comes_back_as_the_error_it_is(
 
 async def test_a_refusal_says_which_field_and_why(client: Client, peer: ScriptedServer) -> None:
     info = [{"field": "product.name", "message": "Too long."}, "odd", {"message": 5}]
-    await peer.say(http_response(400, {"code": "invalidBody", "message": "Words.", "info": info}))
+    await peer.add_answers(
+        http_response(400, {"code": "invalidBody", "message": "Words.", "info": info})
+    )
     with pytest.raises(errors.InvalidBody, match=r"^Words\.$") as caught:
         await client.create({}, "key")
     assert caught.value.info == (FieldProblem("product.name", "Too long."), FieldProblem("", "5"))
@@ -277,7 +279,7 @@ async def test_a_refusal_says_which_field_and_why(client: Client, peer: Scripted
 async def test_a_refusal_without_words_has_ours(
     client: Client, peer: ScriptedServer, body: bytes
 ) -> None:
-    await peer.say(http_response(400, body))
+    await peer.add_answers(http_response(400, body))
     with pytest.raises(errors.InvalidBody, match=r"^The body is not valid\.$"):
         await client.create({}, "key")
 
@@ -294,7 +296,9 @@ async def test_the_wait_that_a_server_asks_for_is_told(
     client: Client, peer: ScriptedServer, header: str, seconds: float | None
 ) -> None:
     """As seconds or as a date, which is meant by the server's own clock."""
-    await peer.say(http_response(429, Retry_After=header, Date="Fri, 15 Jan 2027 08:00:00 GMT"))
+    await peer.add_answers(
+        http_response(429, Retry_After=header, Date="Fri, 15 Jan 2027 08:00:00 GMT")
+    )
     with pytest.raises(errors.Overloaded) as caught:
         await client.create({}, "key")
     assert caught.value.retry_after == seconds
@@ -303,7 +307,7 @@ async def test_the_wait_that_a_server_asks_for_is_told(
 async def test_a_lost_answer_and_a_closed_door_are_unreachable(
     client: Client, peer: ScriptedServer
 ) -> None:
-    await peer.say(CUT)
+    await peer.add_answers(CUT)
     with pytest.raises(errors.Unreachable) as caught:
         await client.create({}, "key")
     assert "s3cret" not in str(caught.value)
@@ -316,7 +320,7 @@ async def test_a_lost_answer_and_a_closed_door_are_unreachable(
 async def test_stopping_is_an_edit_that_ends_it_in_a_second(
     client: Client, peer: ScriptedServer
 ) -> None:
-    await peer.say(http_response(200, LEAST))
+    await peer.add_answers(http_response(200, LEAST))
     await client.stop(ID)
     (call,) = peer.calls
     assert (call.method, call.path) == ("PUT", f"/v3/paymentRequests/{ID}")
@@ -327,7 +331,7 @@ async def test_resuming_takes_the_end_away_or_puts_it_far_off(
     client: Client, peer: ScriptedServer
 ) -> None:
     """Not every server takes null."""
-    await peer.say(http_response(400, {"code": "invalidBody"}), http_response(200, LEAST))
+    await peer.add_answers(http_response(400, {"code": "invalidBody"}), http_response(200, LEAST))
     await client.resume(ID, None)
     assert [json.loads(call.body) for call in peer.calls] == [
         {"expirationInSeconds": None},
@@ -339,7 +343,7 @@ async def test_resuming_takes_the_end_away_or_puts_it_far_off(
 async def test_deleting_what_is_gone_is_no_error(
     client: Client, peer: ScriptedServer, status: int
 ) -> None:
-    await peer.say(http_response(status))
+    await peer.add_answers(http_response(status))
     await client.delete(ID)
     assert (peer.calls[0].method, peer.calls[0].body) == ("DELETE", b"")
 

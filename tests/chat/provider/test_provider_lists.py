@@ -57,7 +57,7 @@ def numbered(first: int, last: int) -> list[dict[str, Any]]:
 
 
 async def test_a_list_in_pages_is_read_to_its_end(client: Client, peer: ScriptedServer) -> None:
-    await peer.say(
+    await peer.add_answers(
         http_response(200, {"items": numbered(0, 2), "nextCursor": "a/b&c"}),
         http_response(200, {"items": numbered(2, 3), "nextCursor": None}),
     )
@@ -72,7 +72,7 @@ async def test_a_list_that_comes_whole_is_given_in_pieces(
     client: Client, peer: ScriptedServer
 ) -> None:
     """HandCash knows no pages."""
-    await peer.say(http_response(200, {"items": numbered(0, 2 * PAGE + 1)}))
+    await peer.add_answers(http_response(200, {"items": numbered(0, 2 * PAGE + 1)}))
     pages = [page async for page in client.request_pages()]
     assert [len(page) for page in pages] == [PAGE, PAGE, 1]
     assert len({item.id for page in pages for item in page}) == 2 * PAGE + 1
@@ -82,7 +82,9 @@ async def test_a_list_that_comes_whole_is_given_in_pieces(
 async def test_a_server_that_refuses_the_parameter_is_asked_without(
     client: Client, peer: ScriptedServer, status: int
 ) -> None:
-    await peer.say(http_response(status, {"code": "x"}), http_response(200, {"items": [LEAST]}))
+    await peer.add_answers(
+        http_response(status, {"code": "x"}), http_response(200, {"items": [LEAST]})
+    )
     assert [item.id for item in await requests(client)] == [ID]
     assert [call.path for call in peer.calls] == [f"{ALL}?limit=100", ALL]
 
@@ -91,13 +93,15 @@ async def test_a_server_that_refuses_the_parameter_is_asked_without(
 async def test_a_list_that_comes_round_again_is_a_bad_answer(
     client: Client, peer: ScriptedServer, cursors: list[str]
 ) -> None:
-    await peer.say(*(http_response(200, {"items": [LEAST], "nextCursor": one}) for one in cursors))
+    await peer.add_answers(
+        *(http_response(200, {"items": [LEAST], "nextCursor": one}) for one in cursors)
+    )
     with pytest.raises(errors.BadAnswer, match="never ends"):
         await requests(client)
 
 
 async def test_who_has_seen_enough_asks_for_no_more(client: Client, peer: ScriptedServer) -> None:
-    await peer.say(http_response(200, {"items": [LEAST], "nextCursor": "a"}))
+    await peer.add_answers(http_response(200, {"items": [LEAST], "nextCursor": "a"}))
     async with aclosing(client.request_pages()) as pages:
         assert len(await anext(pages)) == 1
     assert len(peer.calls) == 1
@@ -147,7 +151,9 @@ async def test_our_own_services_payments_are_all_read(
 async def test_a_payment_is_read_as_far_as_it_can_be(
     client: Client, peer: ScriptedServer, fields: dict[str, Any], read: ServerPayment
 ) -> None:
-    await peer.say(http_response(200, {"items": [{"transactionId": "t1", **fields}, {}, 5, None]}))
+    await peer.add_answers(
+        http_response(200, {"items": [{"transactionId": "t1", **fields}, {}, 5, None]})
+    )
     assert await payments(client) == [read]
     assert [call.path for call in peer.calls] == [f"{OF_ONE}?limit=100"]
 
@@ -158,7 +164,7 @@ async def test_a_payment_is_read_as_far_as_it_can_be(
 async def test_a_server_without_payments_says_so(
     client: Client, peer: ScriptedServer, status: int, kind: type[errors.Refused]
 ) -> None:
-    await peer.say(http_response(status))
+    await peer.add_answers(http_response(status))
     with pytest.raises(kind):
         await payments(client)
 
@@ -168,7 +174,7 @@ async def test_requests_of_one_listing_come_oldest_first(
 ) -> None:
     """More than one where a server made a lost create twice; wherever in the list they stand."""
     one, two, three = (item | OF for item in numbered(0, 3))
-    await peer.say(
+    await peer.add_answers(
         http_response(200, {"items": [two | {"createdAt": NOON_ISO}, LEAST], "nextCursor": "a"}),
         http_response(
             200, {"items": [three | {"createdAt": NOON // 1000 + 1}, one | {"createdAt": [5]}]}
@@ -197,7 +203,7 @@ async def test_a_list_is_read_for_a_listing_as_far_back_as_it_may_be(
 ) -> None:
     """With a day for clocks that differ, and to the end unless it goes back in time."""
     items = [LEAST | ({} if age is None else {"createdAt": NOON // 1000 - age}) for age in ages]
-    await peer.say(
+    await peer.add_answers(
         http_response(200, {"items": items, "nextCursor": "a"}),
         http_response(200, {"items": [LEAST | OF]}),
     )
@@ -211,7 +217,7 @@ async def test_a_server_that_gives_no_single_request_is_asked_for_its_list(
 ) -> None:
     """The published interface has no get."""
     other = LEAST | {"id": "f" * 24}
-    await peer.say(http_response(status), http_response(200, {"items": [other, LEAST]}))
+    await peer.add_answers(http_response(status), http_response(200, {"items": [other, LEAST]}))
     assert (await client.get(ID)).id == ID
     assert [call.path for call in peer.calls] == [
         f"/v3/paymentRequests/{ID}",
@@ -223,7 +229,7 @@ async def test_a_server_that_gives_no_single_request_is_asked_for_its_list(
 async def test_a_request_that_is_in_no_list_is_not_found(
     client: Client, peer: ScriptedServer, status: int
 ) -> None:
-    await peer.say(http_response(status), http_response(200, {"items": []}))
+    await peer.add_answers(http_response(status), http_response(200, {"items": []}))
     with pytest.raises(errors.NotFound):
         await client.get(ID)
 
@@ -232,7 +238,7 @@ async def test_a_request_that_is_in_no_list_is_not_found(
 async def test_a_list_without_items_is_a_bad_answer(
     client: Client, peer: ScriptedServer, body: Any
 ) -> None:
-    await peer.say(http_response(200, body))
+    await peer.add_answers(http_response(200, body))
     with pytest.raises(errors.BadAnswer):
         await requests(client)
 
@@ -244,7 +250,7 @@ async def test_an_item_that_cannot_be_read_keeps_nobody_from_the_others(
     client: Client, peer: ScriptedServer
 ) -> None:
     items = [5, BROKEN, LEAST | {"customParameters": {"listing": "abc"}}, {"customParameters": 5}]
-    await peer.say(
+    await peer.add_answers(
         *[
             http_response(200, {"items": items}),
             http_response(404),
@@ -264,7 +270,7 @@ async def test_a_request_is_not_taken_for_gone_because_it_cannot_be_read(
 ) -> None:
     """It would be made a second time."""
     listed = http_response(200, {"items": [BROKEN]})
-    await peer.say(http_response(404), listed, listed, listed)
+    await peer.add_answers(http_response(404), listed, listed, listed)
     with pytest.raises(errors.BadAnswer):
         await client.get("f" * 24)
     with pytest.raises(errors.BadAnswer):

@@ -117,7 +117,7 @@ async def test_an_update_that_cannot_be_stored_is_not_confirmed_and_comes_again(
             _, second = await poll.asked(2)
             assert "offset" not in second
             chat.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO outbox"))
-            await poll.telegram.say(ok(message(5)))
+            await poll.telegram.add_answers(ok(message(5)))
             assert (await poll.asked(3))[2]["offset"] == "6"
     assert stored(chat) == [5]
     assert poll.waits == [1.0]

@@ -36,7 +36,7 @@ async def post(tmp_path: Path) -> AsyncIterator[LetterHarness]:
 async def test_200_payments_in_an_hour_are_a_few_letters_and_none_is_lost(
     post: LetterHarness,
 ) -> None:
-    made = await post.sells(VICTIM)
+    made = await post.sell(VICTIM)
     for _ in range(200):
         await post.pay(made)
         await post.work(18)
@@ -55,7 +55,7 @@ def count(letter: EmailMessage) -> int:
 
 
 async def test_a_day_of_payments_stays_within_the_bound(post: LetterHarness) -> None:
-    made = await post.sells(VICTIM)
+    made = await post.sell(VICTIM)
     for _ in range(24 * 6):
         await post.pay(made)
         await post.work(600)
@@ -66,16 +66,16 @@ async def test_the_bound_of_a_mailbox_is_that_of_all_sellers_and_spellings(
     post: LetterHarness,
 ) -> None:
     for number in range(20):
-        made = await post.sells(f"Victim+{number}@mail.example", f"seller{number}")
+        made = await post.sell(f"Victim+{number}@mail.example", f"seller{number}")
         await post.pay(made, 2)
     assert await post.work() == TO_MAILBOX.burst
 
 
 async def test_a_seller_is_bounded_over_all_mailboxes(post: LetterHarness) -> None:
     for number in range(FROM_SELLER.burst + 10):
-        await post.pay(await post.sells(f"v{number}@mail.example", "busy"))
+        await post.pay(await post.sell(f"v{number}@mail.example", "busy"))
     assert await post.work() == FROM_SELLER.burst
-    await post.pay(await post.sells("calm@mail.example", "calm"))
+    await post.pay(await post.sell("calm@mail.example", "calm"))
     assert await post.work() == 1
     assert await post.work(FROM_SELLER.interval / 1000 * 10) == 10
 
@@ -83,7 +83,7 @@ async def test_a_seller_is_bounded_over_all_mailboxes(post: LetterHarness) -> No
 async def test_a_restart_allows_no_new_burst_and_loses_nothing(
     post: LetterHarness, tmp_path: Path
 ) -> None:
-    made = await post.sells(VICTIM)
+    made = await post.sell(VICTIM)
     await post.pay(made, 30)
     assert await post.work() == TO_MAILBOX.burst
     again = open_database(f"sqlite:///{tmp_path}/bot.db")
@@ -101,7 +101,7 @@ async def test_a_restart_allows_no_new_burst_and_loses_nothing(
 
 async def test_a_summary_whose_answer_was_lost_is_the_same_again(post: LetterHarness) -> None:
     """What was paid since waits for the next one."""
-    made = await post.sells(VICTIM)
+    made = await post.sell(VICTIM)
     await post.pay(made, 20)
     await post.work()
     await post.pay(made, 7)
@@ -119,7 +119,7 @@ async def test_a_summary_whose_answer_was_lost_is_the_same_again(post: LetterHar
 
 async def test_sending_a_delivery_again_is_bounded_too(post: LetterHarness) -> None:
     """An application may ask for it as often as it likes."""
-    await post.pay(await post.sells(VICTIM))
+    await post.pay(await post.sell(VICTIM))
     await post.work()
     (one,) = (await post.service.seller.get("/v3/deliveries")).json()["items"]
     for _ in range(30):
@@ -130,7 +130,7 @@ async def test_sending_a_delivery_again_is_bounded_too(post: LetterHarness) -> N
 
 
 async def test_sending_the_first_of_a_summary_again_strands_no_other(post: LetterHarness) -> None:
-    made = await post.sells(VICTIM)
+    made = await post.sell(VICTIM)
     await post.pay(made, 20)
     await post.work()
     await post.pay(made, 3)
@@ -146,7 +146,7 @@ async def test_sending_the_first_of_a_summary_again_strands_no_other(post: Lette
 async def test_what_waits_in_a_letter_that_a_worker_sets_aside_is_settled_with_it(
     post: LetterHarness,
 ) -> None:
-    made = await post.sells(VICTIM)
+    made = await post.sell(VICTIM)
     await post.pay(made, 20)
     post.office.answers["DATA"] = "451 4.3.0 later"
     await post.work()
@@ -166,7 +166,7 @@ async def test_what_waits_in_a_letter_that_was_given_up_is_settled_by_a_sweep(
     post: LetterHarness,
 ) -> None:
     """As where a restore can't read it, which knows nothing of letters."""
-    made = await post.sells(VICTIM)
+    made = await post.sell(VICTIM)
     await post.pay(made, 20)
     post.office.answers["DATA"] = "451 4.3.0 later"
     await post.work()
@@ -195,7 +195,7 @@ def test_a_sweep_reads_only_what_waits_in_a_letter(db: Database) -> None:
 
 async def test_every_letter_can_be_ended_by_one_click(post: LetterHarness) -> None:
     """As mail programs do it (RFC 8058), in whichever form they post."""
-    made = await post.sells(VICTIM)
+    made = await post.sell(VICTIM)
     await post.pay(made)
     await post.work()
     (letter,) = post.letters
@@ -214,7 +214,7 @@ async def test_every_letter_can_be_ended_by_one_click(post: LetterHarness) -> No
 
 
 async def test_a_form_of_too_many_fields_is_refused(post: LetterHarness) -> None:
-    await post.pay(await post.sells(VICTIM))
+    await post.pay(await post.sell(VICTIM))
     await post.work()
     fields = {f"field{number}": "x" for number in range(100)}
     answer = await post.service.anyone.post(link(post.letters[0], "stop"), data=fields)
@@ -225,29 +225,29 @@ async def test_a_form_of_too_many_fields_is_refused(post: LetterHarness) -> None
 
 async def test_letters_are_ended_for_a_seller_or_for_everybody(post: LetterHarness) -> None:
     """In every spelling of the mailbox, and for those who come later."""
-    anna, bob = await post.sells(VICTIM, "anna"), await post.sells(VICTIM, "bob")
+    anna, bob = await post.sell(VICTIM, "anna"), await post.sell(VICTIM, "bob")
     await post.pay(anna)
     await post.work()
     path = link(post.letters[0], "stop")
     assert (await post.service.anyone.post(path, data={"scope": "seller"})).status_code == 200
     await post.pay(anna)
-    await post.pay(await post.sells("Victim+new@mail.example", "anna"))
+    await post.pay(await post.sell("Victim+new@mail.example", "anna"))
     assert await post.work() == 0
     await post.pay(bob)
     assert await post.work() == 1
     ended = await post.service.anyone.post(path, data={"scope": "everybody"})
     assert "from pay.test" in ended.text
     await post.pay(bob)
-    await post.pay(await post.sells(VICTIM, "carol"))
+    await post.pay(await post.sell(VICTIM, "carol"))
     assert await post.work() == 0
     assert (await post.service.anyone.post("/email/stop/guessed")).status_code == 404
 
 
 async def test_whoever_is_asked_may_end_the_asking(tmp_path: Path) -> None:
     async with open_letter_harness(tmp_path) as post:
-        await post.sells(VICTIM, "mallory")
+        await post.sell(VICTIM, "mallory")
         await post.work()
         await post.service.anyone.post(link(post.letters[0], "stop"), data={"scope": "everybody"})
         for number in range(5):
-            await post.pay(await post.sells(VICTIM, f"mallory{number}"))
+            await post.pay(await post.sell(VICTIM, f"mallory{number}"))
         assert await post.work() == 0

@@ -33,7 +33,7 @@ async def post(tmp_path: Path) -> AsyncIterator[LetterHarness]:
 async def test_180_payments_bring_a_stranger_one_letter_without_the_sellers_words(
     post: LetterHarness,
 ) -> None:
-    made = await post.sells(VICTIM, "mallory", product={"name": WORDS, "description": WORDS})
+    made = await post.sell(VICTIM, "mallory", product={"name": WORDS, "description": WORDS})
     await post.pay(made, 180)
     await post.work()
     (letter,) = post.letters
@@ -47,7 +47,7 @@ async def test_180_payments_bring_a_stranger_one_letter_without_the_sellers_word
 
 
 async def test_what_was_paid_meanwhile_comes_in_one_summary(post: LetterHarness) -> None:
-    made = await post.sells(VICTIM, "anna")
+    made = await post.sell(VICTIM, "anna")
     await post.pay(made, 180)
     await post.work()
     answer = await post.service.anyone.post(link(post.letters[0], "confirm"))
@@ -68,7 +68,7 @@ async def test_what_was_paid_meanwhile_comes_in_one_summary(post: LetterHarness)
 
 async def test_opening_the_link_confirms_nothing(post: LetterHarness) -> None:
     """Mail scanners open every link."""
-    made = await post.sells(VICTIM, "anna")
+    made = await post.sell(VICTIM, "anna")
     await post.pay(made)
     await post.work()
     path = link(post.letters[0], "confirm")
@@ -85,7 +85,7 @@ async def test_opening_the_link_confirms_nothing(post: LetterHarness) -> None:
 
 
 async def test_the_pages_speak_the_readers_language(post: LetterHarness) -> None:
-    await post.sells(VICTIM, "anna")
+    await post.sell(VICTIM, "anna")
     await post.work()
     for kind, word in (("confirm", "Adresse bestätigen?"), ("stop", "abbestellen")):
         page = await post.service.anyone.get(
@@ -95,7 +95,7 @@ async def test_the_pages_speak_the_readers_language(post: LetterHarness) -> None
 
 
 async def test_a_link_works_once_and_for_a_week(post: LetterHarness) -> None:
-    await post.sells(VICTIM, "anna")
+    await post.sell(VICTIM, "anna")
     await post.work()
     path = link(post.letters[0], "confirm")
     first = await post.service.anyone.post(path)
@@ -110,7 +110,7 @@ async def test_a_link_works_once_and_for_a_week(post: LetterHarness) -> None:
     (row,) = await post.service.rows("recipients")
     assert row["state"] == "ended"
 
-    await post.sells("bob@mail.example", "bob")
+    await post.sell("bob@mail.example", "bob")
     await post.work()
     post.service.clock.advance(WEEK)
     expired = await post.service.anyone.post(link(post.letters[1], "confirm"))
@@ -118,7 +118,7 @@ async def test_a_link_works_once_and_for_a_week(post: LetterHarness) -> None:
 
 
 async def test_what_nobody_confirms_is_shown_as_ended(post: LetterHarness) -> None:
-    made = await post.sells(VICTIM, "anna")
+    made = await post.sell(VICTIM, "anna")
     await post.pay(made, 3)
     await post.work()
     assert await post.work(WEEK) == 0
@@ -128,7 +128,7 @@ async def test_what_nobody_confirms_is_shown_as_ended(post: LetterHarness) -> No
 
 
 async def test_the_seller_is_told_how_the_address_stands(post: LetterHarness) -> None:
-    made = await post.sells(VICTIM, "anna")
+    made = await post.sell(VICTIM, "anna")
     told = (await post.service.get(made))["notifications"]
     assert told == {"email": VICTIM, "emailState": "unconfirmed"}
     await post.work()
@@ -142,16 +142,16 @@ async def test_the_seller_is_told_how_the_address_stands(post: LetterHarness) ->
 
 async def test_naming_an_address_again_and_again_asks_it_once(post: LetterHarness) -> None:
     """By new requests, by editing back and forth, in other spellings of one mailbox."""
-    made = await post.sells(VICTIM, "mallory")
+    made = await post.sell(VICTIM, "mallory")
     for number in range(20):
-        await post.sells([VICTIM, VICTIM.upper(), "Victim@MAIL.example"][number % 3], "mallory")
+        await post.sell([VICTIM, VICTIM.upper(), "Victim@MAIL.example"][number % 3], "mallory")
         for address in ("other@mail.example", VICTIM):
             body = {"notifications": {"email": address}}
             assert (await post.service.edit(made, body)).status_code == 200
     await post.work()
     assert sorted(letter["To"] for letter in post.letters) == ["other@mail.example", VICTIM]
     for number in range(6):
-        await post.sells(f"victim+{number}@mail.example", "mallory")
+        await post.sell(f"victim+{number}@mail.example", "mallory")
     await post.work()
     await post.work(DAY / 1000)
     asked = [letter for letter in post.letters if letter["To"].startswith("victim")]
@@ -161,16 +161,16 @@ async def test_naming_an_address_again_and_again_asks_it_once(post: LetterHarnes
 async def test_a_link_that_is_over_is_sent_again_where_the_seller_asks(post: LetterHarness) -> None:
     """So often and no more; the link before it works no more."""
     for number in range(MOST_ASKS + 2):
-        await post.sells(VICTIM, "anna")
+        await post.sell(VICTIM, "anna")
         assert await post.work() == (number < MOST_ASKS)
         post.service.clock.advance(WEEK)
-    await post.sells(VICTIM, "anna")
+    await post.sell(VICTIM, "anna")
     assert (await post.service.anyone.get(link(post.letters[0], "confirm"))).status_code == 404
 
 
 async def test_many_sellers_together_ask_a_mailbox_a_few_times(post: LetterHarness) -> None:
     for number in range(30):
-        await post.sells(f"vic.tim+{number}@googlemail.com", f"mallory{number}")
+        await post.sell(f"vic.tim+{number}@googlemail.com", f"mallory{number}")
     assert await post.work() == ASK_MAILBOX.burst
     assert await post.work(DAY / 1000) == 1
 
@@ -180,8 +180,8 @@ async def test_a_question_that_waits_behind_strangers_is_sent_all_the_same(
 ) -> None:
     """Its seven days begin when it goes, also for the payments that wait for its answer."""
     for number in range(12):
-        await post.sells(VICTIM, f"mallory{number}")
-    await post.pay(await post.sells(VICTIM, "anna"))
+        await post.sell(VICTIM, f"mallory{number}")
+    await post.pay(await post.sell(VICTIM, "anna"))
     assert await post.work() == ASK_MAILBOX.burst
     asked = [await post.work(DAY / 1000) for _ in range(10)]
     assert asked == [1] * 10
@@ -195,7 +195,7 @@ async def test_a_question_that_waits_behind_strangers_is_sent_all_the_same(
 
 async def test_a_seller_asks_few_mailboxes_and_holds_few(post: LetterHarness) -> None:
     for number in range(MOST_OPEN):
-        await post.sells(f"v{number}@mail.example", "mallory")
+        await post.sell(f"v{number}@mail.example", "mallory")
     refused = await post.name("one-more@mail.example", "mallory")
     assert refusal_code(refused) == (400, "invalidBody")
     assert refused_fields(refused) == ["notifications.email"]
@@ -204,8 +204,8 @@ async def test_a_seller_asks_few_mailboxes_and_holds_few(post: LetterHarness) ->
 
 
 async def test_a_confirmation_is_that_sellers_alone(post: LetterHarness) -> None:
-    anna = await post.sells(VICTIM, "anna")
-    mallory = await post.sells(VICTIM, "mallory")
+    anna = await post.sell(VICTIM, "anna")
+    mallory = await post.sell(VICTIM, "mallory")
     await post.work()
     asked = {row["owner"]: row["token"] for row in await post.service.rows("recipients")}
     await post.service.anyone.post(f"/email/confirm/{asked['anna']}")
@@ -217,7 +217,7 @@ async def test_a_confirmation_is_that_sellers_alone(post: LetterHarness) -> None
 async def test_a_trusted_application_names_whom_it_likes(tmp_path: Path) -> None:
     """As before, and what it is answered is as before too."""
     async with open_letter_harness(tmp_path, strangers=False) as post:
-        made = await post.sells(VICTIM)
+        made = await post.sell(VICTIM)
         assert (await post.service.get(made))["notifications"] == {"email": VICTIM}
         await post.pay(made)
         assert await post.work() == 1
@@ -251,7 +251,7 @@ def test_one_mailbox_has_one_digest(one: str, other: str, *, same: bool) -> None
 
 async def test_an_address_that_is_erased_is_nowhere_and_gets_nothing(post: LetterHarness) -> None:
     """Also where letters to it wait; that it wants none stays known."""
-    made = await post.sells(VICTIM, "anna")
+    made = await post.sell(VICTIM, "anna")
     await post.pay(made, 3)
     await post.work()
     stop = link(post.letters[0], "stop")
@@ -264,7 +264,7 @@ async def test_an_address_that_is_erased_is_nowhere_and_gets_nothing(post: Lette
     with closing(sqlite3.connect(db.path)) as connection:
         assert VICTIM not in "\n".join(connection.iterdump()).lower()
     await post.pay(made)
-    await post.pay(await post.sells(VICTIM, "bob"))
+    await post.pay(await post.sell(VICTIM, "bob"))
     rows = await post.service.rows("deliveries")
     db.run(lambda tx: delivery_commands.retry(tx, rows[0]["id"], post.service.clock()))
     assert await post.work(WEEK) == 0
@@ -274,7 +274,7 @@ async def test_an_address_that_is_erased_is_nowhere_and_gets_nothing(post: Lette
 async def test_an_address_is_erased_in_whichever_spelling_of_its_domain(
     post: LetterHarness, word: str
 ) -> None:
-    await post.sells("anna@bücher.example", "anna")
+    await post.sell("anna@bücher.example", "anna")
     db = post.service.db
     scope = db.run(lambda tx: payer_erasure.parse_scope(tx, [word], None, None))
     await payer_erasure.erase(

@@ -52,13 +52,15 @@ async def hooked(
     folder: Path, peer: ScriptedServer, hook: dict[str, Any], **given: Any
 ) -> list[str]:
     """The texts of what needs a fix if getWebhookInfo answers this."""
-    await peer.say(answered(ME), answered(hook))
+    await peer.add_answers(answered(ME), answered(hook))
     found = await examined(folder, peer, **given)
     return [finding.text for finding in found if not finding.ok]
 
 
 async def test_a_bot_that_is_set_up_well_needs_no_fix(tmp_path: Path, peer: ScriptedServer) -> None:
-    await peer.say(answered(ME), answered({"url": "", "pending_update_count": MOST_WAITING}))
+    await peer.add_answers(
+        answered(ME), answered({"url": "", "pending_update_count": MOST_WAITING})
+    )
     found = await examined(tmp_path, peer)
     assert [(one.name, one.ok, one.text) for one in found] == [
         ("BOT_TOKEN", True, "@ShopBot"),
@@ -92,7 +94,7 @@ async def test_a_token_of_the_wrong_length_is_reported_without_a_call(tmp_path: 
 async def test_a_failed_call_is_reported_without_the_token(
     tmp_path: Path, peer: ScriptedServer, answer: bytes, text: str
 ) -> None:
-    await peer.say(answer)
+    await peer.add_answers(answer)
     (found,) = await examined(tmp_path, peer)
     assert (found.name, found.ok) == ("BOT_TOKEN", False)
     assert found.text.endswith(text)
@@ -100,7 +102,7 @@ async def test_a_failed_call_is_reported_without_the_token(
 
 
 async def test_inline_mode_that_is_off_is_reported(tmp_path: Path, peer: ScriptedServer) -> None:
-    await peer.say(answered(ME | {"supports_inline_queries": False}), answered({}))
+    await peer.add_answers(answered(ME | {"supports_inline_queries": False}), answered({}))
     (found,) = [one for one in await examined(tmp_path, peer) if not one.ok]
     assert (found.name, "/setinline" in found.text) == ("inline mode", True)
 
@@ -118,7 +120,7 @@ async def test_inline_feedback_is_known_to_be_on_once_a_shared_card_was_reported
         database.run(lambda tx, body=body: outbox.put(tx, updates, "7", body, AT))  # type: ignore[misc]  # the loop's own value
         (taken,) = database.run(lambda tx: outbox.claim(tx, updates, AT, 1))
         database.run(lambda tx, taken=taken: outbox.done(tx, updates, taken, AT))  # type: ignore[misc]  # as above
-        await peer.say(answered(ME), answered({}))
+        await peer.add_answers(answered(ME), answered({}))
         found = {one.name: one for one in await examined(tmp_path, peer)}
         assert (found["inline feedback"].ok, found["inline feedback"].text) == (True, expected)
     database.close()
@@ -137,7 +139,7 @@ async def test_a_wrong_clock_is_reported_with_the_difference(
 async def test_without_a_time_in_the_answer_the_clock_is_not_checked(
     tmp_path: Path, peer: ScriptedServer
 ) -> None:
-    await peer.say(*[http_response(200, {"ok": True, "result": ME})] * 2)
+    await peer.add_answers(*[http_response(200, {"ok": True, "result": ME})] * 2)
     assert "clock" not in {one.name for one in await examined(tmp_path, peer)}
 
 

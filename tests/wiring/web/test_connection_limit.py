@@ -53,8 +53,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def served(site: RunningServer, host: str) -> bool:
-    caller = await site.knock(host)
-    await caller.say(get("/"))
+    caller = await site.connect(host)
+    await caller.send(get("/"))
     status = (await caller.answer()).status
     await caller.leave()
     return status == 200
@@ -74,7 +74,7 @@ async def test_one_address_with_every_connection_shuts_nobody_out(begun: str) ->
     """Whatever it waits with: nothing said, half a head, half a body, an answer that was read."""
     async with open_web_server(Shop()) as site:
         for _ in range(3 * ROOM):
-            await (await site.knock()).say(BEGUN[begun])
+            await (await site.connect()).send(BEGUN[begun])
         assert [await served(site, f"127.0.1.{n + 1}") for n in range(PAYERS)] == [True] * PAYERS
         assert site.connections <= ROOM + 1
 
@@ -84,9 +84,9 @@ async def test_a_crowd_behind_one_address_is_served() -> None:
     """A venue's browsers keep more connections than there is room for, and open others."""
     async with open_web_server(Shop()) as site:
         for _ in range(2):
-            callers = [await site.knock() for _ in range(3 * ROOM)]
+            callers = [await site.connect() for _ in range(3 * ROOM)]
             for caller in callers[-ROOM // 2 :]:
-                await caller.say(get("/"))
+                await caller.send(get("/"))
                 assert (await caller.answer()).status == 200
 
 
@@ -94,22 +94,22 @@ async def test_a_crowd_behind_one_address_is_served() -> None:
 async def test_the_longest_at_rest_goes_first_and_whoever_is_answered_stays() -> None:
     shop = Shop()
     async with open_web_server(shop) as site:
-        asking, oldest, busy = [await site.knock() for _ in range(3)]
-        await asking.say(get("/slow"))
-        await busy.say(get("/"))
+        asking, oldest, busy = [await site.connect() for _ in range(3)]
+        await asking.send(get("/slow"))
+        await busy.send(get("/"))
         await busy.answer()
-        few = await site.knock("127.0.0.2")
+        few = await site.connect("127.0.0.2")
         for _ in range(ROOM - 4):
-            await site.knock()
+            await site.connect()
         async with asyncio.timeout(SECONDS):
             while site.connections < ROOM:  # noqa: ASYNC110 - uvicorn has no event
                 await asyncio.sleep(0.01)
-        await busy.say(get("/"))
+        await busy.send(get("/"))
         await busy.answer()
         assert await served(site, "127.0.0.3")
         assert await oldest.ended() == b""
         for caller in (busy, few):
-            await caller.say(get("/"))
+            await caller.send(get("/"))
             assert (await caller.answer()).status == 200
         shop.open.set()
         assert (await asking.answer()).status == 200
@@ -120,14 +120,14 @@ async def test_whom_a_proxy_names_counts_and_not_the_proxy() -> None:
     """Requests under way through a proxy are their payers', who have one each."""
     shop = Shop()
     async with open_web_server(shop, ("127.0.0.1",)) as site:
-        paying = [await site.knock() for _ in range(ROOM // 2)]
+        paying = [await site.connect() for _ in range(ROOM // 2)]
         for number, caller in enumerate(paying):
             whose = f"X-Forwarded-For: 192.0.2.{number}"
-            await caller.say(post("/slow", b"", whose, length=1))
+            await caller.send(post("/slow", b"", whose, length=1))
         for _ in range(3 * ROOM):
-            await site.knock("127.0.0.2")
+            await site.connect("127.0.0.2")
         for caller in paying:
-            await caller.say(b"x")
+            await caller.send(b"x")
         shop.open.set()
         assert [(await caller.answer()).status for caller in paying] == [200] * len(paying)
 
@@ -159,9 +159,9 @@ async def test_our_own_calls_wait_for_no_stranger() -> None:
             for _ in range(3 * ROOM)
         ]
         for caller in strangers:
-            await caller.say(get("/slow"))
+            await caller.send(get("/slow"))
         us = RawConnection(*await asyncio.open_connection("127.0.0.1", own))
-        await us.say(get("/"))
+        await us.send(get("/"))
         assert (await us.answer()).status == 200
         for caller in [*strangers, us]:
             caller.writer.transport.abort()

@@ -28,8 +28,8 @@ async def slow(_scope: Scope, receive: Receive, send: Send) -> None:
 
 async def test_who_has_said_all_of_it_gets_the_answer() -> None:
     async with open_web_server(slow) as site:
-        caller = await site.knock()
-        await caller.say(post("/", b"a=b"))
+        caller = await site.connect()
+        await caller.send(post("/", b"a=b"))
         caller.writer.write_eof()
         answer = await caller.answer()
         assert (answer.status, answer.body) == (200, b"a=b")
@@ -40,8 +40,8 @@ async def test_who_has_said_all_of_it_gets_the_answer() -> None:
 
 async def test_who_has_said_several_gets_every_answer() -> None:
     async with open_web_server(slow) as site:
-        caller = await site.knock()
-        await caller.say(post("/", b"1") + post("/", b"2") + post("/", b"3"))
+        caller = await site.connect()
+        await caller.send(post("/", b"1") + post("/", b"2") + post("/", b"3"))
         caller.writer.write_eof()
         assert [(await caller.answer()).body for _ in range(3)] == [b"1", b"2", b"3"]
         assert await caller.ended() == b""
@@ -50,8 +50,8 @@ async def test_who_has_said_several_gets_every_answer() -> None:
 @pytest.mark.parametrize("said", [b"", get("/")[:-2], post("/", b"a", length=2)])
 async def test_who_has_not_said_all_of_it_is_not_waited_for(said: bytes) -> None:
     async with open_web_server(slow) as site:
-        caller = await site.knock()
-        await caller.say(said)
+        caller = await site.connect()
+        await caller.send(said)
         await site.arrived()
         caller.writer.write_eof()
         assert await caller.ended() == b""
@@ -62,8 +62,8 @@ async def test_nobody_lingers_for_more_of_who_has_closed(monkeypatch: pytest.Mon
     """What follows the call can't be read; there is no waiting for the rest of it."""
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 60.0)
     async with open_web_server(slow) as site:
-        caller = await site.knock()
-        await caller.say(get("/") + b"\0\0\0\0")
+        caller = await site.connect()
+        await caller.send(get("/") + b"\0\0\0\0")
         caller.writer.write_eof()
         assert (await caller.answer()).status == 200
         await site.gone()

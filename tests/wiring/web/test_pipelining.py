@@ -46,7 +46,7 @@ def pour(caller: RawConnection, count: int) -> None:
 
 async def test_who_reads_no_answer_is_not_read_from() -> None:
     async with open_web_server(answering) as site:
-        caller = await site.knock()
+        caller = await site.connect()
         pour(caller, 200_000)
         connection = await stalled(site)
         await asyncio.sleep(0.1)
@@ -59,11 +59,11 @@ async def test_who_reads_no_answer_is_not_read_from() -> None:
 async def test_every_request_of_a_long_pipeline_is_answered_in_order() -> None:
     """However they fall into the pieces that are read."""
     async with open_web_server(answering) as site:
-        caller = await site.knock()
+        caller = await site.connect()
         calls = [
             get(f"/{n}") if n % 3 else post(f"/{n}", b"a\r\n\r\nb" * (n % 7)) for n in range(3000)
         ]
-        sending = asyncio.create_task(caller.say(b"".join(calls)))
+        sending = asyncio.create_task(caller.send(b"".join(calls)))
         answers = [(await caller.answer()).body for _ in calls]
         await sending
     assert answers == [b"/%d" % n + ANSWER for n in range(3000)]
@@ -71,8 +71,8 @@ async def test_every_request_of_a_long_pipeline_is_answered_in_order() -> None:
 
 async def test_who_half_closes_after_a_long_pipeline_gets_every_answer() -> None:
     async with open_web_server(answering) as site:
-        caller = await site.knock()
-        sending = asyncio.create_task(caller.say(get("/") * 5000))
+        caller = await site.connect()
+        sending = asyncio.create_task(caller.send(get("/") * 5000))
         for _ in range(100):
             await caller.answer()
         await sending
@@ -84,9 +84,9 @@ async def test_who_makes_us_keep_most_is_closed_first(monkeypatch: pytest.Monkey
     """What is kept for all together is bounded, and others are not cut off for it."""
     monkeypatch.setattr(connections, "MOST_BYTES", 20 * BoundedProtocol.MAX_UNREAD)
     async with open_web_server(answering) as site:
-        other = await site.knock("127.0.0.2")
-        await other.say(post("/", b"", length=100))
-        greedy = [await site.knock() for _ in range(40)]
+        other = await site.connect("127.0.0.2")
+        await other.send(post("/", b"", length=100))
+        greedy = [await site.connect() for _ in range(40)]
         for caller in greedy:
             pour(caller, 20_000)
         async with asyncio.timeout(SECONDS):
@@ -94,7 +94,7 @@ async def test_who_makes_us_keep_most_is_closed_first(monkeypatch: pytest.Monkey
                 await asyncio.sleep(0.01)
         kept = sum(one.weight for one in site.server.server_state.connections)  # type: ignore[union-attr]
         assert kept <= connections.MOST_BYTES
-        await other.say(b"x" * 100)
+        await other.send(b"x" * 100)
         assert (await other.answer()).status == 200
 
 

@@ -54,15 +54,15 @@ async def sound(site: RunningServer) -> bool:
 
 @pytest.mark.usefixtures("brief")
 async def test_who_says_nothing_is_not_waited_for(site: RunningServer) -> None:
-    caller = await site.knock()
+    caller = await site.connect()
     assert await caller.ended() == b""
 
 
 @pytest.mark.usefixtures("brief")
 async def test_who_says_it_byte_by_byte_is_not_waited_for(site: RunningServer) -> None:
     """Each byte comes in time, the head does not."""
-    caller = await site.knock()
-    await caller.say(b"GET /docs HTTP/1.1\r\nHost: x\r\nX: ")
+    caller = await site.connect()
+    await caller.send(b"GET /docs HTTP/1.1\r\nHost: x\r\nX: ")
     with capture_logs() as logs:
         await caller.trickle(b"x")
     assert [(line["log_level"], line["reason"]) for line in logs] == [
@@ -76,27 +76,27 @@ async def test_a_further_head_has_no_longer_than_the_first(
     site: RunningServer, begun: bytes
 ) -> None:
     """uvicorn itself waits for ever once a byte has come, an empty line before it included."""
-    caller = await site.knock()
-    await caller.say(get("/docs"))
+    caller = await site.connect()
+    await caller.send(get("/docs"))
     assert (await caller.answer()).status == 200
-    await caller.say(begun)
+    await caller.send(begun)
     assert await caller.ended() == b""
 
 
 async def test_a_head_in_time_is_heard_whatever_the_pieces(site: RunningServer) -> None:
-    caller = await site.knock()
+    caller = await site.connect()
     for _ in range(2):
         for byte in get("/docs"):
-            await caller.say(bytes([byte]))
+            await caller.send(bytes([byte]))
         assert (await caller.answer()).status == 200
 
 
 @pytest.mark.usefixtures("brief")
 async def test_the_time_for_a_head_is_not_for_body_and_answer(site: RunningServer) -> None:
-    caller = await site.knock()
-    await caller.say(post("/pay/x", b"a", "Content-Type: application/x-www-form-urlencoded")[:-1])
+    caller = await site.connect()
+    await caller.send(post("/pay/x", b"a", "Content-Type: application/x-www-form-urlencoded")[:-1])
     await asyncio.sleep(0.4)
-    await caller.say(b"a")
+    await caller.send(b"a")
     assert (await caller.answer()).status == 404
 
 
@@ -104,10 +104,10 @@ async def test_a_payer_is_served_while_many_trickle(
     site: RunningServer, service: ServiceHarness
 ) -> None:
     made = await service.create()
-    slow = [await site.knock() for _ in range(HELD)]
+    slow = [await site.connect() for _ in range(HELD)]
     for number, caller in enumerate(slow):
         begun = b"GET /docs HTTP/1.1\r\nHost: x\r\nX: " if number % 2 else b""
-        await caller.say(begun or post(REQUESTS_PATH, b"{", JSON, length=60_000))
+        await caller.send(begun or post(REQUESTS_PATH, b"{", JSON, length=60_000))
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{site.port}") as http:
         page, paid = await asyncio.gather(
             http.get(f"/pay/{made['id']}", timeout=SECONDS),
@@ -121,9 +121,9 @@ async def test_many_who_trickle_are_all_closed(
     site: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BoundedProtocol, "HEAD_SECONDS", 3.0)
-    slow = [await site.knock() for _ in range(HELD)]
+    slow = [await site.connect() for _ in range(HELD)]
     for caller in slow:
-        await caller.say(b"GET /docs HTTP/1.1\r\nHost: x\r\nX: ")
+        await caller.send(b"GET /docs HTTP/1.1\r\nHost: x\r\nX: ")
     assert [await caller.ended() for caller in slow] == [b""] * HELD
     assert site.connections == 0
 
@@ -143,9 +143,9 @@ HEADS = {
 
 @pytest.mark.parametrize("head", HEADS)
 async def test_a_head_beyond_the_bounds_is_431_and_the_end(site: RunningServer, head: str) -> None:
-    caller = await site.knock()
+    caller = await site.connect()
     with capture_logs() as logs:
-        await caller.say(HEADS[head])
+        await caller.send(HEADS[head])
         answer = await caller.answer()
     assert answer.code == (431, "headTooLarge")
     assert "32 KiB or 100 fields" in json.loads(answer.body)["message"]
@@ -165,19 +165,19 @@ async def test_a_head_within_the_bounds_is_heard(site: RunningServer) -> None:
 )
 async def test_a_head_without_end_is_431_before_its_end(site: RunningServer, begun: bytes) -> None:
     """What the parser keeps to itself, a field that has not ended, is counted too."""
-    caller = await site.knock()
-    await caller.say(begun)
+    caller = await site.connect()
+    await caller.send(begun)
     more = b"\r\n" * KIB if begun == b"\r\n" else b"x" * 2 * KIB
     for _ in range(24):
-        await caller.say(more)
+        await caller.send(more)
         await asyncio.sleep(0)
     assert (await caller.answer()).code == (431, "headTooLarge")
     assert await caller.ended() == b""
 
 
 async def test_what_is_no_http_is_400_in_our_form_and_the_end(site: RunningServer) -> None:
-    caller = await site.knock()
-    await caller.say(b"HELO example.org\r\n\r\n")
+    caller = await site.connect()
+    await caller.send(b"HELO example.org\r\n\r\n")
     answer = await caller.answer()
     assert answer.code == (400, "invalidRequest")
     assert answer.headers["connection"] == "close"
@@ -200,8 +200,10 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\
 async def test_trailers_are_no_headers(caplog: pytest.LogCaptureFixture) -> None:
     """Of this request or of the next: a proxy has not looked at them."""
     async with open_web_server(echo) as site:
-        caller = await site.knock()
-        await caller.say(CHUNKED + b"0\r\nX-Forwarded-For: 6.6.6.6\r\nApp-Id: x\r\n\r\n" + get("/"))
+        caller = await site.connect()
+        await caller.send(
+            CHUNKED + b"0\r\nX-Forwarded-For: 6.6.6.6\r\nApp-Id: x\r\n\r\n" + get("/")
+        )
         assert json.loads((await caller.answer()).body) == ["host", "transfer-encoding"]
         assert json.loads((await caller.answer()).body) == ["host"]
     assert not caplog.records
@@ -211,11 +213,11 @@ async def test_trailers_are_no_headers(caplog: pytest.LogCaptureFixture) -> None
 async def test_what_surrounds_a_body_has_an_end_too(begun: bytes) -> None:
     """Trailers, and what may stand beside a chunk's size."""
     async with open_web_server(echo) as site:
-        caller = await site.knock()
-        await caller.say(CHUNKED + begun)
+        caller = await site.connect()
+        await caller.send(CHUNKED + begun)
         await asyncio.sleep(0.01)
         for _ in range(24):
-            await caller.say(b"X: x\r\n" * 400 if begun == b"0\r\n" else b"x" * 2 * KIB)
+            await caller.send(b"X: x\r\n" * 400 if begun == b"0\r\n" else b"x" * 2 * KIB)
             await asyncio.sleep(0)
         assert (await caller.answer()).code == (431, "headTooLarge")
         assert await caller.ended() == b""
@@ -233,7 +235,7 @@ async def test_what_surrounds_a_body_has_an_end_too(begun: bytes) -> None:
 )
 async def test_what_comes_in_one_read_is_counted_as_well(said: bytes) -> None:
     async with open_web_server(echo) as site:
-        caller = await site.knock()
+        caller = await site.connect()
         (await site.arrived()).data_received(said)
         assert (await caller.answer()).code == (431, "headTooLarge")
         assert await caller.ended() == b""
@@ -250,8 +252,8 @@ def proved(service: ServiceHarness) -> list[str]:
 async def test_after_a_body_that_says_it_is_too_large_the_connection_ends(
     site: RunningServer, service: ServiceHarness, sent: int
 ) -> None:
-    caller = await site.knock()
-    await caller.say(post(REQUESTS_PATH, b" " * sent, *proved(service), length=100_000))
+    caller = await site.connect()
+    await caller.send(post(REQUESTS_PATH, b" " * sent, *proved(service), length=100_000))
     answer = await caller.answer()
     assert answer.code == (413, "bodyTooLarge")
     assert answer.headers["connection"] == "close"
@@ -262,8 +264,8 @@ async def test_after_chunks_that_are_too_large_the_connection_ends(
     site: RunningServer, service: ServiceHarness
 ) -> None:
     lines = [f"POST {REQUESTS_PATH} HTTP/1.1", *CHUNKS, *proved(service), "", ""]
-    caller = await site.knock()
-    await caller.say("\r\n".join(lines).encode() + b"11000\r\n" + b" " * 0x11000 + b"\r\n")
+    caller = await site.connect()
+    await caller.send("\r\n".join(lines).encode() + b"11000\r\n" + b" " * 0x11000 + b"\r\n")
     answer = await caller.answer()
     assert answer.code == (413, "bodyTooLarge")
     assert answer.headers["connection"] == "close"
@@ -288,8 +290,8 @@ async def test_who_goes_on_sending_is_cut_off(
     site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 0.2)
-    caller = await site.knock()
-    await caller.say(post(REQUESTS_PATH, b"", *proved(service), length=10**9))
+    caller = await site.connect()
+    await caller.send(post(REQUESTS_PATH, b"", *proved(service), length=10**9))
     assert (await caller.answer()).status == 413
     await caller.trickle(b" ")
     assert site.connections == 0
@@ -299,8 +301,8 @@ async def test_after_a_body_that_stalls_the_connection_ends(
     site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.1)
-    caller = await site.knock()
-    await caller.say(post(REQUESTS_PATH, b"{", *proved(service), length=100))
+    caller = await site.connect()
+    await caller.send(post(REQUESTS_PATH, b"{", *proved(service), length=100))
     answer = await caller.answer()
     assert answer.code == (400, "invalidBody")
     assert json.loads(answer.body)["message"] == "The body did not arrive in time."
@@ -313,8 +315,8 @@ async def test_a_body_that_trickles_is_bounded_as_a_whole(
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 0.1)
-    caller = await site.knock()
-    await caller.say(post(REQUESTS_PATH, b"", *proved(service), length=60_000))
+    caller = await site.connect()
+    await caller.send(post(REQUESTS_PATH, b"", *proved(service), length=60_000))
     await caller.trickle(b" ")
     assert (await service.rows("payment_requests"), site.connections) == ([], 0)
 
@@ -323,14 +325,14 @@ async def test_a_refusal_of_a_whole_request_keeps_the_connection(
     site: RunningServer, service: ServiceHarness
 ) -> None:
     """Who sends all of it may go on, whatever the answer was."""
-    caller = await site.knock()
+    caller = await site.connect()
     for body, headers, status in (
         (b"{}", [JSON], 401),
         (b"{", proved(service), 400),
         (b"x" * 100, ["Content-Type: text/plain"], 401),
         (json.dumps(NEW).encode(), proved(service), 200),
     ):
-        await caller.say(post(REQUESTS_PATH, body, *headers))
+        await caller.send(post(REQUESTS_PATH, body, *headers))
         answer = await caller.answer()
         assert (answer.status, answer.headers.get("connection")) == (status, None)
 
@@ -338,9 +340,9 @@ async def test_a_refusal_of_a_whole_request_keeps_the_connection(
 async def test_calls_in_one_breath_are_answered_in_order(
     site: RunningServer, service: ServiceHarness
 ) -> None:
-    caller = await site.knock()
+    caller = await site.connect()
     wrong = post(REQUESTS_PATH, b"{" * 2000, *proved(service))
-    await caller.say((get("/docs") + wrong + get("/nowhere")) * 30)
+    await caller.send((get("/docs") + wrong + get("/nowhere")) * 30)
     statuses = [(await caller.answer()).status for _ in range(90)]
     assert statuses == [200, 400, 404] * 30
 
@@ -350,8 +352,8 @@ async def test_a_call_gets_its_answer_though_the_next_can_not_be_read(
     site: RunningServer, bad: bytes
 ) -> None:
     """And nothing is written into it."""
-    caller = await site.knock()
-    await caller.say(get("/docs") + bad + get("/docs"))
+    caller = await site.connect()
+    await caller.send(get("/docs") + bad + get("/docs"))
     answer = await caller.answer()
     assert (answer.status, b"</html>" in answer.body) == (200, True)
     assert await caller.ended() == b""
@@ -361,8 +363,8 @@ async def test_a_body_that_can_not_be_read_is_400_and_no_bug(
     site: RunningServer, service: ServiceHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = [f"POST {REQUESTS_PATH} HTTP/1.1", *CHUNKS, *proved(service), "", ""]
-    caller = await site.knock()
-    await caller.say("\r\n".join(lines).encode() + b"2\r\n{}\r\nzz\r\n")
+    caller = await site.connect()
+    await caller.send("\r\n".join(lines).encode() + b"2\r\n{}\r\nzz\r\n")
     assert (await caller.answer()).code == (400, "invalidRequest")
     assert await caller.ended() == b""
     assert await sound(site)
@@ -372,19 +374,19 @@ async def test_a_body_that_can_not_be_read_is_400_and_no_bug(
 async def test_who_is_given_up_while_another_answer_is_under_way_is_no_bug(
     site: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caller = await site.knock()
+    caller = await site.connect()
     chunked = (
         f"POST {REQUESTS_PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
     )
-    await caller.say(get("/docs") + chunked.encode())
+    await caller.send(get("/docs") + chunked.encode())
     assert await caller.ended() == b""
     assert [line for line in caplog.records if line.levelname in {"WARNING", "ERROR"}] == []
 
 
 async def test_an_upgrade_that_nobody_offers_is_ignored(site: RunningServer) -> None:
     """And ends the connection: where the next request would begin is not known."""
-    caller = await site.knock()
-    await caller.say(get("/docs", "Connection: Upgrade", "Upgrade: websocket"))
+    caller = await site.connect()
+    await caller.send(get("/docs", "Connection: Upgrade", "Upgrade: websocket"))
     answer = await caller.answer()
     assert (answer.status, answer.headers["connection"]) == (200, "close")
     assert await caller.ended() == b""
@@ -397,9 +399,9 @@ async def test_nobody_slow_holds_up_a_stop(
     site.server.config.timeout_graceful_shutdown = 60
     for bound in ("HEAD_SECONDS", "LINGER_SECONDS"):
         monkeypatch.setattr(BoundedProtocol, bound, 60.0)
-    silent, slow, refused = [await site.knock() for _ in range(3)]
-    await slow.say(b"GET /docs HTTP/1.1\r\nX: ")
-    await refused.say(post(REQUESTS_PATH, b"", *proved(service), length=10**9))
+    silent, slow, refused = [await site.connect() for _ in range(3)]
+    await slow.send(b"GET /docs HTTP/1.1\r\nX: ")
+    await refused.send(post(REQUESTS_PATH, b"", *proved(service), length=10**9))
     assert (await refused.answer()).status == 413
     await site.stop()
     for caller in (silent, slow, refused):
@@ -417,8 +419,8 @@ async def test_who_asks_and_leaves_is_no_bug(
         b"\0",
     ):
         for leaves in (True, False):
-            caller = await site.knock()
-            await caller.say(call)
+            caller = await site.connect()
+            await caller.send(call)
             if leaves:
                 await caller.leave()
             else:

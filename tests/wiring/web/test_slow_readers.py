@@ -97,8 +97,8 @@ async def test_who_reads_slowly_gets_all_of_it(monkeypatch: pytest.MonkeyPatch) 
     """
     monkeypatch.setattr(BoundedProtocol, "WRITE_SECONDS", 2.0)
     async with open_web_server(at_once) as site:
-        caller = await site.knock()
-        await caller.say(get("/close"))
+        caller = await site.connect()
+        await caller.send(get("/close"))
         got = 0
         async with asyncio.timeout(4 * SECONDS):
             while part := await caller.reader.read(65_536):
