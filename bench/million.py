@@ -172,7 +172,7 @@ def statements() -> Iterator[tuple[str, str]]:
             yield f"payment requests, {status}{where}", requests.page_sql(after, status)
         yield f"payments{where}", payments.page_sql(after)
         for request_id, whose in ((None, ""), ("", " of a request")):
-            wanted = deliveries.Wanted("", request_id, None, after)
+            wanted = deliveries.DeliveryFilter("", request_id, None, after)
             yield f"deliveries{whose}{where}", wanted.sql(deliveries.EDGE)
     yield "stages that are outdated", status_index.FIRST
     yield "how many stages are", status_index.COUNTS

@@ -20,7 +20,7 @@ from bot.core.database.database import existing_file, open_database
 from bot.core.errors import BotError
 from bot.core.ops import audit
 from bot.service.store import export_rows as store
-from bot.service.store.export_rows import FOREVER, Wanted
+from bot.service.store.export_rows import FOREVER, ExportFilter
 from bot.service.wire import export_records
 from bot.service.wire.field_types import iso
 
@@ -59,7 +59,7 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     if what == "requests" and settings.payments_url:
         raise BotError("export requests: they are kept by the server that PAYMENTS_URL names")
     payers = options.pop("payers")
-    wanted = Wanted(now(), **options)
+    wanted = ExportFilter(now(), **options)
     table = Csv(for_people=output is not None) if form == "csv" else Lines()
     database = open_database(settings.database_url)
     try:
@@ -83,7 +83,7 @@ def _note(database: Database, what: str, *, payers: bool) -> None:
 
 
 async def _records(
-    db: Database, what: str, wanted: Wanted, *, payers: bool
+    db: Database, what: str, wanted: ExportFilter, *, payers: bool
 ) -> AsyncIterator[dict[str, Any]]:
     if what == "requests":
         async for row in store.requests(db, wanted):
@@ -93,7 +93,9 @@ async def _records(
         yield export_records.payment(row, payers=payers)
 
 
-async def _told(db: Database, wanted: Wanted, *, payers: bool) -> AsyncIterator[dict[str, Any]]:
+async def _told(
+    db: Database, wanted: ExportFilter, *, payers: bool
+) -> AsyncIterator[dict[str, Any]]:
     async for row in chat.recorded_payments(db, wanted.since, wanted.until, wanted.request_id):
         yield chat.export_record(row, iso(row["received_at"]), payers=payers)
 

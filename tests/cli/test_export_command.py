@@ -29,7 +29,7 @@ from bot.cli.export_formats import Csv, Lines
 from bot.core.database.database import open_database
 from bot.core.money import amounts
 from bot.service.store import export_rows
-from bot.service.store.export_rows import Wanted
+from bot.service.store.export_rows import ExportFilter
 from bot.service.wire import export_records
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.paths import ROOT
@@ -263,7 +263,7 @@ async def test_units_are_those_that_the_interface_tells(tmp_path: Path) -> None:
         await shop.create(expirationType="onPaymentCompleted")
         for seconds, reserved in ((0, 1), (901, None)):
             shop.clock.advance(seconds)
-            wanted = Wanted(shop.clock())
+            wanted = ExportFilter(shop.clock())
             found = [
                 export_records.request(row) async for row in export_rows.requests(shop.db, wanted)
             ]
@@ -322,7 +322,7 @@ async def test_however_many_there_are_a_page_is_in_the_memory() -> None:
         with closing(open_database(URL)) as db:
             tracemalloc.start()
             number = 0
-            async for _ in export_rows.payments(db, Wanted(NOON)):
+            async for _ in export_rows.payments(db, ExportFilter(NOON)):
                 number += 1
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()

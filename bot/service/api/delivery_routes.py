@@ -49,7 +49,7 @@ async def list_(
     A page of `state` may be short, even empty, and still have a `nextCursor`.
     """
     after = paging.read_cursor(cursor, ID_LENGTHS)
-    wanted = store.Wanted(caller.app_id, request_id, state, after)
+    wanted = store.DeliveryFilter(caller.app_id, request_id, state, after)
     rows, end = await store.page(service.db, wanted, limit)
     return paging.answer([writing.item(row) for row in rows], end)
 

@@ -1,1 +1,1 @@
-"""SQL of the service; nothing else of it speaks to the database."""
+"""SQL of the service: its other rooms use the database through these functions only."""

@@ -15,10 +15,10 @@ SECRETS = "SELECT webhook_secret, former_webhook_secret, former_until FROM apps 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An application; its own secret is kept as a hash, those of its webhooks sealed.
+    """An application; its own secret is stored as a hash, those of its webhooks sealed.
 
-    The former one signs beside the new one until `former_until`, in UTC epoch ms. `confirms`:
-    the holders of e-mail addresses that it names confirm them.
+    The former webhook secret signs beside the new one until `former_until`, in UTC epoch ms.
+    `confirms`: the holders of e-mail addresses that it names have to confirm them.
     """
 
     id: str
@@ -33,7 +33,7 @@ class App:
 
 
 def insert(tx: Transaction, app: App) -> None:
-    """Write a new application."""
+    """Store a new application."""
     tx.execute(
         "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at)"
         " VALUES (:id, :name, :secret_hash, :webhook_secret, :created_at)",
@@ -46,21 +46,21 @@ def insert(tx: Transaction, app: App) -> None:
 
 
 def require_confirmation(tx: Transaction, app_id: str) -> bool:
-    """Store that holders confirm the addresses which it names; False where they do already."""
+    """Store that holders confirm the addresses it names; return False if that is stored already."""
     sql = "UPDATE apps SET confirms = 1 WHERE id = :id AND confirms = 0"
     return tx.execute(sql, id=app_id) == 1
 
 
 async def read_live(db: Database, app_id: str) -> App | None:
-    """Give the application unless it is unknown or revoked."""
+    """Return the application, None if it is unknown or revoked."""
     row = await db.one(LIVE, id=app_id)
     return App(**row) if row else None
 
 
 async def read_webhook_secrets(db: Database, app_id: str, now: int) -> list[str]:
-    """Give the sealed secrets that sign the application's webhooks, the newest first.
+    """Return the sealed secrets that sign the application's webhooks, the newest first.
 
-    The former one is among them until its time is over; [] where there is no such application.
+    The former one is included until `former_until`. Returns [] for an unknown application.
     """
     row = await db.one(SECRETS, id=app_id)
     if row is None:
@@ -71,22 +71,22 @@ async def read_webhook_secrets(db: Database, app_id: str, now: int) -> list[str]
 
 
 def find(tx: Transaction, app_id: str) -> App | None:
-    """Give the application, also a revoked one."""
+    """Return the application, also a revoked one."""
     row = tx.one("SELECT * FROM apps WHERE id = :id", id=app_id)
     return App(**row) if row else None
 
 
 def list_all(tx: Transaction) -> list[App]:
-    """Give all applications, oldest first."""
+    """Return all applications, also revoked ones, oldest first."""
     return [App(**row) for row in tx.query("SELECT * FROM apps ORDER BY created_at, id")]
 
 
 def replace_secrets(
     tx: Transaction, app_id: str, secret_hash: str, webhook_secret: str, former_until: int
 ) -> bool:
-    """Write new secrets; False where there is no live application of this id.
+    """Store new secrets; the present webhook secret becomes the former one.
 
-    The webhook secret of until now becomes the former one; the one before is gone.
+    Returns False if there is no live application of this id.
     """
     changed = tx.execute(
         "UPDATE apps SET secret_hash = :secret_hash, former_webhook_secret = webhook_secret,"
@@ -101,7 +101,7 @@ def replace_secrets(
 
 
 def forget_former(tx: Transaction, now: int) -> int:
-    """Drop former webhook secrets whose time is over; how many."""
+    """Delete former webhook secrets that no longer sign; return how many."""
     return tx.execute(
         "UPDATE apps SET former_webhook_secret = NULL, former_until = NULL"
         " WHERE former_until <= :now",
@@ -110,7 +110,7 @@ def forget_former(tx: Transaction, now: int) -> int:
 
 
 def revoke(tx: Transaction, app_id: str, now: int) -> bool:
-    """End an application; False where there is no live one of this id."""
+    """Revoke an application; return False if there is no live one of this id."""
     changed = tx.execute(
         "UPDATE apps SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL",
         id=app_id,
@@ -129,9 +129,9 @@ def take_key(
     now: int,
     before: int,
 ) -> Row | None:
-    """Take an Idempotency-Key for a new request; give who has it where it is taken.
+    """Take an Idempotency-Key for a new request; if it is taken, return the row that has it.
 
-    Keys from before `before` (epoch ms) are forgotten.
+    Deletes keys from before `before` (epoch ms).
     """
     tx.execute("DELETE FROM idempotency WHERE created_at <= :before", before=before)
     fresh = tx.execute(

@@ -1,6 +1,6 @@
 """SQL of checkouts: each reserves a unit until it is paid, cancelled or lapses.
 
-Units move between remaining, reserved and paid by guarded statements alone.
+Units move between remaining, reserved and paid by guarded statements only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bot.service.model.checkout_limits import Holder
     from bot.service.model.request import PaymentRequest
 
-# Reserves a unit where the request can be paid at this very moment.
+# Reserves a unit if the request can be paid at this moment.
 RESERVE = """
     UPDATE payment_requests
     SET remaining_units = remaining_units - 1, reserved_units = reserved_units + 1
@@ -36,7 +36,7 @@ INSERT = """
     VALUES (:id, :request_id, :token, 'open', :user_data, :quote, :created_at, :lapses_at,
       :network, :payer)
 """
-# Who held it is nobody's business once it is open no more.
+# The holder is personal data: it is stored only while the checkout is open.
 PAY = (
     "UPDATE checkouts SET state = 'paid', network = NULL, payer = NULL"
     " WHERE id = :id AND state = 'open' AND lapses_at > :now"
@@ -50,7 +50,7 @@ TAKE_RESERVED = """
     SET reserved_units = reserved_units - 1, paid_count = paid_count + 1
     WHERE id = :id AND reserved_units > 0
 """
-# Money for a reservation that is gone takes any unit that is left, whatever the clock says.
+# Money for a reservation that ended takes any remaining unit, also of an expired request.
 TAKE_LATE = """
     UPDATE payment_requests
     SET remaining_units = remaining_units - 1, paid_count = paid_count + 1
@@ -69,7 +69,7 @@ RETURN = (
 OVERSELL = "UPDATE payment_requests SET oversold_count = oversold_count + 1 WHERE id = :id"
 BY_ID = "SELECT * FROM checkouts WHERE id = :id"
 BY_FORM = "SELECT * FROM checkouts WHERE request_id = :request_id AND token = :token"
-# The plus keeps SQLite from looking by time, which would have it read all who hold a request.
+# The plus keeps SQLite from the index by time, through which it would read every open checkout.
 OPEN_BY = (
     "FROM checkouts WHERE request_id = :request_id AND network = :network"
     " AND state = 'open' AND +lapses_at > :now"
@@ -88,14 +88,14 @@ FORGET = (
 
 
 def return_lapsed(tx: Transaction, request_id: str, now: int) -> None:
-    """Give back the units of reservations that have lapsed."""
+    """Return the units of lapsed reservations to the request."""
     lapsed = tx.execute(LAPSE, id=request_id, now=now)
     if lapsed:
         tx.execute(RETURN, id=request_id, units=lapsed)
 
 
 def cancel(tx: Transaction, request_id: str, checkout_id: str, now: int) -> bool:
-    """Cancel an open checkout and free its unit; False, and no change, for any other."""
+    """Cancel an open checkout and return its unit; return False, unchanged, for any other."""
     if not tx.execute(CANCEL, id=checkout_id, request_id=request_id, now=now):
         return False
     tx.execute(RETURN, id=request_id, units=1)
@@ -103,14 +103,14 @@ def cancel(tx: Transaction, request_id: str, checkout_id: str, now: int) -> bool
 
 
 def reserve(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
-    """Reserve a unit; None, and nothing taken, where the request can't be paid now."""
+    """Reserve a unit; return None, unchanged, if the request can't be paid now."""
     return_lapsed(tx, request_id, now)
     row = tx.one(RESERVE, id=request_id, now=now)
     return read_row(row) if row else None
 
 
 def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
-    """Write who holds the unit just reserved."""
+    """Store the checkout of a unit just reserved."""
     tx.execute(
         INSERT,
         id=checkout.id,
@@ -126,10 +126,10 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
 
 
 def take_unit(tx: Transaction, checkout: Checkout, now: int) -> PaymentState:
-    """Turn the checkout's unit into a paid one; say how the money came.
+    """Turn the checkout's unit into a paid one; return the state of its payment.
 
-    One whose reservation is gone takes another unit where one is left. Money beyond that, and
-    money that a checkout brings a second time, takes none: it is oversold.
+    A checkout whose reservation ended takes another unit if one remains. Otherwise, and for a
+    second payment of one checkout, no unit is taken: the payment is oversold.
     """
     if tx.execute(PAY, id=checkout.id, now=now):
         if not tx.execute(TAKE_RESERVED, id=checkout.request_id):
@@ -145,19 +145,19 @@ def take_unit(tx: Transaction, checkout: Checkout, now: int) -> PaymentState:
 
 
 def find(tx: Transaction, checkout_id: str) -> Checkout | None:
-    """Give a checkout."""
+    """Return a checkout, None if it is unknown."""
     row = tx.one(BY_ID, id=checkout_id)
     return _checkout(row) if row else None
 
 
 def find_by_form(tx: Transaction, request_id: str, token: str) -> Checkout | None:
-    """Give the checkout that a form with this token opened."""
+    """Return the checkout that a form with this token opened."""
     row = tx.one(BY_FORM, request_id=request_id, token=token)
     return _checkout(row) if row else None
 
 
 def find_by_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -> Checkout | None:
-    """Return the checkout that a payer with a cookie holds; None where none is open."""
+    """Return the open checkout of a payer with a cookie, None without one."""
     if holder.payer is None:
         return None
     row = tx.one(
@@ -167,16 +167,13 @@ def find_by_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -
 
 
 def count_held(tx: Transaction, request_id: str, network: str, now: int) -> tuple[Held, int]:
-    """Return what a network holds of a request, and when the first of it lapses."""
+    """Return a network's open checkouts of a request, and when the first of them lapses."""
     (row,) = tx.query(HELD, request_id=request_id, network=network, now=now)
     return Held(row["total"], row["total"] - row["known"]), row["until"] or now
 
 
 def close_lapsed(tx: Transaction, now: int, most: int) -> int:
-    """Close lapsed checkouts of up to `most` requests that nobody asks for; of how many.
-
-    Who held them is then nobody's business any more.
-    """
+    """Close lapsed checkouts, with their holders, of up to `most` requests; return how many."""
     rows = tx.query(OVERDUE, now=now, most=most)
     for row in rows:
         return_lapsed(tx, row["request_id"], now)
@@ -184,12 +181,12 @@ def close_lapsed(tx: Transaction, now: int, most: int) -> int:
 
 
 def sweep(tx: Transaction, before: int, most: int) -> int:
-    """Drop up to `most` checkouts that lapsed or were cancelled by then and unpaid; how many."""
+    """Delete up to `most` unpaid checkouts that ended before `before`; return how many."""
     return tx.execute(FORGET, before=before, most=most)
 
 
 async def read(db: Database, request_id: str, checkout_id: str) -> Checkout | None:
-    """Give a checkout of this request."""
+    """Return a checkout of this request."""
     row = await db.one(
         f"{BY_ID} AND request_id = :request_id", id=checkout_id, request_id=request_id
     )

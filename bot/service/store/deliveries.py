@@ -1,4 +1,4 @@
-"""SQL of deliveries and their attempts; how a delivery stands is in the outbox, under its id."""
+"""SQL of deliveries and their attempts; a delivery's state is in the outbox, under its id."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STATES = {
     "joined": DeliveryState.JOINED,
     "ended": DeliveryState.ENDED,
 }
-"""States of the outbox, as they are told."""
+"""States of deliveries by states of the outbox."""
 
 NAMES = {state: name for name, state in STATES.items()}
 
@@ -45,12 +45,12 @@ OF_APP = f"{ANY} AND d.app_id = :app_id"
 NEWEST = "ORDER BY d.created_at DESC, d.id DESC"
 OWN = f"FROM deliveries d WHERE d.app_id = :app_id {{narrowed}} {NEWEST}"
 PAGE = (
-    f"{COLUMNS} FROM (SELECT d.* {OWN} LIMIT :looked_at) AS d"
+    f"{COLUMNS} FROM (SELECT d.* {OWN} LIMIT :most_read) AS d"
     f" JOIN {QUEUED} o ON o.id = d.id {{in_state}} {NEWEST} LIMIT :limit"
 )
 EDGE = f"SELECT d.created_at, d.id {OWN} LIMIT 1 OFFSET :passed"
-LOOKED_AT = 5000
-"""Deliveries that a call in search of a state looks at: more would keep others waiting."""
+MOST_READ = 5000
+"""Deliveries that a search by state reads: with more, other calls would wait."""
 
 SHOWN = 100
 """Deliveries that the operator's list shows unless asked for more."""
@@ -61,7 +61,7 @@ INSERT = """
     VALUES
     (:id, :app_id, :request_id, :payment_id, :channel, :address, :created_at, :recipient_id)
 """
-# Nothing where the delivery is gone: an attempt that ended late is no reason to fail.
+# Inserts nothing if the delivery was deleted during the attempt.
 ADD_ATTEMPT = """
     INSERT INTO delivery_attempts (delivery_id, number, at, took, status, answer, trouble)
     SELECT d.id, (SELECT COALESCE(MAX(number), 0) + 1 FROM delivery_attempts
@@ -84,8 +84,8 @@ FORGET = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which of an application's deliveries: of a request, in a state, beginning after a place."""
+class DeliveryFilter:
+    """A filter of an application's deliveries: by request, by state, after a place in the list."""
 
     app_id: str
     request_id: str | None = None
@@ -93,14 +93,14 @@ class Wanted:
     after: Place | None = None
 
     def sql(self, form: str) -> str:
-        """Give the statement that finds them."""
+        """Return the statement of this `form` with the filter."""
         narrowed = "AND d.request_id = :request_id " if self.request_id is not None else ""
         narrowed += "AND (d.created_at, d.id) < (:at, :after_id)" if self.after else ""
         return form.format(narrowed=narrowed, in_state="AND o.state = :state" if self.state else "")
 
     @property
     def params(self) -> dict[str, object]:
-        """Give what the statement asks for."""
+        """Return the parameters of the statement."""
         return {
             "app_id": self.app_id,
             "request_id": self.request_id,
@@ -131,36 +131,38 @@ def insert(tx: Transaction, report: WebhookReport | LetterReport, number: str) -
     return delivery_id
 
 
-async def page(db: Database, wanted: Wanted, limit: int) -> tuple[list[Delivery], Place | None]:
-    """Give an application's deliveries, newest first, and where the next page begins after.
+async def page(
+    db: Database, wanted: DeliveryFilter, limit: int
+) -> tuple[list[Delivery], Place | None]:
+    """Return an application's deliveries, newest first, and the place where the next page begins.
 
-    In search of a state it looks at LOOKED_AT of them: a page may then be short, even empty,
-    though there is a next one.
+    A search by state reads MOST_READ of them: its page may be short, even empty, although there
+    is a next page.
     """
-    looked_at = LOOKED_AT if wanted.state else limit + 1
+    most_read = MOST_READ if wanted.state else limit + 1
     sql, params = wanted.sql(PAGE), wanted.params
-    rows = await db.query(sql, **params, limit=limit + 1, looked_at=looked_at)
+    rows = await db.query(sql, **params, limit=limit + 1, most_read=most_read)
     found = [_delivery(row) for row in rows[:limit]]
     if len(rows) > limit:
         return found, Place(found[-1].created_at, found[-1].id)
-    edge = await db.query(wanted.sql(EDGE), **params, passed=looked_at - 1)
+    edge = await db.query(wanted.sql(EDGE), **params, passed=most_read - 1)
     return found, Place(edge[0]["created_at"], edge[0]["id"]) if edge else None
 
 
 async def read(db: Database, app_id: str, delivery_id: str) -> Delivery | None:
-    """Give one delivery of an application."""
+    """Return one delivery of an application."""
     row = await db.one(OF_APP, id=delivery_id, app_id=app_id)
     return _delivery(row) if row else None
 
 
 async def read_attempts(db: Database, app_id: str, delivery_id: str) -> list[Attempt]:
-    """Give the attempts of an application's delivery, in their order."""
+    """Return the attempts of an application's delivery, in their order."""
     sql = f"{ATTEMPTS} AND d.app_id = :app_id{IN_ORDER}"
     return [Attempt(**row) for row in await db.query(sql, id=delivery_id, app_id=app_id)]
 
 
 def find_of_app(tx: Transaction, app_id: str, delivery_id: str) -> Delivery | None:
-    """Give one delivery of an application."""
+    """Return one delivery of an application."""
     row = tx.one(OF_APP, id=delivery_id, app_id=app_id)
     return _delivery(row) if row else None
 
@@ -176,18 +178,18 @@ def list_all(
 
 
 def find(tx: Transaction, delivery_id: str) -> Delivery | None:
-    """Give one delivery of any application to the operator."""
+    """Return one delivery of any application."""
     row = tx.one(ANY, id=delivery_id)
     return _delivery(row) if row else None
 
 
 def attempts(tx: Transaction, delivery_id: str) -> list[Attempt]:
-    """Give the attempts of any application's delivery to the operator, in their order."""
+    """Return the attempts of any application's delivery, in their order."""
     return [Attempt(**row) for row in tx.query(f"{ATTEMPTS}{IN_ORDER}", id=delivery_id)]
 
 
 def add_attempt(tx: Transaction, delivery_id: str, attempt: Attempt) -> None:
-    """Write down a try, numbered on from those before it, those before a `retry` too."""
+    """Store an attempt, numbered after all earlier ones, also those before an operator's retry."""
     tx.execute(
         ADD_ATTEMPT,
         id=delivery_id,
@@ -200,10 +202,10 @@ def add_attempt(tx: Transaction, delivery_id: str, attempt: Attempt) -> None:
 
 
 def sweep(tx: Transaction, queue: Queue, before: int, most: int) -> int:
-    """Drop up to `most` of a queue's deliveries settled before `before`, the oldest; how many."""
+    """Delete up to `most` of a queue's deliveries settled before `before`; return how many."""
     for statement in FORGET:
         tx.execute(f"{statement} ({SETTLED})", queue=queue.name, before=before, most=most)
-    return outbox.forget(tx, queue, before, most)  # last, for the others are found by it
+    return outbox.forget(tx, queue, before, most)  # last: the others are found through it
 
 
 def _delivery(row: Row) -> Delivery:

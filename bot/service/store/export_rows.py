@@ -1,4 +1,4 @@
-"""SQL of exports: everything there is, a page at a time, each found where the last one ended."""
+"""SQL of exports: all payments and requests, page by page, each page after the last row read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Row
 
 PAGE = 1000
-"""Rows in the memory at once."""
+"""Rows in memory at once."""
 
 PAYMENTS = """
     SELECT p.*, r.name FROM payments p JOIN payment_requests r ON r.id = p.request_id
@@ -30,10 +30,10 @@ FOREVER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is exported: from `since` until before `until` (epoch ms), of one request or of all.
+class ExportFilter:
+    """A filter of an export: from `since` until before `until` (epoch ms), of one request or all.
 
-    `now` (epoch ms) is when it is asked: reservations that have lapsed by then count no more.
+    `now` (epoch ms): reservations that have lapsed by then count as remaining units.
     """
 
     now: int
@@ -42,8 +42,8 @@ class Wanted:
     request_id: str | None = None
 
 
-async def payments(db: Database, wanted: Wanted) -> AsyncIterator[Row]:
-    """Give payments with the names of their requests, by request and then by time."""
+async def payments(db: Database, wanted: ExportFilter) -> AsyncIterator[Row]:
+    """Yield payments with the names of their requests, by request and then by time."""
     place: dict[str, object] = {"request": "", "at": 0, "id": ""}
     while rows := await _page(db, PAYMENTS, "p.request_id", wanted, place):
         for row in rows:
@@ -52,10 +52,10 @@ async def payments(db: Database, wanted: Wanted) -> AsyncIterator[Row]:
         place = {"request": last["request_id"], "at": last["completed_at"], "id": last["id"]}
 
 
-async def requests(db: Database, wanted: Wanted) -> AsyncIterator[Row]:
-    """Give requests that were made in that time, deleted ones too, by id.
+async def requests(db: Database, wanted: ExportFilter) -> AsyncIterator[Row]:
+    """Yield requests that were created in that time, deleted ones too, by id.
 
-    `request` of each row is what the model makes of it.
+    `request` of each row is its PaymentRequest.
     """
     place: dict[str, object] = {"id": "", "now": wanted.now}
     while rows := await _page(db, REQUESTS, "r.id", wanted, place):
@@ -65,7 +65,7 @@ async def requests(db: Database, wanted: Wanted) -> AsyncIterator[Row]:
 
 
 async def _page(
-    db: Database, sql: str, column: str, wanted: Wanted, place: dict[str, object]
+    db: Database, sql: str, column: str, wanted: ExportFilter, place: dict[str, object]
 ) -> list[Row]:
     only = {} if wanted.request_id is None else {"only": wanted.request_id}
     narrowed = f"AND {column} = :only" if only else ""

@@ -1,7 +1,7 @@
-"""SQL of letters that tell several payments: each member's delivery names the one that leads it.
+"""SQL of letters that report several payments: each member's delivery names the leading one.
 
-The leader's message is the one that is sent; the others are `joined` in the outbox until it is
-settled, so that a lost answer repeats the same letter.
+The leader's message is sent; the others are `joined` in the outbox until it is settled, so that a
+lost answer repeats the same letter.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STRANDED = f"""
 
 
 def leader_of(tx: Transaction, delivery_id: str) -> str | None:
-    """Return the leader of the letter in which a delivery goes; None while that is open."""
+    """Return the leader of a delivery's letter, None if it is in no letter yet."""
     row = tx.one("SELECT letter FROM deliveries WHERE id = :id", id=delivery_id)
     return row["letter"] if row else None
 
@@ -48,7 +48,7 @@ def begin_letter(tx: Transaction, delivery_id: str) -> None:
 
 
 def join_letter(tx: Transaction, leader: str, recipient_id: str) -> None:
-    """Put what waits for a recipient into the letter of `leader`."""
+    """Add the deliveries that wait for a recipient to the letter of `leader`."""
     tx.execute(JOIN, leader=leader, recipient=recipient_id, most=MOST)
     bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
 
@@ -65,30 +65,30 @@ def reports(tx: Transaction, leader: str) -> list[LetterReport]:
 
 
 def settle_members(tx: Transaction, leader: str, state: str, note: str, now: int) -> int:
-    """Settle the others of a letter as its leader was; how many."""
+    """Settle the members of a letter as its leader was; return how many."""
     return bulk_changes.settle_joined(tx, MEMBERS, state, note, now, leader=leader)
 
 
 def unsettled_leaders(tx: Transaction) -> list[str]:
-    """Return the settled leaders of letters whose others are not: a worker gave them up."""
+    """Return settled leaders with members that are not: a worker ended between the two."""
     return [row["leader"] for row in tx.query(STRANDED)]
 
 
 def postpone(tx: Transaction, recipient_id: str, due_at: int) -> None:
-    """Postpone what waits for a recipient to `due_at`."""
+    """Delay the deliveries that wait for a recipient to `due_at`."""
     bulk_changes.postpone(tx, WAITING, due_at, recipient=recipient_id)
 
 
 def hasten(tx: Transaction, leader: str, recipient_id: str, now: int) -> None:
-    """Make a letter due at once, and what still waits for its recipient."""
+    """Make a letter due at once, with the deliveries that still wait for its recipient."""
     chosen = f"SELECT :leader UNION ALL {WAITING}"
     bulk_changes.hasten(tx, chosen, now, leader=leader, recipient=recipient_id)
 
 
 def leave_letter(tx: Transaction, delivery_id: str) -> None:
-    """Take a delivery that is sent anew out of the letter that it was in.
+    """Remove a delivery from its letter, to send it again alone.
 
-    Not the leader of one that is still to go: the others wait for it.
+    The leader of a letter with joined members stays: they wait for it.
     """
     tx.execute(
         "UPDATE deliveries SET letter = NULL WHERE id = :id AND NOT EXISTS ("  # noqa: S608 - as above

@@ -1,4 +1,4 @@
-"""SQL of payments: the money that arrived, each of a rail's ids once."""
+"""SQL of payments: each settlement is stored once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from bot.service.model.checkout import Settlement
     from bot.service.model.request import PaymentRequest
 
-# The one that took a unit comes before what came beside it, be it of the same millisecond.
+# The payment that took a unit comes first, also if another has the same millisecond.
 OF_CHECKOUT = (
     "SELECT * FROM payments WHERE checkout_id = :id"
     " ORDER BY CASE WHEN state = 'oversold' THEN 1 ELSE 0 END, completed_at, id LIMIT 1"
 )
-# Payers are numbered with their first payment: the last number is how many there are.
+# Payers are numbered at their first payment: the highest number is their count.
 PAYERS = (
     "SELECT COALESCE(MAX(payer_number), 0) AS payers FROM payments"
     " WHERE request_id = :request_id AND payer_number IS NOT NULL"
@@ -81,19 +81,19 @@ def checkout_of(tx: Transaction, settlement: Settlement) -> str | None:
 
 
 def first_of_checkout(tx: Transaction, checkout_id: str) -> Payment | None:
-    """Give the payment that settled a checkout."""
+    """Return the payment that paid a checkout first."""
     row = tx.one(OF_CHECKOUT, id=checkout_id)
     return _payment(row) if row else None
 
 
 async def read_of_checkout(db: Database, checkout_id: str) -> Payment | None:
-    """`first_of_checkout` beside the writer."""
+    """Return the payment that paid a checkout first, without waiting for the writer."""
     row = await db.one(OF_CHECKOUT, id=checkout_id)
     return _payment(row) if row else None
 
 
 async def read(db: Database, request_id: str, payment_id: str) -> Payment | None:
-    """Give one payment to who knows both ids, as its payer does."""
+    """Return a payment by both of its ids, which its payer knows."""
     row = await db.one(
         "SELECT * FROM payments WHERE request_id = :request_id AND id = :id",
         request_id=request_id,
@@ -105,7 +105,7 @@ async def read(db: Database, request_id: str, payment_id: str) -> Payment | None
 async def read_of_app(
     db: Database, app_id: str, request_id: str, payment_id: str
 ) -> Payment | None:
-    """Give one payment of the application's own request."""
+    """Return one payment of the application's own request."""
     row = await db.one(
         f"{OF_APP} AND p.id = :id", app_id=app_id, request_id=request_id, id=payment_id
     )
@@ -113,7 +113,7 @@ async def read_of_app(
 
 
 async def read_product(db: Database, request_id: str) -> str | None:
-    """Name of what was paid for, also once the request is deleted."""
+    """Return the name of the product, also of a deleted request."""
     row = await db.one("SELECT name FROM payment_requests WHERE id = :id", id=request_id)
     return row["name"] if row else None
 
@@ -121,7 +121,7 @@ async def read_product(db: Database, request_id: str) -> str | None:
 async def page(
     db: Database, app_id: str, request_id: str, *, limit: int, after: Place | None
 ) -> list[Payment]:
-    """Give the payments of the application's own request, newest first, after a place."""
+    """Return the payments of the application's own request, newest first, after a place."""
     place = {"at": after.at, "after_id": after.id} if after else {}
     rows = await db.query(
         page_sql(after), app_id=app_id, request_id=request_id, limit=limit, **place
@@ -130,13 +130,13 @@ async def page(
 
 
 def page_sql(after: Place | None) -> str:
-    """Give the statement of a page."""
+    """Return the statement of a page."""
     narrowed = " AND (p.completed_at, p.id) < (:at, :after_id)" if after else ""
     return f"{OF_APP}{narrowed} ORDER BY p.completed_at DESC, p.id DESC LIMIT :limit"
 
 
 async def read_stats(db: Database, request: PaymentRequest) -> Stats:
-    """Figures of a request: all the money that came, each time the amount that no edit changes."""
+    """Return the totals of a request; no edit changes the amount of its payments."""
     row = await db.one(PAYERS, request_id=request.id)
     return Stats(
         payments=request.payments_count,

@@ -1,4 +1,4 @@
-"""Where the service keeps what payers said about themselves; the money stays as it is."""
+"""SQL that erases what payers entered about themselves; amounts stay."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ ATTEMPTS = (
 
 
 def payments(scope: Scope) -> PersonalTable:
-    """Give the payments, with what was or is to be delivered of them.
+    """Return the table of payments, which erases their deliveries too.
 
-    Their payers stay counted by number (see store/payments.py).
+    Payers stay counted by their number (store/payments.py).
     """
 
     def change(row: Row) -> dict[str, object] | None:
@@ -61,7 +61,7 @@ def payments(scope: Scope) -> PersonalTable:
 
 
 def checkouts(scope: Scope) -> PersonalTable:
-    """Give the checkouts, paid or not."""
+    """Return the table of checkouts, paid or not."""
 
     def change(row: Row) -> dict[str, object] | None:
         data = exact_json.loads(row["user_data"])
@@ -74,9 +74,9 @@ def checkouts(scope: Scope) -> PersonalTable:
 
 
 def recipients(tx: Transaction, scope: Scope) -> list[Row]:
-    """Return those of the scope's people who are named to be told of payments by e-mail.
+    """Return the recipients of letters among the people of the scope.
 
-    None where it is narrowed to payments: those addresses are of no payment.
+    Returns none if the scope is limited to payments.
     """
     if scope.before is not None or scope.request_id is not None:
         return []
@@ -88,9 +88,9 @@ def recipients(tx: Transaction, scope: Scope) -> list[Row]:
 
 
 def forget_recipient(tx: Transaction, it: Row, now: int) -> None:
-    """Erase an address that is told of payments, wherever the service has it; nothing goes there.
+    """Erase a recipient's address everywhere in the service and end its letters.
 
-    That its mailbox wants no letters stays known by a digest, which names nobody.
+    That its mailbox unsubscribed stays stored by a digest, which identifies nobody.
     """
     recipient_id, erased = it["id"], LETTER_PAYLOADS.encode(ErasedLetter())
     bulk_changes.delete_about(tx, "mails", recipient_id)
@@ -102,19 +102,19 @@ def forget_recipient(tx: Transaction, it: Row, now: int) -> None:
 
 
 def is_request(tx: Transaction, request_id: str) -> bool:
-    """Whether there is or was a request of this id."""
+    """Return whether there is or was a request of this id."""
     row = tx.one("SELECT id FROM payment_requests WHERE id = :id", id=request_id)
     return row is not None
 
 
 def data_of(tx: Transaction, payment_id: str) -> dict[str, str] | None:
-    """Give what the payer of a payment said; None where there is no such payment."""
+    """Return what the payer of a payment entered, None for an unknown payment."""
     row = tx.one("SELECT user_data FROM payments WHERE id = :id", id=payment_id)
     return dict(exact_json.loads(row["user_data"])) if row else None
 
 
 def _deliveries(tx: Transaction, row: Row) -> None:
-    """Let what is owed of a payment go without its payer; what endpoints answered goes whole."""
+    """Erase the payer from a payment's deliveries, and the whole of what endpoints answered."""
     gone = ErasedValues.of(find_texts(exact_json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
         text = _without_payer(owed["body"], PAYLOADS[Channel(owed["channel"])])

@@ -1,4 +1,4 @@
-"""SQL of recipients, of who wants no letters, and of the bounds of letters."""
+"""SQL of recipients, of unsubscribed mailboxes, and of the rate limits of letters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find(tx: Transaction, recipient_id: str) -> Recipient | None:
 
 
 def find_by_address(tx: Transaction, app_id: str, owner: str, address: str) -> Recipient | None:
-    """Return the recipient that an application's seller has at an address, by its key."""
+    """Return the recipient of an application's seller at an address, which is a mailbox key."""
     return _read(
         tx.one(
             "SELECT * FROM recipients"
@@ -68,7 +68,7 @@ def insert(tx: Transaction, it: Recipient) -> None:
 
 
 def count_asks(tx: Transaction, it: Recipient) -> int:
-    """Return how often its seller had its mailbox asked, in whichever spelling."""
+    """Return how often the seller asked this mailbox, in any spelling of its address."""
     row = tx.one(
         "SELECT COALESCE(SUM(asks), 0) AS n FROM recipients"
         " WHERE mailbox = :mailbox AND app_id = :app_id AND owner = :owner",
@@ -80,7 +80,7 @@ def count_asks(tx: Transaction, it: Recipient) -> int:
 
 
 def count_open(tx: Transaction, app_id: str, owner: str, after: int) -> int:
-    """Return how many addresses of a seller await their confirmation, asked after `after`."""
+    """Return how many addresses of a seller are unconfirmed and were asked after `after`."""
     row = tx.one(
         "SELECT COUNT(*) AS n FROM recipients WHERE app_id = :app_id AND owner = :owner"
         " AND state = 'unconfirmed' AND asked_at > :after",
@@ -92,7 +92,7 @@ def count_open(tx: Transaction, app_id: str, owner: str, after: int) -> int:
 
 
 def record_ask(tx: Transaction, recipient_id: str, token: str, now: int) -> None:
-    """Write down that a link with this token is to be sent; the link before it works no more."""
+    """Store that a link with this token is queued; it replaces the former link."""
     tx.execute(
         "UPDATE recipients SET token = :token, asks = asks + 1, asked_at = :now WHERE id = :id",
         token=token,
@@ -102,17 +102,17 @@ def record_ask(tx: Transaction, recipient_id: str, token: str, now: int) -> None
 
 
 def record_ask_sent(tx: Transaction, recipient_id: str, at: int) -> None:
-    """Write down when the link goes: its time begins."""
+    """Store when the link is sent: it is valid from then on."""
     tx.execute("UPDATE recipients SET asked_at = :at WHERE id = :id", at=at, id=recipient_id)
 
 
 def confirm(tx: Transaction, token: str, now: int, after: int) -> Recipient | None:
-    """Confirm the address of a link that was sent after `after`; None where it works no more."""
+    """Confirm the address of a link sent after `after`; return None for an expired link."""
     return _read(tx.one(CONFIRM, token=token, now=now, after=after))
 
 
 def require_confirmation(tx: Transaction, app_id: str) -> None:
-    """Ask the holders of all addresses of an application whose word is no longer enough."""
+    """Make all trusted addresses of an application unconfirmed."""
     tx.execute(
         "UPDATE recipients SET state = 'unconfirmed' WHERE app_id = :app_id AND state = 'trusted'",
         app_id=app_id,
@@ -141,18 +141,18 @@ def unsubscribe(tx: Transaction, mailbox: str, app_id: str, owner: str, now: int
 
 
 def has_unsubscribed(tx: Transaction, mailbox: str, app_id: str, owner: str) -> bool:
-    """Whether a mailbox wants no letters of this seller."""
+    """Return whether a mailbox has unsubscribed from this seller."""
     return tx.one(IN_FORCE, mailbox=mailbox, app_id=app_id, owner=owner) is not None
 
 
 def read_arrival(tx: Transaction, name: str) -> int:
-    """Return the theoretical arrival time of a bound."""
+    """Return the theoretical arrival time of a rate limit, 0 for an unused one."""
     row = tx.one("SELECT arrival_at FROM letter_paces WHERE name = :name", name=name)
     return int(row["arrival_at"]) if row else 0
 
 
 def write_arrival(tx: Transaction, name: str, at: int) -> None:
-    """Store the theoretical arrival time of a bound."""
+    """Store the theoretical arrival time of a rate limit."""
     tx.execute(
         "INSERT INTO letter_paces (name, arrival_at) VALUES (:name, :at)"
         " ON CONFLICT (name) DO UPDATE SET arrival_at = excluded.arrival_at",
@@ -162,7 +162,7 @@ def write_arrival(tx: Transaction, name: str, at: int) -> None:
 
 
 def sweep_paces(tx: Transaction, now: int) -> int:
-    """Drop the bounds that hold nobody back any more; how many."""
+    """Delete rate limits that no longer delay a letter; return how many."""
     return tx.execute("DELETE FROM letter_paces WHERE arrival_at <= :now", now=now)
 
 

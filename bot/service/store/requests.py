@@ -1,6 +1,6 @@
 """SQL of payment requests.
 
-They are read with lapsed reservations counted back, and changed by guarded statements.
+Lapsed reservations are read as remaining units; changes are guarded statements.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ INSERT = (
     f" VALUES ({', '.join(f':{column}' for column in COLUMNS)})"
 )
 
-# A reservation that has lapsed counts as remaining although no statement has returned it yet.
+# A lapsed reservation counts as remaining although no statement has returned it yet.
 EVERY = (
     "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"
     " WHERE c.request_id = r.id AND c.state = 'open' AND c.lapses_at <= :now)"
@@ -83,43 +83,43 @@ NEWEST = " ORDER BY r.created_at DESC, r.id DESC LIMIT :limit"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a page of a list ended: its last row."""
+    """The place where a page of a list ended: its last row."""
 
     at: int
     id: str
 
 
 def insert(tx: Transaction, request: PaymentRequest) -> None:
-    """Write a new request."""
+    """Store a new request."""
     tx.execute(INSERT, **_row(request))
 
 
 def find(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
-    """Give the request whoever it belongs to; None for an unknown or deleted one."""
+    """Return the request of any application, None for an unknown or deleted one."""
     row = tx.one(BY_ID, id=request_id, now=now)
     return read_row(row) if row else None
 
 
 def find_ever(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
-    """Give the request also once it is deleted: money may come for it yet."""
+    """Return the request, also a deleted one: money may still arrive for it."""
     row = tx.one(EVER, id=request_id, now=now)
     return read_row(row) if row else None
 
 
 def find_of_app(tx: Transaction, app_id: str, request_id: str, now: int) -> PaymentRequest | None:
-    """Give the application's own request."""
+    """Return the application's own request."""
     row = tx.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now)
     return read_row(row) if row else None
 
 
 async def read(db: Database, request_id: str, now: int) -> PaymentRequest | None:
-    """`find` beside the writer."""
+    """Return what `find` does, without waiting for the writer."""
     row = await db.one(BY_ID, id=request_id, now=now)
     return read_row(row) if row else None
 
 
 async def read_ever(db: Database, request_id: str, now: int) -> PaymentRequest | None:
-    """`find_ever` beside the writer."""
+    """Return what `find_ever` does, without waiting for the writer."""
     row = await db.one(EVER, id=request_id, now=now)
     return read_row(row) if row else None
 
@@ -127,7 +127,7 @@ async def read_ever(db: Database, request_id: str, now: int) -> PaymentRequest |
 async def read_of_app(
     db: Database, app_id: str, request_id: str, now: int
 ) -> PaymentRequest | None:
-    """`find_of_app` beside the writer."""
+    """Return what `find_of_app` does, without waiting for the writer."""
     row = await db.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now)
     return read_row(row) if row else None
 
@@ -141,10 +141,10 @@ async def page(
     after: Place | None = None,
     status: Status | None = None,
 ) -> list[PaymentRequest]:
-    """Give the application's requests, newest first, beginning after a place.
+    """Return the application's requests, newest first, after a place.
 
-    Those of a `status` are the ones written down so, which is for `stages.update` to see to
-    before; one that has changed since then is left out.
+    With a `status`, the ones whose stored status it is: call `status_index.refresh` before. A
+    request that has changed since then is left out.
     """
     place = {"at": after.at, "after_id": after.id} if after else {}
     wanted = {"app_id": app_id, "now": now, "limit": limit, "status": status}
@@ -153,7 +153,7 @@ async def page(
 
 
 def page_sql(after: Place | None, status: Status | None) -> str:
-    """Give the statement of a page."""
+    """Return the statement of a page."""
     sql = f"{SELECT} AND r.app_id = :app_id"
     if after:
         sql += " AND (r.created_at, r.id) < (:at, :after_id)"
@@ -165,7 +165,7 @@ def page_sql(after: Place | None, status: Status | None) -> str:
 def write_edit(
     tx: Transaction, before: PaymentRequest, after: PaymentRequest, decrease: int
 ) -> bool:
-    """Write what the edit changed and take `decrease` units out; False where too few remain."""
+    """Store an edit and remove `decrease` units; return False, unchanged, if too few remain."""
     old, new = _row(before), _row(after)
     changed = {name: new[name] for name in EDITABLE if new[name] != old[name]}
     sets = [f"{name} = :{name}" for name in changed]
@@ -185,7 +185,7 @@ def write_edit(
 
 
 def delete(tx: Transaction, app_id: str, request_id: str, now: int) -> bool:
-    """Take the request away for good; False where there is none. Its payments are kept."""
+    """Delete the request and keep its payments; return False for an unknown one."""
     sql = (
         "UPDATE payment_requests SET deleted_at = :now"
         " WHERE id = :id AND app_id = :app_id AND deleted_at IS NULL"
@@ -194,7 +194,7 @@ def delete(tx: Transaction, app_id: str, request_id: str, now: int) -> bool:
 
 
 def read_row(row: Row) -> PaymentRequest:
-    """Request from a row of its table, with `lapsed` beside it."""
+    """Return the request of a row of its table with a column `lapsed`."""
     return PaymentRequest(
         id=row["id"],
         app_id=row["app_id"],
@@ -211,7 +211,7 @@ def read_row(row: Row) -> PaymentRequest:
 
 
 def _recipient(row: Row) -> RecipientStatus | None:
-    """Return how the address stands that is told; what is read for a payment does not say it."""
+    """Return the recipient's status; a row read for a payment has only its id."""
     if row["recipient_id"] is None:
         return None
     state = RecipientState(row.get("notice_state") or RecipientState.TRUSTED)
@@ -276,12 +276,12 @@ def _row(request: PaymentRequest) -> dict[str, Any]:
 
 
 def write_receivers(receivers: Iterable[Receiver]) -> str:
-    """Receivers as JSON, amounts in minor units."""
+    """Write receivers as JSON, amounts in minor units."""
     return json.dumps([[one.destination, one.amount, *one.tags] for one in receivers])
 
 
 def read_receivers(text: str) -> tuple[Receiver, ...]:
-    """Receivers from their JSON."""
+    """Read receivers from JSON."""
     return tuple(
         Receiver(name, amount, tuple(tags)) for name, amount, *tags in exact_json.loads(text)
     )

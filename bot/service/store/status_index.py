@@ -1,8 +1,7 @@
-"""SQL of the states that requests are in, each kept in `stage` as it was last seen.
+"""SQL of the status of requests, stored in `stage` so that a list of one status reads an index.
 
-The clock and the last unit change a state, and nobody writes it down then. So who asks for the
-requests of a state first writes down what has changed since somebody asked, each change once;
-after that the page is read from an index, however many requests there are.
+Time and the last unit change a status without a statement that stores it. So before a list by
+status, `refresh` stores the changes since the last such list, each change once.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Database, Transaction
 
-# The same as `PaymentRequest.status`, which a test holds it to.
+# The same rule as `PaymentRequest.status`: a test compares the two.
 STATUS = f"""
     CASE WHEN r.remaining_units = 0 AND r.reserved_units = 0
               THEN CASE r.expiration_type WHEN 'limit' THEN '{Status.SOLD_OUT}'
@@ -25,11 +24,11 @@ STATUS = f"""
          WHEN r.enabled_at > :now THEN '{Status.SCHEDULED}'
          ELSE '{Status.ACTIVE}' END
 """
-# No more than that: what else it says of times would send SQLite to an index of these.
+# Nothing about times: SQLite would use the index by time.
 IN_STATUS = f"r.stage = :status AND {STATUS} = :status"
 
-# Where a stage is no more the state: one line for each way in which that comes about, an edit
-# and a clock that was set back among them. What is gone stays so.
+# The ways in which a stored stage becomes outdated, by an edit and a clock set back too. A spent
+# request stays spent.
 SPENT = "r.remaining_units = 0 AND r.reserved_units = 0 AND r.stage NOT IN ('soldOut', 'completed')"
 _OUTDATED = (
     SPENT,
@@ -51,16 +50,14 @@ UPDATE = (
     f" WHERE r.id IN (SELECT id FROM ({OUTDATED}) AS outdated LIMIT :many)"
 )
 MANY = 100
-"""Requests whose stages are written in one transaction: payers wait for it."""
+"""Requests whose stages are stored in one transaction: payers wait for it."""
 
 
 async def refresh(db: Database, app_id: str, clock: Callable[[], int]) -> int:
-    """Write down the states of the application's requests; the moment (epoch ms) to read them at.
+    """Store the present status of the application's requests; return the time (epoch ms) of it.
 
-    It writes nothing where they stand there already, as they mostly do.
-
-    Whoever else does the same may have read another time, and undo it: so each transaction asks
-    the clock in its turn, and there are no more of them than there was work for at the beginning.
+    A concurrent refresh may use another time and undo this one: so each transaction reads the
+    clock, and their number is limited by the work found at the beginning.
     """
     now = clock()
     if await db.one(FIRST, app_id=app_id, now=now):
@@ -72,5 +69,5 @@ async def refresh(db: Database, app_id: str, clock: Callable[[], int]) -> int:
 
 
 def refresh_some(tx: Transaction, app_id: str, now: int) -> int:
-    """Do it for at most MANY of them; how many, 0 where all are written down."""
+    """Store the status of at most MANY requests; return how many, 0 if none is outdated."""
     return tx.execute(UPDATE, app_id=app_id, now=now, many=MANY)

@@ -154,7 +154,7 @@ async def test_a_search_for_a_state_looks_at_a_part_of_the_list_at_a_time(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others wait for it: a page may be empty and still have a next one, until all is seen."""
-    monkeypatch.setattr(store, "LOOKED_AT", 4)
+    monkeypatch.setattr(store, "MOST_READ", 4)
     await owe_many(service, "https://h.example/w", 10)
     every = [item["id"] for item in (await listed(service))["items"]]
     oldest = every[-1]
