@@ -1,15 +1,15 @@
-"""Work on strangers' bytes in a child process that is bounded in memory and time.
+"""Work on strangers' bytes in a child process with limits of memory and time.
 
-A decoder of pictures takes as much memory as the file asks for, and no check of a file's head holds
-for every format. So the work is done by a process of its own, one at a time: the kernel bounds its
-address space and its processor time, we bound its wall-clock time, and where memory runs out all
-the same it is the first to be killed. Its memory is given back when it ends.
+A picture decoder takes as much memory as the file demands, and no check of headers covers every
+format. So a process of its own does the work, one at a time: the kernel limits its address space
+and processor time, we limit its wall-clock time, and where memory runs out all the same the kernel
+kills it first. Its memory is free again when it ends.
 
     child = BoundedChild("bot.chat.pictures.decoder_process", Budget(...))
     answer = await child.run(data)
 
 The module calls `serve` with a function from bytes to bytes. It is started without our environment,
-so no secret of ours is in the process that reads what strangers made.
+so the process that reads strangers' bytes holds no secret.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
-"""Where the package `bot` lies."""
+"""The folder of the package `bot`."""
 
 NICENESS = 10
-"""Others go first: nobody waits for a picture as a payer waits for a page."""
+"""The nice value: payers who wait for a page go before sellers who wait for a picture."""
 
 HIGHEST_OOM_SCORE = "1000"
 """The highest `oom_score_adj` (proc(5))."""
 
 OUT_OF_MEMORY = 3
-"""The exit status of a child whose memory was not enough."""
+"""The exit status of a child that ran out of memory."""
 
 MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a child may use, and the most bytes that it may answer.
+    """The limits of a child.
 
-    `memory` is in bytes, beyond what the child has before it reads anything; `processor` is in
-    seconds of work, `seconds` in those of the wall clock.
+    `memory` is in bytes beyond the child's own before it reads anything, `processor` in seconds of
+    processor time, `seconds` in wall-clock time, `answer` in bytes.
     """
 
     memory: int
@@ -75,10 +75,10 @@ class BoundedChild:
         self._turn = asyncio.Lock()
 
     async def run(self, data: bytes | bytearray) -> bytes:
-        """Return what the child answers to `data`; a cancelled call kills it.
+        """Return the child's answer to `data`; a cancelled call kills the child.
 
-        Raises OverBudget where it did not come to its end, StorageError where none can be started
-        now.
+        Raises OverBudget where the child fails or exceeds a limit, StorageError where no process
+        can be started now.
         """
         async with self._turn:
             child = self._start()
@@ -90,28 +90,28 @@ class BoundedChild:
     def _start(self) -> subprocess.Popen[bytes]:
         limits = (str(self._budget.memory), str(self._budget.processor))
         try:
-            return subprocess.Popen(  # noqa: S603 - a module of ours, named by us
+            return subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-m", self._module, *limits],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 cwd=ROOT,
                 env={"PYTHONPATH": str(ROOT)},
-                start_new_session=True,  # a terminal's Ctrl-C is for us
+                start_new_session=True,  # Ctrl-C in a terminal reaches only the parent
             )
         except OSError as error:
             raise StorageError(f"no child process can be started: {error.strerror}") from error
 
 
 def _exchange(child: subprocess.Popen[bytes], data: bytes | bytearray, budget: Budget) -> bytes:
-    """Send a child its work and return its answer; raises OverBudget."""
+    """Send a child its work and return its answer. Raises OverBudget."""
     began = time.monotonic()
     timer = threading.Timer(budget.seconds, child.kill)
     timer.start()
     stdin, stdout = cast("IO[bytes]", child.stdin), cast("IO[bytes]", child.stdout)
     try:
         with child:
-            with suppress(BrokenPipeError), stdin:  # a child that is gone: its status says why
+            with suppress(BrokenPipeError), stdin:  # the child has ended: its status is the reason
                 stdin.write(data)
             answer = stdout.read(budget.answer + 1)
             if too_much := len(answer) > budget.answer:
@@ -126,7 +126,7 @@ def _exchange(child: subprocess.Popen[bytes], data: bytes | bytearray, budget: B
 
 
 def _reason(status: int, took: float, budget: Budget) -> str:
-    """Return why a child did not come to its end, for the log."""
+    """Return for the log why a child failed."""
     if status == OUT_OF_MEMORY:
         return f"more than {budget.memory // MEGABYTE} MB of memory"
     if status == -signal.SIGXCPU:
@@ -137,9 +137,9 @@ def _reason(status: int, took: float, budget: Budget) -> str:
 
 
 def serve(work: Callable[[bytes], bytes]) -> None:
-    """Answer what stands at the standard input, within the limits of the command line.
+    """Answer the standard input, within the limits of the command line.
 
-    To be called by the module that a BoundedChild starts, once it has loaded what it works with.
+    The module that a BoundedChild starts calls it once its imports are loaded.
     """
     memory, processor = map(int, sys.argv[1:])
     _set_limits(memory, processor)
@@ -151,15 +151,15 @@ def serve(work: Callable[[bytes], bytes]) -> None:
 
 
 def _set_limits(memory: int, processor: int) -> None:
-    """Bound this process for good; nothing is written to files, nor dumped."""
+    """Limit this process for good: memory, processor time, no files and no core dump."""
     os.nice(NICENESS)
     limits = {resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
-    with suppress(OSError):  # not where Python has file capabilities, as for a low port
+    with suppress(OSError):  # refused where Python has file capabilities, as for a low port
         Path("/proc/self/oom_score_adj").write_text(HIGHEST_OOM_SCORE)
-    with suppress(OSError):  # only Linux says how much there is
+    with suppress(OSError):  # only Linux has it
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + memory
     for kind, limit in limits.items():
         resource.setrlimit(kind, (limit, limit))
-    # Beyond the first SIGXCPU comes, which says why; beyond the second SIGKILL.
+    # The first limit sends SIGXCPU, which names the reason, the second one SIGKILL.
     resource.setrlimit(resource.RLIMIT_CPU, (processor, processor + 1))

@@ -1,1 +1,1 @@
-"""A payment as a message: alert, digest, quiet hours, daily summary, undelivered alerts."""
+"""Payments as messages: alert, digest, quiet hours, daily summary, undelivered alerts."""

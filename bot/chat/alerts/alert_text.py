@@ -1,7 +1,7 @@
 """Payments as messages to their seller: one alert each, or a digest where many came at once.
 
-A digest is one message that tells of several payments. Which ones is decided by `gather` when
-the message is claimed, and kept with it, so that a lost answer repeats the same ones.
+A digest is one message about several payments. `join_alerts` chooses them when the message is
+claimed; they are stored with it, so that a lost answer repeats the same ones.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from bot.chat.messages.payloads import AlertPayment, MessagePayload
 
 MAX_PAYMENTS = 100
-"""Payments in one digest: more is no message that anybody reads."""
+"""Payments in one digest; nobody reads a longer one."""
 
-# Bounds in UTF-16 units: another server's words may have any length.
+# Limits in UTF-16 units: texts of another server may have any length.
 _NAME = 200
-_LABEL_NAME = 24
+_BUTTON_NAME = 24
 _PAYER_VALUE = 200
 _PAYER_LABEL = 40
-_PAYER_FIELDS = 10
-_MOST_BUTTONS = 8
-_NAMED = 80
+_MAX_PAYER_FIELDS = 10
+_MAX_BUTTONS = 8
+_NAMED_AMOUNT = 80
 
 _KNOWN_FIELDS = ("paymail", "email", "phoneNumber")
 
 
 def join_alerts(bodies: Iterable[MessagePayload]) -> tuple[int, Alert] | None:
-    """Join as many of these messages as are alerts and one message has room for, from the first on.
+    """Join the first messages that are alerts, as many as one message has room for.
 
-    Return how many and their digest; None where the first stays alone. The digest is silent only
-    if all of them are.
+    Return their number and the digest, which is silent if all of them are; None where the first
+    message stays alone.
     """
     joined = list(_joinable(islice(bodies, MAX_PAYMENTS)))
     while len(joined) > 1:
@@ -61,7 +61,7 @@ def _fits(digest: Alert) -> bool:
 
 
 def _joinable(bodies: Iterable[MessagePayload]) -> Iterator[Alert]:
-    """Yield alerts up to the first message that goes alone, such as one that is a repetition."""
+    """Yield alerts up to the first message that is sent alone, such as a repetition."""
     for body in bodies:
         if not isinstance(body, Alert) or body.is_single:
             return
@@ -71,29 +71,29 @@ def _joinable(bodies: Iterable[MessagePayload]) -> Iterator[Alert]:
 
 
 def split_digest(digest: Alert) -> list[Alert]:
-    """Split a digest that Telegram refuses, so that one payment spoils no other's alert.
+    """Split a digest that Telegram refuses, so that one payment holds up no other's alert.
 
-    Return an alert for each payment, none where it has only one.
+    Return an alert for each payment, or nothing where there is only one.
     """
     single = [replace(digest, payments=(one,), is_single=True) for one in digest.payments]
     return single if len(single) > 1 else []
 
 
 def alert_message(body: Alert) -> TextMessage:
-    """Return an alert as a text."""
+    """Return an alert as a text message."""
     reply = alert_reply(body.payments, body.language)
     return TextMessage(reply.text, body.language, markup(reply.rows), is_silent=body.is_silent)
 
 
 def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
-    """Tell the seller of payments: how much, for what, from whom, what is left, and the total."""
+    """Render payments for their seller: amount, request, payer, units left and the total."""
     found = group_payments(payments)
     lines = [t(language, "digest", count=len(payments))] if len(found) > 1 else []
     last = {group[0].listing_id: group for group in found}
     for group in found:
         lines += _group(group, language)
         if last[group[0].listing_id] is group:
-            lines += _together(payments, group[0].listing_id, language)
+            lines += _total_lines(payments, group[0].listing_id, language)
     text = "\n".join(lines)
     if any(payment.repeated for payment in payments):
         text = mark_possibly_repeated(text, language)
@@ -101,7 +101,7 @@ def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
 
 
 def group_payments(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]:
-    """Put together what was paid for one request in one currency, in the order of coming."""
+    """Group payments by request and currency, in the order of their arrival."""
     found: dict[tuple[str, str], list[AlertPayment]] = {}
     for payment in payments:
         found.setdefault((payment.listing_id, payment.currency), []).append(payment)
@@ -109,7 +109,7 @@ def group_payments(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]
 
 
 def _group(group: Sequence[AlertPayment], language: str) -> list[str]:
-    """Write the lines of one request's payments."""
+    """Return the lines of one request's payments."""
     first = group[0]
     name = escaped(first.name, _NAME)
     total = _amount(sum(payment.amount for payment in group), first.currency, language)
@@ -118,11 +118,14 @@ def _group(group: Sequence[AlertPayment], language: str) -> list[str]:
     if len(group) == 1:
         lines = [head, *payers[0]]
     else:
-        lines = [_counted(head, group, language), *(" · ".join(told) for told in payers if told)]
+        lines = [
+            _head_of_several(head, group, language),
+            *(" · ".join(payer) for payer in payers if payer),
+        ]
     return [*lines, *_remarks(group, language)]
 
 
-def _counted(head: str, group: Sequence[AlertPayment], language: str) -> str:
+def _head_of_several(head: str, group: Sequence[AlertPayment], language: str) -> str:
     amounts = {payment.amount for payment in group}
     if len(amounts) > 1:
         return t(language, "alert-several", head=head, count=len(group))
@@ -131,54 +134,58 @@ def _counted(head: str, group: Sequence[AlertPayment], language: str) -> str:
 
 
 def _remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
-    """Say what is out of the ordinary, and what is left after the last of them."""
-    lines = _amounts(group, language)
+    """Return remarks on unusual payments, and the units left after the newest one."""
+    lines = _amount_remarks(group, language)
     if found := sum(payment.found for payment in group):
         lines.append(t(language, "alert-found", found=found, count=len(group)))
     if oversold := [payment for payment in group if payment.oversold]:
         lines.append(t(language, "alert-oversold", oversold=len(oversold), count=len(group)))
-    if len(oversold) < len(group) and (left := _left_after(_newest(group), language)):
+    if len(oversold) < len(group) and (left := _stock_line(_latest_stock(group), language)):
         lines.append(left)
     return lines
 
 
-def _amounts(group: Sequence[AlertPayment], language: str) -> list[str]:
-    """Return lines on which of a request's payments came with another amount than its price."""
+def _amount_remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
+    """Return remarks on payments whose amount is not the price."""
     others = [payment for payment in group if payment.price is not None]
     odd = [payment for payment in group if payment.price is None and payment.named]
     lines = []
     for key, found in (("alert-other-amount", others), ("alert-odd-amount", odd)):
         if found:
-            values = {"count": len(group), "other": len(found), **_compared(found[0], language)}
+            values = {
+                "count": len(group),
+                "other": len(found),
+                **_amount_and_price(found[0], language),
+            }
             lines.append(t(language, key, **values))
     return lines
 
 
-def _compared(payment: AlertPayment, language: str) -> dict[str, str]:
+def _amount_and_price(payment: AlertPayment, language: str) -> dict[str, str]:
     """Return the amount that the server named, and the price."""
     amount = _amount(payment.amount, payment.currency, language)
     return {
-        "named": escaped(payment.named, _NAMED) if payment.named else amount,
+        "named": escaped(payment.named, _NAMED_AMOUNT) if payment.named else amount,
         "price": _amount(*payment.price, language) if payment.price else amount,
     }
 
 
-def _together(payments: Sequence[AlertPayment], listing_id: str, language: str) -> list[str]:
-    """Say what a request took in all, with the last of these; nothing after its first payment."""
-    of_it = [payment for payment in payments if payment.listing_id == listing_id]
-    latest = max(of_it, key=lambda payment: payment.count)
+def _total_lines(payments: Sequence[AlertPayment], listing_id: str, language: str) -> list[str]:
+    """Return the total of a request including these payments; nothing after its first payment."""
+    of_request = [payment for payment in payments if payment.listing_id == listing_id]
+    latest = max(of_request, key=lambda payment: payment.count)
     if latest.count <= 1:
         return []
     return [total_line(latest.together, latest.count, language)]
 
 
 def total_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str:
-    """Say what `count` payments come to, in minor units by currency."""
+    """Return the total of `count` payments, given in minor units by currency."""
     return t(language, "alert-together", total=total_text(amounts, language), count=count)
 
 
-def _newest(group: Sequence[AlertPayment]) -> AlertPayment:
-    """Give the one that knows best what is left: it only gets less, reservations included."""
+def _latest_stock(group: Sequence[AlertPayment]) -> AlertPayment:
+    """Return the payment with the fewest units left, reserved ones included: they only decrease."""
     known = [payment for payment in group if payment.remaining_units is not None]
     return min(
         known,
@@ -188,14 +195,14 @@ def _newest(group: Sequence[AlertPayment]) -> AlertPayment:
 
 
 def _rows(groups: Sequence[Sequence[AlertPayment]], language: str) -> Rows:
-    """Give a button to each request's card, with its name where there are several."""
+    """Return a button to each request's card, with its name where there are several."""
     listings = {group[0].listing_id: group[0].name for group in groups}
     if len(listings) == 1:
         label = t(language, "button-show-card")
         return tuple((Button(label, action=("card", listing)),) for listing in listings)
     return tuple(
-        (Button(plain(name, _LABEL_NAME), action=("card", listing)),)
-        for listing, name in list(listings.items())[:_MOST_BUTTONS]
+        (Button(plain(name, _BUTTON_NAME), action=("card", listing)),)
+        for listing, name in list(listings.items())[:_MAX_BUTTONS]
     )
 
 
@@ -204,7 +211,7 @@ def _amount(amount: int, currency: str, language: str) -> str:
 
 
 def _payer(payment: AlertPayment, language: str) -> list[str]:
-    """Write what the payer was asked for, known fields first, whatever they hold."""
+    """Return the payer's data, known fields first, whatever JSON values they hold."""
     known = [name for name in _KNOWN_FIELDS if name in payment.payer]
     others = [name for name in payment.payer if name not in _KNOWN_FIELDS]
     return [
@@ -214,12 +221,12 @@ def _payer(payment: AlertPayment, language: str) -> list[str]:
             label=t(language, f"payer-{name}") if name in known else escaped(name, _PAYER_LABEL),
             value=escaped(payment.payer[name], _PAYER_VALUE),
         )
-        for name in [*known, *others][:_PAYER_FIELDS]
+        for name in [*known, *others][:_MAX_PAYER_FIELDS]
         if payment.payer[name] not in (None, "")
     ]
 
 
-def _left_after(payment: AlertPayment, language: str) -> str | None:
+def _stock_line(payment: AlertPayment, language: str) -> str | None:
     if payment.kind == "oneoff":
         return t(language, "alert-closed")
     if payment.remaining_units is None:
@@ -228,7 +235,7 @@ def _left_after(payment: AlertPayment, language: str) -> str | None:
         return t(language, "alert-sold-out")
     left, total, reserved = payment.remaining_units, payment.total_units, payment.reserved_units
     if total is None:
-        told = t(language, "alert-left", left=left)
+        line = t(language, "alert-left", left=left)
     else:
-        told = t(language, "alert-left-of", left=left, total=total)
-    return f"{told}\n{t(language, 'card-reserved', reserved=reserved)}" if reserved else told
+        line = t(language, "alert-left-of", left=left, total=total)
+    return f"{line}\n{t(language, 'card-reserved', reserved=reserved)}" if reserved else line

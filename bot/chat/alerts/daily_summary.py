@@ -1,4 +1,4 @@
-"""The daily summary, for who wishes one: what came in by request, once a day at a local time."""
+"""The daily summary that sellers can switch on: takings by request, at a local time each day."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
 
 BATCH = 50
-"""Sellers in one transaction, for others wait for it; the rest come with the next."""
+"""Sellers in one transaction, because others wait for it; the next one takes the rest."""
 
 MAX_LISTED = 20
-"""Requests in one summary: more is no message that anybody reads."""
+"""Requests in one summary; nobody reads a longer one."""
 
 LONGEST_DAY, SHORTEST_DAY = 26 * 3_600_000, 12 * 3_600_000
-"""Milliseconds between which a local time comes again on the next day; clocks are put back and
-forward, and a time that comes twice in one night is one day's."""
+"""Milliseconds after which a local time returns on the next day, at most and at least: summer time
+moves clocks, and a time that occurs twice in one night belongs to one day."""
 
-UNREAD = 60_000
-"""Milliseconds until the next try where there is no file handle for the rules of a zone."""
+RETRY = 60_000
+"""Milliseconds until the next attempt where no file handle is free for the rules of a zone."""
 
 _NAME = 60
 """UTF-16 units of a request's name."""
@@ -45,7 +45,7 @@ _NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From which to which moment a summary tells of, and when the next is due: epoch ms."""
+    """The start and end of a summary's day, and the time of the next summary, in epoch ms."""
 
     since: int
     until: int
@@ -53,21 +53,21 @@ class Span:
 
 
 def enqueue_due(tx: Transaction, queues: Queues, now: int) -> int:
-    """Put the summaries that are due at `now` (epoch ms), at most BATCH; how many were due.
+    """Queue the summaries due at `now` (epoch ms), at most BATCH, and return their number.
 
-    What was missed while we were stopped comes once. A chat that may not be written to gets none:
-    they would all come when it is let in again.
+    Summaries missed while the bot was stopped are sent as one. A paused chat gets none: they would
+    all arrive once it is resumed.
     """
     due = sellers.summaries_due(tx, now, LONGEST_DAY, BATCH)
     for awaiting in due:
-        _put(tx, queues, awaiting, now)
+        _enqueue(tx, queues, awaiting, now)
     return len(due)
 
 
-def _put(tx: Transaction, queues: Queues, awaiting: DueSummary, now: int) -> None:
+def _enqueue(tx: Transaction, queues: Queues, awaiting: DueSummary, now: int) -> None:
     seller_id, seller = awaiting.seller_id, awaiting.seller
     span = _span(seller, now)
-    is_ours = sellers.claim_summary(tx, awaiting, span.next_at if span else now + UNREAD)
+    is_ours = sellers.claim_summary(tx, awaiting, span.next_at if span else now + RETRY)
     if span is None or not is_ours:
         return
     lane = str(seller_id)
@@ -80,19 +80,19 @@ def _put(tx: Transaction, queues: Queues, awaiting: DueSummary, now: int) -> Non
 
 
 def _span(seller: Seller, now: int) -> Span | None:
-    """Give the day that ended when this seller's time was last, across summer time.
+    """Return the last whole day before this seller's time, across summer time.
 
     None while the rules of the zone can't be read.
     """
     try:
-        return _of_day(seller.summary or 0, seller.zone or zones.UTC_ZONE, now)
+        return _span_in_zone(seller.summary or 0, seller.zone or zones.UTC_ZONE, now)
     except OSError:
         return None
-    except KeyError:  # the zone is known no more
-        return _of_day(seller.summary or 0, zones.UTC_ZONE, now)
+    except KeyError:  # an update of the time zones removed it
+        return _span_in_zone(seller.summary or 0, zones.UTC_ZONE, now)
 
 
-def _of_day(minute: int, zone: str, now: int) -> Span:
+def _span_in_zone(minute: int, zone: str, now: int) -> Span:
     until = local_time.next_epoch_at(minute, now - LONGEST_DAY, zone)
     while (later := local_time.next_epoch_at(minute, until, zone)) <= now:
         until = later
@@ -102,7 +102,7 @@ def _of_day(minute: int, zone: str, now: int) -> Span:
 
 
 def summary_reply(days: Sequence[ListingTakings], language: str, now: int) -> Reply:
-    """Say what came in by request, and in all where there are several."""
+    """Render the takings by request, and their total where there are several."""
     if not days:
         return Reply(t(language, "summary-none"))
     lines = [t(language, "summary")]
@@ -111,17 +111,17 @@ def summary_reply(days: Sequence[ListingTakings], language: str, now: int) -> Re
         lines.append(t(language, "summary-more", more=more))
     if len(days) > 1:
         count = sum(day.count for day in days)
-        lines.append(total_line(_added(days), count, language))
+        lines.append(total_line(_sum_by_currency(days), count, language))
     return Reply("\n".join(lines))
 
 
 def _line(day: ListingTakings, language: str, now: int) -> str:
     name, total = escaped(day.listing.wish.name, _NAME), total_text(day.amounts, language)
     line = t(language, "summary-line", name=name, total=total, count=day.count)
-    return " · ".join(filter(None, [line, _left(card_of(day.listing, now), language)]))
+    return " · ".join(filter(None, [line, _units_left(card_of(day.listing, now), language)]))
 
 
-def _left(card: Card, language: str) -> str | None:
+def _units_left(card: Card, language: str) -> str | None:
     if card.remaining_units is None or card.total_units is None:
         return None
     if card.status == "soldOut":
@@ -129,8 +129,8 @@ def _left(card: Card, language: str) -> str | None:
     return t(language, "left-of", left=card.remaining_units, total=card.total_units)
 
 
-def _added(days: Iterable[ListingTakings]) -> list[tuple[int, str]]:
-    """Add up what came in, by currency, in the order of the list."""
+def _sum_by_currency(days: Iterable[ListingTakings]) -> list[tuple[int, str]]:
+    """Sum the takings by currency, in the order of the list."""
     sums: dict[str, int] = {}
     for day in days:
         for amount, currency in day.amounts:

@@ -1,7 +1,7 @@
-"""What became of alerts: how many were delivered, and the line at the end of a drop.
+"""Delivered alerts, counted, and the message at the end of a limited drop.
 
-A payment counts once, however often it was told. When all that a drop had is sold and the last of
-its alerts has come to its end, one line says how many were sold and how many alerts delivered.
+A payment counts once, however often its alert was sent. When all units of a drop are sold and the
+last of its alerts is settled, one message reports the units sold and the alerts delivered.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class DropEnd:
-    """How a drop ended: units sold, and how many of their alerts were lost or not wished for.
+    """The end of a drop: units sold, and their alerts that were given up or switched off.
 
-    `oversold` counts payments that came when nothing was left.
+    `oversold` counts payments that came when no unit was left.
     """
 
     sold: int
@@ -47,24 +47,24 @@ class DropEnd:
 
 
 def record_delivered(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
-    """Count what a message told that Telegram took, in the transaction that settles it."""
+    """Count the payments of a delivered message, in the transaction that settles it."""
     payments = _payments(body)
     fresh = Counter(payment.listing_id for payment in payments if not payment.repeated)
     for listing_id, number in fresh.items():
         add_delivered(tx, listing_id, number)
-    _settle_all(tx, queues, payments, now)
+    _announce_ended_drops(tx, queues, payments, now)
 
 
 def record_buried(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
-    """Take note of a message that was given up, in the transaction that buries it, after that."""
-    _settle_all(tx, queues, _payments(body), now)
+    """Queue the end of drops whose last alert was given up, in the transaction that buried it."""
+    _announce_ended_drops(tx, queues, _payments(body), now)
 
 
 def _payments(body: MessagePayload) -> tuple[AlertPayment, ...]:
     return body.payments if isinstance(body, Alert) else ()
 
 
-def _settle_all(
+def _announce_ended_drops(
     tx: Transaction, queues: Queues, payments: Sequence[AlertPayment], now: int
 ) -> None:
     drops = dict.fromkeys(payment.listing_id for payment in payments if payment.kind == "drop")
@@ -73,29 +73,29 @@ def _settle_all(
 
 
 def announce_ended_drop(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
-    """Say that a drop is over, once, where all is sold and no alert of it is under way."""
+    """Queue the end of a drop, once, where all is sold and none of its alerts is under way."""
     account = stored_payments.alert_counts(tx, listing_id)
     if account is None or account.is_summed_up:
         return
-    ending = _ending(tx, queues, account)
+    ending = _drop_end(tx, queues, account)
     if ending is None or not mark_summed_up(tx, listing_id):
         return
     listing = account.listing
     seller = sellers.find_seller(tx, listing.seller_id)
     language = seller.language if seller else choose(None)
-    line = _line(listing, ending, language)
+    reply = _reply(listing, ending, language)
     is_silent = listing.alerts != "on" or quiet_hours.is_quiet(seller, now)
-    message = TextMessage(line.text, language, markup(line.rows), is_silent=is_silent)
+    message = TextMessage(reply.text, language, markup(reply.rows), is_silent=is_silent)
     outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=lanes.ALERT)
 
 
-def _ending(tx: Transaction, queues: Queues, account: AlertCounts) -> DropEnd | None:
-    """Give how a drop ended; None while units are left or alerts are under way."""
+def _drop_end(tx: Transaction, queues: Queues, account: AlertCounts) -> DropEnd | None:
+    """Return the end of a drop; None while units are left or alerts are under way."""
     listing = account.listing
-    paid, units = listing.paid_count, _units(listing)
+    paid, units = listing.paid_count, _units_of_drop(listing)
     if units is None or paid < units:
         return None
-    lost = _lost(tx, queues, listing) if account.told + account.muted < paid else ()
+    lost = _given_up(tx, queues, listing) if account.told + account.muted < paid else ()
     if account.told + account.muted + len(lost) < paid:
         return None
     oversold = count_oversold(tx, listing.id)
@@ -104,19 +104,19 @@ def _ending(tx: Transaction, queues: Queues, account: AlertCounts) -> DropEnd | 
     return DropEnd(sold, lost_sold, account.muted, oversold) if sold >= units else None
 
 
-def _units(listing: Listing) -> int | None:
-    """How many units a drop has: fewer by now where some were taken out."""
+def _units_of_drop(listing: Listing) -> int | None:
+    """Return the units of a drop, without those that its seller took out."""
     known = (listing.wish.units, listing.answer.total_units if listing.answer else None)
     return min((units for units in known if units is not None), default=None)
 
 
-def _lost(tx: Transaction, queues: Queues, listing: Listing) -> list[AlertPayment]:
-    """Give the payments of a listing whose alerts were given up."""
+def _given_up(tx: Transaction, queues: Queues, listing: Listing) -> list[AlertPayment]:
+    """Return the payments of a listing whose alerts were given up."""
     lost = undelivered.given_up_payments(tx, queues, str(listing.chat_id))
     return [one for one in lost if one.listing_id == listing.id and not one.repeated]
 
 
-def _line(listing: Listing, ending: DropEnd, language: str) -> Reply:
+def _reply(listing: Listing, ending: DropEnd, language: str) -> Reply:
     name = escaped(listing.wish.name, _NAME)
     sold, told = ending.sold, ending.sold - ending.lost - ending.muted
     key = "drop-told" if told == sold else "drop-sold"

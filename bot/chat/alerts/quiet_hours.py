@@ -1,4 +1,4 @@
-"""When a message makes no sound: where its seller wishes so, and at night. Nothing is held back."""
+"""Quiet hours, in which messages are sent without a sound. Nothing is delayed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def is_quiet(seller: Seller | None, now: int) -> bool:
-    """Whether this seller has quiet hours at `now` (epoch ms).
+    """Check whether this seller has quiet hours at `now` (epoch ms).
 
-    Not while the zone's rules can't be read: a sound too many harms less than an alert lost.
+    False while the rules of the zone can't be read: a sound does less harm than a missed alert.
     """
     if seller is None or seller.quiet is None:
         return False

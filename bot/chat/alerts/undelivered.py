@@ -1,4 +1,4 @@
-"""Alerts that have not reached their chat: given up, or still waiting, newest first."""
+"""Undelivered alerts of a chat: given up, or still waiting."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
 
 MAX_LISTED = 20
-"""Messages of each sort that `/alerts` looks at: nobody reads more."""
+"""Messages of each kind that `/alerts` lists; nobody reads more."""
 
 MAX_RESENT = 500
-"""Messages that one press sends again, for others wait for the transaction; the next has more."""
+"""Messages that one press sends again, because others wait for the transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class UndeliveredAlert:
-    """An alert that its chat has not got; `note` says what came of the last try, None of none.
+    """An alert that its chat did not get; `note` is the outcome of the last attempt, if any.
 
     `is_dead`: it was given up. `uncertain`: it may have arrived all the same.
     """
@@ -43,7 +43,7 @@ class UndeliveredAlert:
 
 
 def newest(tx: Transaction, queues: Queues, lane: str) -> list[UndeliveredAlert]:
-    """Return a chat's alerts that were given up or wait, newest first, MAX_LISTED of each."""
+    """Return a chat's dead and waiting alerts, newest first, at most MAX_LISTED of each."""
     found = [
         (message, state == DEAD)
         for state in (DEAD, WAITING)
@@ -54,23 +54,23 @@ def newest(tx: Transaction, queues: Queues, lane: str) -> list[UndeliveredAlert]
 
 
 def count(tx: Transaction, queues: Queues, lane: str) -> int:
-    """Count the messages that `newest` lists, without its bound."""
+    """Count the dead and waiting alerts of a chat."""
     return sum(
         count_of_lane(tx, queues.messages, lane, lanes.ALERT, state) for state in (DEAD, WAITING)
     )
 
 
 def given_up_payments(tx: Transaction, queues: Queues, lane: str) -> list[AlertPayment]:
-    """Return the payments of a chat's alerts that were given up."""
+    """Return the payments of a chat's dead alerts."""
     return [
         payment for message in _alerts(tx, queues, lane, DEAD) for payment in _payments(message)
     ]
 
 
 def resend(tx: Transaction, queues: Queues, lane: str, now: int) -> int:
-    """Queue given-up alerts again, in their old order; return how many.
+    """Queue the newest dead alerts again, in their old order, and return their number.
 
-    At most MAX_RESENT of them, the newest.
+    At most MAX_RESENT of them.
     """
     dead = _alerts(tx, queues, lane, DEAD, MAX_RESENT)
     return sum(outbox.revive(tx, queues.messages, one.id, now) for one in reversed(dead))

@@ -1,1 +1,1 @@
-"""A request as a message: card, status, menus, list, rendering."""
+"""A request as a message: card, status, menus, list, and the calls that send or edit it."""

@@ -1,4 +1,4 @@
-"""A request as messages: its card, a line of the list, what others see."""
+"""The texts and buttons that show a request: its card, a line of the list, the public card."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
     from bot.chat.cards.request_card import Card
     from bot.chat.messages.reply import Action
 
-# Bounds in UTF-16 units: another server's words may have any length.
+# Limits in UTF-16 units: texts of another server may have any length.
 _NAME = 200  # 100 characters at most, each two units
 _LINE_NAME = 24  # on a button of the list
-_LONGEST_LINK = 500  # as text: a longer one leaves no room in a caption; the button has it
+_MAX_LINK = 500  # as text: a longer one leaves no room in a caption; a button has it anyway
 _ARTICLE_LINE = 120
 _MOMENT = 80
 _EMAIL = 64
-_CURRENCIES = 6  # of one total: a request is seldom paid in two
-_LEAST_DESCRIPTION = 16  # less of it says nothing
+_MAX_CURRENCIES = 6  # in one total: a request is seldom paid in two
+_MIN_DESCRIPTION = 16  # a shorter piece has no meaning
 
 DEEP_LINK_PREFIX = "r_"
-"""What `/start` brings from a request's deep link, before the listing's id."""
+"""The prefix of a listing's id in the parameter of `/start` that a deep link sends."""
 
 STAMPED_STATUSES = frozenset(["soldOut", "expired", "stopped", "completed", "deleted"])
-"""States that are stamped over the picture's code."""
+"""Statuses that are stamped across the code in the picture."""
 
 EMAIL_STATES = frozenset(["unconfirmed", "confirmed", "ended"])
-"""How an address stands that somebody has to confirm."""
+"""The states of an e-mail address that its owner has to confirm."""
 
 _CAN_STOP = frozenset(["active", "scheduled"])
 _CAN_RESUME = frozenset(["stopped", "expired"])
-_CAN_REPEAT = frozenset(["soldOut", "completed"])  # over for good: only another can be sold
+_CAN_REPEAT = frozenset(["soldOut", "completed"])  # ended for good: only a duplicate can be sold
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """A request as an inline result: what the list shows, and the message that is posted."""
+    """A request as an inline result: its line in the list, and the message to post."""
 
     title: str
     description: str
@@ -61,26 +61,26 @@ class Article:
 
 
 def seller_card(card: Card, language: str) -> Reply:
-    """Show a request: what it is, how it stands, its QR, and what can be done with it."""
+    """Render a request for its seller: product, status, QR code and actions."""
     if card.status == "deleted":
         text = t(language, "listing-deleted", name=escaped(card.name, _NAME))
         return Reply(text, picture=_picture(card))
-    text = _text_of(card, language, _state(card, language))
+    text = _card_caption(card, language, _state(card, language))
     return Reply(text, _card_rows(card, language), _picture(card))
 
 
 def public_card(card: Card, language: str) -> Reply:
-    """Show a request to others: what it is, whether it can be paid, and nothing of the takings."""
+    """Render a request for others: product and whether it can be paid, without the takings."""
     if card.status == "deleted":
         text = t(language, "public-gone", name=escaped(card.name, _NAME))
         return Reply(text, picture=_picture(card))
-    text = _text_of(card, language, _public_state(card, language))
-    rows = ((_way_in(card, language),),) if _leads_somewhere(card) else ()
+    text = _card_caption(card, language, _public_state(card, language))
+    rows = ((_pay_button(card, language),),) if _has_useful_page(card) else ()
     return Reply(text, rows, card.listing_id)
 
 
 def visitor_card(card: Card, language: str) -> Reply:
-    """Show a request to somebody who followed its link, with a button that brings it up to date."""
+    """Render a request for someone who followed its deep link, with a refresh button."""
     shown = public_card(card, language)
     refresh = Button(t(language, "button-refresh"), action=("look", card.listing_id))
     rows = () if card.status == "deleted" else (*shown.rows, (refresh,))
@@ -88,26 +88,26 @@ def visitor_card(card: Card, language: str) -> Reply:
 
 
 def stamp_text(card: Card, language: str) -> str | None:
-    """Say in a word or two what lies across the code of a request that can't be paid."""
+    """Return the stamp across the code of a request that can't be paid, None for others."""
     return t(language, f"stamp-{card.status}") if card.status in STAMPED_STATUSES else None
 
 
 def price_text(card: Card, language: str) -> str:
-    """Write the price as people of this language do."""
+    """Format the price as usual in a language."""
     return format_money(card.amount, card.currency, language)
 
 
 def total_text(amounts: Sequence[tuple[int, str]], language: str) -> str:
-    """Write amounts in minor units, one a currency, as one total: nothing is converted.
+    """Format amounts in minor units, one for each currency, as one escaped total.
 
-    Of more than there is room for, the first ones and an ellipsis; escaped.
+    Nothing is converted. Of many currencies the first ones are shown, with an ellipsis.
     """
-    shown = [escaped(format_money(*each, language)) for each in amounts[:_CURRENCIES]]
-    return " + ".join([*shown, *(["…"] if len(amounts) > _CURRENCIES else [])])
+    shown = [escaped(format_money(*each, language)) for each in amounts[:_MAX_CURRENCIES]]
+    return " + ".join([*shown, *(["…"] if len(amounts) > _MAX_CURRENCIES else [])])
 
 
 def page_buttons(action: Action, page: int, pages: int, language: str) -> Rows:
-    """Give the buttons to the pages beside `page`, from 0: `action` with the number of each."""
+    """Return buttons to the previous and next page, `action` with its number; `page` is from 0."""
     buttons = tuple(
         Button(t(language, f"button-{way}"), action=(*action, str(target)))
         for way, target in (("previous", page - 1), ("next", page + 1))
@@ -117,40 +117,40 @@ def page_buttons(action: Action, page: int, pages: int, language: str) -> Rows:
 
 
 def deep_link(bot_name: str, listing_id: str) -> str:
-    """Give the address that shows a request's public card in Telegram, at /start."""
+    """Return the address that opens a request's public card in the bot's chat."""
     return f"https://t.me/{bot_name}?start={DEEP_LINK_PREFIX}{listing_id}"
 
 
 def list_page(
     cards: Sequence[Card], page: int, pages: int, language: str, *, pending: Sequence[str] = ()
 ) -> Reply:
-    """Show one page of requests, each a button to its card; `page` counts from 0.
+    """Render one page of requests, each a button to its card; `page` counts from 0.
 
-    `pending` are the names of requests that are still being made.
+    `pending` are the names of requests that the service has not created yet.
     """
     new = (Button(t(language, "button-new"), action=("new",)),)
     waiting = [t(language, "list-pending", name=escaped(name, _NAME)) for name in pending]
     if not cards:
         return Reply("\n".join(waiting) or t(language, "list-empty"), (new,))
     lines = tuple(
-        (Button(_list_line(card, language), action=("card", card.listing_id)),) for card in cards
+        (Button(_list_label(card, language), action=("card", card.listing_id)),) for card in cards
     )
     text = "\n".join([t(language, "list", page=page + 1, pages=pages), *waiting])
     return Reply(text, (*lines, *page_buttons(("list",), page, pages, language), new))
 
 
 def mark_possibly_repeated(text: str, language: str) -> str:
-    """Mark a message that may have arrived before, as Telegram's answer to it was lost."""
+    """Mark a text that the chat may have already, because Telegram's answer to it was lost."""
     mark = t(language, "possibly-repeated")
     marked = text if text.startswith(mark) else f"{mark}\n{text}"
     return marked if shown_units(marked) <= TEXT_LIMIT else text
 
 
 def inline_article(card: Card, language: str) -> Article:
-    """Show a request to others: a card with a Pay button, or the link where there can be none."""
+    """Render a request as an inline result, with a pay button where it can be paid."""
     shown = public_card(card, language)
     about = " · ".join(
-        filter(None, [price_text(card, language), _brief(card, language), card.description])
+        filter(None, [price_text(card, language), _short_status(card, language), card.description])
     )
     return Article(
         title=plain(card.name, _ARTICLE_LINE),
@@ -161,88 +161,94 @@ def inline_article(card: Card, language: str) -> Article:
 
 
 def _picture(card: Card) -> str | None:
-    """Name the picture; there is none before there is a link to draw."""
+    """Return the listing whose picture is shown; None before there is a link to draw."""
     return card.listing_id if card.url else None
 
 
-def _brief(card: Card, language: str) -> str | None:
-    """Say in a few words what is left, or why it can't be paid."""
+def _short_status(card: Card, language: str) -> str | None:
+    """Return in a few words how many units are left, or why the request can't be paid."""
     if card.status == "scheduled":
         return t(language, "status-scheduled")
-    return stamp_text(card, language) or _left(card, language)
+    return stamp_text(card, language) or _units_left(card, language)
 
 
-def _leads_somewhere(card: Card) -> bool:
-    """Whether others have a use for the page: it can be paid there, or will be."""
+def _has_useful_page(card: Card) -> bool:
+    """Check whether the page can be linked and the request is, or will be, payable there."""
     return card.status in _CAN_STOP and linkable(card.url)
 
 
-def _way_in(card: Card, language: str) -> Button:
+def _pay_button(card: Card, language: str) -> Button:
     if card.status == "scheduled":
         return Button(t(language, "button-open"), url=card.url)
     return Button(t(language, "button-pay", amount=price_text(card, language)), url=card.url)
 
 
-def _text_of(card: Card, language: str, state: str) -> str:
-    """Fit the card's lines below a picture: the description gives way, then the link.
+def _card_caption(card: Card, language: str, state: str) -> str:
+    """Fit the card into a caption: first the description is cut, then the link is left out.
 
-    Room is left to say that the message may be a repetition.
+    Room is left for the mark of a repetition.
     """
     limit = CAPTION_LIMIT - shown_units(mark_possibly_repeated("", language))
     amount = escaped(price_text(card, language))
     name = t(language, "card-name", name=escaped(card.name, _NAME))
     facts = t(language, "card-facts", kind=t(language, f"kind-{card.kind}"), amount=amount)
-    link = escaped(card.url, len(card.url)) if len(card.url) <= _LONGEST_LINK else ""
+    link = escaped(card.url, len(card.url)) if len(card.url) <= _MAX_LINK else ""
     rest = "\n".join(filter(None, [facts, state, link]))
     room = limit - shown_units(f"{name}\n\n{rest}\n")
-    if not card.description or room < _LEAST_DESCRIPTION:
+    if not card.description or room < _MIN_DESCRIPTION:
         return f"{name}\n{rest}"
     return f"{name}\n{escaped(card.description, room)}\n\n{rest}"
 
 
 def _state(card: Card, language: str) -> str:
-    """Say how the request stands, and what it took."""
+    """Return status, open checkouts, takings, start or end, and e-mail address, a line each."""
     being_paid = card.reserved_units if card.status == "active" else 0
     reserved = t(language, "card-reserved", reserved=being_paid) if being_paid else None
     told = _email(card, language)
-    parts = (_status(card, language), reserved, _taken(card, language), _when(card, language), told)
+    parts = (
+        _status(card, language),
+        reserved,
+        _takings(card, language),
+        _start_or_end(card, language),
+        told,
+    )
     return "\n".join(filter(None, parts))
 
 
 def _email(card: Card, language: str) -> str | None:
-    """Return how the address stands that is told of payments."""
+    """Return the confirmation state of the address for payment notifications."""
     if card.email is None or card.email_state not in EMAIL_STATES:
         return None
     email, at = escaped(card.email, _EMAIL), card.email_confirmed_at
-    moment = "" if at is None else _moment(at, card.zone, language) or ""
+    moment = "" if at is None else _short_moment(at, card.zone, language) or ""
     return t(language, f"card-email-{card.email_state}", email=email, moment=moment)
 
 
-def _taken(card: Card, language: str) -> str | None:
-    """Say what came in, from how many payments."""
+def _takings(card: Card, language: str) -> str | None:
+    """Return the takings and the number of payments."""
     if not card.taken or not card.paid_count:
-        unsaid = card.paid_count is None or card.kind != "donation"
-        return None if unsaid else t(language, "card-paid", paid=card.paid_count)
+        hidden = card.paid_count is None or card.kind != "donation"
+        return None if hidden else t(language, "card-paid", paid=card.paid_count)
     amount = total_text(card.taken, language)
     return t(language, "card-taken", amount=amount, paid=card.paid_count)
 
 
-def _when(card: Card, language: str) -> str | None:
-    """Say when it opens or closes, as far as that is to come."""
+def _start_or_end(card: Card, language: str) -> str | None:
+    """Return when the request opens or closes in the future."""
     if card.status == "scheduled" and card.starts_at is not None:
-        moment = _moment(card.starts_at, card.zone, language)
+        moment = _short_moment(card.starts_at, card.zone, language)
         return moment and t(language, "card-starts", moment=moment)
     if card.status in _CAN_STOP and card.ends_at is not None:
-        moment = _moment(card.ends_at, card.zone, language)
+        moment = _short_moment(card.ends_at, card.zone, language)
         return moment and t(language, "card-ends", moment=moment)
     return None
 
 
-def _moment(at: int, zone: str | None, language: str) -> str | None:
-    """Say a moment in short, with whose time it is.
+def _short_moment(at: int, zone: str | None, language: str) -> str | None:
+    """Return a short form of a moment with its time zone.
 
-    In UTC where the zone's rules can't be read; None for one beyond all calendars, as another
-    server may tell.
+    It is in UTC where the rules of the zone can't be read, and None for a moment of another server
+    that no calendar has.
     """
     for shown in (zone or zones.UTC_ZONE, zones.UTC_ZONE):
         try:
@@ -257,7 +263,7 @@ def _moment(at: int, zone: str | None, language: str) -> str | None:
 
 
 def _status(card: Card, language: str) -> str:
-    left = _left(card, language)
+    left = _units_left(card, language)
     if card.status == "active" and left:
         return t(language, "status-active-left", left=left)
     if card.status == "active" and card.kind == "oneoff":
@@ -269,15 +275,17 @@ def _status(card: Card, language: str) -> str:
 
 
 def _public_state(card: Card, language: str) -> str:
-    """Say to payers whether they can pay, and nothing of the takings."""
+    """Return whether payers can pay, without the takings."""
     if card.status in _CAN_STOP:
         soon = t(language, "status-scheduled") if card.status == "scheduled" else None
-        return "\n".join(filter(None, [soon, _left(card, language), _when(card, language)]))
+        return "\n".join(
+            filter(None, [soon, _units_left(card, language), _start_or_end(card, language)])
+        )
     return t(language, "public-closed" if card.status == "stopped" else f"status-{card.status}")
 
 
-def _left(card: Card, language: str) -> str | None:
-    """Say "7 of 10 left" of a drop that is not sold out."""
+def _units_left(card: Card, language: str) -> str | None:
+    """Return "7 of 10 left" for a drop that is not sold out."""
     if card.remaining_units is None or card.status == "soldOut":
         return None
     if card.total_units is None:
@@ -286,35 +294,35 @@ def _left(card: Card, language: str) -> str | None:
 
 
 def _card_rows(card: Card, language: str) -> Rows:
-    """Give the buttons, the most wanted first; two in a row, so that a phone shows them whole."""
+    """Return the buttons, the most used first, two in a row so that phones show whole labels."""
     listing_id = card.listing_id
 
-    def does(word: str, *more: str) -> Button:
+    def act(word: str, *more: str) -> Button:
         return Button(t(language, f"button-{word}"), action=(word, listing_id, *more))
 
-    refresh, ends = does("refresh"), [does("delete")]
+    refresh, last_row = act("refresh"), [act("delete")]
     if card.status in _CAN_STOP:
-        ends.insert(0, does("stop"))
+        last_row.insert(0, act("stop"))
     elif card.status in _CAN_RESUME:
-        ends.insert(0, does("resume"))
+        last_row.insert(0, act("resume"))
     elif card.status in _CAN_REPEAT:
-        ends.insert(0, does("duplicate"))
+        last_row.insert(0, act("duplicate"))
     if not card.url:
-        return ((refresh,), tuple(ends))
-    opened = Button(t(language, "button-open"), url=card.url)
-    copied = Button(t(language, "button-copy"), copy=card.url)
+        return ((refresh,), tuple(last_row))
+    open_page = Button(t(language, "button-open"), url=card.url)
+    copy_link = Button(t(language, "button-copy"), copy=card.url)
     share = Button(t(language, "button-share"), share=listing_id)
     return (
-        (opened, copied),
-        (share, does("edit")),
-        (does("poster"), does("payments", "0")),
-        (does("alerts"), refresh),
-        tuple(ends),
+        (open_page, copy_link),
+        (share, act("edit")),
+        (act("poster"), act("payments", "0")),
+        (act("alerts"), refresh),
+        tuple(last_row),
     )
 
 
-def _list_line(card: Card, language: str) -> str:
-    """Write a button of the list: how it stands, its name, its price, what is left."""
+def _list_label(card: Card, language: str) -> str:
+    """Return a label of the list: mark of the status, name, price and units left."""
     name, cost = plain(card.name, _LINE_NAME), price_text(card, language)
     line = t(language, "list-line", mark=t(language, f"mark-{card.status}"), name=name, price=cost)
-    return " · ".join(filter(None, [line, _left(card, language)]))
+    return " · ".join(filter(None, [line, _units_left(card, language)]))

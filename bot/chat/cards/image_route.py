@@ -19,11 +19,11 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "cross-origin",
     "X-Content-Type-Options": "nosniff",
 }
-"""A picture never changes under its id, and other sites' pay pages show it."""
+"""A picture never changes under its id, and pay pages of other sites show it."""
 
 
 def image_router(db: Database) -> APIRouter:
-    """Give the route `GET /images/{id}`: 404 for an id that nobody has."""
+    """Return the route `GET /images/{id}`; 404 for an unknown id."""
     router = APIRouter(include_in_schema=False)
 
     @router.api_route(PATH + "/{image_id}", methods=["GET", "HEAD"])

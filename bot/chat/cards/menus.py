@@ -1,6 +1,6 @@
-"""What is done with a request beside its card: what can be edited, its poster, its payments.
+"""The menus of a request: edit, delete, poster, payments, and the replies to an edit.
 
-A menu stands in the place of the card whose button was pressed, so the card stays one message.
+A menu replaces the card whose button was pressed, so the card stays one message.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from bot.chat.store.queries import ListedPayment
 
 DESIGNS = (("print-light", "print-dark"), ("square-light", "square-dark"))
-"""The posters there are: for paper, and square for stories."""
+"""The designs of posters: for paper, and square for stories."""
 
-# Bounds in UTF-16 units: another server's words, and a payer's, may have any length.
+# Limits in UTF-16 units: texts of another server and of payers may have any length.
 _NAME = 200
 _SAVED = 600
-_LONGEST_LINK = 300
+_MAX_LINK = 300
 _PAYER_LINE = 160
 _PAYER_LABEL = 40
 
 
 def edit_menu(card: Card, language: str) -> Reply:
-    """Show what can be changed, below what the card says."""
+    """Show the fields that can be edited, below the text of the card."""
     edits = (
         Button(t(language, f"button-edit-{name}"), action=("edit", card.listing_id, name))
         for name, field in EDITS.items()
@@ -51,7 +51,7 @@ def edit_menu(card: Card, language: str) -> Reply:
 
 
 def fixed_menu(card: Card, language: str) -> Reply:
-    """Say what can't be changed, why, and what to do instead."""
+    """Explain which fields can't be edited, why, and what to do instead."""
     text = t(language, "edit-not", name=escaped(card.name, _NAME))
     again = Button(t(language, "button-duplicate"), action=("duplicate", card.listing_id))
     back = Button(t(language, "button-back"), action=("edit", card.listing_id))
@@ -59,7 +59,7 @@ def fixed_menu(card: Card, language: str) -> Reply:
 
 
 def delete_question(card: Card, language: str) -> Reply:
-    """Ask before deleting, saying what is lost and what stays."""
+    """Ask before deleting; the text explains what is lost and what stays."""
     lines = [t(language, "delete-question", name=escaped(card.name, _NAME))]
     if card.paid_count:
         lines.append(t(language, "delete-paid", paid=card.paid_count))
@@ -71,8 +71,8 @@ def delete_question(card: Card, language: str) -> Reply:
 
 
 def poster_menu(card: Card, text: str | None, bot_name: str, language: str) -> Reply:
-    """Show where a request is found, and the posters that can be had; `text` stands on them."""
-    link = card.url if len(card.url) <= _LONGEST_LINK else ""
+    """Show the links of a request and the designs of its poster; `text` is the seller's, on it."""
+    link = card.url if len(card.url) <= _MAX_LINK else ""
     lines = [
         t(language, "poster", name=escaped(card.name, _NAME)),
         link and t(language, "poster-link", link=escaped(link, len(link))),
@@ -94,9 +94,9 @@ def poster_menu(card: Card, text: str | None, bot_name: str, language: str) -> R
 def payments_page(
     card: Card, receipts: Sequence[ListedPayment], place: tuple[int, int], seller: Seller
 ) -> Reply:
-    """Show a page of a request's payments, newest first; `place` is which, from 0, and of how many.
+    """Show a page of a request's payments, newest first; `place` is its number, from 0, and all.
 
-    `card.taken` is what all of them come to; times are those of the seller's zone.
+    `card.taken` is the total of all payments; times are in the seller's zone.
     """
     language, (page, pages) = seller.language, place
     zone = seller.zone or zones.UTC_ZONE
@@ -109,12 +109,12 @@ def payments_page(
         head.append(t(language, "payments-zone", zone=escaped(zones.place_name(zone, language))))
     back = Button(t(language, "button-back"), action=("card", card.listing_id))
     lines = [_receipt(receipt, zone, language) for receipt in receipts]
-    beside = page_buttons(("payments", card.listing_id), page, pages, language)
-    return Reply("\n\n".join(["\n".join(head), *lines]), (*beside, (back,)))
+    turns = page_buttons(("payments", card.listing_id), page, pages, language)
+    return Reply("\n\n".join(["\n".join(head), *lines]), (*turns, (back,)))
 
 
 def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:
-    """Say what was changed; of a request that can't be paid all the same, how it stands."""
+    """Confirm an edit, with the status where the request still can't be paid."""
     language, field = seller.language, EDITS[change.field]
     if change.value is None:
         text = t(language, f"cleared-{change.field}")
@@ -126,15 +126,15 @@ def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:
         lines.append(t(language, f"status-{card.status}"))
     poster = Button(t(language, "button-poster"), action=("poster", card.listing_id))
     first = ((poster,),) if field is POSTER_TEXT else ()
-    return Reply("\n".join(lines), (*first, _onwards(card, language)))
+    return Reply("\n".join(lines), (*first, _card_and_edit(card, language)))
 
 
 def unsaved_reply(card: Card, why: str, language: str) -> Reply:
-    """Say why a change can't be made, with a way to make another."""
-    return Reply(why, (_onwards(card, language),))
+    """Explain why an edit can't be made, with a button for another one."""
+    return Reply(why, (_card_and_edit(card, language),))
 
 
-def _onwards(card: Card, language: str) -> tuple[Button, Button]:
+def _card_and_edit(card: Card, language: str) -> tuple[Button, Button]:
     show = Button(t(language, "button-show-card"), action=("card", card.listing_id))
     return show, Button(t(language, "button-edit"), action=("edit", card.listing_id))
 
@@ -144,25 +144,25 @@ def _back(card: Card, language: str) -> Button:
 
 
 def _receipt(receipt: ListedPayment, zone: str, language: str) -> str:
-    """Write one payment: when, how much, what is odd about it, what the payer was asked for."""
+    """Return one payment: time, amount, remarks, and the payer's data."""
     amount = escaped(format_money(receipt.amount, receipt.currency, language))
     at = escaped(display.button_label(receipt.received_at, zone, language))
     marks = [
         t(language, key)
-        for key, holds in (
+        for key, applies in (
             ("payments-oversold", receipt.oversold),
             ("payments-found", receipt.found),
             ("payments-in-doubt", receipt.in_doubt),
         )
-        if holds
+        if applies
     ]
     head = t(language, "payments-line", at=at, amount=amount)
-    told = _told(receipt.payer, language)
-    return "\n".join(filter(None, [head, " · ".join(marks), told]))
+    payer = _payer_line(receipt.payer, language)
+    return "\n".join(filter(None, [head, " · ".join(marks), payer]))
 
 
-def _told(payer: Mapping[str, object], language: str) -> str:
-    """Write what the payer was asked for on one line, whatever it holds."""
+def _payer_line(payer: Mapping[str, object], language: str) -> str:
+    """Return the payer's data on one line, whatever JSON values it holds."""
     pairs = [
         t(
             language,

@@ -1,1 +1,1 @@
-"""The Bot API: intake of updates, sender, transport, errors, profile, inline, photos."""
+"""The Bot API: updates in, messages out, failures, inline queries, photos, the bot's profile."""

@@ -1,7 +1,7 @@
-"""Files that people sent, fetched from the Bot API server: over HTTP, and never more than wished.
+"""Downloads of files that people sent, over HTTP and with a limit of bytes.
 
-python-telegram-bot's own download reads a `file_path` that names a file of this machine from its
-disk, as a server beside it answers in local mode. Here a path is only ever a part of an address.
+Where the Bot API server answers a `file_path` on this machine, as it does in local mode, the
+library's own download reads it from the disk. Here a path is only used as part of an address.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ READ_SECONDS = 20.0
 TOO_MANY = 429
 
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
-"""What the library raises at an answer that has not the shape of Telegram's."""
+"""The errors that the library raises at an answer in another shape than Telegram's."""
 
 
 class TooManyBytes(Refused):
@@ -36,7 +36,7 @@ class TooManyBytes(Refused):
 
 
 class Downloads:
-    """Fetches files from `{root}/file/bot{token}/{path}`."""
+    """Downloads files from `{root}/file/bot{token}/{path}`."""
 
     def __init__(self, bot: Bot, root: str, now: Callable[[], int]) -> None:
         self._bot = bot
@@ -47,25 +47,25 @@ class Downloads:
             limits=httpx.Limits(max_connections=CONNECTIONS),
             verify=http_client.ssl_context(),
             trust_env=http_client.may_use_proxy(root),
-            headers={"Accept-Encoding": "identity"},  # what is counted is what comes
+            headers={"Accept-Encoding": "identity"},  # the bytes counted are those received
         )
 
-    async def fetch(self, file_id: str, most: int) -> bytearray:
+    async def fetch(self, file_id: str, max_bytes: int) -> bytearray:
         """Return the bytes of a file.
 
-        Raises TelegramError where Telegram refuses, PeerError where it can't be reached or answers
-        something else, Refused where it hands out no such file, or one of more than `most` bytes.
+        Raises TelegramError where Telegram refuses, PeerError where it can't be reached or its
+        answer is no file, Refused for an unknown file and for one of more than `max_bytes` bytes.
         """
-        file = await self._described(file_id)
-        if isinstance(file.file_size, int) and file.file_size > most:
+        file = await self._get_file(file_id)
+        if isinstance(file.file_size, int) and file.file_size > max_bytes:
             raise TooManyBytes
-        return await self._download(self._base + relative_path(file, self._bot), most)
+        return await self._download(self._base + relative_path(file, self._bot), max_bytes)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
 
-    async def _described(self, file_id: str) -> File:
+    async def _get_file(self, file_id: str) -> File:
         try:
             return await self._bot.get_file(file_id)
         except TelegramError:
@@ -73,20 +73,20 @@ class Downloads:
         except UNREADABLE as error:
             raise Refused(f"getFile's answer can't be read: {type(error).__name__}") from None
 
-    async def _download(self, url: str, most: int) -> bytearray:
+    async def _download(self, url: str, max_bytes: int) -> bytearray:
         data = bytearray()
         try:
             async with self._http.stream("GET", url) as response:
-                self._judge(response)
+                self._check_status(response)
                 async for chunk in response.aiter_raw():
                     data += chunk
-                    if len(data) > most:
+                    if len(data) > max_bytes:
                         raise TooManyBytes
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise Unreachable(type(error).__name__) from None  # its words hold the token
+            raise Unreachable(type(error).__name__) from None  # its text contains the token
         return data
 
-    def _judge(self, response: httpx.Response) -> None:
+    def _check_status(self, response: httpx.Response) -> None:
         status = response.status_code
         if response.is_success:
             return
@@ -101,12 +101,12 @@ class Downloads:
 def relative_path(file: File, bot: Bot) -> str:
     """Return the path below the root of a bot's files, quoted.
 
-    Raises Refused for everything else that a server may name: a file of this machine, a path that
-    leads up, an address elsewhere, nothing.
+    Raises Refused for any other `file_path`: a file of this machine, a path that leads up, another
+    address, nothing.
     """
     given = file.file_path
     path = given.removeprefix(f"{bot.base_file_url}/") if isinstance(given, str) else ""
-    odd = any(part in {"", ".", ".."} for part in path.split("/"))
-    if odd or not path.isprintable() or ":" in path or "\\" in path:
+    is_odd = any(part in {"", ".", ".."} for part in path.split("/"))
+    if is_odd or not path.isprintable() or ":" in path or "\\" in path:
         raise Refused("its file_path is not one below the bot's files")
     return quote(path)

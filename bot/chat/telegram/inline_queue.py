@@ -1,7 +1,7 @@
-"""Inline queries taken in: few are answered at a time, the newest of each person, and none kept.
+"""The queue of inline queries, in memory: few are answered at a time, the newest of each person.
 
-Telegram sends one for each letter typed and forgets it after seconds. So what can't be answered
-soon is dropped: a person has one query under way and the newest waiting, all together some tens.
+Telegram sends one for each letter typed and drops late answers. So a query that can't be answered
+soon is dropped: a person has one under way and the newest one waiting, all people together forty.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 AT_ONCE = 4
-"""Queries answered at a time, each on a connection of its own."""
+"""Queries answered at a time, each on its own connection."""
 
-MOST_WAITING = 40
-"""People whose query waits: what four connections answer within seconds."""
+MAX_WAITING = 40
+"""People whose query waits: as many as four connections answer within seconds."""
 
 
 class InlineQueue:
-    """Answers inline queries by `answer`, as often as `pace` allows."""
+    """Passes inline queries to `answer`, as often as `pace` allows."""
 
     def __init__(
         self,
@@ -46,17 +46,17 @@ class InlineQueue:
         self._timer: asyncio.TimerHandle | None = None
 
     def take(self, update: dict[str, Any]) -> None:
-        """Take a query in; one of the same person that still waits gives up its place to it."""
+        """Queue a query in place of a waiting one of the same person."""
         person = account_of(update)
-        if person not in self._waiting and len(self._waiting) >= MOST_WAITING:
+        if person not in self._waiting and len(self._waiting) >= MAX_WAITING:
             self._drop(next(iter(self._waiting)))
         elif person in self._waiting:
             self._count("telegram_updates_handled", "dropped")
         self._waiting[person] = update
-        self._begin()
+        self._start()
 
     async def close(self) -> None:
-        """Drop what waits and cancel what is under way: nobody could be answered later."""
+        """Drop waiting queries and cancel those under way."""
         self._waiting.clear()
         tasks = [*self._under_way.values()]
         for task in tasks:
@@ -67,21 +67,21 @@ class InlineQueue:
         del self._waiting[person]
         self._count("telegram_updates_handled", "dropped")
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         while len(self._under_way) < AT_ONCE and (person := self._next()) is not None:
             if wait := self._wait():
-                self._begin_later(wait)
+                self._start_later(wait)
                 return
             task = asyncio.create_task(self._handle(self._waiting.pop(person)))
             self._under_way[person] = task
-            task.add_done_callback(partial(self._ended, person))
+            task.add_done_callback(partial(self._on_answered, person))
 
     def _next(self) -> str | None:
-        """Return who waits longest of those who have none under way."""
+        """Return the person who waits longest and has no query under way."""
         return next((one for one in self._waiting if one not in self._under_way), None)
 
     def _wait(self) -> int:
-        """Return the milliseconds until the pace lets one go, which is counted where it is now."""
+        """Return the milliseconds until the pace allows a query; 0 counts one as answered now."""
         if self._pace is None:
             return 0
         now = int(asyncio.get_running_loop().time() * 1000)
@@ -90,17 +90,17 @@ class InlineQueue:
         self._arrival = self._pace.arrival(self._arrival, now)
         return 0
 
-    def _begin_later(self, wait: int) -> None:
+    def _start_later(self, wait: int) -> None:
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(wait / 1000, self._rung)
+            self._timer = asyncio.get_running_loop().call_later(wait / 1000, self._on_timer)
 
-    def _rung(self) -> None:
+    def _on_timer(self) -> None:
         self._timer = None
-        self._begin()
+        self._start()
 
-    def _ended(self, person: str, _task: asyncio.Task[None]) -> None:
+    def _on_answered(self, person: str, _task: asyncio.Task[None]) -> None:
         del self._under_way[person]
-        self._begin()
+        self._start()
 
     async def _handle(self, update: dict[str, Any]) -> None:
         try:

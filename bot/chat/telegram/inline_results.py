@@ -1,7 +1,7 @@
-"""Inline queries: a seller's own requests, to be posted in any chat.
+"""Answers to inline queries: a seller's own requests, to be posted in any chat.
 
-Answered at once or not at all: Telegram drops the answer of a query after
-seconds, and the next letter typed asks again.
+A query is answered at once or not at all: Telegram drops a late answer, and the next letter typed
+is a new query.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 PAGE = 20
-"""Results in one answer; Telegram takes 50."""
+"""Results in one answer; Telegram accepts 50."""
 
 OFFSET = re.compile(r"[0-9]{1,9}")
-"""What we give for the next page; anything else begins with the first."""
+"""The form of the offsets that we return; any other offset means the first page."""
 
 PAGES = "/pay/"
-"""Where the embedded service has its pay pages; their codes stand beside them, under `/qr/`."""
+"""The path of the embedded service's pay pages; their codes are under `/qr/`."""
 
 
 class InlineResults:
-    """Answers inline queries from what is known of the seller's requests.
+    """Answers inline queries with the seller's requests.
 
-    `public_url` is where Telegram reaches us to fetch the pictures of results.
+    `public_url` is the address from which Telegram fetches the pictures of results.
     """
 
     def __init__(self, bot: Bot, chat: Chat, public_url: str) -> None:
@@ -61,9 +61,9 @@ class InlineResults:
         self._public_url = public_url
 
     async def answer(self, update: dict[str, Any]) -> None:
-        """Answer one inline query; a failure is a line in the log."""
+        """Answer one inline query; a failure is only logged."""
         try:
-            event = read(update, "")  # a query names no bot
+            event = read(update, "")  # a query's text names no bot
             if isinstance(event, Searched):
                 await self._answer(event)
         except (StorageError, Unreadable) as error:
@@ -75,15 +75,15 @@ class InlineResults:
         language = choose(event.person.tag)
         start = int(event.offset) if OFFSET.fullmatch(event.offset) else 0
         cards = await self._chat.search(event.person.id, event.text, PAGE + 1, start)
-        following = str(start + PAGE) if len(cards) > PAGE else ""
-        is_vain = bool(event.text.strip()) and not cards and not start
-        label = t(language, "inline-none" if is_vain else "inline-new")
+        next_offset = str(start + PAGE) if len(cards) > PAGE else ""
+        found_none = bool(event.text.strip()) and not cards and not start
+        label = t(language, "inline-none" if found_none else "inline-new")
         await self._bot.answer_inline_query(
             inline_query_id=event.query_id,
             results=[self._article(card, language) for card in cards[:PAGE]],
             cache_time=0,
             is_personal=True,
-            next_offset=following,
+            next_offset=next_offset,
             button=InlineQueryResultsButton(label, start_parameter=FROM_INLINE),
         )
 
@@ -104,7 +104,7 @@ class InlineResults:
         )
 
     def _thumbnail(self, card: Card) -> str | None:
-        """Give the address of the seller's picture, else of the code, where Telegram takes it."""
+        """Return the address of the seller's picture or of its code; None if not public."""
         base = self._public_url
         if not linkable(base):
             return None

@@ -1,9 +1,8 @@
-"""Updates in from Telegram: stored as they came, then confirmed.
+"""Updates from Telegram: stored unchanged, then confirmed.
 
-Polling confirms with the next call's offset, so an update is confirmed only
-after its row is committed; the webhook answers 200 only then. An update that
-comes twice has the same key and is stored once. Inline queries are the
-exception: answered at once or not at all, so they are never stored.
+Polling confirms with the offset of the next call, so an update is confirmed only after its row is
+committed; the webhook answers 200 only then. An update that arrives twice has the same key and is
+stored once. Inline queries are answered at once or not at all, so they are never stored.
 """
 
 from __future__ import annotations
@@ -43,22 +42,22 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 KINDS = ("message", "callback_query", "inline_query", "chosen_inline_result", "my_chat_member")
-"""The updates asked for, always named: else Telegram keeps to what was asked for last."""
+"""The kinds of updates, named in each call: otherwise Telegram uses those of the last call."""
 
 POLL_SECONDS = 50
-SHORTEST_WAIT = 0.05
+MIN_WAIT = 0.05
 """Seconds between polls of a server that does not hold the call open."""
 
 BACKOFF = (1.0, 2.0, 5.0, 15.0, 30.0)
 WEBHOOK_PATH = "/telegram/updates"
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
-LARGEST_UPDATE = 1024 * 1024
+MAX_UPDATE_BYTES = 1024 * 1024
 NOBODY = "0"
-"""The lane and the account of updates that name neither a chat nor a person."""
+"""The lane and account of updates that name neither a chat nor a person."""
 
 
 class Intake:
-    """Stores updates, from whichever side they come."""
+    """Stores updates, from polling and from the webhook."""
 
     def __init__(
         self,
@@ -75,12 +74,12 @@ class Intake:
         self._inline = inline
 
     async def take(self, updates: Iterable[Any]) -> None:
-        """Store these updates durably; those seen before change nothing."""
-        sound = [update for update in updates if _is_update(update)]
-        kept = [update for update in sound if "inline_query" not in update]
-        if kept:
-            await self._db.transaction(lambda tx: self._store(tx, kept))
-        for update in sound:
+        """Store these updates durably; repeated ones change nothing."""
+        valid = [update for update in updates if _is_update(update)]
+        stored = [update for update in valid if "inline_query" not in update]
+        if stored:
+            await self._db.transaction(lambda tx: self._store(tx, stored))
+        for update in valid:
             if "inline_query" in update:
                 self._db.count("telegram_updates", "inline_query")
                 self._inline(update)
@@ -95,7 +94,7 @@ class Intake:
 
 
 class Poller:
-    """Asks Telegram for updates, one long call after the other."""
+    """Polls Telegram for updates, one long call after the other."""
 
     def __init__(
         self,
@@ -115,19 +114,19 @@ class Poller:
         self._offset: int | None = None
 
     async def run(self) -> None:
-        """Poll until cancelled; failures are waited out."""
+        """Poll until cancelled; after a failure, wait and poll again."""
         failures = 0
         while True:
             wait = BACKOFF[min(failures, len(BACKOFF) - 1)]
             failures += 1
             try:
-                await self._once()
+                await self._poll_once()
                 failures = 0
                 continue
             except (PeerError, Unauthorized) as error:
                 wait = requested_wait(error) or wait
                 log.warning("no updates from telegram", reason=str(error), again_in=wait)
-            except StorageError as error:  # the database has its own line in the log
+            except StorageError as error:  # the database logs it
                 wait, failures = BACKOFF[0], 0
                 log.debug("updates not stored, so not confirmed", reason=str(error))
             except Exception:
@@ -138,21 +137,23 @@ class Poller:
         """Close the connection."""
         await self._http.aclose()
 
-    async def _once(self) -> None:
-        asked = time.monotonic()
-        updates = await self._ask({"timeout": POLL_SECONDS, "allowed_updates": json.dumps(KINDS)})
-        if not updates and time.monotonic() - asked < SHORTEST_WAIT:
-            await self._sleep(SHORTEST_WAIT)
+    async def _poll_once(self) -> None:
+        started = time.monotonic()
+        updates = await self._get_updates(
+            {"timeout": POLL_SECONDS, "allowed_updates": json.dumps(KINDS)}
+        )
+        if not updates and time.monotonic() - started < MIN_WAIT:
+            await self._sleep(MIN_WAIT)
         await self._intake.take(updates)
         ids = [update["update_id"] for update in updates if _has_id(update)]
         if len(ids) < len(updates):
-            log.warning("updates that nobody can read", number=len(updates) - len(ids))
+            log.warning("unreadable updates", number=len(updates) - len(ids))
         if ids:
             self._offset = max(ids) + 1
         elif updates:
             raise BadAnswer("Telegram's updates have no update_id")
 
-    async def _ask(self, params: dict[str, Any]) -> list[Any]:
+    async def _get_updates(self, params: dict[str, Any]) -> list[Any]:
         if self._offset is not None:
             params["offset"] = self._offset
         try:
@@ -168,16 +169,16 @@ class Poller:
 
 
 def webhook_router(intake: Intake, secret: str) -> APIRouter:
-    """Give the route for webhook mode; only who knows the secret header is heard."""
+    """Return the route of webhook mode; calls without the secret header are answered 401."""
     router = APIRouter(include_in_schema=False)
 
     @router.post(WEBHOOK_PATH)
     async def receive(request: Request) -> Response:
-        told = request.headers.get(SECRET_HEADER, "")
-        if not hmac.compare_digest(told.encode(), secret.encode()):
+        header = request.headers.get(SECRET_HEADER, "")
+        if not hmac.compare_digest(header.encode(), secret.encode()):
             return Response(status_code=401)
         try:
-            update = await _update(request)
+            update = await _read_update(request)
         except Refused as error:
             log.warning("update refused", reason=error.message)
             return Response(status_code=413 if isinstance(error, BodyTooLarge) else 400)
@@ -188,16 +189,16 @@ def webhook_router(intake: Intake, secret: str) -> APIRouter:
 
 
 def lane_of(update: dict[str, Any]) -> str:
-    """Give the lane whose order an update keeps: its chat's id, else its person's."""
+    """Return the lane of an update: the id of its chat, else of its person."""
     inner = _inner(update)
     message = _object(inner.get("message")) or inner
     return _id_of(_object(message.get("chat")) or _object(inner.get("from")))
 
 
 def account_of(update: dict[str, Any]) -> str:
-    """Return who caused an update, in whatever chat: the person's id, else the chat's.
+    """Return the account of an update: the id of its person, in any chat, else of the chat.
 
-    Who writes in the name of a chat has the chat's too: Telegram tells all of them as one person.
+    People who write in the name of a chat have the chat's: Telegram names one person for all.
     """
     inner = _inner(update)
     person = NOBODY if "sender_chat" in inner else _id_of(_object(inner.get("from")))
@@ -208,8 +209,8 @@ def _inner(update: dict[str, Any]) -> dict[str, Any]:
     return next((_object(update[kind]) for kind in KINDS if kind in update), {})
 
 
-def _id_of(told: dict[str, Any]) -> str:
-    number = told.get("id")
+def _id_of(chat_or_person: dict[str, Any]) -> str:
+    number = chat_or_person.get("id")
     return str(number) if isinstance(number, int) else NOBODY
 
 
@@ -226,15 +227,15 @@ def _is_update(update: Any) -> bool:
 
 
 def _refusal(status: int, data: dict[str, Any]) -> PeerError | Unauthorized:
-    told = str(data.get("description", status))
+    description = str(data.get("description", status))
     if status in {401, 404}:
         return Unauthorized("Telegram refuses the token")
     wait = _object(data.get("parameters")).get("retry_after")
-    return Overloaded(told, float(wait) if isinstance(wait, int) else None)
+    return Overloaded(description, float(wait) if isinstance(wait, int) else None)
 
 
-async def _update(request: Request) -> dict[str, Any]:
-    update = request_body.parse(await request_body.read(request, LARGEST_UPDATE))
+async def _read_update(request: Request) -> dict[str, Any]:
+    update = request_body.parse(await request_body.read(request, MAX_UPDATE_BYTES))
     if not _is_update(update):
         raise InvalidBody("The body is no update.")
     return update

@@ -1,4 +1,4 @@
-"""Sellers' photos out of their queue: fetched from Telegram, checked, made small, kept."""
+"""Sellers' photos: downloaded from Telegram, checked, reduced and stored."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-LARGEST = 10_000_000
-"""Bytes, as sendPhoto takes at most: nothing larger comes as a photo, or is taken as a file."""
+MAX_BYTES = 10_000_000
+"""The limit of sendPhoto: no larger photo exists, and no larger file is accepted."""
 
 AT_ONCE = 2
-"""Photos in memory: one that is made small, which happens one at a time, and one that comes."""
+"""Photos in memory: one is reduced at a time, while another one is downloaded."""
 
-LONGEST = 40.0
-"""Seconds for fetching one; less than its lease."""
+DOWNLOAD_SECONDS = 40.0
+"""The limit of one download; less than its lease."""
 
 BACKOFF = (1_000, 3_000, 10_000, 30_000)
-"""Milliseconds until the next try; after the last one the seller is asked to send it again.
+"""Milliseconds until the next attempt; after the last one the seller is asked to send it again.
 
-Where this machine can start no process, which is not the photo's fault, the last delay repeats."""
+While this machine can start no process, which is not the photo's fault, the last delay repeats."""
 
 TOO_BIG = "file is too big"
 """Telegram's answer about a file of more than the 20 MB that bots may download."""
 
 FINAL = (BadRequest, Forbidden, InvalidToken, Refused)
-"""Refusals that another try won't change."""
+"""Refusals that another attempt would not change."""
 
 UNREACHABLE, TOO_LARGE, TOO_HEAVY = "unreachable", "tooLarge", "tooHeavy"
-"""Why there is no photo, beside the reasons that PictureError has of itself."""
+"""Reasons why there is no photo, beside those of PictureError."""
 
 
 class PhotoIntake:
-    """Fetches photos and lets their forms go on."""
+    """Downloads photos and continues their forms."""
 
     def __init__(
         self, db: Database, downloads: Downloads, queues: Queues, now: Callable[[], int]
@@ -71,10 +71,10 @@ class PhotoIntake:
         self._now = now
 
     async def take(self, message: Message) -> None:
-        """Fetch one photo and settle what follows."""
+        """Download one photo, prepare it and continue its form."""
         photo: bytes | str
         try:
-            async with asyncio.timeout(LONGEST):
+            async with asyncio.timeout(DOWNLOAD_SECONDS):
                 data = await self._fetch(message.body.file_id)
             photo = decoder_process.read_answer(await self._child.run(data))
         except PictureError as error:
@@ -83,24 +83,24 @@ class PhotoIntake:
             log.warning("photo refused", chat=message.lane, reason=str(error))
             photo = TOO_HEAVY
         except (TelegramError, PeerError, Refused, StorageError, TimeoutError) as error:
-            reason, wait = _reason(error), _wait(error, message.attempts)
+            reason, delay = _reason(error), _delay(error, message.attempts)
             log.warning("photo not fetched", chat=message.lane, reason=reason)
-            if wait is not None:
-                await self._db.transaction_until_stored(partial(self._again, message, wait, reason))
+            if delay is not None:
+                await self._db.transaction_until_stored(
+                    partial(self._retry, message, delay, reason)
+                )
                 return
             photo = UNREACHABLE
-        await self._db.transaction_until_stored(
-            partial(self._arrived, message=message, photo=photo)
-        )
+        await self._db.transaction_until_stored(partial(self._finish, message=message, photo=photo))
 
     def buried(self, tx: Transaction, message: Message) -> None:
-        """Ask the seller for another photo in the place of one that was set aside."""
+        """Ask the seller for another photo in place of one that was set aside."""
         photos.arrive(tx, self._queues, message, TOO_HEAVY, self._now())
 
     async def _fetch(self, file_id: str) -> bytearray:
-        """Return a file's bytes; raises PictureError for too many, else what a download does."""
+        """Return a file's bytes. Raises PictureError for too many, and the errors of a download."""
         try:
-            return await self._downloads.fetch(file_id, LARGEST)
+            return await self._downloads.fetch(file_id, MAX_BYTES)
         except TooManyBytes as error:
             raise PictureError(TOO_LARGE, error.message) from None
         except BadRequest as error:
@@ -108,10 +108,10 @@ class PhotoIntake:
                 raise PictureError(TOO_LARGE, error.message) from None
             raise
 
-    def _again(self, message: Message, wait: int, note: str, tx: Transaction) -> None:
-        outbox.retry(tx, self._queues.photos, message, self._now() + wait, note)
+    def _retry(self, message: Message, delay: int, note: str, tx: Transaction) -> None:
+        outbox.retry(tx, self._queues.photos, message, self._now() + delay, note)
 
-    def _arrived(self, tx: Transaction, message: Message, photo: bytes | str) -> None:
+    def _finish(self, tx: Transaction, message: Message, photo: bytes | str) -> None:
         if outbox.done(tx, self._queues.photos, message, self._now()):
             photos.arrive(tx, self._queues, message, photo, self._now())
 
@@ -122,8 +122,8 @@ def _reason(error: Exception) -> str:
     return describe_error(error) if isinstance(error, TelegramError) else str(error)
 
 
-def _wait(error: Exception, attempts: int) -> int | None:
-    """Return the milliseconds until the next try, None where there is to be none."""
+def _delay(error: Exception, attempts: int) -> int | None:
+    """Return the milliseconds until the next attempt, None for no further one."""
     if isinstance(error, StorageError):  # no child process can be started
         return BACKOFF[min(attempts, len(BACKOFF)) - 1]
     if attempts > len(BACKOFF) or isinstance(error, FINAL):

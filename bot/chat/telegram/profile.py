@@ -1,4 +1,4 @@
-"""How the bot presents itself at Telegram: its commands and descriptions, in each language."""
+"""The bot's profile at Telegram: commands and descriptions in each language."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 
 async def set_profile(bot: Bot) -> None:
-    """Set commands and descriptions; a refusal is a line in the log, the bot works without."""
+    """Set commands and descriptions. A refusal is only logged: the bot works without them."""
     try:
         for language in languages():
             code = "" if language == DEFAULT else language

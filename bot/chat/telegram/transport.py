@@ -1,7 +1,7 @@
-"""python-telegram-bot's transport, which remembers whether Telegram took the last call.
+"""python-telegram-bot's transport, which remembers whether Telegram accepted the last call.
 
-A call that was taken is never made again, even where its answer has not the shape
-that the library knows: a server of somebody's own may answer less than Telegram.
+An accepted call is never repeated, even where the library can't read its answer: another server of
+the Bot API may answer less than Telegram.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _answer: ContextVar[bytes] = ContextVar("answer", default=b"")
 
 
 class Transport(HTTPXRequest):
-    """Keeps each task's last answer, where the call succeeded."""
+    """A transport that keeps the last answer of each task, where the call succeeded."""
 
     async def do_request(self, *given: Any, **named: Any) -> tuple[int, bytes]:
-        """Make one call; see the library's BaseRequest."""
+        """Make one call, as the library's BaseRequest."""
         _answer.set(b"")
         code, payload = await super().do_request(*given, **named)
         if httpx.codes.is_success(code):
@@ -30,7 +30,7 @@ class Transport(HTTPXRequest):
 
 
 def last_call_accepted() -> bool:
-    """Whether the last call of this task was taken: answered 2xx with `ok` true."""
+    """Return whether the last call of this task was answered 2xx with `ok` true."""
     try:
         data = exact_json.loads(_answer.get())
     except ValueError:

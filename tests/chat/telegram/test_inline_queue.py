@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.telegram.inline_queue import AT_ONCE, MOST_WAITING, InlineQueue
+from bot.chat.telegram.inline_queue import AT_ONCE, MAX_WAITING, InlineQueue
 from bot.core.outbox.lanes import Pace
 
 if TYPE_CHECKING:
@@ -111,9 +111,9 @@ async def test_five_thousand_at_once_make_a_few_tasks_and_the_oldest_are_dropped
     before = len(asyncio.all_tasks())
     await slow.take(*map(query, range(5000)))
     assert len(asyncio.all_tasks()) == before + AT_ONCE
-    assert slow.dropped == 5000 - AT_ONCE - MOST_WAITING
+    assert slow.dropped == 5000 - AT_ONCE - MAX_WAITING
     await slow.let_all_go()
-    newest = range(5000 - MOST_WAITING, 5000)
+    newest = range(5000 - MAX_WAITING, 5000)
     assert [person for person, _ in slow.answered] == [*range(AT_ONCE), *newest]
 
 

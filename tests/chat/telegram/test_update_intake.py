@@ -187,7 +187,7 @@ async def test_failures_in_a_row_are_waited_out_longer_and_longer(chat: ChatHarn
 async def test_a_server_that_does_not_hold_the_call_is_not_asked_in_a_spin(
     chat: ChatHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "SHORTEST_WAIT", SECONDS)  # however slow this machine is
+    monkeypatch.setattr(intake, "MIN_WAIT", SECONDS)  # however slow this machine is
     async with polling(chat, ok(), ok()) as poll:
         await poll.asked(3)
     assert poll.waits == [SECONDS, SECONDS]
