@@ -314,13 +314,13 @@ def test_it_may_open_more_files_than_systems_grant_unasked() -> None:
     """Each payer's connection is one; what is granted already is never taken back."""
     look = (
         "import resource as r\n"
-        "from bot.wiring.web.process import MOST_FILES, open_many_files\n"
+        "from bot.wiring.web.process import MOST_FILES, raise_file_limit\n"
         "hard = r.getrlimit(r.RLIMIT_NOFILE)[1]\n"
         "r.setrlimit(r.RLIMIT_NOFILE, (256, hard))\n"
-        "open_many_files()\n"
+        "raise_file_limit()\n"
         "now = r.getrlimit(r.RLIMIT_NOFILE)\n"
         "assert now == (min(MOST_FILES, hard) if hard > 0 else MOST_FILES, hard), now\n"
-        "open_many_files()\n"
+        "raise_file_limit()\n"
         "assert r.getrlimit(r.RLIMIT_NOFILE) == now\n"
     )
     subprocess.run([sys.executable, "-c", look], cwd=ROOT, check=True)

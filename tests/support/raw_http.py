@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bot.wiring.web.process import WebServer
+from bot.wiring.web.server import WebServer
 from tests.support.http_messages import HttpAnswer, read_answer
 
 if TYPE_CHECKING:

@@ -26,14 +26,13 @@ from bot.wiring.app.service_side import ServiceSide
 from bot.wiring.app.sweep import sweep
 from bot.wiring.app.telegram_side import ProviderAccess, TelegramSide
 from bot.wiring.web.process import (
-    WebServer,
-    listen,
-    open_many_files,
-    return_memory,
-    settle_memory,
+    freeze_memory,
+    raise_file_limit,
+    return_freed_memory,
+    shorten_switch_interval,
     stop_signals,
-    switch_often,
 )
+from bot.wiring.web.server import WebServer, listen
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -92,12 +91,12 @@ class Application:
         self._workers: list[Worker] = []
         self._working: dict[str, asyncio.Task[None]] = {}
         restrict_files(settings)
-        return_memory()
+        return_freed_memory()
         self._db = open_database(settings.database_url, writing=True)
         keys = open_vault(settings, self._db)
         foundation = Foundation(settings, self._db, keys, now)
-        open_many_files()
-        switch_often()
+        raise_file_limit()
+        shorten_switch_interval()
         self._socket = listen(settings.host, settings.port)
         self._own_socket = listen("127.0.0.1", 0)
         self._ops = self._make_ops(foundation)
@@ -120,7 +119,7 @@ class Application:
 
         Raises ConfigError if Telegram refuses the token, BotError if a part of the process failed.
         """
-        asyncio.get_running_loop().call_later(STARTED_SECONDS, settle_memory)
+        asyncio.get_running_loop().call_later(STARTED_SECONDS, freeze_memory)
         with stop_signals(self.stop):
             await self.serve()
 

@@ -16,7 +16,7 @@ import httpx
 from bot.core.net import http_client
 from bot.core.ops.endpoints import DEPLOYMENT
 from bot.wiring.doctor.finding import Finding, fix, ok
-from bot.wiring.web.process import loopback
+from bot.wiring.web.server import loopback
 
 if TYPE_CHECKING:
     from bot.config import Settings

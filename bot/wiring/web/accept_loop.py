@@ -1,7 +1,7 @@
-"""Connections in, as long as there are file handles for them.
+"""The accept loop, which survives a lack of file handles.
 
-Out of handles, uvloop's own server asks the kernel again at once, without end and without a line
-in the log: libuv has then no handle left to give up for its trick (`uv__emfile_trick`).
+Without handles, uvloop's own server calls accept(2) again at once, endlessly and without a log
+line: libuv then has no spare handle to close for its trick (`uv__emfile_trick`).
 """
 
 from __future__ import annotations
@@ -14,62 +14,63 @@ from typing import TYPE_CHECKING
 
 from bot.core.health import Health
 from bot.wiring.web.connections import MOST
-from bot.wiring.web.protocol import Inlet
+from bot.wiring.web.protocol import BoundedReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.wiring.web.connections import Crowd
+    from bot.wiring.web.connections import OpenConnections
     from bot.wiring.web.protocol import BoundedProtocol
 
 AT_ONCE = 64
-"""Connections taken before everybody else has a turn."""
+"""Connections accepted before other tasks run."""
 
 PAUSE_SECONDS = 1.0
-"""How long whoever comes waits in the kernel's queue, once handles have run short."""
+"""For which new connections wait in the kernel's queue once handles have run out."""
 
 RESERVE = 64
-"""Handles that connections leave for the database and for our own calls, each a quarter at most."""
+"""Handles left for the database and our own calls, at most a quarter of all."""
 
 SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-"""What accept(2) says where something is short; whatever else is about one connection alone."""
+"""Errors of accept(2) for a lack of resources; all others concern one connection."""
 
 GONE = (BlockingIOError, InterruptedError, ConnectionAbortedError)
-"""Nobody is there, or not any more."""
+"""Errors of accept(2) if no client is there, or no longer."""
 
 
 class Acceptor:
-    """Takes the connections of a listening socket and gives each a protocol; begins at once.
+    """The accept loop of a listening socket, which starts at once.
 
-    Where there is no room for one more, others of the `crowd` are closed; None for our own.
+    If there is no room for one more, it closes idle ones of `connections`; None for our own socket,
+    which has no limit.
     """
 
     def __init__(
         self,
         listener: socket.socket,
         protocol: Callable[[], BoundedProtocol],
-        crowd: Crowd | None = None,
+        connections: OpenConnections | None = None,
     ) -> None:
         listener.settimeout(0)
-        # Connections take it over; an answer in two pieces would else wait for an acknowledgement.
+        # Connections inherit it; otherwise the second piece of an answer waits for an ACK.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._listener = listener
         self._protocol = protocol
-        self._crowd = crowd
+        self._connections = connections
         self._loop = asyncio.get_running_loop()
-        self._health = Health("connections wait", "connections are taken again")
+        self._health = Health("connections are waiting", "connections are accepted again")
         self._resuming: asyncio.TimerHandle | None = None
         self._beginning: set[asyncio.Task[None]] = set()
         self._resume()
 
     def close(self) -> None:
-        """Take no more; whoever was taken stays."""
+        """Stop accepting; accepted connections stay open."""
         self._loop.remove_reader(self._listener)
         if self._resuming is not None:
             self._resuming.cancel()
 
     async def wait_closed(self) -> None:
-        """Wait for nothing: who was taken is the server's."""
+        """Wait for nothing: accepted connections belong to the server."""
 
     def _resume(self) -> None:
         self._resuming = None
@@ -87,23 +88,23 @@ class Acceptor:
             except GONE:
                 return
             except OSError as error:
-                if error.errno in SHORT and not self._makes_room():
-                    self._pause(error.strerror or "no file handle")
+                if error.errno in SHORT and not self._make_room():
+                    self._pause(error.strerror or "no file handles")
                 return
             task = self._loop.create_task(self._begin(connection))
             self._beginning.add(task)
             task.add_done_callback(self._beginning.discard)
             if self._is_full() or _is_short(connection.fileno()):
-                if not self._makes_room():
-                    self._pause("few file handles are left")
-                return  # what was closed is gone only after this turn of the loop
+                if not self._make_room():
+                    self._pause("few file handles left")
+                return  # connections close only after this round of the event loop
             self._health.worked()
 
     def _is_full(self) -> bool:
-        return self._crowd is not None and len(self._crowd) >= MOST
+        return self._connections is not None and len(self._connections) >= MOST
 
-    def _makes_room(self) -> bool:
-        return self._crowd is not None and self._crowd.make_room()
+    def _make_room(self) -> bool:
+        return self._connections is not None and self._connections.make_room()
 
     async def _begin(self, connection: socket.socket) -> None:
         connection.settimeout(0)
@@ -112,11 +113,11 @@ class Acceptor:
         except OSError:
             connection.close()
 
-    def _make_inlet(self) -> Inlet:
-        return Inlet(self._protocol())
+    def _make_inlet(self) -> BoundedReader:
+        return BoundedReader(self._protocol())
 
 
 def _is_short(handle: int) -> bool:
-    """Whether few handles are left beside this one: systems give the lowest that is free."""
+    """Return whether few handles are left: the system assigns the lowest that is free."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return limit != resource.RLIM_INFINITY and handle >= limit - min(RESERVE, limit // 4)

@@ -1,8 +1,8 @@
-"""All connections of strangers: how many there may be, and who makes room for others.
+"""The open connections of strangers: their limits, and which are closed to make room.
 
-A hard number an address would shut out a venue whose browsers share one. So everybody may have as
-many connections as there is room for, and when room runs out the address that has the most gives
-up those that rest: a browser opens another one when it needs it.
+A fixed limit for each address would shut out a venue whose browsers share one. So an address may
+have as many connections as there is room for; when room runs out, the address with the most loses
+idle ones: a browser opens another one when it needs it.
 """
 
 from __future__ import annotations
@@ -17,42 +17,41 @@ import structlog
 log = structlog.get_logger()
 
 MOST = 4096
-"""Connections at a time, each some tens of KiB at worst."""
+"""Simultaneous connections, each of some tens of KiB at most."""
 
 SHARE = 16
-"""One part in so many is closed at a time, so that a flood of newcomers doesn't cost a search
-each."""
+"""The divisor of the share that is closed at once, so that a flood of new connections doesn't
+cost one search each."""
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Bytes of requests, bodies and unread answers that are kept for all clients together. Next to
-none are kept for who sends a request, reads its answer and sends the next."""
-
+"""Bytes of requests, bodies and unread answers in memory, for all clients together. A client that
+sends a request, reads the answer and sends the next needs hardly any."""
 
 REMIND_SECONDS = 30.0
-"""Between two lines in the log about connections that make room."""
+"""Between two log lines about connections closed to make room."""
 
 
 class Connection(Protocol):
-    """What is to be known of a connection."""
+    """A connection, as the limits need it."""
 
     @property
     def owner(self) -> str:
-        """Whose it is: the address of a payer, or of a proxy that asks nothing just now."""
+        """Return the address of the payer, or of a proxy without a request."""
 
     @property
-    def is_resting(self) -> bool:
-        """Whether the client, and not the application, is what it waits for."""
+    def is_idle(self) -> bool:
+        """Return whether it waits for the client and not for the application."""
 
     @property
-    def weight(self) -> int:
-        """The bytes that are kept for it."""
+    def size(self) -> int:
+        """Return the bytes that are in memory for it."""
 
     def abort(self, reason: str) -> None:
-        """Close it at once."""
+        """Close it at once, for this reason."""
 
 
-class Crowd:
-    """Connections with the bytes kept for each, the one that asked last at the end."""
+class OpenConnections:
+    """The connections with their bytes in memory, in the order of their last requests."""
 
     def __init__(self) -> None:
         self._all: dict[Connection, int] = {}
@@ -63,49 +62,49 @@ class Crowd:
         return len(self._all)
 
     def add(self, connection: Connection) -> None:
-        """Note that it came, or that it asks for something."""
+        """Add a connection, or move it to the end at a new request."""
         self._all[connection] = self._all.pop(connection, 0)
 
     def remove(self, connection: Connection) -> None:
-        """Forget one that has ended."""
+        """Remove a connection that has ended."""
         self._bytes -= self._all.pop(connection, 0)
 
     def make_room(self) -> bool:
-        """Close connections that rest, of the address that has most; whether there were any."""
+        """Close idle connections of the addresses with the most; return whether there were any."""
         seen: Counter[str] = Counter()
-        resting: list[tuple[int, int, Connection]] = []
+        idle: list[tuple[int, int, Connection]] = []
         for age, connection in enumerate(reversed(self._all)):
             owner = connection.owner
             seen[owner] += 1
-            if connection.is_resting:
-                resting.append((seen[owner], age, connection))
-        for _, _, connection in heapq.nlargest(1 + len(self._all) // SHARE, resting):
+            if connection.is_idle:
+                idle.append((seen[owner], age, connection))
+        for _, _, connection in heapq.nlargest(1 + len(self._all) // SHARE, idle):
             self.remove(connection)
-            connection.abort("others need the room")
-        if resting and time.monotonic() - self._logged >= REMIND_SECONDS:
+            connection.abort("room needed for others")
+        if idle and time.monotonic() - self._logged >= REMIND_SECONDS:
             self._logged = time.monotonic()
             log.warning("connections closed to make room", open=len(self._all))
-        return bool(resting)
+        return bool(idle)
 
-    def weigh(self, connection: Connection) -> None:
-        """Note how much is kept for a connection, and close the heaviest where it is too much."""
+    def update(self, connection: Connection) -> None:
+        """Update the size of a connection, and close the largest if all are too large."""
         if connection not in self._all:
             return
-        weight = connection.weight
-        self._bytes += weight - self._all[connection]
-        self._all[connection] = weight
+        size = connection.size
+        self._bytes += size - self._all[connection]
+        self._all[connection] = size
         if self._bytes > MOST_BYTES:
-            self._lighten()
+            self._free_memory()
 
-    def _lighten(self) -> None:
-        """Close connections of the address for which most is kept."""
-        self._all = {connection: connection.weight for connection in self._all}
+    def _free_memory(self) -> None:
+        """Close connections of the address that takes the most memory."""
+        self._all = {connection: connection.size for connection in self._all}
         self._bytes = sum(self._all.values())
-        owed: Counter[str] = Counter()
-        for connection, weight in self._all.items():
-            owed[connection.owner] += weight
-        by_owner = sorted(self._all, key=lambda one: (owed[one.owner], self._all[one]))
+        by_address: Counter[str] = Counter()
+        for connection, size in self._all.items():
+            by_address[connection.owner] += size
+        largest_last = sorted(self._all, key=lambda one: (by_address[one.owner], self._all[one]))
         while self._bytes > MOST_BYTES * (SHARE - 1) // SHARE:
-            connection = by_owner.pop()
+            connection = largest_last.pop()
             self.remove(connection)
-            connection.abort("too much is kept for this client")
+            connection.abort("this client takes too much memory")

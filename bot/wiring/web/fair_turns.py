@@ -1,7 +1,7 @@
-"""Requests take turns: only some are worked on at a time, and every address gets its share.
+"""Fair turns of requests: few are active at a time, and every address gets its share.
 
-The event loop runs each request that is under way for a moment, then all the others. A thousand at
-once make that round a second long, and alerts, which need many rounds, minutes late.
+The event loop runs each active request for a moment, then all the others. A thousand of them make
+that round a second long, and alerts, which need many rounds, minutes late.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 AT_ONCE = 64
 EACH = 32
-"""Requests worked on at a time, and those of one address."""
+"""Active requests: all, and those of one address."""
 
 TICK_SECONDS = 0.02
-"""Between two looks at what is under way, while others wait."""
+"""Between two checks of the active requests, while others wait."""
 
 TURN_TICKS = 5
-"""Looks, TICK_SECONDS apart, for which a request counts: after that it waits for its client or for
-a timer, not for us. In time alone a busy loop would forget those that it has not come to yet."""
+"""Ticks for which a request counts as active: after that it waits for its client or a timer, not
+for the event loop. Measured in seconds, a busy loop would drop requests that have not run yet."""
 
 
-class Turns:
-    """ASGI application around another one that is asked by few at a time."""
+class FairTurns:
+    """ASGI middleware that passes on few requests at a time."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._under_way: dict[object, tuple[str, int]] = {}
+        self._active: dict[object, tuple[str, int]] = {}
         self._ticks = 0
         self._counts: Counter[str] = Counter()
         self._waiting: dict[str, deque[asyncio.Future[object]]] = {}
-        self._alarm: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on as soon as it is its turn."""
+        """Pass the request on when its turn comes."""
         client = scope.get("client")
         key = subscriber_key(client[0]) if client else ""
         is_free = not self._waiting and self._has_room(key)
@@ -47,15 +47,15 @@ class Turns:
         try:
             await self._app(scope, receive, send)
         finally:
-            # In the next round of the loop: most requests never wait, and would all fit into one.
+            # In the next round: most requests never wait, so that all of them would fit in one.
             asyncio.get_running_loop().call_soon(self._end, turn)
 
     def _has_room(self, key: str) -> bool:
-        return len(self._under_way) < AT_ONCE and self._counts[key] < EACH
+        return len(self._active) < AT_ONCE and self._counts[key] < EACH
 
     def _begin(self, key: str) -> object:
         turn = object()
-        self._under_way[turn] = key, self._ticks
+        self._active[turn] = key, self._ticks
         self._counts[key] += 1
         return turn
 
@@ -64,8 +64,8 @@ class Turns:
         mine: asyncio.Future[object] = loop.create_future()
         self._waiting.setdefault(key, deque()).append(mine)
         self._admit()
-        if self._alarm is None:
-            self._alarm = loop.call_later(TICK_SECONDS, self._expire)
+        if self._timer is None:
+            self._timer = loop.call_later(TICK_SECONDS, self._expire)
         try:
             return await mine
         except asyncio.CancelledError:
@@ -78,28 +78,28 @@ class Turns:
         self._admit()
 
     def _forget(self, turn: object) -> None:
-        """Count a request no more; one that took long is not counted already."""
-        if turn not in self._under_way:
+        """Stop counting a request, if it still counts."""
+        if turn not in self._active:
             return
-        key, _ = self._under_way.pop(turn)
+        key, _ = self._active.pop(turn)
         self._counts[key] -= 1
         if not self._counts[key]:
             del self._counts[key]
 
     def _admit(self) -> None:
-        """Begin what waits, one of each address after the other, as long as there is room."""
+        """Start waiting requests, one of each address in turn, while there is room."""
         admitted = True
         while admitted and self._waiting:
             admitted = False
             for key, turns in tuple(self._waiting.items()):
-                if len(self._under_way) >= AT_ONCE:
+                if len(self._active) >= AT_ONCE:
                     return
                 if self._has_room(key):
                     self._admit_one(key, turns)
                     admitted = True
 
     def _admit_one(self, key: str, turns: deque[asyncio.Future[object]]) -> None:
-        """Begin the first that waits, if it still does; then it is the others' turn."""
+        """Start the first request of an address, unless it was cancelled; the others are next."""
         del self._waiting[key]
         mine = turns.popleft()
         if not mine.done():
@@ -108,13 +108,13 @@ class Turns:
             self._waiting[key] = turns
 
     def _expire(self) -> None:
-        """Count those no more that have been under way for long, while others wait."""
-        self._alarm = None
+        """Stop counting requests that have been active for long, while others wait."""
+        self._timer = None
         self._ticks += 1
         before = self._ticks - TURN_TICKS
-        for turn in [one for one, (_, began) in self._under_way.items() if began <= before]:
+        for turn in [one for one, (_, began) in self._active.items() if began <= before]:
             self._forget(turn)
         self._admit()
         if self._waiting:
             loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(TICK_SECONDS, self._expire)
+            self._timer = loop.call_later(TICK_SECONDS, self._expire)

@@ -1,10 +1,10 @@
-"""A client's connection, bounded in time and memory.
+"""A client's connection, with limits on time and memory.
 
-uvicorn (0.54, `protocols/http/httptools_impl.py`) bounds only the wait for the first byte of a
-further request. A connection that never sends anything stays, so does one whose head trickles;
-llhttp takes a head of any length; every request of a pipeline becomes objects at once, 256 KiB of
-them at a time, and each answer reads more; a client that doesn't read is waited for without end;
-and the rest of a refused body is read to its last byte.
+uvicorn (0.54, `protocols/http/httptools_impl.py`) limits only the wait for the first byte of a
+second request. A connection that sends nothing stays open, and so does one that sends its headers
+byte by byte; llhttp accepts headers of any length; all requests of a pipeline become objects at
+once, 256 KiB at a time, and each answer reads more; a client that doesn't read is waited for
+forever; and the rest of a refused body is read to its last byte.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from bot.core import exact_json
 from bot.core.net.subscriber import subscriber_key
-from bot.wiring.web.streams import Alarm, Gate, Outlet
+from bot.wiring.web.streams import BoundedFlowControl, OutgoingTransport, Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.wiring.web.connections import Crowd
+    from bot.wiring.web.connections import OpenConnections
 
 log = structlog.get_logger()
 
-BETWEEN = 4
-"""Bytes of a header line beside its name and value: a colon, a blank and the line's end."""
+LINE_OVERHEAD = 4
+"""Bytes of a header line without its name and value: a colon, a space and the line end."""
 
 TOO_LARGE = (
     "headTooLarge",
@@ -38,102 +38,101 @@ TOO_LARGE = (
 )
 MALFORMED = ("invalidRequest", "This is no HTTP request.")
 
-
 PIECE = 4 * 1024
-"""Bytes that the parser gets at a time: how exact the count is of what it keeps to itself."""
+"""Bytes that the parser gets at a time, which is the precision of counting what it buffers."""
 
 READ = 64 * 1024
-"""Bytes read at a time: the most that a connection holds unparsed."""
+"""Bytes read at a time: the most that a connection keeps unparsed."""
 
 END_OF_HEAD = b"\r\n\r\n"
-"""Each request contains it once where it ends, or where its body begins. Fed up to there, the
-parser can't complete more than one further request at a time."""
+"""Each request contains it once, at its end or before its body. Fed up to there, the parser can't
+complete more than one request at a time."""
 
 HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
 """Characters of a host and port (RFC 3986, section 3.2)."""
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP/1.1 of uvicorn within the bounds below; given to it as `http=`."""
+    """uvicorn's HTTP/1.1 within the limits below."""
 
     HEAD_SECONDS = 10.0
-    """For a request line and its headers, from the connection or from their first byte on."""
+    """For a request line and its headers, from the connection or their first byte on."""
 
     MAX_HEAD = 32 * 1024
     MAX_FIELDS = 100
 
     WRITE_SECONDS = 30.0
     LEAST_READ = 16 * 1024
-    """Bytes that a client takes of its answer in WRITE_SECONDS, as long as some are left."""
+    """Bytes of an answer that a client must read in each WRITE_SECONDS."""
 
     MAX_UNREAD = 16 * 1024
-    """Bytes of answers that the client hasn't read, beyond which its next answer waits; and of a
-    body that the application hasn't read, beyond which the client waits."""
+    """Bytes of answers that the client has not read, beyond which its next answer waits; and of a
+    body that the application has not read, beyond which reading pauses."""
 
     LINGER_SECONDS = 5.0
-    """How long a client that is still sending has for reading why it is no longer heard."""
+    """For which a client that is still sending can read why its request was refused."""
 
-    crowd: Crowd | None = None
-    """The connections that this one may have to make room for; None for our own."""
+    open_connections: OpenConnections | None = None
+    """All connections of strangers, with their common limits; None for our own calls."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.access_log = False  # of this server alone: a setting of uvicorn's is one of the logger
+        self.access_log = False  # of this server alone: uvicorn's setting would change the logger
         self.refused: Callable[[int], None] | None = None
-        self._held = b""
-        self._body = self._unread = 0
-        self._deaf = False
+        self._unparsed = b""
+        self._body = self._in_parser = 0
+        self._ignores_input = False
         self._stopping = False
         self._keep_alive = False
-        self._head_alarm = Alarm(self.loop)
-        self._write_alarm = Alarm(self.loop)
+        self._head_timer = Timer(self.loop)
+        self._write_timer = Timer(self.loop)
 
     def connection_made(  # type: ignore[override]  # as uvicorn's own
         self, transport: asyncio.Transport
     ) -> None:
-        """Give the client HEAD_SECONDS to say what it wants."""
+        """Start the time limit for the first request."""
         super().connection_made(transport)
-        self._wire = transport
+        self._socket = transport
         transport.set_write_buffer_limits(high=self.MAX_UNREAD)
-        self.transport = Outlet(transport, self._close)
-        self.flow = Gate(transport, self._is_full)
-        if self.crowd is not None:
-            self.crowd.add(self)
-        self._head_alarm.set(self.HEAD_SECONDS, self._silence)
+        self.transport = OutgoingTransport(transport, self._close)
+        self.flow = BoundedFlowControl(transport, self._is_full)
+        if self.open_connections is not None:
+            self.open_connections.add(self)
+        self._head_timer.set(self.HEAD_SECONDS, self._end_silence)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Release everything that belongs to the connection."""
         super().connection_lost(exc)
-        self._held = b""
-        if self.crowd is not None:
-            self.crowd.remove(self)
-        self._head_alarm.stop()
-        self._write_alarm.stop()
+        self._unparsed = b""
+        if self.open_connections is not None:
+            self.open_connections.remove(self)
+        self._head_timer.stop()
+        self._write_timer.stop()
 
     def data_received(self, data: bytes) -> None:
-        """Parse the data, in place of uvicorn's own, which logs and answers in another form."""
+        """Parse the data; uvicorn's own method logs and answers in another form."""
         self._unset_keepalive_if_required()
-        if not self._is_answering() and not self._head_alarm.is_set and not self._deaf:
-            self._head_alarm.set(self.HEAD_SECONDS, self._silence)
-        self._held += data
-        self._parse_held()
+        if not self._is_answering() and not self._head_timer.is_set and not self._ignores_input:
+            self._head_timer.set(self.HEAD_SECONDS, self._end_silence)
+        self._unparsed += data
+        self._parse_input()
 
-    def _parse_held(self) -> None:
-        """Parse until a whole request waits for the answer before its own; hold the rest."""
-        data, at = self._held, 0
-        while at < len(data) and not self._deaf and not self._is_waiting_its_turn():
+    def _parse_input(self) -> None:
+        """Parse until a whole request waits behind the one being answered; keep the rest."""
+        data, at = self._unparsed, 0
+        while at < len(data) and not self._ignores_input and not self._has_request_queued():
             end = data.find(END_OF_HEAD, at, at + PIECE)
             until = at + PIECE if end < 0 else end + len(END_OF_HEAD)
             self._parse(data[at:until])
             at = until
-        self._held = b"" if self._deaf else data[at:]
-        if self._held:
+        self._unparsed = b"" if self._ignores_input else data[at:]
+        if self._unparsed:
             self.flow.pause_reading()
-        self._weigh()
+        self._update_size()
 
     def _parse(self, piece: bytes) -> None:
-        """Read a piece; how much of it lies behind a mark that sets the count back is not told."""
-        self._unread += len(piece)
+        """Parse a piece; a callback within it may reset the count, so the count is approximate."""
+        self._in_parser += len(piece)
         try:
             self.parser.feed_data(piece)
         except httptools.HttpParserUpgrade:
@@ -142,145 +141,145 @@ class BoundedProtocol(HttpToolsProtocol):
             too_large = isinstance(error.__context__, HeadTooLarge)
             self._refuse(431, *TOO_LARGE) if too_large else self._refuse(400, *MALFORMED)
         else:
-            if self._unread > self.MAX_HEAD:
+            if self._in_parser > self.MAX_HEAD:
                 self._refuse(431, *TOO_LARGE)
 
     def on_message_begin(self) -> None:
-        """Count from here what the parser keeps to itself."""
+        """Reset the count of bytes that the parser buffers."""
         super().on_message_begin()
-        self._unread = self._body = 0
+        self._in_parser = self._body = 0
 
     def on_headers_complete(self) -> None:
-        """Measure the head. The connection is kept only once the body is whole."""
-        self._head_alarm.stop()
-        self._unread = 0
-        size = sum(len(name) + len(value) + BETWEEN for name, value in self.headers)
+        """Check the headers; the connection can be kept alive only once the body is whole."""
+        self._head_timer.stop()
+        self._in_parser = 0
+        size = sum(len(name) + len(value) + LINE_OVERHEAD for name, value in self.headers)
         if len(self.url) + size > self.MAX_HEAD or len(self.headers) > self.MAX_FIELDS:
             raise HeadTooLarge
-        if not self._names_its_host():
+        if not self._has_valid_host():
             raise WrongHost
         super().on_headers_complete()
-        # As for bytes that are no UTF-8. No id has a NUL, and PostgreSQL doesn't take one.
+        # As for invalid UTF-8: no id contains a NUL, and PostgreSQL stores none.
         self.scope["path"] = self.scope["path"].replace("\0", "\N{REPLACEMENT CHARACTER}")
-        if self.crowd is not None:
-            self.crowd.add(self)
+        if self.open_connections is not None:
+            self.open_connections.add(self)
         self._keep_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
-        self.headers = []  # for trailers, which are no headers (RFC 9110, section 6.5.1)
+        self.headers = []  # trailers follow, which are no headers (RFC 9110, section 6.5.1)
 
     def on_body(self, body: bytes) -> None:
-        """Hand it on: from here it is bounded by who reads it."""
+        """Pass the body on, and stop reading while the application has too much of it."""
         super().on_body(body)
-        self._unread = 0
+        self._in_parser = 0
         self._body += len(body)
         if len(self.cycle.body) > self.MAX_UNREAD:
             self.flow.pause_reading()
 
     def on_message_complete(self) -> None:
-        """Keep the connection after all, as the client asks, unless the answer has begun."""
+        """Keep the connection alive if the client asked for it and the answer has not begun."""
         super().on_message_complete()
-        self._unread = 0
+        self._in_parser = 0
         if not self.cycle.response_started and not self._stopping:
             self.cycle.keep_alive = self._keep_alive
 
     def on_response_complete(self) -> None:
-        """Go on with what was held meanwhile."""
+        """Resume with the unparsed rest."""
         super().on_response_complete()
         self.flow.resume_reading()
-        if self._held:
-            self.loop.call_soon(self._go_on)
+        if self._unparsed:
+            self.loop.call_soon(self._parse_rest)
 
-    def _go_on(self) -> None:
-        if self._held and not self.transport.is_closing():
+    def _parse_rest(self) -> None:
+        if self._unparsed and not self.transport.is_closing():
             self.data_received(b"")
             self.flow.resume_reading()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's own never waits
-        """Answer whoever has said all of it before we close: only their half is closed yet.
+        """Answer a whole request before closing: the client has closed only its half.
 
-        Otherwise the transport closes, which may have something left to write.
+        Otherwise the transport closes once it has written the rest.
         """
         if self._is_answering() and not self.cycle.more_body:
-            self._deaf = False  # nothing is on its way any more that would have to be read
+            self._ignores_input = False  # no more input can arrive
             self.cycle.keep_alive = False
             return True
-        self._watch_writing()
+        self._start_write_timer()
         return False
 
     def pause_writing(self) -> None:
-        """Begin to watch a client that does not read as fast as we write."""
+        """Start the time limit of a client that reads slower than we write."""
         super().pause_writing()
-        self._watch_writing()
-        self._weigh()
+        self._start_write_timer()
+        self._update_size()
 
     def resume_writing(self) -> None:
-        """Leave it alone: most of it is read."""
+        """Stop the time limit: the client has read most of it."""
         super().resume_writing()
-        self._weigh()
+        self._update_size()
         if not self.transport.is_closing():
-            self._write_alarm.stop()
+            self._write_timer.stop()
 
     def shutdown(self) -> None:
-        """Stop gracefully, and wait for nobody who is only to be told why it is not heard."""
+        """Stop gracefully, without waiting for clients that are only reading a refusal."""
         self._stopping = True
         super().shutdown()
 
     @property
     def owner(self) -> str:
-        """The payer whose request this is; of a proxy that asks nothing just now, the proxy."""
+        """Return the address of the payer, or of a proxy without a request."""
         client = self.cycle.scope["client"] if self._is_answering() else self.client
         return subscriber_key(client[0]) if client else ""
 
     @property
-    def is_resting(self) -> bool:
-        """Whether the client, and not the application, is what this connection waits for."""
+    def is_idle(self) -> bool:
+        """Return whether the connection waits for the client and not for the application."""
         return not self._is_answering() or self.cycle.more_body or self.flow.write_paused
 
     @property
-    def weight(self) -> int:
-        """The bytes that are kept for this client: requests, a body, unread answers."""
+    def size(self) -> int:
+        """Return the bytes in memory for this client: requests, a body, unread answers."""
         body = self._body if self._is_answering() else 0
-        return len(self._held) + body + self._wire.get_write_buffer_size()
+        return len(self._unparsed) + body + self._socket.get_write_buffer_size()
 
     def abort(self, reason: str) -> None:
         """Close the connection at once, unread answers included."""
         log.debug("connection closed", reason=reason)
-        self._wire.abort()
+        self._socket.abort()
 
-    def _weigh(self) -> None:
-        if self.crowd is not None:
-            self.crowd.weigh(self)
+    def _update_size(self) -> None:
+        if self.open_connections is not None:
+            self.open_connections.update(self)
 
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
-    def _is_waiting_its_turn(self) -> bool:
+    def _has_request_queued(self) -> bool:
         return bool(self.pipeline) and not self.cycle.more_body
 
     def _is_full(self) -> bool:
-        return bool(self._held) or self._is_waiting_its_turn()
+        return bool(self._unparsed) or self._has_request_queued()
 
-    def _names_its_host(self) -> bool:
-        """Whether there is one Host, as HTTP/1.1 demands (RFC 9112, section 3.2)."""
+    def _has_valid_host(self) -> bool:
+        """Return whether there is one valid Host, as HTTP/1.1 requires (RFC 9112, section 3.2)."""
         hosts = [value for name, value in self.headers if name == b"host"]
         if not hosts:
             return self.parser.get_http_version() == "1.0"
         return len(hosts) == 1 and HOST.fullmatch(hosts[0]) is not None
 
-    def _silence(self) -> None:
+    def _end_silence(self) -> None:
         log.debug("connection closed", reason="no request in time")
         self.transport.close()
 
     def _ignore_upgrade(self) -> None:
-        """Answer as if none was asked for (RFC 9110, section 7.8), and then end.
+        """Ignore a requested upgrade (RFC 9110, section 7.8), and close after the answer.
 
-        The parser gives up the body of such a request, so nobody can tell where the next begins.
+        The parser skips the body of such a request, so the start of the next one is unknown.
         """
-        self._deaf = True
+        self._ignores_input = True
         self.cycle.keep_alive = False
 
     def _refuse(self, status: int, code: str, message: str) -> None:
-        """Say no, and hear no more; a whole request before this one gets its answer first."""
-        self._deaf = True
+        """Refuse the request and read no more; a whole request before it is answered first."""
+        self._ignores_input = True
         if self._is_answering() and not self.cycle.more_body:
             self.cycle.keep_alive = False
             return
@@ -295,8 +294,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _refusal(self, status: int, code: str, message: str) -> bytes:
-        told = message.format(size=self.MAX_HEAD // 1024, fields=self.MAX_FIELDS)
-        body = exact_json.dumps({"code": code, "message": told, "info": []}).encode()
+        text = message.format(size=self.MAX_HEAD // 1024, fields=self.MAX_FIELDS)
+        body = exact_json.dumps({"code": code, "message": text, "info": []}).encode()
         headers = [
             *self.server_state.default_headers,
             (b"content-type", b"application/json"),
@@ -308,31 +307,31 @@ class BoundedProtocol(HttpToolsProtocol):
         return b"".join([STATUS_LINE[status], *lines, b"\r\n", body])
 
     def _close(self) -> None:
-        """Close the connection, at first only our half of it where more may be on its way.
+        """Close the connection, only our half at first if the client may still be sending.
 
-        Closing a socket with something unread resets it, and the client may lose the answer
-        that says why (RFC 9112, section 9.6).
+        Closing a socket with unread input resets it, and the client may lose the answer that
+        explains the refusal (RFC 9112, section 9.6).
         """
-        sending = self._deaf or (self.cycle is not None and self.cycle.more_body)
-        if sending and not self._stopping and not self._wire.is_closing():
-            self._deaf, self._held = True, b""
-            with contextlib.suppress(OSError):  # the client is gone already
-                self._wire.write_eof()
+        sending = self._ignores_input or (self.cycle is not None and self.cycle.more_body)
+        if sending and not self._stopping and not self._socket.is_closing():
+            self._ignores_input, self._unparsed = True, b""
+            with contextlib.suppress(OSError):  # the client has gone
+                self._socket.write_eof()
             self.flow.resume_reading()
-            self._head_alarm.set(self.LINGER_SECONDS, self._wire.close)
+            self._head_timer.set(self.LINGER_SECONDS, self._socket.close)
         else:
-            self._wire.close()
-        self._watch_writing()
+            self._socket.close()
+        self._start_write_timer()
 
-    def _watch_writing(self) -> None:
-        if not self._write_alarm.is_set:
-            left = self._wire.get_write_buffer_size()
-            self._write_alarm.set(self.WRITE_SECONDS, self._look_at_writing, left)
+    def _start_write_timer(self) -> None:
+        if not self._write_timer.is_set:
+            left = self._socket.get_write_buffer_size()
+            self._write_timer.set(self.WRITE_SECONDS, self._check_writing, left)
 
-    def _look_at_writing(self, before: int) -> None:
-        left = self._wire.get_write_buffer_size()
+    def _check_writing(self, before: int) -> None:
+        left = self._socket.get_write_buffer_size()
         if before - left >= self.LEAST_READ:
-            self._watch_writing()
+            self._start_write_timer()
         elif left:
             self.abort("answer not read in time")
 
@@ -342,27 +341,27 @@ class HeadTooLarge(Exception):
 
 
 class WrongHost(Exception):
-    """A request with no Host, with several, or with one that can't be a host."""
+    """A request with no Host, several, or an invalid one."""
 
 
 EVENTS = ("connection_made", "connection_lost", "eof_received", "pause_writing", "resume_writing")
-"""What an event loop tells of a connection besides what was read."""
+"""Callbacks of a connection, apart from reading."""
 
 
-class Inlet(asyncio.BufferedProtocol):
-    """A connection as the event loop reads from it: a little at a time, into memory of all."""
+class BoundedReader(asyncio.BufferedProtocol):
+    """The reader of a connection: a limited amount at a time, into a buffer shared by all."""
 
     _READ = memoryview(bytearray(READ))
 
     def __init__(self, protocol: BoundedProtocol) -> None:
         self._protocol = protocol
-        for event in EVENTS:  # straight to the protocol, without a call between
+        for event in EVENTS:  # directly, without a call in between
             setattr(self, event, getattr(protocol, event))
 
     def get_buffer(self, _sizehint: int) -> memoryview:
-        """Return where to read to; it is taken out again before anybody else reads."""
+        """Return the shared buffer, which is emptied before another connection reads."""
         return self._READ
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Hand on what was read."""
+        """Pass the input on to the protocol."""
         self._protocol.data_received(bytes(self._READ[:nbytes]))

@@ -19,7 +19,7 @@ from bot.core.errors import StorageError
 from bot.core.ops import endpoints, log_setup, readiness
 from bot.core.ops.endpoints import EndCancelled, Ops, storage_unavailable
 from bot.core.ops.log_setup import HIDDEN, configure_logging
-from bot.wiring.web.process import WebServer, listen
+from bot.wiring.web.server import WebServer, listen
 from tests.support.machine_faults import locked
 from tests.support.raw_http import get, open_web_server
 from tests.support.service_harness import client

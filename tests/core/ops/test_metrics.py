@@ -22,7 +22,7 @@ from bot.core.outbox import lanes, outbox, queries
 from bot.core.outbox.lanes import Queue
 from bot.wiring.app import metric_families
 from bot.wiring.app.application import Application, Extension
-from bot.wiring.web.process import WebServer
+from bot.wiring.web.server import WebServer
 from tests.support.machine_faults import moved
 from tests.support.outbox_queue import QueueHarness
 from tests.support.paths import ROOT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.wiring.web import accept_loop
-from bot.wiring.web.process import WebServer
+from bot.wiring.web.server import WebServer
 from tests.support.raw_http import (
     NOBODY,
     SECONDS,

@@ -51,7 +51,7 @@ async def test_who_reads_no_answer_is_not_read_from() -> None:
         connection = await stalled(site)
         await asyncio.sleep(0.1)
         most = READ + BoundedProtocol.MAX_UNREAD + 2 * len(ANSWER)
-        assert connection.weight <= most
+        assert connection.size <= most
         assert len(connection.pipeline) <= 1
         assert site.server.server_state.total_requests < 20_000
 
@@ -92,7 +92,7 @@ async def test_who_makes_us_keep_most_is_closed_first(monkeypatch: pytest.Monkey
         async with asyncio.timeout(SECONDS):
             while site.connections > 20:  # noqa: ASYNC110 - uvicorn has no event
                 await asyncio.sleep(0.01)
-        kept = sum(one.weight for one in site.server.server_state.connections)  # type: ignore[union-attr]
+        kept = sum(one.size for one in site.server.server_state.connections)  # type: ignore[union-attr]
         assert kept <= connections.MOST_BYTES
         await other.send(b"x" * 100)
         assert (await other.answer()).status == 200

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.wiring.web import fair_turns
-from bot.wiring.web.fair_turns import AT_ONCE, EACH, Turns
+from bot.wiring.web.fair_turns import AT_ONCE, EACH, FairTurns
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -44,7 +44,7 @@ async def unsent(_message: Message) -> None:
     pass
 
 
-def ask(door: Turns, host: str) -> asyncio.Task[None]:
+def ask(door: FairTurns, host: str) -> asyncio.Task[None]:
     scope = {"type": "http", "client": (host, 1)}
     return asyncio.create_task(door(scope, nothing, unsent))
 
@@ -63,7 +63,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("patient")
 async def test_one_address_has_half_of_what_is_worked_on() -> None:
     work = Work()
-    door = Turns(work)
+    door = FairTurns(work)
     tasks = [ask(door, "a") for _ in range(500)]
     await settle()
     assert work.inside == {"a": EACH}
@@ -79,7 +79,7 @@ async def test_one_address_has_half_of_what_is_worked_on() -> None:
 @pytest.mark.usefixtures("patient")
 async def test_addresses_that_wait_are_let_in_one_after_the_other() -> None:
     work = Work()
-    door = Turns(work)
+    door = FairTurns(work)
     tasks = [ask(door, host) for host in "ab" for _ in range(AT_ONCE)]
     tasks += [ask(door, host) for host in "cd" for _ in range(4)]
     await settle()
@@ -94,7 +94,7 @@ async def test_addresses_that_wait_are_let_in_one_after_the_other() -> None:
 @pytest.mark.usefixtures("patient")
 async def test_a_subscriber_of_ipv6_is_one_address() -> None:
     work = Work()
-    door = Turns(work)
+    door = FairTurns(work)
     tasks = [ask(door, f"2001:db8::{n:x}") for n in range(1, 100)]
     await settle()
     assert work.inside.total() == EACH
@@ -105,7 +105,7 @@ async def test_a_subscriber_of_ipv6_is_one_address() -> None:
 async def test_who_waits_for_something_else_keeps_nobody_waiting() -> None:
     """A turn ends by time, for a body that trickles or a long poll takes nothing from others."""
     work = Work()
-    door = Turns(work)
+    door = FairTurns(work)
     tasks = [ask(door, "a") for _ in range(3 * EACH)]
     async with asyncio.timeout(5):
         while work.inside["a"] < 3 * EACH:  # noqa: ASYNC110 - it is the time that is tried
@@ -113,13 +113,13 @@ async def test_who_waits_for_something_else_keeps_nobody_waiting() -> None:
     work.go.set()
     await asyncio.gather(*tasks)
     await settle()
-    assert (door._counts, door._under_way, door._waiting) == ({}, {}, {})
+    assert (door._counts, door._active, door._waiting) == ({}, {}, {})
 
 
 @pytest.mark.usefixtures("patient")
 async def test_who_is_cancelled_while_waiting_takes_no_turn() -> None:
     work = Work()
-    door = Turns(work)
+    door = FairTurns(work)
     tasks = [ask(door, "a") for _ in range(2 * EACH)]
     await settle()
     for task in tasks[EACH:]:
@@ -129,13 +129,13 @@ async def test_who_is_cancelled_while_waiting_takes_no_turn() -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
     await settle()
     assert len(work.order) == EACH
-    assert (door._counts, door._under_way) == ({}, {})
+    assert (door._counts, door._active) == ({}, {})
 
 
 async def test_a_busy_loop_forgets_nobody_whom_it_has_not_come_to() -> None:
     """However long its rounds take: else a slow machine would let in more and more at a time."""
     work = Work()
-    door = Turns(work)
+    door = FairTurns(work)
     tasks = [ask(door, "a") for _ in range(3 * EACH)]
     await settle()
     for _ in range(fair_turns.TURN_TICKS - 1):
@@ -154,7 +154,7 @@ async def test_a_round_of_the_loop_is_short_though_no_request_waits_for_anything
     async def at_once(scope: Scope, _receive: Receive, _send: Send) -> None:
         done.append(scope["client"][0])
 
-    door = Turns(at_once)
+    door = FairTurns(at_once)
     tasks = [ask(door, "a") for _ in range(3 * EACH)]
     await asyncio.sleep(0)
     assert len(done) == EACH

@@ -83,7 +83,7 @@ async def test_who_does_not_read_the_end_of_it_is_cut_off(
         site.server.config.timeout_keep_alive = 0 if ending == "idle" else 60
         with deaf(site.port, get("/close" if ending == "close" else "/")[:-2]) as caller:
             connection = await site.arrived()
-            connection._wire.set_write_buffer_limits(high=2 * len(LONG))
+            connection._socket.set_write_buffer_limits(high=2 * len(LONG))
             caller.sendall(b"\r\n")
             if ending == "half":
                 caller.shutdown(socket.SHUT_WR)

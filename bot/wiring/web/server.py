@@ -1,0 +1,146 @@
+"""The web server, and the socket it listens on."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import logging
+import os
+import socket
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from bot.core.errors import ConfigError
+from bot.wiring.web.accept_loop import Acceptor
+from bot.wiring.web.connections import OpenConnections
+from bot.wiring.web.fair_turns import FairTurns
+from bot.wiring.web.protocol import BoundedProtocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.types import ASGIApp
+
+BACKLOG = 2048
+IDLE_SECONDS = 20
+"""For which a connection may be idle: longer than clients keep theirs (httpx five seconds), or a
+call that is sent just when we close would lose its answer."""
+
+PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
+
+
+class WebServer(uvicorn.Server):
+    """uvicorn with bounded connections, and without its signal handlers, which end the process.
+
+    `refused` is called with the status of each request that is refused before it can be read. The
+    socket `own` is for our own calls, which never queue behind strangers.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        proxies: tuple[str, ...],
+        patience: float,
+        refused: Callable[[int], None] | None = None,
+        own: socket.socket | None = None,
+    ) -> None:
+        self._app = app
+        self._refused = refused
+        self._own = own
+        self._connections = OpenConnections()
+        super().__init__(
+            uvicorn.Config(
+                FairTurns(app),
+                lifespan="off",
+                log_config=None,
+                server_header=False,
+                http=BoundedProtocol,
+                ws="none",
+                proxy_headers=True,
+                forwarded_allow_ips=[_network(proxy) for proxy in proxies],
+                timeout_keep_alive=IDLE_SECONDS,
+                timeout_graceful_shutdown=int(patience),
+            )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen with our own accept loop, which survives a lack of file handles."""
+        await super().startup([])
+        acceptors = [
+            Acceptor(one, self._make_public_protocol, self._connections) for one in sockets or ()
+        ]
+        if self._own is not None:
+            acceptors.append(Acceptor(self._own, self._make_own_protocol))
+        self.servers = acceptors  # type: ignore[assignment]  # they have the methods that uvicorn calls
+
+    def _make_public_protocol(self) -> BoundedProtocol:
+        made = self._make_protocol()
+        made.open_connections = self._connections
+        return made
+
+    def _make_own_protocol(self) -> BoundedProtocol:
+        made = self._make_protocol()
+        made.app = self._app
+        return made
+
+    def _make_protocol(self) -> BoundedProtocol:
+        made = BoundedProtocol(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        made.refused = self._refused
+        return made
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop gracefully; cancelled calls of slow clients are no errors in the log."""
+        logger = logging.getLogger("uvicorn.error")
+        logger.addFilter(_lower_level)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            if self._own is not None:
+                self._own.close()
+            logger.removeFilter(_lower_level)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle no signals: the application does."""
+        yield
+
+
+def _lower_level(record: logging.LogRecord) -> bool:
+    """Reduce uvicorn's lines about cancelled calls to INFO; return whether to log them at all."""
+    if record.getMessage().startswith("Cancel "):
+        record.levelno, record.levelname = logging.INFO, "INFO"
+    return logging.getLogger(record.name).isEnabledFor(record.levelno)
+
+
+def _network(proxy: str) -> str:
+    """Normalize a network for uvicorn, which takes 10.0.0.1/8 for a name and trusts no proxy."""
+    return proxy if proxy == "*" else str(ipaddress.ip_network(proxy, strict=False))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open the listening socket. Raises ConfigError if the address can't be used."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        if error.errno in PORT_ERRORS:
+            reason = f"PORT: can't listen on {host}:{port} ({os.strerror(error.errno)})"
+            problem = f"{reason}: choose another port, such as PORT=8081"
+        else:
+            problem = f"HOST: {host} is not an address of this machine: try 127.0.0.1 or 0.0.0.0"
+        raise ConfigError([problem]) from error
+
+
+def loopback(host: str) -> str:
+    """Return the address at which a listener on `host` is reached from its own machine."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if not address.is_unspecified:
+        return host
+    return "127.0.0.1" if address.version == 4 else "::1"  # noqa: PLR2004 - IP versions
