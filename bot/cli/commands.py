@@ -20,7 +20,6 @@ from bot.cli import (
     erase_command,
     export_command,
 )
-from bot.core.clock import steady
 from bot.core.errors import BotError, ConfigError, ConfigProblem
 from bot.core.text import sanitize
 from bot.wiring.app.application import Application, Extension
@@ -106,16 +105,14 @@ def _is_text(argument: str) -> bool:
 
 
 async def _serve(settings: Settings, *, chat: bool = True) -> None:
-    await Application(settings, chat=chat, steady=steady).run()
+    await Application(settings, chat=chat).run()
 
 
 async def _demo(settings: Settings, *, browser: bool) -> None:
     from bot.wiring.app.demo import prepare  # noqa: PLC0415 - the sandbox is for the demo alone
 
     stage = prepare(settings)
-    application = Application(
-        stage.settings, extension=Extension(stage.routes, stage.close), steady=steady
-    )
+    application = Application(stage.settings, extension=Extension(stage.routes, stage.close))
     click.echo(f"\n  Chat with the bot: {stage.page}\n")
     if browser:
         asyncio.get_running_loop().call_later(1.0, _open_page, stage.page)

@@ -8,8 +8,3 @@ import time
 def now() -> int:
     """Return the time in UTC epoch milliseconds."""
     return time.time_ns() // 1_000_000
-
-
-def steady() -> int:
-    """Return the milliseconds of a clock that nobody can set."""
-    return time.monotonic_ns() // 1_000_000

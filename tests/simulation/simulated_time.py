@@ -137,27 +137,18 @@ def run_threads_in_loop(loop: Loop) -> Iterator[None]:
 
 
 class Clock:
-    """The wall clock of the parts, in epoch ms: the loop's time, leaps, and what it was set by."""
+    """The wall clock of the parts, in epoch ms: the loop's time and leaps."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._leapt = 0
-        self._set_by = 0
 
     def __call__(self) -> int:
-        return self.steady() + self._set_by
-
-    def steady(self) -> int:
-        """Return the time as if nobody had ever set the clock."""
         return NOON + self._leapt + int(self._loop.time() * 1000)
 
     def seconds(self) -> float:
-        """Return the sandbox's time in seconds: nobody sets that clock."""
-        return self.steady() / 1000
-
-    def set(self, by: int) -> None:
-        """Set the clock of the parts by so many ms, ahead or back; no time passes."""
-        self._set_by += by
+        """Return the sandbox's time in seconds."""
+        return self() / 1000
 
     def leap(self, until: int) -> None:
         """Move the clock to `until`, unless that is past."""

@@ -21,8 +21,8 @@ from bot.core.outbox import (
     back_pressure,
     batching,
     class_shares,
-    clock_changes,
     fair_accounts,
+    future_times,
     lanes,
     lease_owners,
 )
@@ -335,7 +335,7 @@ def recover(tx: Transaction, queue: Queue, now: int) -> int:
     """At the start: what nobody known to be at work has leased comes again; how many."""
     taken = _take_back(tx, queue, FOREVER)
     lanes.rank_all(tx, queue)
-    clock_changes.set_right(tx, queue, now)
+    future_times.correct(tx, queue, now)
     return taken
 
 

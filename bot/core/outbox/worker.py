@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.core.errors import StorageError
-from bot.core.outbox import clock_changes, lease_owners, outbox
+from bot.core.outbox import lease_owners, outbox
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -54,22 +54,12 @@ class Job:
 
 
 class Worker:
-    """Works one queue in this process, at most `job.room` messages at a time.
+    """Works one queue in this process, at most `job.room` messages at a time; `now` in epoch ms."""
 
-    `now` in epoch ms is the clock that is set now and then, `steady` in ms the one that is not.
-    """
-
-    def __init__(
-        self,
-        db: Database,
-        job: Job,
-        now: Callable[[], int],
-        steady: Callable[[], int] | None = None,
-    ) -> None:
+    def __init__(self, db: Database, job: Job, now: Callable[[], int]) -> None:
         self._db = db
         self._job = job
         self._now = now
-        self._jumps = clock_changes.Jumps(steady) if steady else None
         self._owner = lease_owners.begin()
         self._wake = db.listen(job.queue.name)
         self._under_way: set[asyncio.Task[None]] = set()
@@ -143,7 +133,7 @@ class Worker:
         inherits = elapsed >= self._inherited + INHERIT_SECONDS
         self._inherited = elapsed if inherits else self._inherited
         try:
-            messages, next_open, now, self._full = await self._db.transaction(
+            messages, next_open, self._full = await self._db.transaction(
                 lambda tx: self._claim(tx, room, inherits=inherits)
             )
         except StorageError as error:
@@ -153,8 +143,6 @@ class Worker:
         except Exception:
             log.exception("queue can't be read", queue=self._job.queue.name)
             return LONGEST_WAIT
-        if self._jumps:
-            self._jumps.seen(now)  # it is followed now that this is stored
         for message in messages:
             task = asyncio.create_task(self._handle(message))
             self._under_way.add(task)
@@ -165,17 +153,14 @@ class Worker:
 
     def _claim(
         self, tx: Transaction, room: int, *, inherits: bool
-    ) -> tuple[list[Message], int | None, int, bool]:
-        """Return what was claimed, when the next may be, the time of this, if a class is full."""
+    ) -> tuple[list[Message], int | None, bool]:
+        """Return what was claimed, when the next claim may find more, and if a class is full."""
         now, queue = self._now(), self._job.queue
-        if self._jumps and (jump := self._jumps.since(now)):
-            log.debug("the clock was set", queue=queue.name, by_seconds=jump / 1000)
-            clock_changes.follow(tx, queue, jump, now)
         if inherits:
             outbox.inherit(tx, queue)
         messages = outbox.claim(tx, queue, now, room, self._owner)
         next_open, is_full = outbox.next_claim(tx, queue, now)
-        return messages, next_open, now, is_full
+        return messages, next_open, is_full
 
     async def _handle(self, message: Message) -> None:
         if message.crashes >= self._job.queue.crashes:

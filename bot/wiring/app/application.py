@@ -17,7 +17,6 @@ from bot.core.database.database import open_database
 from bot.core.errors import BotError, StorageError
 from bot.core.ops.endpoints import EndCancelled, Ops, storage_unavailable
 from bot.core.ops.metrics import UNREAD, CountRequests, count_request
-from bot.core.outbox.clock_changes import Jumps
 from bot.core.outbox.worker import Worker
 from bot.service.usecases.request_commands import INTERNAL_HOST
 from bot.wiring.app import metric_families
@@ -52,8 +51,6 @@ SERVER_PATIENCE = 2.0
 STARTED_SECONDS = 3.0
 """After which hardly any object is made that lives as long as the process."""
 
-CLOCK_CHECK_SECONDS = 5.0
-
 SWEEP_SECONDS = 3600.0
 
 
@@ -68,8 +65,7 @@ class Extension:
 class Application:
     """The product at work; without `chat`, the payment service alone.
 
-    `now` returns UTC epoch ms; `steady` ms of a clock that nobody sets, to notice when the other
-    one is set. Raises ConfigError and ConfigProblem for settings that don't work.
+    `now` returns UTC epoch ms. Raises ConfigError and ConfigProblem for settings that don't work.
     """
 
     def __init__(
@@ -79,11 +75,9 @@ class Application:
         chat: bool = True,
         extension: Extension | None = None,
         now: Callable[[], int] = clock.now,
-        steady: Callable[[], int] | None = None,
     ) -> None:
         self._settings = settings
         self._now = now
-        self._steady = steady
         self._stopping = asyncio.Event()
         self._failed = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -144,8 +138,6 @@ class Application:
             if self._service is not None:
                 self._work(self._service.jobs)
             self._start(self._sweep())
-            if self._steady is not None:
-                self._start(self._watch_clock(Jumps(self._steady)))
             await self._until_stopped(self._begin())
         finally:
             await self._close(server, serving)
@@ -168,7 +160,7 @@ class Application:
 
     def _work(self, jobs: Sequence[Job]) -> None:
         for job in jobs:
-            worker = Worker(self._db, job, self._now, self._steady)
+            worker = Worker(self._db, job, self._now)
             self._workers.append(worker)
             self._ops.metrics.queues.add(job.queue.name)
             self._working[job.queue.name] = self._start(worker.run())
@@ -251,15 +243,6 @@ class Application:
         """Return the host and port for our own calls, where no stranger's requests queue."""
         host, port = self._own_socket.getsockname()
         return host, port
-
-    async def _watch_clock(self, jumps: Jumps) -> None:
-        """Log when the clock was set."""
-        while True:
-            now = self._now()
-            if jump := jumps.since(now):
-                log.warning("the clock was set", by_seconds=jump / 1000)
-            jumps.seen(now)
-            await asyncio.sleep(CLOCK_CHECK_SECONDS)
 
     async def _sweep(self) -> None:
         """Sweep once an hour."""

@@ -260,7 +260,7 @@ async def test_a_database_that_is_locked_is_no_failure_of_the_service(
 ) -> None:
     """The request was made, and that is written down as soon as it can be."""
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.05)
-    monkeypatch.setattr(database, "INSIST_SECONDS", 0.01)
+    monkeypatch.setattr(database, "STORE_RETRY_SECONDS", 0.01)
     cloud.put("create", listing)
     (message,) = cloud.claim()
     cloud.server.fail("POST", SLOW)

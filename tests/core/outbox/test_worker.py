@@ -87,7 +87,7 @@ async def working(
 ) -> AsyncIterator[Worker]:
     """Work the queue; when the block is left, stop and see that the loop has ended."""
     job, now = Job(post.queue, handle, room), given.get("now", post.clock)
-    made = Worker(post.db, job, now, given.get("steady"))
+    made = Worker(post.db, job, now)
     task = asyncio.create_task(made.run())
     yield made
     await made.stop(SECONDS)

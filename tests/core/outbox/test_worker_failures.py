@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +13,6 @@ from bot.core.errors import StorageError
 from bot.core.outbox import lease_owners, outbox, worker
 from bot.core.outbox.lanes import FAILURES
 from bot.core.outbox.worker import STORAGE_PAUSE
-from tests.core.database.test_writer import orphan
 from tests.core.outbox.test_worker import (
     ATTEMPTS,
     QUEUE,
@@ -67,7 +64,7 @@ async def test_what_came_of_a_call_is_written_down_as_soon_as_that_can_be_done(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database takes nothing while the call is made: it is not made again for that."""
-    monkeypatch.setattr(db_module, "INSIST_SECONDS", 0.01)
+    monkeypatch.setattr(db_module, "STORE_RETRY_SECONDS", 0.01)
     await put(post, "a", "one")
     hands.may_go.clear()
     async with working(post, hands.handle):
@@ -121,63 +118,6 @@ async def test_a_worker_takes_over_what_another_one_leaves(
     assert hands.taken[1].uncertain is True
 
 
-async def test_a_worker_follows_a_clock_that_is_set(
-    post: QueueHarness, hands: RecordingHandler, clock: Clock
-) -> None:
-    """What was to wait a minute does so, and not an hour."""
-    post.put("a", "later")
-    post.retry(post.first(), 60)
-    began = clock()
-    with capture_logs() as logs:
-        async with working(post, hands.handle, steady=lambda: began):
-            await asyncio.sleep(0)
-            await put(post, "b", "now")
-            await hands.took(1)
-            clock.advance(-3600)
-            post.db.wake("test")
-            await post_waits(post, 60_000)
-    assert hands.words == ["now"]
-    assert [line["by_seconds"] for line in logs if line["event"] == "the clock was set"] == [-3600]
-
-
-async def test_a_clock_that_is_set_is_followed_though_the_claim_that_met_it_is_not_stored(
-    post: QueueHarness, hands: RecordingHandler, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another transaction of the same commit spoils it: the next claim follows."""
-    monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
-    post.put("a", "later")
-    post.retry(post.first(), 60)
-    began, asked, gate = clock(), post.db._writer._queue, threading.Event()
-
-    async def at_rest() -> bool:
-        """The writer too: what it is still at would go before the gate."""
-        return post.states() == {"later": "waiting"} and not post.db._writer._serving
-
-    async def both_asked() -> bool:
-        return len(asked) == 2
-
-    with capture_logs() as logs:
-        async with working(post, hands.handle, steady=lambda: began):
-            await put(post, "b", "now")
-            await hands.took(1)
-            await until(at_rest)
-            post.db._writer._thread.submit(gate.wait, SECONDS)
-            clock.advance(-3600)
-            post.db.wake("test")
-            spoiling = asyncio.ensure_future(post.db.transaction(orphan))
-            await until(both_asked)
-            gate.set()
-            with pytest.raises(sqlite3.IntegrityError):
-                await spoiling
-            assert post.next_open() == 3660_000
-            post.db.wake("test")
-            await post_waits(post, 60_000)
-    assert hands.words == ["now"]
-    assert [line["by_seconds"] for line in logs if line["event"] == "the clock was set"] == (
-        [-3600] * 2
-    )
-
-
 async def test_a_handler_that_ends_as_cancelled_gives_its_message_back_as_uncertain(
     post: QueueHarness, hands: RecordingHandler, clock: Clock
 ) -> None:
@@ -218,7 +158,7 @@ async def test_a_message_is_given_back_as_soon_as_that_can_be_stored(
 ) -> None:
     """The trouble that its handler met is still there: it is waited out."""
     monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
-    monkeypatch.setattr(db_module, "INSIST_SECONDS", 0.01)
+    monkeypatch.setattr(db_module, "STORE_RETRY_SECONDS", 0.01)
     post.put("a", "one")
     hands.failure, hands.failures = StorageError("disk full"), 1
     hands.may_go.clear()

@@ -58,9 +58,6 @@ FATAL: dict[str, tuple[tuple[str, str, int], ...]] = {
 }
 """Exchanges around whose answers each part may die: link, kind, and the latest of them."""
 
-CLOCK_SET, SET_BY = 0.3, 3600 * 1000
-"""In how many schedules somebody sets the clock, ahead or back, and by how many ms."""
-
 COMMITS, AT_COMMITS = 120, 0.5
 """The latest commit after which a part may die, and how many of the deaths are of that kind."""
 
@@ -88,7 +85,6 @@ class Schedule:
         mode = self.chance.choice(["polling", "polling", "webhook"])
         self.weather = Weather(self.chance.choice(SEVERITIES), mode)
         self.patient = self.chance.random() < PATIENT
-        self.clock_set = self._clock_set(Random(f"{self.seed}/clock"))
         self.crashes = [self._crash() for _ in range(self.chance.choice([0, 2, 3, 4, 5]))]
 
     async def play(self, house: SimulatedProduct) -> None:
@@ -98,13 +94,6 @@ class Schedule:
         await house.start("bot")
         await self._act(house)
         await self._finish_drafts(house)
-
-    def _clock_set(self, chance: Random) -> list[tuple[float, int]]:
-        """Draw when the clock is set, in seconds of the loop, and by how much."""
-        if chance.random() >= CLOCK_SET:
-            return []
-        times = sorted(chance.uniform(1, STORM_SECONDS) for _ in range(chance.randint(1, 3)))
-        return [(at, chance.choice([-SET_BY, SET_BY])) for at in times]
 
     def _crash(self) -> Crash:
         part = self.chance.choice(["bot", "bot", "service"])
@@ -144,7 +133,6 @@ class Schedule:
             *(one.sell(house, Random(f"{self.seed}/{one.person.id}")) for one in self.sellers),
             *(one.pay(house, browser, chance.uniform(0, storm)) for one in self.payers),
             *self._presses(house),
-            *(_set_clock(house, at, by) for at, by in self.clock_set),
         ]
         async with browser.http, asyncio.TaskGroup() as tasks:
             acting = [tasks.create_task(act) for act in acts]
@@ -187,12 +175,6 @@ class Schedule:
         for _ in range(MOST_ROUNDS):
             if not await house.pass_time(ANY_LEAP):
                 return
-
-
-async def _set_clock(house: SimulatedProduct, at: float, by: int) -> None:
-    await asyncio.sleep(at)
-    house.note(f"the clock is set by {by / 1000:+.0f} s")
-    house.clock.set(by)
 
 
 async def _revive(house: SimulatedProduct, crash: Crash) -> None:

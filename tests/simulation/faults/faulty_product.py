@@ -180,7 +180,7 @@ class SimulatedProduct:
         port = int(free_port())
         public = f"http://127.0.0.1:{self.page_port}"
         chosen = self._settings("service", port=port, public_url=public)
-        application = Application(chosen, chat=False, now=self.clock, steady=self.clock.steady)
+        application = Application(chosen, chat=False, now=self.clock)
         self.page.target = self.service_link.target = port
         return Life("service", application)
 
@@ -200,7 +200,7 @@ class SimulatedProduct:
             app_secret=SecretStr(self.credentials.app_secret),
             webhook_secret=SecretStr(self.credentials.webhook_secret),
         )
-        application = Application(chosen, now=self.clock, steady=self.clock.steady)
+        application = Application(chosen, now=self.clock)
         self.receiver.target = port
         return Life("bot", application, doors=doors)
 

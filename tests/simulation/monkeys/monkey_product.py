@@ -115,7 +115,7 @@ async def opened(folder: Path, empty: Path, mode: str) -> AsyncIterator[Simulate
                 "public_url": house.url,
             }
         )
-        application = Application(chosen, now=clock, steady=clock.steady)
+        application = Application(chosen, now=clock)
         serving = asyncio.create_task(application.serve())
         try:
             yield house
