@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, TypeAlias
 import structlog
 
 from bot.chat.alerts import daily_summary
-from bot.chat.messages.queues import AGAIN
-from bot.chat.store import listings, posts, sellers
+from bot.chat.messages.jobs import CheckRequest
+from bot.chat.messages.queues import BACKGROUND
+from bot.chat.store import listings, posts
 from bot.chat.store.listings import LIVE
 from bot.core.errors import StorageError
 from bot.core.outbox import lanes, outbox
-from bot.core.text.translations import choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bot.chat.messages.queues import Queues
-    from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Transaction
 
 log = structlog.get_logger()
@@ -93,13 +92,6 @@ def refresh_due_cards(tx: Transaction, queues: Queues, now: int) -> int:
         listing = listings.get_listing(tx, listing_id)
         posts.refresh(tx, queues, listing_id, now)
         if listing.state == LIVE and listing.answer and listing.answer.reserved_units:
-            _queue_check(tx, queues, listing, now)
+            lane, job = f"{BACKGROUND}{listing_id}", CheckRequest(listing_id)
+            outbox.put(tx, queues.jobs, lane, job, now, priority=lanes.NOTICE)
     return len(due)
-
-
-def _queue_check(tx: Transaction, queues: Queues, listing: Listing, now: int) -> None:
-    language = sellers.language_of(tx, listing.seller_id) or choose(None)
-    body = {
-        "call": "look", "listing": listing.id, "chat": listing.chat_id, "language": language,
-    }  # fmt: skip
-    outbox.put(tx, queues.calls, f"{AGAIN}{listing.id}", body, now, priority=lanes.NOTICE)

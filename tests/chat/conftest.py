@@ -8,7 +8,7 @@ import pytest
 
 from bot.chat.provider.client import Client
 from tests.support.reconciler_service import RecordedSleep
-from tests.support.service_calls import HandCashJobs, handcash_jobs
+from tests.support.request_jobs import HandCashJobs, handcash_jobs
 from tests.support.shared_cards import SharedCards, open_shared_cards
 
 if TYPE_CHECKING:

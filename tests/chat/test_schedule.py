@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat import schedule
+from bot.chat.messages.jobs import CheckRequest
 from bot.chat.schedule import LONGEST_WAIT, Schedule
 from bot.chat.store import posts
 from bot.chat.store.listings import STOPPED
@@ -80,11 +81,11 @@ async def test_the_service_is_asked_when_a_reservation_may_have_lapsed(
     listing = listed(cards, told)
     cards.chat.clock.advance(RESERVATION_LAPSE / 1000 - 1)
     await work.tick()
-    assert cards.chat.calls == []
+    assert cards.chat.jobs == []
     cards.chat.clock.advance(1)
     await work.tick()
     await work.tick()
-    assert [(call["call"], call["listing"]) for call in cards.chat.calls] == [("look", listing.id)]
+    assert cards.chat.jobs == [CheckRequest(listing.id)]
 
 
 async def test_a_stopped_request_is_not_asked_about(cards: SharedCards, work: Schedule) -> None:
@@ -92,7 +93,7 @@ async def test_a_stopped_request_is_not_asked_about(cards: SharedCards, work: Sc
     cards.state(listing, STOPPED)
     cards.chat.clock.advance(RESERVATION_LAPSE / 1000)
     await work.tick()
-    assert cards.chat.calls == []
+    assert cards.chat.jobs == []
 
 
 async def test_more_than_one_batch_is_done_at_once(

@@ -160,7 +160,7 @@ async def test_every_queue_is_told_of_also_while_it_is_empty(run: Process) -> No
     async with httpx.AsyncClient(trust_env=False) as http:
         text = (await http.get(f"{run.url}/metrics")).text
     queues = (
-        *("answers", "calls", "messages", "photos", "settlements", "updates"),
+        *("answers", "jobs", "messages", "photos", "settlements", "updates"),
         *("webhooks", "own_webhooks"),
     )
     for queue in queues:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from telegram import Bot
 
+    from bot.chat.messages.jobs import Job
     from bot.chat.messages.payloads import CallbackAnswer, MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.store.listings import Listing
@@ -134,12 +135,13 @@ class ChatHarness:
         return bodies(self.db, self.queues.answers)
 
     @property
-    def calls(self) -> list[dict[str, Any]]:
-        return bodies(self.db, self.queues.calls)
+    def jobs(self) -> list[Job]:
+        """The jobs that are queued."""
+        return bodies(self.db, self.queues.jobs)
 
     def clear_messages(self) -> None:
         """Forget what was said so far."""
-        sql = "DELETE FROM outbox WHERE queue IN ('messages', 'answers', 'calls')"
+        sql = "DELETE FROM outbox WHERE queue IN ('messages', 'answers', 'jobs')"
         self.db.run(lambda tx: tx.execute(sql))
 
     def rows(self, table: str) -> list[Row]:

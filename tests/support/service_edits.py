@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.forms.outcome import Change
+from bot.chat.messages.jobs import ReplyTo
+from bot.chat.requests import edit_rules
 from bot.core import exact_json
 from bot.core.text.translations import t
 
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
-    from tests.support.service_calls import HandCashJobs, RequestJobs
+    from tests.support.request_jobs import HandCashJobs, RequestJobs
 
 
 async def made(cloud: HandCashJobs, chat: ChatHarness, sam: Person, wish: Wish) -> Listing:
@@ -23,7 +26,8 @@ async def made(cloud: HandCashJobs, chat: ChatHarness, sam: Person, wish: Wish) 
 
 
 def put(calling: RequestJobs, listing: Listing, field: str, value: str | int | None) -> None:
-    calling.put("edit", listing, change={"field": field, "value": value})
+    change = Change(listing.id, field, value)
+    calling.put_job(edit_rules.job_of(change, ReplyTo(listing.chat_id, "en")))
 
 
 async def edited(

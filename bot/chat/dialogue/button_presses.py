@@ -17,6 +17,13 @@ from bot.chat.fields.registry import EDITS, UNITS
 from bot.chat.forms.existing import duplicate
 from bot.chat.forms.form import settings_form, take_input
 from bot.chat.forms.outcome import ButtonInput
+from bot.chat.messages.jobs import (
+    DeleteRequest,
+    RefreshCard,
+    ResumeRequest,
+    SendCard,
+    StopRequest,
+)
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.store import listings
 
@@ -24,13 +31,20 @@ if TYPE_CHECKING:
     from bot.chat.dialogue.events import Tapped
     from bot.chat.dialogue.turn import Turn
     from bot.chat.forms.outcome import Outcome
+    from bot.chat.messages.jobs import CardJob
     from bot.chat.messages.reply import Action
     from bot.chat.store.listings import Listing
 
-CALLS = frozenset(["card", "refresh", "stop", "resume", "delete-yes"])
-"""Button words that need the service; the rest is answered from what we know."""
+JOBS: dict[str, type[CardJob]] = {
+    "card": SendCard,
+    "refresh": RefreshCard,
+    "stop": StopRequest,
+    "resume": ResumeRequest,
+    "delete-yes": DeleteRequest,
+}
+"""The job of each button that needs the service; the others are answered from the database."""
 
-MANAGING = CALLS | frozenset(
+MANAGING = JOBS.keys() | frozenset(
     ["delete", "edit", "edit-not", "duplicate", "poster", "payments", "alerts"]
 )
 """Button words that are about a request, which only its seller may manage."""
@@ -84,10 +98,10 @@ def _open(turn: Turn, action: Action) -> str | None:
 def _manage(turn: Turn, tapped: Tapped, listing: Listing, action: tuple[str, ...]) -> str | None:
     """Do something with a request of this person; the words of the answer, if any."""
     match action:
-        case (word,) if word in CALLS:
-            place = {"message_id": tapped.message_id, "picture": tapped.picture}
-            audit_trail.record_press(turn.tx, listing, word, turn.now)
-            turn.call({"call": word, "listing": listing.id, "place": place})
+        case (word,) if word in JOBS:
+            job = JOBS[word](listing.id, turn.reply_to(tapped))
+            audit_trail.record_press(turn.tx, listing, job, turn.now)
+            turn.add_job(job)
         case ("edit", field):
             return _edit(turn, listing, field)
         case ("duplicate",):

@@ -46,7 +46,7 @@ def apply(turn: Turn, change: Change) -> None:
     elif why := _why_not(turn, listing, change):
         turn.say(menus.unsaved_reply(own_card(turn, listing), why, turn.seller.language))
     else:
-        turn.call(edit_rules.call_of(change))
+        turn.add_job(edit_rules.job_of(change, turn.reply_to()))
 
 
 def _set_poster_text(turn: Turn, listing: Listing, change: Change) -> None:

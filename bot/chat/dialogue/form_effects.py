@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.dialogue import edit_effects
+from bot.chat.messages.jobs import CreateRequest
 from bot.chat.messages.payloads import PhotoDownload
 from bot.chat.messages.reply import Reply
 from bot.chat.requests import audit_trail
@@ -74,4 +75,4 @@ def _wish(turn: Turn, wish: Wish) -> None:
         seller_images.keep_image(turn.tx, wish.image, person.id)
     listing = listings.add_listing(turn.tx, person.chat_id, person.id, wish, turn.now)
     audit_trail.record_wish(turn.tx, person.id, listing, wish, turn.now)
-    turn.call({"call": "create", "listing": listing})
+    turn.add_job(CreateRequest(listing, turn.reply_to()))

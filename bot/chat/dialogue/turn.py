@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bot.chat.messages.jobs import ReplyTo
 from bot.chat.messages.payloads import CallbackAnswer, replacement
 from bot.core.outbox import outbox
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.dialogue.events import Person, Tapped
+    from bot.chat.messages.jobs import SellerJob
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.messages.reply import Reply
@@ -54,10 +56,16 @@ class Turn:
         chat = str(tapped.person.chat_id)
         outbox.put(self.tx, self.queues.answers, chat, answer, self.now)
 
-    def call(self, body: dict[str, Any]) -> None:
-        """Ask the service for something; `body` names the call and the listing."""
-        asked = {**body, "chat": self.person.chat_id, "language": self.seller.language}
-        outbox.put(self.tx, self.queues.calls, body["listing"], asked, self.now)
+    def add_job(self, job: SellerJob) -> None:
+        """Queue a job at the payment service."""
+        outbox.put(self.tx, self.queues.jobs, job.listing_id, job, self.now)
+
+    def reply_to(self, tapped: Tapped | None = None) -> ReplyTo:
+        """Return where a job's outcome goes: to this chat, in place of `tapped` if given."""
+        chat, language = self.person.chat_id, self.seller.language
+        if tapped is None:
+            return ReplyTo(chat, language)
+        return ReplyTo(chat, language, tapped.message_id, tapped.picture)
 
     def words(self, key: str, **values: object) -> str:
         """Give a text in this person's language."""

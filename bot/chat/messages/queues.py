@@ -26,6 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat.messages.jobs import JOBS
 from bot.chat.messages.payloads import ANSWERS, MESSAGES, PHOTOS
 from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Feeds, Gather, Pace, Queue
 from bot.core.outbox.retry_table import RetryTable
@@ -69,19 +70,19 @@ PHOTO_CRASHES = 3
 """Attempts at a photo that may end the process: of all messages these are the likeliest to, so they
 are set aside before any that was under way beside them."""
 
-AGAIN = "again:"
-"""What the lanes of calls begin with that nobody waits for at a button."""
+BACKGROUND = "background:"
+"""Prefix of the lanes of jobs that no button press waits for; the listing's id follows."""
 
-MOST_AGAIN = 4
-"""Of them under way at once, so that a service that hangs leaves room for the others."""
+MOST_IN_BACKGROUND = 4
+"""Background jobs under way at once, so that a service that hangs leaves room for the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """updates in, calls to the service, photos to be fetched, messages and callback answers out."""
+    """updates in, jobs at the service, photos to be fetched, messages and callback answers out."""
 
     updates: Queue
-    calls: Queue
+    jobs: Queue
     messages: Queue
     answers: Queue
     photos: Queue
@@ -127,7 +128,13 @@ def make_queues(
             account_pace=PERSON if total or chat else None,
             feeds=Feeds(messages, REPLIES_WAITING, _half_a_second(total)) if chat else None,
         ),
-        calls=Queue("calls", lease=60_000, group=_again, group_width=MOST_AGAIN),
+        jobs=Queue(
+            "jobs",
+            lease=60_000,
+            group=_background,
+            group_width=MOST_IN_BACKGROUND,
+            payloads=JOBS,
+        ),
         messages=messages,
         answers=Queue("answers", lease=60_000, ordered=False, width=4, payloads=ANSWERS),
         photos=Queue("photos", lease=60_000, crashes=PHOTO_CRASHES, payloads=PHOTOS),
@@ -139,8 +146,8 @@ def _half_a_second(total: Rate | None) -> int | None:
     return max(1, total.count // total.seconds // 2) if total else None
 
 
-def _again(lane: str) -> str | None:
-    return AGAIN if lane.startswith(AGAIN) else None
+def _background(lane: str) -> str | None:
+    return BACKGROUND if lane.startswith(BACKGROUND) else None
 
 
 def _pace(rate: Rate | None, burst: int) -> Pace | None:

@@ -1,6 +1,6 @@
-"""What the audit log has of sellers: what they asked for, with who they are.
+"""The sellers' side of the audit log: who asked for what.
 
-The service notes what was done, in the name of the bot's application; both are found by the
+The service logs what was done, in the name of the bot's application; both sides are found by the
 request's id.
 """
 
@@ -8,25 +8,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.chat.messages.jobs import (
+    DeleteRequest,
+    RefreshCard,
+    ResumeRequest,
+    SendCard,
+    StopRequest,
+)
 from bot.chat.requests.change import STATES
 from bot.core.money import amounts
 from bot.core.ops import audit
 
 if TYPE_CHECKING:
+    from bot.chat.messages.jobs import CardJob, ChangeJob
     from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 
-ASKED = {
-    "stop": "request.stop-asked",
-    "resume": "request.resume-asked",
-    "delete-yes": "request.delete-asked",
+ACTIONS: dict[type[ChangeJob], str] = {
+    StopRequest: "request.stop-asked",
+    ResumeRequest: "request.resume-asked",
+    DeleteRequest: "request.delete-asked",
 }
-"""What a press is called that asks for a change."""
+"""The audit log's action for each job that changes a request."""
 
 
 def record_wish(tx: Transaction, seller_id: int, listing_id: str, wish: Wish, now: int) -> None:
-    """Note that a seller asked for a request, under the listing's id: it has no other yet."""
+    """Record that a seller asked for a request, by its listing's id: it has no other id yet."""
     details = {
         "kind": wish.kind,
         "name": wish.name,
@@ -40,25 +48,26 @@ def record_wish(tx: Transaction, seller_id: int, listing_id: str, wish: Wish, no
 
 
 def record_made(tx: Transaction, listing: Listing, request_id: str, now: int) -> None:
-    """Note that a seller's request is made, under the id that it has from now on."""
+    """Record that a seller's request is created, by the id that it has from now on."""
     details = {"listing": listing.id, "name": listing.wish.name}
     audit.record(tx, audit.seller(listing.seller_id), "request.made", request_id, now, details)
 
 
-def record_press(tx: Transaction, listing: Listing, press: str, now: int) -> None:
-    """Note that a seller pressed a button that changes their request.
+def record_press(tx: Transaction, listing: Listing, job: CardJob, now: int) -> None:
+    """Record that a seller pressed a button that changes their request.
 
-    Not where it stands so already: old buttons can be pressed for ever.
+    A press that changes nothing is not recorded: old buttons can be pressed for ever.
     """
-    if press in ASKED and listing.state != STATES[press]:
+    if not isinstance(job, SendCard | RefreshCard) and listing.state != STATES[type(job)]:
         subject, details = listing.request_id or listing.id, {"name": listing.wish.name}
-        audit.record(tx, audit.seller(listing.seller_id), ASKED[press], subject, now, details)
+        actor = audit.seller(listing.seller_id)
+        audit.record(tx, actor, ACTIONS[type(job)], subject, now, details)
 
 
 def record_edit(
     tx: Transaction, listing: Listing, field: str, values: tuple[object, object], now: int
 ) -> None:
-    """Note that a request was edited as its seller asked: the field's value before and after."""
+    """Record an edit that was made: the field's value before and after."""
     actor, subject = audit.seller(listing.seller_id), listing.request_id or listing.id
     details = {"name": listing.wish.name, field: [*values]}
     audit.record(tx, actor, "request.edited", subject, now, details)
@@ -67,7 +76,7 @@ def record_edit(
 def record_destination(
     tx: Transaction, seller_id: int, before: str | None, destination: str, now: int
 ) -> None:
-    """Note where a seller's money goes from now on; of all changes the one that matters most."""
+    """Record a change of where a seller's money goes, which matters most of all."""
     if destination != before:
         details = {"destination": [before, destination]}
         actor = audit.seller(seller_id)

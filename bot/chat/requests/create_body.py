@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bot.chat.forms.outcome import Change
     from bot.chat.provider.dialects import Dialect
-    from bot.chat.requests.edit_rules import Addresses
+    from bot.chat.requests.payment_server import Addresses
     from bot.chat.store.listings import Listing
 
 _WEBHOOK = "notifications.webhook"

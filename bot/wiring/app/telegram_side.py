@@ -16,8 +16,8 @@ from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.recording import PaymentRecorder
 from bot.chat.payments.webhook import PATH as RECEIVER_PATH
 from bot.chat.payments.webhook import Proof, Receiver
-from bot.chat.requests.create import SETTLING
-from bot.chat.requests.jobs import Calls
+from bot.chat.requests.job_handler import JobHandler
+from bot.chat.requests.payment_server import SETTLING, Addresses, PaymentServer
 from bot.chat.schedule import Schedule
 from bot.chat.store import seller_images, shown_texts
 from bot.chat.telegram import profile
@@ -101,17 +101,17 @@ class TelegramSide:
         answers = Sender(db, self._bots.others, queues, now)
         photos = PhotoIntake(db, self._downloads, queues, now)
         settings = foundation.settings
-        calls = Calls(
-            db, provider.client, queues, now,
-            receiver=f"{provider.receiver}{RECEIVER_PATH}",
-            images=f"{settings.url}{IMAGES_PATH}",
+        server = PaymentServer(
+            provider.client,
+            Addresses(f"{provider.receiver}{RECEIVER_PATH}", f"{settings.url}{IMAGES_PATH}"),
             instrument=settings.instrument_currency,
             settling=SETTLING if settings.payments_url else 0,
-            server=settings.payments_url,
-        )  # fmt: skip
+            url=settings.payments_url,
+        )
+        requests = JobHandler(db, queues, now, server)
         return [
             Job(queues.updates, chat.take, buried=chat.buried),
-            Job(queues.calls, calls.perform, buried=calls.buried),
+            Job(queues.jobs, requests.perform, buried=requests.buried),
             Job(queues.messages, sender.send, SENT_AT_ONCE, sender.buried),
             Job(queues.answers, answers.answer, CALLBACKS_AT_ONCE),
             Job(queues.photos, photos.take, PHOTOS_AT_ONCE, photos.buried),
@@ -160,7 +160,7 @@ class TelegramSide:
         """Delete settled messages, lanes, pictures and texts that are too old at `moment`."""
         queues = self._queues
         for queue in (
-            queues.updates, queues.calls, queues.messages, queues.answers, queues.photos,
+            queues.updates, queues.jobs, queues.messages, queues.answers, queues.photos,
         ):  # fmt: skip
             kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
             await self._db.transaction(partial(outbox.forget, queue=queue, before=moment - kept))

@@ -21,7 +21,7 @@ LONGEST_LANE = 60
 DELIVERIES = "see deliveries list --state dead; deliveries retry ID sends one again"
 REMEDIES = {
     "updates": "the log says more at these times; who wrote was asked to try again",
-    "calls": "the log says more at these times; the seller sees it in the chat and can try again",
+    "jobs": "the log says more at these times; the seller sees it in the chat and can try again",
     "messages": "the log says more at these times; nothing is sent again by itself",
     "answers": "the log says more at these times; a button can be pressed again",
     "photos": "the log says more at these times; the seller can send the photo again",

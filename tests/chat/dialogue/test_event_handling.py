@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
+from bot.chat.dialogue.button_presses import JOBS
 from bot.chat.dialogue.commands import PAGE
+from bot.chat.messages.jobs import CreateRequest, ReplyTo
 from bot.chat.messages.payloads import CallbackAnswer
 from bot.chat.store import sellers
 from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
@@ -75,8 +77,7 @@ async def test_one_line_makes_a_listing_and_asks_the_service_once(
     (row,) = chat.rows("listings")
     assert (row["state"], row["seller_id"], row["request_id"]) == ("creating", sam.id, None)
     assert exact_json.loads(row["wish"])["amount"] == 250
-    call = {"call": "create", "listing": row["id"], "chat": sam.id, "language": "en"}
-    assert chat.calls == [call]
+    assert chat.jobs == [CreateRequest(row["id"], ReplyTo(sam.id, "en"))]
 
 
 async def test_an_update_that_comes_again_is_handled_once(chat: ChatHarness, sam: Person) -> None:
@@ -86,7 +87,7 @@ async def test_an_update_that_comes_again_is_handled_once(chat: ChatHarness, sam
     for _ in range(2):
         await chat.intake.take(raw)
         await handle_all(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
-    assert (len(chat.rows("listings")), len(chat.calls)) == (1, 1)
+    assert (len(chat.rows("listings")), len(chat.jobs)) == (1, 1)
 
 
 async def test_draft_replies_and_done_mark_commit_together_or_not_at_all(
@@ -207,7 +208,7 @@ async def test_a_request_of_somebody_else_cannot_be_touched(
     listing = chat.add_listing(sam, COFFEE, service_answer())
     await chat.presses(pat, f"{word}:{listing.id}")
     assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
-    assert (chat.calls, chat.said) == ([], [])
+    assert (chat.jobs, chat.said) == ([], [])
     assert chat.listing(listing.id).state == LIVE
 
 
@@ -221,7 +222,7 @@ async def test_a_request_that_is_gone_is_said_to_be_gone(
         listing_id = chat.add_listing(sam, COFFEE, service_answer(), state=state).id
     await chat.presses(sam, f"{word}:{listing_id}")
     assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
-    assert (chat.calls, chat.said) == ([], [])
+    assert (chat.jobs, chat.said) == ([], [])
 
 
 @pytest.mark.parametrize("word", ["card", "refresh", "stop", "resume", "delete-yes"])
@@ -230,16 +231,15 @@ async def test_a_button_asks_the_service_and_knows_its_message(
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())
     query = await chat.presses(sam, f"{word}:{listing.id}")
-    (call,) = chat.calls
-    assert (call["call"], call["listing"], call["chat"]) == (word, listing.id, sam.id)
-    assert call["place"] == {"message_id": query.message.id, "picture": False}
+    reply_to = ReplyTo(sam.id, "en", query.message.id, is_picture=False)
+    assert chat.jobs == [JOBS[word](listing.id, reply_to)]
     assert chat.answers == [CallbackAnswer(query.id)]
 
 
 async def test_deleting_asks_first_and_says_what_is_lost(chat: ChatHarness, sam: Person) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())
     await chat.presses(sam, f"delete:{listing.id}")
-    assert chat.calls == []
+    assert chat.jobs == []
     (question,) = chat.said
     assert t("en", "delete-question", name="Coffee") in question.text
     buttons = [row[0]["callback_data"] for row in question.keyboard["inline_keyboard"]]
@@ -252,7 +252,7 @@ async def test_a_request_still_being_made_cannot_be_touched_yet(
     listing = chat.add_listing(sam)
     await chat.presses(sam, f"card:{listing.id}")
     assert [one.text for one in chat.answers] == [t("en", "listing-not-ready")]
-    assert chat.calls == []
+    assert chat.jobs == []
 
 
 DATA = [
@@ -286,7 +286,7 @@ async def test_in_a_group_commands_are_told_where_to_go_and_nothing_is_made(
     assert chat.texts == [words, words]
     lanes_used = {row["lane"] for row in chat.rows("outbox") if row["queue"] == "messages"}
     assert lanes_used == {str(group.id)}
-    assert (chat.rows("listings"), chat.rows("drafts"), chat.calls) == ([], [], [])
+    assert (chat.rows("listings"), chat.rows("drafts"), chat.jobs) == ([], [], [])
 
 
 async def test_in_a_group_a_press_is_answered_and_does_nothing(
@@ -298,7 +298,7 @@ async def test_in_a_group_a_press_is_answered_and_does_nothing(
     await chat.take()
     words = t("en", "only-in-private", bot="PaymentRequestBot")
     assert [one.text for one in chat.answers] == [words]
-    assert chat.calls == []
+    assert chat.jobs == []
 
 
 @pytest.fixture
@@ -315,7 +315,7 @@ async def test_who_was_not_let_in_cannot_create(shop: ChatHarness, text: str) ->
     await with_destination(shop, pat)
     await shop.says(pat, text)
     assert shop.texts == [t("en", "not-allowed")]
-    assert (shop.rows("listings"), shop.rows("drafts"), shop.calls) == ([], [], [])
+    assert (shop.rows("listings"), shop.rows("drafts"), shop.jobs) == ([], [], [])
 
 
 async def test_who_was_not_let_in_cannot_create_by_a_button(shop: ChatHarness) -> None:
@@ -329,7 +329,7 @@ async def test_who_was_let_in_can_create(shop: ChatHarness) -> None:
     sam = shop.add_person("Sam", user_id=1001)
     await with_destination(shop, sam)
     await shop.says(sam, "/donation 5 USD Coffee")
-    assert len(shop.calls) == 1
+    assert len(shop.jobs) == 1
 
 
 async def test_who_is_let_in_no_more_cannot_finish_a_form_begun_before(
@@ -342,7 +342,7 @@ async def test_who_is_let_in_no_more_cannot_finish_a_form_begun_before(
     shop.world = chat.world
     await shop.says(pat, "$pat")
     assert shop.texts == [t("en", "not-allowed")]
-    assert (shop.rows("listings"), shop.calls) == ([], [])
+    assert (shop.rows("listings"), shop.jobs) == ([], [])
 
 
 async def paused(chat: ChatHarness) -> dict[str, str | None]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.dialogue.posters import FILES, PAGE
+from bot.chat.messages.jobs import EditRequest, RemoveUnits, ReplyTo
 from bot.chat.messages.payloads import PosterFile
 from bot.chat.store import listings, queries, received_payments
 from bot.chat.store.listings import CREATING, DELETED
@@ -35,7 +36,7 @@ async def test_a_request_of_somebody_else_is_neither_seen_nor_touched(
     listing = chat.add_listing(sam, DROP, service_answer())
     await chat.presses(pat, data(word, listing.id))
     assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
-    assert (chat.calls, chat.said, chat.rows("drafts")) == ([], [], [])
+    assert (chat.jobs, chat.said, chat.rows("drafts")) == ([], [], [])
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -48,7 +49,7 @@ async def test_what_is_not_there_yet_or_no_more_is_said_to_be(
     await chat.presses(sam, data(word, listing.id))
     key = "listing-gone" if state == DELETED else "listing-not-ready"
     assert [one.text for one in chat.answers] == [t("en", key)]
-    assert (chat.calls, chat.said) == ([], [])
+    assert (chat.jobs, chat.said) == ([], [])
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -91,12 +92,10 @@ async def editing(chat: ChatHarness, sam: Person, listing: Listing, field: str, 
     await chat.says(sam, said)
 
 
-async def test_an_edit_becomes_a_call(chat: ChatHarness, sam: Person) -> None:
+async def test_an_edit_becomes_a_job(chat: ChatHarness, sam: Person) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())
     await editing(chat, sam, listing, "name", "Tea")
-    assert [(call["call"], call["change"]) for call in chat.calls] == [
-        ("edit", {"field": "name", "value": "Tea"})
-    ]
+    assert chat.jobs == [EditRequest(listing.id, ReplyTo(sam.id, "en"), "name", "Tea")]
     assert chat.listing(listing.id).wish == COFFEE
 
 
@@ -104,7 +103,7 @@ async def test_words_on_the_poster_are_kept_here(chat: ChatHarness, sam: Person)
     """The service knows none."""
     listing = chat.add_listing(sam, COFFEE, service_answer())
     await editing(chat, sam, listing, "postertext", "Today only")
-    assert (chat.listing(listing.id).poster_text, chat.calls) == ("Today only", [])
+    assert (chat.listing(listing.id).poster_text, chat.jobs) == ("Today only", [])
     assert "Today only" in chat.texts[0]
 
 
@@ -124,11 +123,11 @@ async def test_too_many_units_to_take_out_are_answered_at_the_step(
     """By what is left, not by what there was; a smaller number is then enough."""
     listing = chat.add_listing(sam, DROP, service_answer(remaining_units=3))
     await editing(chat, sam, listing, "units", "4")
-    assert chat.calls == []
+    assert chat.jobs == []
     assert "Only 3 pieces are left." in chat.texts[-1]
     assert chat.texts[-1].endswith("\n\n3 left")
     await chat.says(sam, "3")
-    assert [body["change"]["value"] for body in chat.calls] == [3]
+    assert [job.number for job in chat.jobs if isinstance(job, RemoveUnits)] == [3]
 
 
 async def test_units_sold_while_the_form_stood_open_are_not_taken_out(
@@ -141,7 +140,7 @@ async def test_units_sold_while_the_form_stood_open_are_not_taken_out(
     chat.clear_messages()
     await chat.says(sam, "3")
     assert chat.texts == [t("en", "units-too-many", name="Stickers", left=2)]
-    assert chat.calls == []
+    assert chat.jobs == []
     keys = chat.said[-1].keyboard["inline_keyboard"]
     assert [key["callback_data"] for row in keys for key in row] == [
         f"card:{listing.id}",
@@ -157,7 +156,7 @@ async def test_an_edit_of_what_was_deleted_meanwhile_is_said_to_be_late(
     chat.db.run(lambda tx: listings.set_state(tx, listing.id, DELETED))
     chat.clear_messages()
     await chat.says(sam, "Tea")
-    assert (chat.calls, chat.texts) == ([], [t("en", "listing-gone")])
+    assert (chat.jobs, chat.texts) == ([], [t("en", "listing-gone")])
 
 
 async def test_who_was_not_let_in_cannot_duplicate(chat: ChatHarness, sam: Person) -> None:

@@ -21,7 +21,8 @@ from bot.chat.forms.steps import PATH
 from bot.chat.model.kinds import KINDS
 from bot.chat.model.seller import Seller
 from bot.chat.requests.create_body import edit_body, request_body
-from bot.chat.requests.edit_rules import Addresses, wished
+from bot.chat.requests.edit_rules import wished
+from bot.chat.requests.payment_server import Addresses
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.form_harness import BERLIN, NOW, OTHER, Talk, form_at_step, open_option
 from tests.support.telegram_limits import actions, check
@@ -206,8 +207,6 @@ SPELLED = {
     "model/answers.py": {"receivers"},
     "model/request_options.py": {"email"},
     # Whether a message has a picture; an error of Telegram's.
-    "dialogue/button_presses.py": {"picture"},
-    "requests/outcomes.py": {"picture"},
     "store/posts.py": {"picture"},
     "telegram/intake.py": {"description"},
 }

@@ -50,14 +50,14 @@ def test_answers_to_buttons_wait_for_no_pace_and_no_other() -> None:
 
 
 def test_everything_else_keeps_its_order() -> None:
-    assert (TELEGRAM.updates.ordered, TELEGRAM.calls.ordered, TELEGRAM.messages.ordered) == (
+    assert (TELEGRAM.updates.ordered, TELEGRAM.jobs.ordered, TELEGRAM.messages.ordered) == (
         *(True, True, True),
     )
-    assert (TELEGRAM.updates.width, TELEGRAM.calls.width, TELEGRAM.messages.width) == (1, 1, 1)
+    assert (TELEGRAM.updates.width, TELEGRAM.jobs.width, TELEGRAM.messages.width) == (1, 1, 1)
 
 
 def test_only_updates_are_remembered_for_they_may_come_twice() -> None:
-    kept = [queue.keep for queue in (TELEGRAM.updates, TELEGRAM.calls, TELEGRAM.messages)]
+    kept = [queue.keep for queue in (TELEGRAM.updates, TELEGRAM.jobs, TELEGRAM.messages)]
     assert kept == [True, False, False]
 
 

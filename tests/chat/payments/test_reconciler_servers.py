@@ -14,7 +14,7 @@ from bot.chat.payments.reconciler import BACKOFF, FIRST_WAIT, INTERVAL, LEAST_RE
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.provider.client import Client
 from bot.chat.requests.create_body import request_body
-from bot.chat.requests.edit_rules import Addresses
+from bot.chat.requests.payment_server import Addresses
 from bot.chat.store import listings
 from bot.chat.store.listings import DELETED, FAILED, LIVE, STOPPED
 from bot.chat.store.received_payments import Payment

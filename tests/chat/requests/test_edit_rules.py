@@ -9,16 +9,17 @@ import pytest
 
 from bot.chat.fields.registry import EDITS
 from bot.chat.forms.outcome import Change
+from bot.chat.messages.jobs import UnitCounts
 from bot.chat.requests.create_body import edit_body
 from bot.chat.requests.edit_rules import (
-    Addresses,
-    Stock,
     assumed,
+    count_units,
     fresh,
     is_made,
     problem_of,
     wished,
 )
+from bot.chat.requests.payment_server import Addresses
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.chat_harness import COFFEE, DROP, service_answer
 from tests.support.service_harness import NOON
@@ -107,28 +108,28 @@ def test_no_more_is_taken_out_than_is_left_and_never_all_there_was(
 @pytest.mark.parametrize(
     ("before", "later", "gone"),
     [
-        (Stock(10, 8, None, 2), Stock(10, 6, None, 2), 2),
-        (Stock(10, 8, None, 2), Stock(10, 8, None, 2), 0),
-        (Stock(10, 8, None, 2), Stock(10, 5, None, 3), 2),
-        (Stock(10, 8, None, 2), Stock(10, 5, None, 2), 3),
-        (Stock(10, 8, 2, 2), Stock(10, 5, 3, 2), 2),
-        (Stock(10, 8, 2, 0), Stock(10, 7, 3, 0), 0),
-        (Stock(10, 8, None, 2), Stock(8, 5, None, 2), 2),
-        (Stock(10, None, None, 2), Stock(10, 5, None, 2), None),
-        (Stock(10, 8, None, 2), Stock(10, None, None, 2), None),
+        (UnitCounts(10, 8, None, 2), UnitCounts(10, 6, None, 2), 2),
+        (UnitCounts(10, 8, None, 2), UnitCounts(10, 8, None, 2), 0),
+        (UnitCounts(10, 8, None, 2), UnitCounts(10, 5, None, 3), 2),
+        (UnitCounts(10, 8, None, 2), UnitCounts(10, 5, None, 2), 3),
+        (UnitCounts(10, 8, 2, 2), UnitCounts(10, 5, 3, 2), 2),
+        (UnitCounts(10, 8, 2, 0), UnitCounts(10, 7, 3, 0), 0),
+        (UnitCounts(10, 8, None, 2), UnitCounts(8, 5, None, 2), 2),
+        (UnitCounts(10, None, None, 2), UnitCounts(10, 5, None, 2), None),
+        (UnitCounts(10, 8, None, 2), UnitCounts(10, None, None, 2), None),
     ],
 )
 def test_what_was_taken_out_is_told_from_what_was_sold(
-    before: Stock, later: Stock, gone: int | None
+    before: UnitCounts, later: UnitCounts, gone: int | None
 ) -> None:
     """By the server's count of payments, else by those told; or by its total where that falls."""
-    assert before.taken_out(later) == gone
+    assert before.removed_until(later) == gone
 
 
 def test_units_that_are_being_paid_for_are_not_taken_out() -> None:
-    before = Stock.of(service_answer(total_units=5, remaining_units=5), 0)
-    later = Stock.of(service_answer(total_units=5, remaining_units=2, reserved_units=1), 0)
-    assert before.taken_out(later) == 2
+    before = count_units(service_answer(total_units=5, remaining_units=5), 0)
+    later = count_units(service_answer(total_units=5, remaining_units=2, reserved_units=1), 0)
+    assert before.removed_until(later) == 2
 
 
 @pytest.mark.parametrize(

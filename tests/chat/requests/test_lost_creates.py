@@ -11,11 +11,12 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.messages.queues import MOST_AGAIN
+from bot.chat.messages.queues import MOST_IN_BACKGROUND
 from bot.chat.provider import client as client_module
 from bot.chat.provider.client import Client
-from bot.chat.requests import retry
-from bot.chat.requests.create import SETTLING, TIDYING
+from bot.chat.requests import job_failures
+from bot.chat.requests.create_job import TIDYING
+from bot.chat.requests.payment_server import SETTLING
 from bot.chat.store import received_payments
 from bot.chat.store.listings import DELETED, LIVE
 from bot.chat.store.received_payments import Payment
@@ -24,8 +25,8 @@ from bot.core.outbox import outbox
 from tests.support.chat_harness import PAINTING, STICKERS
 from tests.support.handcash_server import handcash
 from tests.support.product_process import free_port
+from tests.support.request_jobs import HandCashJobs, RequestJobs, service_text
 from tests.support.server_failures import BROKEN, FAILING, LOST, SLOW, busy
-from tests.support.service_calls import HandCashJobs, RequestJobs, service_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -218,7 +219,7 @@ async def test_after_a_crash_a_create_that_may_have_been_sent_is_looked_for(
 async def test_a_server_that_takes_the_key_is_asked_again_at_once(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
-    cloud.calls = cloud.made(cloud.client, instrument="BSV", settling=0)
+    cloud.handler = cloud.made(cloud.client, instrument="BSV", settling=0)
     cloud.put("create", listing)
     cloud.crash()
     await cloud.due()
@@ -264,7 +265,7 @@ async def test_a_database_that_is_locked_is_no_failure_of_the_service(
     cloud.put("create", listing)
     (message,) = cloud.claim()
     cloud.server.fail("POST", SLOW)
-    performing = asyncio.create_task(cloud.calls.perform(message))
+    performing = asyncio.create_task(cloud.handler.perform(message))
     await cloud.server.until(lambda: cloud.server.calls)
     with capture_logs() as logs:
         with closing(sqlite3.connect(tmp_path / "bot.db", isolation_level=None)) as other:
@@ -283,9 +284,9 @@ async def test_a_call_that_another_attempt_has_by_now_says_nothing(
 ) -> None:
     cloud.put("create", listing)
     (message,) = cloud.claim()
-    queue, now = chat.queues.calls, chat.clock()
+    queue, now = chat.queues.jobs, chat.clock()
     chat.db.run(lambda tx: outbox.recover(tx, queue, now))
-    await cloud.calls.perform(message)
+    await cloud.handler.perform(message)
     assert (chat.said, len(cloud.server.made)) == ([], 1)
     await cloud.due()
     assert (len(chat.said), len(cloud.server.made)) == (1, 1)
@@ -295,7 +296,7 @@ async def test_a_call_as_a_whole_has_its_time(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that drips its answer never lets one read time out."""
-    monkeypatch.setattr(retry, "LONGEST", 1.0)
+    monkeypatch.setattr(job_failures, "TIME_LIMIT", 1.0)
     await cloud.create(listing, SLOW)
     assert chat.texts == [service_text("waiting")]
     cloud.server.release()
@@ -316,5 +317,5 @@ async def test_creates_that_wait_leave_room_for_what_people_ask_for_now(
     chat.clock.advance(60)
     fresh = chat.add_listing(sam)
     cloud.put("create", fresh)
-    claimed = [message.body["listing"] for message in cloud.claim(8)]
-    assert (claimed[0], len(claimed)) == (fresh.id, 1 + MOST_AGAIN)
+    claimed = [message.body.listing_id for message in cloud.claim(8)]
+    assert (claimed[0], len(claimed)) == (fresh.id, 1 + MOST_IN_BACKGROUND)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.requests.create import SETTLING, TIDYING
+from bot.chat.requests.create_job import TIDYING
+from bot.chat.requests.payment_server import SETTLING
 from bot.chat.store import received_payments, server_dialects
 from bot.chat.store.listings import FAILED, LIVE
 from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, STICKERS
+from tests.support.request_jobs import PLACE
 from tests.support.server_failures import (
     BROKEN,
     FAILING,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
-    from tests.support.service_calls import HandCashJobs
+    from tests.support.request_jobs import HandCashJobs
 
 TYPED, CORRECTED, SAMPLE = "denominationCurrencyCode", "currency", "denominatedIn"
 FINE = Trouble(works=True)
@@ -74,22 +76,13 @@ async def test_each_spelling_has_a_key_of_its_own(cloud: HandCashJobs, listing: 
     assert keys == [listing.id, f"{listing.id}-corrected"]
 
 
-async def test_a_create_that_an_earlier_version_had_begun_goes_on(
-    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
-) -> None:
-    begun: dict[str, Any] = {"tries": 1, "lost": 0, "lost_at": None, "told": []}
-    cloud.put("create", listing, progress=begun | {"since": chat.clock()})
-    await cloud.due()
-    assert is_sold_as_wished(cloud, listing)
-
-
 async def test_the_spelling_that_worked_is_the_first_from_then_on_also_after_a_restart(
     cloud: HandCashJobs, chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     cloud.server.understands = CORRECTED
     await cloud.create(listing)
     assert known(chat, cloud) == "corrected"
-    cloud.calls = cloud.made(cloud.client, instrument="BSV", server=cloud.server.url)
+    cloud.handler = cloud.made(cloud.client, instrument="BSV", url=cloud.server.url)
     await cloud.create(second := chat.add_listing(sam, STICKERS))
     assert (cloud.state(second), cloud.server.asked("POST")) == (LIVE, 3)
 
@@ -213,7 +206,7 @@ async def test_a_blank_end_is_no_end(
     cloud.server.blank = True
     await cloud.create(listing)
     assert is_sold_as_wished(cloud, listing)
-    cloud.put("refresh", listing, place={"message_id": 5, "picture": True})
+    cloud.put("refresh", listing, **PLACE)
     await cloud.due()
     kept = chat.listing(listing.id).answer
     assert kept is not None
@@ -265,7 +258,7 @@ async def test_one_request_of_the_sellers_price_is_left_wherever_we_die(
             await cloud.die_at(method)
             cloud.chat.clock.advance(1)
         else:
-            await cloud.calls.perform(cloud.claim()[0])
+            await cloud.handler.perform(cloud.claim()[0])
     await cloud.advance(LONG)
     if understands == CORRECTED:
         assert is_sold_as_wished(cloud, listing)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.chat.messages.jobs import EditRequest
 from bot.chat.provider.client import Client
 from bot.chat.store import listings, seller_images
 from bot.chat.store.listings import DELETED, LIVE, STOPPED
@@ -14,6 +15,7 @@ from bot.core import exact_json
 from bot.core.text.translations import t
 from tests.support.chat_harness import DROP
 from tests.support.http_messages import http_response
+from tests.support.request_jobs import IMAGES, PLACE, RECEIVER, HandCashJobs, RequestJobs
 from tests.support.server_failures import (
     BROKEN,
     FAILING,
@@ -22,7 +24,6 @@ from tests.support.server_failures import (
     Trouble,
     busy,
 )
-from tests.support.service_calls import IMAGES, PLACE, RECEIVER, HandCashJobs, RequestJobs
 from tests.support.service_edits import edited, made, put, puts, saved
 
 if TYPE_CHECKING:
@@ -303,7 +304,9 @@ async def test_what_is_answered_after_a_refusal_is_the_new_value(
     assert chat.texts[0] == t("en", "service-refused", words="No.")
     chat.clear_messages()
     await chat.says(sam, said)
-    assert [call["change"] for call in chat.calls] == [{"field": field, "value": said}]
+    assert [(job.field, job.value) for job in chat.jobs if isinstance(job, EditRequest)] == [
+        (field, said)
+    ]
     await cloud.due()
     assert chat.texts[-1] == saved(field, value=said)
 

@@ -13,17 +13,15 @@ from bot.chat.messages.reply import TEXT_LIMIT, shown_units
 from bot.chat.model.answers import ServerPrice
 from bot.chat.model.wish import Wish
 from bot.chat.provider.client import Client
-from bot.chat.requests.create import TIDYING
-from bot.chat.requests.jobs import PATIENCE
-from bot.chat.requests.retry import BACKOFF, LONGEST_RETRY_AFTER
+from bot.chat.requests.create_job import PATIENCE, TIDYING
+from bot.chat.requests.job_failures import RETRIES
 from bot.chat.store import posts, sellers
 from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
 from bot.core import exact_json
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, PAINTING, REQUEST_ID, STICKERS, URL, service_answer
 from tests.support.http_messages import http_response
-from tests.support.scripted_server import CUT, open_scripted_server
-from tests.support.service_calls import (
+from tests.support.request_jobs import (
     PLACE,
     RECEIVER,
     ScriptedJobs,
@@ -31,6 +29,7 @@ from tests.support.service_calls import (
     list_answer,
     price_fields,
 )
+from tests.support.scripted_server import CUT, open_scripted_server
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -86,7 +85,7 @@ async def test_only_a_drop_has_units_and_no_description_is_none(
 async def test_another_instrument_makes_the_price_a_denomination(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    asking.calls = asking.made(asking.client, instrument="BSV")
+    asking.handler = asking.made(asking.client, instrument="BSV")
     await asking.ask("create", chat.add_listing(sam), create_answer(COFFEE, "BSV"))
     body = exact_json.loads(asking.peer.calls[0].body)
     assert (body["instrumentCurrencyCode"], body["denominationCurrencyCode"]) == ("BSV", "USD")
@@ -125,7 +124,7 @@ async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
     )
     (card,) = chat.said
     assert card == CardMessage(listing.id, "en")
-    assert chat.states(chat.queues.calls) == []
+    assert chat.states(chat.queues.jobs) == []
 
 
 async def test_a_request_that_is_made_is_looked_at_again_when_it_ends(
@@ -199,7 +198,7 @@ async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_t
 ) -> None:
     listing = chat.add_listing(sam)
     asking.put("create", listing)
-    for wait in BACKOFF:
+    for wait in RETRIES.delays:
         await asking.work(failure)
         assert asking.waits == wait
         assert chat.texts == [t("en", f"service-{words}", name="Coffee")]
@@ -210,7 +209,7 @@ async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_t
 
 
 @pytest.mark.parametrize(
-    ("asked", "wait"), [("1", 1000), ("17", 17_000), ("0", 1000), ("999999", LONGEST_RETRY_AFTER)]
+    ("asked", "wait"), [("1", 1000), ("17", 17_000), ("0", 1000), ("999999", RETRIES.longest_asked)]
 )
 async def test_a_wait_that_the_service_asks_for_is_kept(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, asked: str, wait: int

@@ -9,14 +9,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.provider.client import Client
-from bot.chat.requests.create import TIDYING
-from bot.chat.requests.jobs import PATIENCE
+from bot.chat.requests.create_job import PATIENCE, TIDYING
 from bot.chat.store import sellers
 from bot.chat.store.listings import CREATING, FAILED, LIVE
 from tests.support.certificates import make_certificate
 from tests.support.chat_harness import COFFEE
 from tests.support.http_messages import http_response
 from tests.support.product_process import free_port
+from tests.support.request_jobs import HandCashJobs, RequestJobs, service_text
 from tests.support.server_failures import (
     BROKEN,
     EMPTY,
@@ -28,7 +28,6 @@ from tests.support.server_failures import (
     busy,
     redirect,
 )
-from tests.support.service_calls import HandCashJobs, RequestJobs, service_text
 from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ async def test_answers_from_elsewhere_wait_for_the_operator_who_reads_what_to_me
         await cloud.create(listing)
         await cloud.advance(200)
     assert chat.texts == [service_text("odd")]
-    assert {(line["log_level"], line["mend"]) for line in logs} == {("error", "check PAYMENTS_URL")}
+    assert {(line["log_level"], line["fix"]) for line in logs} == {("error", "check PAYMENTS_URL")}
     cloud.server.down(None)
     await cloud.advance(120)
     assert (cloud.state(listing), len(cloud.server.made)) == (LIVE, 1)
@@ -104,7 +103,7 @@ async def test_wrong_credentials_end_it_with_clear_words(
         await cloud.create(listing, Trouble(http_response(status)))
     assert chat.texts == [service_text("locked")]
     assert (cloud.state(listing), cloud.waiting) == (FAILED, [])
-    assert [line["mend"] for line in logs] == ["check APP_ID and APP_SECRET"]
+    assert [line["fix"] for line in logs] == ["check APP_ID and APP_SECRET"]
 
 
 async def test_wrong_credentials_end_nothing_that_may_have_been_made(

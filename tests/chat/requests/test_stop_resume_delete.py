@@ -14,6 +14,7 @@ from bot.chat.provider.client import Client
 from bot.chat.store.listings import DELETED, LIVE, STOPPED
 from bot.core.text.translations import t
 from tests.support.http_messages import http_response
+from tests.support.request_jobs import PLACE, HandCashJobs, RequestJobs, service_text
 from tests.support.server_failures import (
     BROKEN,
     FAILING,
@@ -24,7 +25,6 @@ from tests.support.server_failures import (
     Trouble,
     busy,
 )
-from tests.support.service_calls import PLACE, HandCashJobs, RequestJobs, service_text
 
 if TYPE_CHECKING:
     from bot.chat.store.listings import Listing

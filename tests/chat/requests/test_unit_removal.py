@@ -9,8 +9,8 @@ import pytest
 
 from bot.chat.payments.missing_payments import CONFIRMED
 from bot.chat.payments.reconciler import Reconciler
-from bot.chat.requests.create import SETTLING
-from bot.chat.requests.edit import DOUBT
+from bot.chat.requests.payment_server import SETTLING
+from bot.chat.requests.units_job import PATIENCE
 from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, DROP
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
+    from tests.support.request_jobs import HandCashJobs
     from tests.support.sender_harness import SenderHarness
-    from tests.support.service_calls import HandCashJobs
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ async def test_units_whose_answer_was_lost_are_taken_out_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server may be at work for long: nothing is said to be undone before it has had time."""
-    monkeypatch.setattr("bot.chat.requests.retry.LONGEST", 1.0)
+    monkeypatch.setattr("bot.chat.requests.job_failures.TIME_LIMIT", 1.0)
     cloud.server.fail("PUT", trouble)
     await edited(cloud, listing, "units", 2)
     await cloud.advance(20)
@@ -176,7 +176,7 @@ async def test_a_power_cut_while_units_are_taken_out_takes_none_twice(
 ) -> None:
     put(cloud, listing, "units", 2)
     message = cloud.claim()[0]
-    await cloud.calls.perform(message)
+    await cloud.handler.perform(message)
     (message,) = cloud.claim()
     cloud.server.fail("GET", *[BROKEN] * 2)
     body = {"decreaseRemainingUnits": 2}
@@ -208,7 +208,7 @@ async def test_what_nobody_finds_out_is_said_so_in_the_end(
     cloud.server.fail("PUT", BROKEN)
     await edited(cloud, listing, "units", 2)
     cloud.server.only.remaining = 4
-    await cloud.advance(DOUBT / 1000 + 120)
+    await cloud.advance(PATIENCE / 1000 + 120)
     assert chat.texts[-1] == t("en", "units-unknown", name="Coffee")
     assert (len(puts(cloud)), cloud.waiting) == (1, [])
 

@@ -24,7 +24,7 @@ from tests.chat.alerts.test_drop_finished import lines, pay
 from tests.support.chat_harness import STICKERS, service_answer
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
-from tests.support.service_calls import PLACE, RequestJobs
+from tests.support.request_jobs import PLACE, RequestJobs
 from tests.support.service_harness import LOOPBACK, open_service
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ async def test_a_message_that_fails_for_good_has_the_same_end(post: QueueHarness
 
 def test_a_photo_goes_before_what_was_under_way_beside_it(chat: ChatHarness) -> None:
     queues = chat.queues
-    others = (queues.updates, queues.calls, queues.messages, queues.answers)
+    others = (queues.updates, queues.jobs, queues.messages, queues.answers)
     assert all(queues.photos.crashes < other.crashes for other in others)
 
 
@@ -210,9 +210,9 @@ async def test_the_seller_hears_of_a_call_that_was_set_aside(
     client = Client("http://127.0.0.1:1", "app", "secret")
     calling = RequestJobs(chat, client)
     calling.put(call, listing, **PLACE)
-    queue = chat.queues.calls
+    queue = chat.queues.jobs
     crash(chat.db, queue, clock, queue.crashes)
-    await work(chat.db, Job(queue, refused, buried=calling.calls.buried), clock)
+    await work(chat.db, Job(queue, refused, buried=calling.handler.buried), clock)
     await client.close()
     assert chat.texts == [t("en", f"service-{key}", name="Stickers")]
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 COMMIT = "commit"
 OWED = (
     "updates",
-    "calls",
+    "jobs",
     "photos",
     "messages",
     "answers",

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.alerts import alert_text
+from bot.chat.messages.jobs import EditRequest, ReplyTo
 from bot.chat.store.received_payments import Payment
 from bot.core.outbox import outbox
 from bot.core.privacy import erasure
 from bot.wiring.maintenance import payer_erasure
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
+from tests.support.outbox_queue import bodies
 from tests.support.service_harness import LOOPBACK, NOON, ServiceHarness, open_service
 
 if TYPE_CHECKING:
@@ -213,12 +215,14 @@ async def test_values_of_several_words_go_from_what_a_button_brought_along(
 
 
 async def test_what_sellers_wait_for_is_left_alone(chat: ChatHarness) -> None:
-    """A payer's paymail may be a seller's destination, and a call without it creates nothing."""
-    call = {"destination": "anna@hand.example"}
-    chat.db.run(lambda tx: outbox.put(tx, chat.queues.calls, "7", call, NOON))
-    chat.db.run(lambda tx: outbox.put(tx, chat.queues.updates, "7", call, NOON))
+    """A payer's paymail may be a seller's destination, and a job without it creates nothing."""
+    job = EditRequest("7", ReplyTo(7, "en"), "email", "anna@hand.example")
+    chat.db.run(lambda tx: outbox.put(tx, chat.queues.jobs, "7", job, NOON))
+    update = {"destination": "anna@hand.example"}
+    chat.db.run(lambda tx: outbox.put(tx, chat.queues.updates, "7", update, NOON))
     await erase(chat.db, "anna@hand.example")
-    assert [json.loads(row["body"]) for row in chat.rows("outbox")] == [call, call]
+    waiting = bodies(chat.db, chat.queues.jobs) + bodies(chat.db, chat.queues.updates)
+    assert waiting == [job, update]
 
 
 async def test_a_payment_stands_for_its_payer_in_service_and_chat(service: ServiceHarness) -> None:

@@ -6,10 +6,24 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.messages.jobs import (
+    CheckRequest,
+    CreateRequest,
+    DeleteRequest,
+    EditRequest,
+    Job,
+    RefreshCard,
+    RemoveDuplicates,
+    RemoveUnits,
+    ReplyTo,
+    ResumeRequest,
+    SendCard,
+    StopRequest,
+)
 from bot.chat.provider.client import Client
 from bot.chat.requests.create_body import request_body
-from bot.chat.requests.edit_rules import Addresses
-from bot.chat.requests.jobs import Calls
+from bot.chat.requests.job_handler import JobHandler
+from bot.chat.requests.payment_server import Addresses, PaymentServer
 from bot.core import exact_json
 from bot.core.money.amounts import from_minor
 from bot.core.outbox import outbox
@@ -51,7 +65,22 @@ def price_fields(wish: Wish, instrument: str | None = None) -> dict[str, Any]:
     return {"paymentAmount": told_as}
 
 
-PLACE = {"place": {"message_id": 5, "picture": True}}
+PLACE = {"message_id": 5, "is_picture": True}
+"""The message whose button was pressed."""
+
+KINDS: dict[str, type[Job]] = {
+    "create": CreateRequest,
+    "tidy": RemoveDuplicates,
+    "look": CheckRequest,
+    "card": SendCard,
+    "refresh": RefreshCard,
+    "stop": StopRequest,
+    "resume": ResumeRequest,
+    "delete-yes": DeleteRequest,
+    "edit": EditRequest,
+    "units": RemoveUnits,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def list_answer(*listings: Listing) -> bytes:
@@ -70,39 +99,39 @@ class RequestJobs:
     def __init__(self, chat: ChatHarness, client: Client, **given: Any) -> None:
         self.chat = chat
         self.client = client
-        self.calls = self.made(client, **given)
+        self.handler = self.made(client, **given)
 
-    def made(self, client: Client, **given: Any) -> Calls:
-        return Calls(
-            self.chat.db, client, self.chat.queues, self.chat.clock,
-            receiver=RECEIVER, images=IMAGES, **given,
-        )  # fmt: skip
+    def made(self, client: Client, **given: Any) -> JobHandler:
+        server = PaymentServer(client, Addresses(RECEIVER, IMAGES), **given)
+        return JobHandler(self.chat.db, self.chat.queues, self.chat.clock, server)
 
-    def put(self, call: str, listing: Listing, **more: Any) -> None:
-        body = {"call": call, "listing": listing.id, "chat": listing.chat_id, "language": "en"}
-        queue, now = self.chat.queues.calls, self.chat.clock()
-        self.chat.db.run(
-            lambda tx: outbox.put(tx, queue, listing.id, {**body, **more}, now) and None
-        )
+    def put(self, call: str, listing: Listing, **place: Any) -> None:
+        reply_to = ReplyTo(listing.chat_id, "en", **place)
+        fields: dict[str, Any] = {} if call in ("tidy", "look") else {"reply_to": reply_to}
+        self.put_job(KINDS[call](listing.id, **fields))
+
+    def put_job(self, job: Job) -> None:
+        queue, now = self.chat.queues.jobs, self.chat.clock()
+        self.chat.db.run(lambda tx: outbox.put(tx, queue, job.listing_id, job, now) and None)
 
     async def due(self) -> None:
         """Make all calls that are due."""
-        await handle_all(self.chat.db, self.chat.queues.calls, self.calls.perform, self.chat.clock)
+        await handle_all(self.chat.db, self.chat.queues.jobs, self.handler.perform, self.chat.clock)
 
     def claim(self, room: int = 1) -> list[Message]:
-        queue, now = self.chat.queues.calls, self.chat.clock()
+        queue, now = self.chat.queues.jobs, self.chat.clock()
         return self.chat.db.run(lambda tx: outbox.claim(tx, queue, now, room))
 
     def crash(self) -> None:
         """End as a power cut would, with a call under way, and start again."""
         self.claim()
-        queue, now = self.chat.queues.calls, self.chat.clock()
+        queue, now = self.chat.queues.jobs, self.chat.clock()
         self.chat.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
 
     @property
     def waits(self) -> int | None:
         """Return the milliseconds until the next job, None if none waits."""
-        queue = self.chat.queues.calls
+        queue = self.chat.queues.jobs
 
         def look(tx: Transaction) -> int | None:
             return next_open(tx, queue, self.chat.clock())
@@ -113,7 +142,7 @@ class RequestJobs:
     @property
     def waiting(self) -> list[str]:
         """Return the waiting jobs, in order of putting."""
-        return [body["call"] for body in bodies(self.chat.db, self.chat.queues.calls)]
+        return [NAMES[type(body)] for body in bodies(self.chat.db, self.chat.queues.jobs)]
 
     def state(self, listing: Listing) -> str:
         return self.chat.listing(listing.id).state
@@ -145,7 +174,7 @@ class HandCashJobs(RequestJobs):
     """The calls at work on HandCash's dialect."""
 
     def __init__(self, chat: ChatHarness, client: Client, server: HandCash) -> None:
-        super().__init__(chat, client, instrument="BSV", server=server.url)
+        super().__init__(chat, client, instrument="BSV", url=server.url)
         self.server = server
 
     async def create(self, listing: Listing, *troubles: Trouble) -> None:
@@ -158,9 +187,9 @@ class HandCashJobs(RequestJobs):
         """End while the next call of this method is answered, and start again."""
         self.server.fail(method, SILENT)
         before = self.server.asked(method)
-        queue = self.chat.queues.calls
+        queue = self.chat.queues.jobs
         for message in self.claim():
-            work = asyncio.create_task(self.calls.perform(message))
+            work = asyncio.create_task(self.handler.perform(message))
             await self.server.until(lambda: self.server.asked(method) > before)
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)

@@ -1,0 +1,224 @@
+"""Jobs: queued calls of the payment service, one kind of payload for each.
+
+A job carries what is known of earlier attempts, so that any worker can go on with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from bot.core.outbox.payload_kinds import PayloadKinds
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTo:
+    """The chat that gets a job's outcome, and the message whose button was pressed.
+
+    `message_id` is None where the outcome is a new message, or the message is too old to edit.
+    """
+
+    chat_id: int
+    language: str
+    message_id: int | None = None
+    is_picture: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DialectFailure:
+    """Outcome of a dialect that failed: the price that the server made, or its refusal."""
+
+    price: str | None = None
+    field: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateProgress:
+    """Knowledge from the earlier attempts at a create.
+
+    `lost` creates were sent without a known outcome, the last at `lost_at` (epoch ms). `told` are
+    the keys of the texts that the seller has had, `failed` the names of the dialects that failed,
+    `failure` is the outcome of the first of those, and `doomed` are the ids of requests of another
+    price, which have to be deleted.
+    """
+
+    lost: int = 0
+    lost_at: int | None = None
+    told: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    failure: DialectFailure | None = None
+    doomed: tuple[str, ...] = ()
+
+    def corrected(self, now: int) -> CreateProgress:
+        """Move a loss in the future to `now`: it was stored before the clock was set back."""
+        return self if self.lost_at is None else replace(self, lost_at=min(self.lost_at, now))
+
+    def after_loss(self, now: int) -> CreateProgress:
+        """Add a create without a known outcome."""
+        return replace(self, lost=self.lost + 1, lost_at=now)
+
+    def after_failure(
+        self, dialect: str, failure: DialectFailure, made: Collection[str] = ()
+    ) -> CreateProgress:
+        """Add a dialect that failed, and the ids of the requests that it made instead."""
+        return replace(
+            self,
+            failed=(*self.failed, dialect),
+            failure=self.failure or failure,
+            doomed=(*self.doomed, *made),
+            lost_at=None,
+        )
+
+    def unsettled(self, now: int, settling: int) -> int:
+        """Return the milliseconds for which the server may still be at work on a lost create."""
+        return 0 if self.lost_at is None else max(0, self.lost_at + settling - now)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCounts:
+    """A drop's units by its server: in all, unsold, and the number of payments.
+
+    `recorded` counts the payments that the chat had recorded then.
+    """
+
+    total: int | None
+    unsold: int | None
+    paid: int | None
+    recorded: int
+
+    def removed_until(self, later: UnitCounts) -> int | None:
+        """Return how many units were removed between two counts, None if that can't be known.
+
+        On a server that doesn't count payments, unrecorded payments look like removed units.
+        """
+        if self.total is not None and later.total is not None and later.total < self.total:
+            return self.total - later.total
+        if self.unsold is None or later.unsold is None:
+            return None
+        sold = later.recorded - self.recorded
+        if self.paid is not None and later.paid is not None:
+            sold = later.paid - self.paid
+        return self.unsold - later.unsold - sold
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether the server counts payments, so that they can't look like removed units."""
+        return self.paid is not None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRequest:
+    """Create the request of a listing, and send its card."""
+
+    listing_id: str
+    reply_to: ReplyTo
+    progress: CreateProgress = CreateProgress()
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDuplicates:
+    """Delete the requests that lost creates of a listing made late."""
+
+    listing_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """Bring a listing up to date for its posts; nobody waits for it."""
+
+    listing_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SendCard:
+    """Bring a listing up to date and send its card as a new message."""
+
+    listing_id: str
+    reply_to: ReplyTo
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshCard:
+    """Bring a listing up to date and show its card in place."""
+
+    listing_id: str
+    reply_to: ReplyTo
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequest:
+    """Stop a request."""
+
+    listing_id: str
+    reply_to: ReplyTo
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeRequest:
+    """Resume a stopped request."""
+
+    listing_id: str
+    reply_to: ReplyTo
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRequest:
+    """Delete a request."""
+
+    listing_id: str
+    reply_to: ReplyTo
+
+
+@dataclass(frozen=True, slots=True)
+class EditRequest:
+    """Set a field of a request to a value; None clears it."""
+
+    listing_id: str
+    reply_to: ReplyTo
+    field: str
+    value: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveUnits:
+    """Take a number of units out of a drop: count them, remove them, and count again in doubt.
+
+    `before` is the first count. The removal was sent without a known outcome at `lost_at` (epoch
+    ms), and `checks` times it was not known afterwards.
+    """
+
+    listing_id: str
+    reply_to: ReplyTo
+    number: int
+    before: UnitCounts | None = None
+    lost_at: int | None = None
+    checks: int = 0
+
+
+ChangeJob: TypeAlias = StopRequest | ResumeRequest | DeleteRequest
+"""Jobs that change the state of a request."""
+
+CardJob: TypeAlias = SendCard | RefreshCard | StopRequest | ResumeRequest | DeleteRequest
+"""Jobs of a card's buttons."""
+
+SellerJob: TypeAlias = CreateRequest | CardJob | EditRequest | RemoveUnits
+"""Jobs that a seller asked for and whose outcome they get."""
+
+Job: TypeAlias = SellerJob | RemoveDuplicates | CheckRequest
+
+JOBS = PayloadKinds(
+    create=CreateRequest,
+    duplicates=RemoveDuplicates,
+    check=CheckRequest,
+    card=SendCard,
+    refresh=RefreshCard,
+    stop=StopRequest,
+    resume=ResumeRequest,
+    delete=DeleteRequest,
+    edit=EditRequest,
+    units=RemoveUnits,
+)

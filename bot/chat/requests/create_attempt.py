@@ -1,0 +1,269 @@
+"""One attempt to create a request, so that each wish is one request on every server.
+
+Not every server knows an Idempotency-Key. So the listing's id travels in the request's custom
+parameters: after a lost answer the server's list is searched for it, and nothing is created again
+before the list has been without it for a while, for the server may still be at work. If the server
+made two after all, one stays. A request of another price than its seller's is deleted, and created
+again in the next dialect. What failed is committed before anything is deleted, so that the worker
+that goes on after a crash knows which requests may be deleted.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from bot.chat.messages.jobs import DialectFailure
+from bot.chat.model.answers import was_paid
+from bot.chat.provider.dialects import DIALECTS, PriceCheck, check_price, is_about_spelling
+from bot.core.errors import (
+    BotError,
+    FieldProblem,
+    InvalidBody,
+    MethodNotAllowed,
+    NotFound,
+    NotReached,
+    PeerError,
+    Refused,
+    Throttled,
+    Unauthorized,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from bot.chat.messages.jobs import CreateProgress
+    from bot.chat.model.answers import Answer
+    from bot.chat.provider.client import Client
+    from bot.chat.provider.dialects import Dialect
+    from bot.chat.store.listings import Listing
+
+log = structlog.get_logger()
+
+NOT_THE_INTERFACE = (NotFound, MethodNotAllowed)
+"""Refusals of a create that no server of the interface sends: PAYMENTS_URL is wrong."""
+
+FIELD_NAME = re.compile(r'"([\w.\[\]]+)"')
+"""A field's name in quotes, in refusals that name their field in the message only."""
+
+
+class OtherPrice(BotError):
+    """The server made `requests` of another price than the wish's."""
+
+    def __init__(self, requests: Sequence[Answer]) -> None:
+        super().__init__(f"the server made it for {_price_of(requests[0]) or 'an unknown price'}")
+        self.requests = tuple(requests)
+
+
+class NoDialect(BotError):
+    """No dialect leads to the wish's price."""
+
+    def __init__(self) -> None:
+        super().__init__("no spelling of the currencies leads to the price that was wished for")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A request to create, paid in `instrument`; `dialects` are tried in their order.
+
+    `paid` are the ids of the listing's requests that have recorded payments.
+    """
+
+    listing: Listing
+    instrument: str
+    dialects: tuple[Dialect, ...]
+    paid: Collection[str] = ()
+
+
+class Attempt:
+    """One attempt to create a request, after those in `progress`.
+
+    Afterwards `dialect_used` is the dialect of the request that it made, and `is_left` says that a
+    request of another price could not be deleted.
+    """
+
+    def __init__(self, client: Client, order: Order, progress: CreateProgress) -> None:
+        self.dialect_used: Dialect | None = None
+        self.is_left = False
+        self._client = client
+        self._order = order
+        self._progress = progress
+        self._is_sent = self._is_made = False
+        self._found = 0
+        self._is_untidy = False
+        self._checks: dict[str, PriceCheck] = {}
+
+    async def create(self, write: Callable[[Dialect], Mapping[str, Any]]) -> Answer:
+        """Create the request in the next dialect, with the body that `write` returns.
+
+        Raises OtherPrice, NoDialect, PeerError and Refused.
+        """
+        dialect = self._dialect
+        if dialect is None:
+            raise NoDialect
+        self._is_sent = True
+        owner = f"seller-{self._order.listing.seller_id}"
+        made = await self._client.create(write(dialect), self._key(dialect), owner=owner)
+        self._is_made = True
+        if await self._is_other(made):
+            raise OtherPrice([made])
+        self.dialect_used = dialect
+        return made
+
+    async def find(self) -> Answer | None:
+        """Find the request in the server's list, and delete any duplicates.
+
+        Raises OtherPrice if the lost create made one of another price, PeerError and Refused.
+        """
+        listing = self._order.listing
+        listed = await self._client.find_by_listing(listing.id, listing.created_at)
+        found = [one for one in listed if one.id not in self._progress.doomed]
+        others = [one for one in found if await self._is_other(one)]
+        right = [one for one in found if one not in others]
+        if others and not right:
+            raise OtherPrice(others)
+        return await self._keep_one(right, others) if right else None
+
+    async def delete_doomed(self) -> None:
+        """Delete the requests of another price; raises NoDialect if the server refuses."""
+        for request_id in self._progress.doomed:
+            if request_id in self._order.paid:
+                continue
+            try:
+                await self._client.delete(request_id)
+            except Refused as error:
+                self.is_left = True
+                log.error("not deleted", request=request_id, reason=str(error))  # noqa: TRY400 - foreseen
+                raise NoDialect from error
+
+    def is_unchecked(self, made: Answer) -> bool:
+        """Check whether the server does not send the price of this request."""
+        return self._checks.get(made.id) is PriceCheck.MISSING
+
+    def progress_after(self, error: Exception, now: int) -> CreateProgress:
+        """Return what is known after an error: failed dialects, and creates without an outcome."""
+        dialect = self._dialect
+        if isinstance(error, OtherPrice) and dialect:
+            made = [one.id for one in error.requests]
+            failure = DialectFailure(price=_price_of(error.requests[0]))
+            return self._progress.after_failure(dialect.name, failure, made)
+        if self.is_misspelled(error) and dialect and isinstance(error, Refused):
+            problem = problem_of(error)
+            failure = DialectFailure(field=problem.field, message=problem.message)
+            return self._progress.after_failure(dialect.name, failure)
+        not_done = isinstance(error, NotReached | Throttled | Refused)
+        is_lost = self._is_made or (self._is_sent and not not_done)
+        return self._progress.after_loss(now) if is_lost else self._progress
+
+    @property
+    def leaves_more(self) -> bool:
+        """Return whether the server has or may yet make more than the request that stays."""
+        return self._is_untidy or self._progress.lost > self._found
+
+    def is_misspelled(self, error: Exception) -> bool:
+        """Check whether another dialect may help against this error."""
+        if isinstance(error, OtherPrice):
+            return True
+        several = len(self._order.dialects) > 1
+        if not several or not self._is_sent or not isinstance(error, InvalidBody):
+            return False
+        return is_about_spelling(problem_of(error))
+
+    def is_final(self, error: Exception) -> bool:
+        """Check whether a retry is of no use.
+
+        It may be of use if no server of the interface answers, and as long as the request may
+        have been made.
+        """
+        if isinstance(error, Unauthorized):
+            return self._progress.lost_at is None
+        is_refused = isinstance(error, Refused) and not isinstance(error, NOT_THE_INTERFACE)
+        return self._is_sent and is_refused
+
+    @property
+    def _dialect(self) -> Dialect | None:
+        """Return the first dialect that has not failed."""
+        left = (one for one in self._order.dialects if one.name not in self._progress.failed)
+        return next(left, None)
+
+    def _key(self, dialect: Dialect) -> str:
+        """Return the idempotency key: each dialect has its own, for its body differs."""
+        listing_id = self._order.listing.id
+        return listing_id if dialect is DIALECTS[0] else f"{listing_id}-{dialect.name}"
+
+    async def _is_other(self, answer: Answer) -> bool:
+        """Check whether a request has another price than the wish; a paid one counts as right.
+
+        After a dialect that failed, a missing price counts as another one.
+        """
+        if answer.id in self._order.paid or answer.paid_count:
+            return False
+        checked = self._checks[answer.id] = await self._check_price(answer)
+        return checked is PriceCheck.WRONG or (
+            checked is PriceCheck.MISSING and bool(self._progress.failed)
+        )
+
+    async def _check_price(self, answer: Answer) -> PriceCheck:
+        """Compare the price; an answer without one is read back first.
+
+        Raises PeerError: a price that can't be fetched now is not missing.
+        """
+        wish, instrument = self._order.listing.wish, self._order.instrument
+        if (checked := check_price(answer, wish, instrument)) is not PriceCheck.MISSING:
+            return checked
+        try:
+            return check_price(await self._client.get(answer.id), wish, instrument)
+        except Refused:
+            return PriceCheck.MISSING
+
+    async def _keep_one(self, right: Sequence[Answer], others: Sequence[Answer]) -> Answer:
+        order, client = self._order, self._client
+        self._found = len(right) + len(others)
+        kept = next((one for one in right if was_paid(one, order.paid)), right[0])
+        try:
+            for other in others:
+                await client.delete(other.id)
+            await _delete_all_but(client, order.listing.id, right, {kept.id, *order.paid})
+        except (PeerError, Refused) as error:
+            self._is_untidy = True
+            log.warning("made twice", listing=order.listing.id, reason=str(error))
+        return kept
+
+
+async def delete_duplicates(client: Client, listing: Listing, paid: Collection[str]) -> None:
+    """Delete the requests that lost creates made late, beside the one that the seller has.
+
+    Raises PeerError and Refused.
+    """
+    found = await client.find_by_listing(listing.id, listing.created_at)
+    await _delete_all_but(client, listing.id, found, {listing.request_id or "", *paid})
+
+
+async def _delete_all_but(
+    client: Client, listing_id: str, found: Sequence[Answer], kept: Collection[str]
+) -> None:
+    for extra in found:
+        if extra.id in kept:
+            continue
+        if was_paid(extra):
+            log.error("made twice and paid", listing=listing_id, request=extra.id)
+            continue
+        await client.delete(extra.id)
+        log.warning("made twice, one deleted", listing=listing_id, request=extra.id)
+
+
+def problem_of(error: Refused) -> FieldProblem:
+    """Return the field that a refusal is about, from its `info` or from its message."""
+    if error.info:
+        return error.info[0]
+    name = FIELD_NAME.search(error.message)
+    return FieldProblem(name[1] if name else "", error.message)
+
+
+def _price_of(answer: Answer) -> str | None:
+    """Format the price in an answer, None if it has none."""
+    price = answer.price
+    return None if price is None else f"{price.amount} {price.currency}"

@@ -1,0 +1,144 @@
+"""The job that edits a field of a request; making it twice does no harm.
+
+Only what the server did changes the listing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.alerts import delivery
+from bot.chat.cards.menus import saved_reply
+from bot.chat.cards.request_card import card_of
+from bot.chat.fields.registry import EDITS, ENDS, PICTURE, UNITS
+from bot.chat.forms.existing import edit_form
+from bot.chat.messages.reply import escaped
+from bot.chat.requests import audit_trail, edit_rules
+from bot.chat.requests.change import end_after, fetch
+from bot.chat.requests.create_body import edit_body
+from bot.chat.requests.job_failures import in_time, log_failure
+from bot.chat.store import listings, seller_images, sellers
+from bot.chat.store.listings import LIVE
+from bot.core.errors import (
+    NotFound,
+    NotLimited,
+    NotReached,
+    PeerError,
+    Refused,
+    Throttled,
+    Unauthorized,
+)
+
+if TYPE_CHECKING:
+    from bot.chat.messages.jobs import EditRequest, RemoveUnits
+    from bot.chat.model.answers import Answer
+    from bot.chat.model.wish import Wish
+    from bot.chat.requests.job_outcomes import Outcomes
+    from bot.chat.requests.payment_server import PaymentServer
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.core.outbox.outbox import Message
+
+NO_OTHER_VALUE = (NotFound, Unauthorized, NotLimited)
+"""Refusals of an edit that no other value helps against."""
+
+
+class EditHandler:
+    """Performs EditRequest, and what it shares with RemoveUnits."""
+
+    def __init__(self, outcomes: Outcomes, server: PaymentServer) -> None:
+        self._outcomes = outcomes
+        self._server = server
+
+    async def edit(self, message: Message, listing: Listing) -> None:
+        """Send an edit; after a lost answer, find out whether it was made."""
+        job = message.body
+        try:
+            try:
+                answer = await self.send(job, listing)
+            except (NotReached, Throttled):
+                raise
+            except PeerError as error:
+                log_failure(job, error)
+                await self._find_out(message, listing, error)
+            else:
+                await self._outcomes.finish(message, self.store, answer)
+        except (PeerError, Refused) as error:
+            log_failure(job, error)
+            await self._outcomes.finish(message, self.fail, error)
+
+    async def send(self, job: EditRequest | RemoveUnits, listing: Listing) -> Answer | None:
+        """Send an edit in time; return the request afterwards, as far as it is known."""
+        return await in_time(self._send(job, listing))
+
+    async def _send(self, job: EditRequest | RemoveUnits, listing: Listing) -> Answer | None:
+        change, request_id = edit_rules.change_of(job), listing.request_id or ""
+        body = edit_body(change, listing, self._server.addresses, self._outcomes.now())
+        sent = await self._server.client.edit(request_id, body)
+        answer = await fetch(self._server.client, request_id) or sent
+        if answer is None and listing.answer is not None:
+            return edit_rules.assumed(listing.answer, change)
+        return answer
+
+    async def _find_out(self, message: Message, listing: Listing, error: PeerError) -> None:
+        """Fetch a request to find out whether an edit was made; raise `error` if that fails."""
+        change = edit_rules.change_of(message.body)
+        body = edit_body(change, listing, self._server.addresses, self._outcomes.now())
+        try:
+            answer, sent = await self._server.client.get_with_fields(listing.request_id or "")
+        except NotFound:
+            raise
+        except (PeerError, Refused):
+            raise error from None
+        is_made = edit_rules.is_made(change, body, answer, sent)
+        await self._outcomes.finish(message, self.store if is_made else self.keep, answer)
+
+    def store(self, tx: Transaction, job: EditRequest | RemoveUnits, answer: Answer | None) -> None:
+        """Store an edit that was made, and confirm it."""
+        listing, now = listings.get_listing(tx, job.listing_id), self._outcomes.now()
+        change = edit_rules.change_of(job)
+        wish = edit_rules.wished(listing.wish, change)
+        listings.set_wish(tx, listing.id, wish)
+        if EDITS[change.field] is PICTURE:
+            _replace_picture(tx, listing, wish)
+        if EDITS[change.field] is ENDS and end_after(wish, now) == wish.ends_at:
+            listings.set_state(tx, listing.id, LIVE)
+        if answer is not None:
+            listings.set_answer(tx, listing.id, answer)
+        values = edit_rules.known(listing.wish, change.field), edit_rules.known(wish, change.field)
+        audit_trail.record_edit(tx, listing, change.field, values, now)
+        self._outcomes.refresh(tx, listing.id)
+        seller = sellers.ensure_seller(tx, listing.seller_id, job.reply_to.language, now)
+        shown = card_of(listings.get_listing(tx, listing.id), now)
+        self._outcomes.send(tx, job, saved_reply(shown, change, seller, now))
+        if EDITS[change.field] is UNITS:  # the last units of the drop may have been removed
+            delivery.announce_ended_drop(tx, self._outcomes.queues, listing.id, now)
+
+    def keep(self, tx: Transaction, job: EditRequest | RemoveUnits, answer: Answer) -> None:
+        """Notify the seller that an edit with a lost answer was not made."""
+        listing = listings.get_listing(tx, job.listing_id)
+        listings.set_answer(tx, listing.id, answer)
+        self._outcomes.refresh(tx, listing.id)
+        self._outcomes.send_text(tx, job, "edit-unchanged", name=escaped(listing.wish.name))
+
+    def fail(self, tx: Transaction, job: EditRequest | RemoveUnits, error: Exception) -> None:
+        """Queue the text about a failed edit; ask for another value if one may help."""
+        self._outcomes.send_failure(tx, job, error)
+        if isinstance(error, Refused) and not isinstance(error, NO_OTHER_VALUE):
+            self._reopen(tx, job, listings.get_listing(tx, job.listing_id))
+
+    def _reopen(self, tx: Transaction, job: EditRequest | RemoveUnits, listing: Listing) -> None:
+        now, language = self._outcomes.now(), job.reply_to.language
+        seller = sellers.ensure_seller(tx, listing.seller_id, language, now)
+        current = sellers.find_draft(tx, listing.chat_id, listing.seller_id)
+        field = edit_rules.change_of(job).field
+        present = edit_rules.asked_about(listing, field)
+        outcome = edit_form(listings.short_id(6), present, field, seller, current=current)
+        self._outcomes.ask(tx, job, outcome)
+
+
+def _replace_picture(tx: Transaction, listing: Listing, wish: Wish) -> None:
+    if wish.image is not None:
+        seller_images.keep_image(tx, wish.image, listing.seller_id)
+    if listing.wish.image not in (None, wish.image):
+        seller_images.release_image(tx, listing.wish.image)

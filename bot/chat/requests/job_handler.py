@@ -1,0 +1,81 @@
+"""The handler of the queue of jobs: each kind is passed on to its own handler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.messages.jobs import (
+    CheckRequest,
+    CreateRequest,
+    EditRequest,
+    RemoveDuplicates,
+    RemoveUnits,
+)
+from bot.chat.requests.change_job import ChangeHandler
+from bot.chat.requests.create_job import CreateHandler
+from bot.chat.requests.edit_job import EditHandler
+from bot.chat.requests.job_outcomes import Outcomes, nothing
+from bot.chat.requests.units_job import UnitsHandler
+from bot.chat.store import listings
+from bot.chat.store.listings import DELETED
+from bot.core.errors import Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.chat.messages.jobs import Job
+    from bot.chat.messages.queues import Queues
+    from bot.chat.requests.payment_server import PaymentServer
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.outbox import Message
+
+
+class JobHandler:
+    """Performs jobs at `server`; `now` in epoch ms."""
+
+    def __init__(
+        self, db: Database, queues: Queues, now: Callable[[], int], server: PaymentServer
+    ) -> None:
+        self._outcomes = outcomes = Outcomes(db, queues, now)
+        self._creates = CreateHandler(outcomes, server)
+        self._changes = ChangeHandler(outcomes, server.client)
+        self._edits = EditHandler(outcomes, server)
+        self._units = UnitsHandler(outcomes, server, self._edits)
+
+    async def perform(self, message: Message) -> None:
+        """Perform one job and settle it with what follows; raises StorageError."""
+        job: Job = message.body
+        listing = await self._outcomes.db.read(lambda tx: listings.find_listing(tx, job.listing_id))
+        if listing is None:
+            await self._outcomes.finish(message, nothing)
+            return
+        match job:
+            case CreateRequest():
+                await self._creates.create(message, listing)
+            case RemoveDuplicates():
+                await self._creates.remove_duplicates(message, listing)
+            case _ if listing.state == DELETED:
+                is_check = isinstance(job, CheckRequest)
+                follow = nothing if is_check else self._changes.answer_deleted
+                await self._outcomes.finish(message, follow)
+            case CheckRequest():
+                await self._changes.check(message, listing)
+            case EditRequest():
+                await self._edits.edit(message, listing)
+            case RemoveUnits():
+                await self._units.remove(message, listing)
+            case _:
+                await self._changes.change(message, listing)
+
+    def buried(self, tx: Transaction, message: Message) -> None:
+        """Notify the seller of a job that was set aside: its outcome is not known."""
+        job: Job = message.body
+        if listings.find_listing(tx, job.listing_id) is None:
+            return
+        match job:
+            case CheckRequest() | RemoveDuplicates():
+                return
+            case CreateRequest():
+                self._creates.give_up(tx, job)
+            case _:
+                self._changes.fail(tx, job, Unreachable("no attempt came to an end"))

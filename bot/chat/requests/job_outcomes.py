@@ -1,0 +1,156 @@
+"""Outcomes of jobs: each job is settled once, with what its seller then gets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from bot.chat.cards.card_text import seller_card
+from bot.chat.cards.request_card import card_of
+from bot.chat.messages.jobs import CreateRequest, SendCard
+from bot.chat.messages.payloads import new_message, replacement
+from bot.chat.messages.queues import BACKGROUND
+from bot.chat.messages.reply import Reply, escaped
+from bot.chat.store import listings, posts, seller_images, sellers
+from bot.chat.store.listings import DELETED
+from bot.core.errors import NotFound, NotReached, Refused, Throttled, Unauthorized
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.outbox import State
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.chat.forms.outcome import Outcome
+    from bot.chat.messages.jobs import CardJob, Job, SellerJob
+    from bot.chat.messages.payloads import MessagePayload
+    from bot.chat.messages.queues import Queues
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.outbox import Message
+
+LONGEST_REFUSAL = 500
+"""UTF-16 units of a server's refusal."""
+
+Follow: TypeAlias = "Callable[..., None]"
+"""Writes what follows from a job's outcome; called with the transaction, the job, and more."""
+
+
+class Outcomes:
+    """Settles jobs, each in one transaction; `now` in epoch ms."""
+
+    def __init__(self, db: Database, queues: Queues, now: Callable[[], int]) -> None:
+        self.db = db
+        self.queues = queues
+        self.now = now
+
+    async def finish(self, message: Message, follow: Follow, *values: object) -> None:
+        """Finish a job with what follows, unless another worker has it by now."""
+
+        def work(tx: Transaction) -> None:
+            if outbox.done(tx, self.queues.jobs, message, self.now()):
+                follow(tx, message.body, *values)
+
+        await self.db.transaction_until_stored(work)
+
+    async def retry(
+        self, message: Message, job: Job, delay: int, follow: Follow, *values: object
+    ) -> None:
+        """Retry as `job` after `delay` ms, in the background: button presses don't wait for it."""
+        lane = f"{BACKGROUND}{job.listing_id}"
+        state = State(job, lane, lanes.NOTICE)
+        await self._retry(message, state, self.now() + delay, follow, *values)
+
+    async def proceed(self, message: Message, job: Job, follow: Follow, *values: object) -> None:
+        """Go on as `job` at once, before all that is queued for its listing."""
+        await self._retry(message, State(job), self.now(), follow, *values)
+
+    async def _retry(
+        self, message: Message, state: State, due_at: int, follow: Follow, *values: object
+    ) -> None:
+        queue = self.queues.jobs
+
+        def work(tx: Transaction) -> None:
+            if outbox.retry(tx, queue, message, due_at, "its outcome is open", state=state):
+                follow(tx, state.body, *values)
+
+        await self.db.transaction_until_stored(work)
+
+    def add_later(self, tx: Transaction, job: Job, delay: int) -> None:
+        """Queue a job in the background, due in `delay` ms."""
+        now, lane = self.now(), f"{BACKGROUND}{job.listing_id}"
+        outbox.put(tx, self.queues.jobs, lane, job, now, priority=lanes.NOTICE, due_at=now + delay)
+
+    def refresh(self, tx: Transaction, listing_id: str) -> None:
+        """Queue the refresh of all posts of a listing."""
+        posts.refresh(tx, self.queues, listing_id, self.now())
+
+    def show(self, tx: Transaction, job: CreateRequest | CardJob) -> None:
+        """Send the listing's card as a new message, or show it in place."""
+        listing, reply_to = listings.get_listing(tx, job.listing_id), job.reply_to
+        if listing.state == DELETED:
+            text = t(reply_to.language, "listing-deleted", name=escaped(listing.wish.name))
+            reply = Reply(text, picture=listing.id if reply_to.is_picture else None)
+        else:
+            reply = seller_card(card_of(listing, self.now()), reply_to.language)
+            if isinstance(job, CreateRequest | SendCard):
+                self.send(tx, job, reply)
+                return
+        language, is_picture = reply_to.language, reply_to.is_picture
+        payload = replacement(reply, language, reply_to.message_id, is_picture=is_picture)
+        self._put(tx, job, payload)
+
+    def send(self, tx: Transaction, job: SellerJob, reply: Reply) -> None:
+        """Queue a message to the chat that the job came from."""
+        self._put(tx, job, new_message(reply, job.reply_to.language))
+
+    def send_text(self, tx: Transaction, job: SellerJob, key: str, **values: object) -> None:
+        """Queue a text to the chat that the job came from."""
+        self.send(tx, job, Reply(t(job.reply_to.language, key, **values)))
+
+    def send_refusal(self, tx: Transaction, job: SellerJob, error: Refused) -> None:
+        """Queue the service's refusal in its own words."""
+        words = escaped(error.message, LONGEST_REFUSAL)
+        self.send_text(tx, job, "service-refused", words=words)
+
+    def send_failure(self, tx: Transaction, job: SellerJob, error: Exception) -> None:
+        """Queue the text about a call that failed or whose outcome is not known."""
+        match error:
+            case NotFound():
+                self.remove_missing(tx, job)
+            case Unauthorized():
+                self.send_text(tx, job, "service-closed")
+            case Refused():
+                self.send_refusal(tx, job, error)
+            case NotReached() | Throttled():
+                self.send_text(tx, job, "service-not-done")
+            case _:
+                self.send_text(tx, job, "service-silent")
+
+    def remove_missing(self, tx: Transaction, job: SellerJob) -> None:
+        """Mark a request as deleted that its server has no more, and notify its seller."""
+        listing = listings.get_listing(tx, job.listing_id)
+        mark_deleted(tx, listing)
+        self.refresh(tx, listing.id)
+        self.send_text(tx, job, "service-gone", name=escaped(listing.wish.name))
+
+    def ask(self, tx: Transaction, job: SellerJob, outcome: Outcome) -> None:
+        """Open the form that a refusal needs, and queue its questions."""
+        listing = listings.get_listing(tx, job.listing_id)
+        sellers.save_draft(tx, listing.chat_id, listing.seller_id, outcome.draft, self.now())
+        for reply in outcome.replies:
+            self.send(tx, job, reply)
+
+    def _put(self, tx: Transaction, job: SellerJob, payload: MessagePayload) -> None:
+        chat = str(job.reply_to.chat_id)
+        outbox.put(tx, self.queues.messages, chat, payload, self.now())
+
+
+def mark_deleted(tx: Transaction, listing: Listing) -> None:
+    """Mark a request as deleted, and release its picture."""
+    listings.set_state(tx, listing.id, DELETED)
+    if listing.wish.image is not None:
+        seller_images.release_image(tx, listing.wish.image)
+
+
+def nothing(_tx: Transaction, _job: Job) -> None:
+    """Write nothing: a job without a consequence."""

@@ -1,0 +1,142 @@
+"""The job that takes units out of a drop, which must not be sent twice.
+
+The units are counted before, so that a lost answer leaves a way to find out whether they are gone.
+If that can't be known at once, they are counted again later: the server may still be at work, and
+payments on their way to us.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.chat.messages.reply import escaped
+from bot.chat.requests import edit_rules
+from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
+from bot.chat.requests.job_outcomes import nothing
+from bot.chat.requests.payment_server import SETTLING
+from bot.chat.store import listings, pending
+from bot.core.errors import NotReached, PeerError, Refused, Throttled
+
+if TYPE_CHECKING:
+    from bot.chat.messages.jobs import RemoveUnits, UnitCounts
+    from bot.chat.model.answers import Answer
+    from bot.chat.requests.edit_job import EditHandler
+    from bot.chat.requests.job_outcomes import Outcomes
+    from bot.chat.requests.payment_server import PaymentServer
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.core.outbox.outbox import Message
+
+PATIENCE = 3600 * 1000
+"""Milliseconds after which a removal with a lost answer stays unknown."""
+
+
+class UnitsHandler:
+    """Performs RemoveUnits; `edits` sends and stores what is an edit like others."""
+
+    def __init__(self, outcomes: Outcomes, server: PaymentServer, edits: EditHandler) -> None:
+        self._outcomes = outcomes
+        self._client = server.client
+        self._edits = edits
+
+    async def remove(self, message: Message, listing: Listing) -> None:
+        """Perform the next step of a removal: count, remove, or find out whether it was made."""
+        job: RemoveUnits = message.body
+        try:
+            if job.before is None:
+                await self._count(message, listing)
+            elif job.lost_at is not None or message.uncertain:
+                await self._find_out(message, listing, job.before)
+            else:
+                await self._send(message, listing)
+        except (PeerError, Refused) as error:
+            log_failure(job, error)
+            await self._outcomes.finish(message, self._edits.fail, error)
+
+    async def _count(self, message: Message, listing: Listing) -> None:
+        job: RemoveUnits = message.body
+        answer = await in_time(self._client.get(listing.request_id or ""))
+        before, problem = await self._outcomes.db.read(lambda tx: self._check(tx, job, answer))
+        if problem is None:
+            counted = replace(job, before=before)
+            await self._outcomes.proceed(message, counted, _store_answer, answer)
+        else:
+            await self._outcomes.finish(message, self._refuse, answer, problem)
+
+    def _check(
+        self, tx: Transaction, job: RemoveUnits, answer: Answer
+    ) -> tuple[UnitCounts, str | None]:
+        """Return the units by a new answer, and the key of why they can't be removed, if so."""
+        listing = replace(listings.get_listing(tx, job.listing_id), answer=answer)
+        problem = edit_rules.problem_of(listing, edit_rules.change_of(job))
+        if pending.is_removal_uncertain(tx, self._outcomes.queues, listing.id):
+            problem = "units-doubted"
+        return edit_rules.count_units(answer, listing.paid_count), problem
+
+    async def _send(self, message: Message, listing: Listing) -> None:
+        try:
+            answer = await self._edits.send(message.body, listing)
+        except (NotReached, Throttled):
+            raise
+        except PeerError as error:
+            log_failure(message.body, error)
+            await self._postpone(message, None)
+        else:
+            await self._outcomes.finish(message, self._edits.store, answer)
+
+    async def _find_out(self, message: Message, listing: Listing, before: UnitCounts) -> None:
+        """Count again; units that are gone without a payment were removed."""
+        job: RemoveUnits = message.body
+        try:
+            answer = await in_time(self._client.get(listing.request_id or ""))
+        except PeerError as error:
+            log_failure(job, error)
+            await self._postpone(message, None)
+            return
+        later = edit_rules.count_units(answer, listing.paid_count)
+        removed = before.removed_until(later)
+        now = self._outcomes.now()
+        is_settled = job.lost_at is not None and now - job.lost_at >= SETTLING
+        if removed == job.number and (later.is_exact or is_settled):
+            await self._outcomes.finish(message, self._edits.store, answer)
+        elif removed == 0 and is_settled:
+            await self._outcomes.finish(message, self._edits.keep, answer)
+        else:
+            await self._postpone(message, answer)
+
+    async def _postpone(self, message: Message, answer: Answer | None) -> None:
+        """Count again later; the seller gets one text about the delay, and one at the end."""
+        job: RemoveUnits = message.body
+        now = self._outcomes.now()
+        lost_at = now if job.lost_at is None else min(job.lost_at, now)
+        if now - lost_at > PATIENCE:
+            await self._outcomes.finish(message, self._give_up, answer)
+            return
+        doubted = replace(job, lost_at=lost_at, checks=job.checks + 1)
+        follow = self._send_delay if doubted.checks == 2 else nothing  # noqa: PLR2004 - the second time
+        delay = RETRIES.delay(doubted.checks) or 0
+        await self._outcomes.retry(message, doubted, delay, follow)
+
+    def _refuse(self, tx: Transaction, job: RemoveUnits, answer: Answer, problem: str) -> None:
+        _store_answer(tx, job, answer)
+        self._outcomes.refresh(tx, job.listing_id)
+        left, name = answer.remaining_units or 0, _name(tx, job)
+        self._outcomes.send_text(tx, job, problem, name=name, left=left)
+
+    def _send_delay(self, tx: Transaction, job: RemoveUnits) -> None:
+        self._outcomes.send_text(tx, job, "units-doubted", name=_name(tx, job))
+
+    def _give_up(self, tx: Transaction, job: RemoveUnits, answer: Answer | None) -> None:
+        if answer is not None:
+            _store_answer(tx, job, answer)
+        self._outcomes.refresh(tx, job.listing_id)
+        self._outcomes.send_text(tx, job, "units-unknown", name=_name(tx, job))
+
+
+def _store_answer(tx: Transaction, job: RemoveUnits, answer: Answer) -> None:
+    listings.set_answer(tx, job.listing_id, answer)
+
+
+def _name(tx: Transaction, job: RemoveUnits) -> str:
+    return escaped(listings.get_listing(tx, job.listing_id).wish.name)
