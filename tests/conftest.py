@@ -13,6 +13,7 @@ from bot.core.database.database import open_database
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.chromium import CHROMIUM
+from tests.support.command_line import DATABASE_URL
 from tests.support.scripted_server import ScriptedServer, open_scripted_server
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import LOOPBACK, Clock, ServiceHarness, open_service
@@ -57,6 +58,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+@pytest.fixture
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Enter an empty folder, in which the commands keep their database."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", DATABASE_URL)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

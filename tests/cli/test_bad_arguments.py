@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from bot.cli.commands import main
+from tests.support.command_line import run_bot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
 
 RUNNING = ("run", "demo", "service", "doctor")
 """Commands without options that read anything."""
@@ -47,31 +49,19 @@ def odd() -> Iterator[tuple[str, ...]]:
             yield from ((*path, *[value for _ in needed]) for value in NO_TEXT)
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", "sqlite:///data/bot.db")
-
-
-def order(*command: str) -> Result:
-    done = CliRunner().invoke(main, command)
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
-    return done
-
-
 def test_what_is_no_number_no_time_and_no_text_is_refused_with_2(tmp_path: Path) -> None:
-    assert order("apps", "create", "shop").exit_code == 0
+    assert run_bot("apps", "create", "shop").exit_code == 0
     tried = list(odd())
     assert len(tried) > 100
-    taken = [command for command in tried if order(*command).exit_code != 2]
+    taken = [command for command in tried if run_bot(*command).exit_code != 2]
     assert taken == []
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 @pytest.mark.parametrize("command", [("backup",), ("restore",), ("export", "--output")])
 def test_a_name_that_no_system_takes_is_refused_with_2(command: tuple[str, ...]) -> None:
-    order("apps", "create", "shop")
-    done = order(*command, LONG)
+    run_bot("apps", "create", "shop")
+    done = run_bot(*command, LONG)
     assert done.exit_code == 2
     assert "File name too long" in done.stderr
     assert len(done.stderr) < 500
@@ -79,5 +69,5 @@ def test_a_name_that_no_system_takes_is_refused_with_2(command: tuple[str, ...])
 
 @pytest.mark.parametrize("command", [("deliveries", "list"), ("audit",)])
 def test_a_list_has_no_more_rows_than_fit_in_memory(command: tuple[str, ...]) -> None:
-    assert order(*command, "--limit", "10000").exit_code == 0
-    assert order(*command, "--limit", "10001").exit_code == 2
+    assert run_bot(*command, "--limit", "10000").exit_code == 0
+    assert run_bot(*command, "--limit", "10001").exit_code == 2

@@ -8,33 +8,20 @@ import sqlite3
 import time
 from contextlib import closing
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner, Result
 
-from bot.cli.commands import main
+from tests.support.command_line import run_bot
 
-if TYPE_CHECKING:
-    from pathlib import Path
+pytestmark = pytest.mark.usefixtures("empty_folder")
 
 RUDE = "http://h.example/\x1b[2J\x7f\x85\x9b2J\u202egpj\u200b"
 """An address that clears a terminal or turns its line around."""
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", "sqlite:///some/bot.db")
-
-
-def order(*command: str) -> Result:
-    return CliRunner().invoke(main, command)
-
-
 def create() -> str:
     """Make an application; its id."""
-    return order("apps", "create", "shop").stdout.splitlines()[0].partition("=")[2]
+    return run_bot("apps", "create", "shop").stdout.splitlines()[0].partition("=")[2]
 
 
 @pytest.mark.parametrize(
@@ -42,15 +29,15 @@ def create() -> str:
 )
 def test_a_database_that_had_to_be_made_is_told_once(command: tuple[str, ...]) -> None:
     """Its address may be mistyped. What programs read stays as it is."""
-    first, second = order(*command), order(*command)
-    assert (first.exit_code, first.stderr) == (0, "made a new database at some/bot.db\n")
+    first, second = run_bot(*command), run_bot(*command)
+    assert (first.exit_code, first.stderr) == (0, "made a new database at data/bot.db\n")
     assert (second.exit_code, second.stderr) == (0, "")
     assert "new database" not in first.stdout
 
 
 def test_a_rotation_says_until_when_the_former_secret_signs_too() -> None:
     app_id, before = create(), int(time.time())
-    answer = order("apps", "rotate", app_id, "--overlap", "3")
+    answer = run_bot("apps", "rotate", app_id, "--overlap", "3")
     names = [line.partition("=")[0] for line in answer.stdout.splitlines()]
     assert names == ["APP_ID", "APP_SECRET", "WEBHOOK_SECRET"]
     told = re.fullmatch(
@@ -63,23 +50,23 @@ def test_a_rotation_says_until_when_the_former_secret_signs_too() -> None:
 
 
 def test_a_rotation_without_overlap_promises_nothing() -> None:
-    assert order("apps", "rotate", create(), "--overlap", "0").stderr == ""
+    assert run_bot("apps", "rotate", create(), "--overlap", "0").stderr == ""
 
 
 @pytest.mark.parametrize("command", ["rotate", "revoke"])
 def test_a_revoked_application_is_said_to_be_revoked(command: str) -> None:
     """The list shows it: it is none that there is not."""
     app_id = create()
-    assert order("apps", "revoke", app_id).exit_code == 0
-    again = order("apps", command, app_id)
+    assert run_bot("apps", "revoke", app_id).exit_code == 0
+    again = run_bot("apps", command, app_id)
     told = f"The application {app_id} is revoked.\n"
     assert (again.exit_code, again.stdout, again.stderr) == (1, "", told)
 
 
 def owe() -> None:
     """Write a webhook to a rude address, which no check lets in, without the sale behind it."""
-    order("apps", "list")
-    with closing(sqlite3.connect("some/bot.db")) as db, db:
+    run_bot("apps", "list")
+    with closing(sqlite3.connect("data/bot.db")) as db, db:
         db.execute(
             "INSERT INTO deliveries"
             " (id, app_id, request_id, payment_id, channel, address, created_at)"
@@ -95,7 +82,7 @@ def owe() -> None:
 @pytest.mark.parametrize("command", [("list",), ("list", "--json"), ("show", "w")], ids=" ".join)
 def test_an_address_can_not_steer_the_terminal(command: tuple[str, ...]) -> None:
     owe()
-    answer = order("deliveries", *command)
+    answer = run_bot("deliveries", *command)
     assert answer.exit_code == 0, answer.stderr
     assert [line for line in answer.stdout.splitlines() if not line.isprintable()] == []
     if "--json" in command:

@@ -10,22 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from bot.cli.commands import main
 from bot.core.database import compaction
 from bot.core.database.database import open_database
 from bot.wiring.maintenance import payer_erasure
+from tests.support.command_line import run_bot
 from tests.support.machine_faults import locked
 from tests.support.service_harness import NOON, open_service
 from tests.wiring.maintenance.test_erase_payers import ANNA, ASKED, BOB
 
 if TYPE_CHECKING:
+    from click.testing import Result
+
     from bot.core.database.database import Database
 
 
-def order(*command: str, **given: Any) -> Result:
-    return CliRunner().invoke(main, ["erase", *command], **given)
+def erase(*command: str, **given: Any) -> Result:
+    return run_bot("erase", *command, **given)
 
 
 def bytes_of(path: Path) -> bytes:
@@ -82,7 +83,7 @@ async def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_asks_first_and_shows_counts_alone(path: Path) -> None:
-    asked = order("anna@hand.example", input="n\n")
+    asked = erase("anna@hand.example", input="n\n")
     assert (asked.exit_code, asked.stdout) == (1, "")
     assert (
         "Found payer data in 1 payments, 1 checkouts and 0 payments recorded by the chat."
@@ -93,7 +94,7 @@ def test_it_asks_first_and_shows_counts_alone(path: Path) -> None:
 
 
 def test_with_yes_it_erases_searches_and_notes_how_much(path: Path) -> None:
-    done = order("anna@hand.example", "--yes", "--json")
+    done = erase("anna@hand.example", "--yes", "--json")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout) == {
         "payments": 1, "checkouts": 1, "told": 0, "messages": 0, "recipients": 0,
@@ -119,14 +120,14 @@ def test_whose_data_it_is_is_asked_beside_the_writer(
             return scope_of(*given)
 
     monkeypatch.setattr(payer_erasure, "parse_scope", beside)
-    done = order("anna@hand.example", "--yes")
+    done = erase("anna@hand.example", "--yes")
     assert done.exit_code == 0, done.stderr
     assert left(path) == 1
 
 
 def test_run_again_it_finds_nothing_and_says_so(path: Path) -> None:
-    order("anna@hand.example", "--yes")
-    again = order("anna@hand.example")
+    erase("anna@hand.example", "--yes")
+    again = erase("anna@hand.example")
     assert again.exit_code == 0, again.stderr
     assert "No data of them is stored." in again.stderr
     assert "written anew; nothing of it is left" in again.stdout
@@ -151,7 +152,7 @@ def test_run_again_it_finds_nothing_and_says_so(path: Path) -> None:
 def test_what_names_nobody_is_refused_with_what_to_write(
     path: Path, command: list[str], told: str
 ) -> None:
-    refused = order(*command, "--yes")
+    refused = erase(*command, "--yes")
     assert refused.exit_code in {1, 2}
     assert told in refused.stderr
     assert left(path) == 2
@@ -162,7 +163,7 @@ def test_beside_a_process_at_work_the_bytes_are_clean_all_the_same(path: Path) -
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("SELECT * FROM payments LIMIT 1").fetchall()
-        done = order("anna@hand.example", "--yes")
+        done = erase("anna@hand.example", "--yes")
         assert done.exit_code == 0, done.stderr
         files = [path, *path.parent.glob("bot.db-*")]
         assert not [one.name for one in files if b"anna" in one.read_bytes().lower()]
@@ -176,10 +177,10 @@ def test_beside_a_process_at_work_a_large_file_is_not_written_anew(
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("SELECT * FROM payments LIMIT 1").fetchall()
-        done = order("anna@hand.example", "--yes")
+        done = erase("anna@hand.example", "--yes")
         assert done.exit_code == 1
         assert "stop it and run the same command again" in done.stdout
-    again = order("anna@hand.example", "--yes", "--json")
+    again = erase("anna@hand.example", "--yes", "--json")
     assert again.exit_code == 0, again.stderr
     found = json.loads(again.stdout)
     assert (found["compacted"], found["left"]) == (True, 0)
@@ -189,16 +190,16 @@ def test_beside_a_process_at_work_a_large_file_is_not_written_anew(
 @pytest.mark.usefixtures("path")
 def test_data_that_came_meanwhile_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is new, and the command does not claim that all is erased."""
-    erase = payer_erasure.erase
+    erase_payers = payer_erasure.erase
 
     async def erase_and_pay(db: Database, *given: Any) -> Any:
-        done = await erase(db, *given)
+        done = await erase_payers(db, *given)
         again = "UPDATE payments SET user_data = :data WHERE user_data = '{}'"
         db.run(lambda tx: tx.execute(again, data=json.dumps(ANNA)))
         return done
 
     monkeypatch.setattr(payer_erasure, "erase", erase_and_pay)
-    done = order("anna@hand.example", "--yes")
+    done = erase("anna@hand.example", "--yes")
     assert done.exit_code == 1
     assert "1 rows with such data came meanwhile: run the same command again" in done.stdout
     monkeypatch.undo()

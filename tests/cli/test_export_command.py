@@ -17,14 +17,12 @@ from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from bot.chat.store import received_payments
 from bot.chat.store.received_payments import Payment
-from bot.cli.commands import main
 from bot.cli.export_formats import Csv, Lines
 from bot.core.database.database import open_database
 from bot.core.money import amounts
@@ -32,9 +30,13 @@ from bot.service.store import export_rows
 from bot.service.store.export_rows import ExportFilter
 from bot.service.wire import export_records
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
+from tests.support.command_line import run_bot
 from tests.support.paths import ROOT
 from tests.support.product_process import rows
 from tests.support.service_harness import DROP, NOON, Clock, open_service
+
+if TYPE_CHECKING:
+    from click.testing import Result
 
 URL = "sqlite:///bot.db"
 CURRENCIES = {"USD": 2, "JPY": 0, "BSV": 8, "KWD": 3}
@@ -42,8 +44,8 @@ PAYMENTS = 2_500
 """More than two pages."""
 
 
-def order(*command: str, **env: str) -> Result:
-    return CliRunner().invoke(main, ["export", *command], env=env)
+def export(*command: str, **env: str) -> Result:
+    return run_bot("export", *command, env=env)
 
 
 @pytest.fixture(autouse=True)
@@ -96,10 +98,10 @@ def test_the_sum_of_the_export_is_the_sum_of_the_table_in_every_currency() -> No
     """Page after page, in both forms: each payment once, to the last decimal."""
     open_database(URL).close()
     add_many("bot.db")
-    lines = [*csv.DictReader(io.StringIO(order().stdout))]
+    lines = [*csv.DictReader(io.StringIO(export().stdout))]
     objects = [
         json.loads(line, parse_float=Decimal)
-        for line in order("--format", "json").stdout.splitlines()
+        for line in export("--format", "json").stdout.splitlines()
     ]
     for found in (lines, objects):
         assert len({one["transactionId"] for one in found}) == len(found) == PAYMENTS
@@ -115,7 +117,7 @@ def test_the_sum_of_the_export_is_the_sum_of_the_table_in_every_currency() -> No
 def test_payments_come_by_request_and_then_by_time() -> None:
     open_database(URL).close()
     add_many("bot.db")
-    found = [*csv.DictReader(io.StringIO(order().stdout))]
+    found = [*csv.DictReader(io.StringIO(export().stdout))]
     places = [(one["paymentRequestId"], one["completedAt"], one["transactionId"]) for one in found]
     assert places == sorted(places)
 
@@ -125,7 +127,7 @@ def test_a_time_and_a_request_narrow_it() -> None:
     open_database(URL).close()
     add_many("bot.db")
     since, until = (datetime.fromtimestamp((NOON + at) / 1000, UTC) for at in (10, 20))
-    found = order("--since", since.isoformat(), "--until", until.isoformat(), "--request", "r1")
+    found = export("--since", since.isoformat(), "--until", until.isoformat(), "--request", "r1")
     expected = rows(
         Path("bot.db"),
         "SELECT id FROM payments WHERE request_id = 'r1'"
@@ -139,7 +141,7 @@ def test_a_time_and_a_request_narrow_it() -> None:
 
 
 def test_a_payment_has_all_that_is_known_of_it(paid: str) -> None:
-    (line,) = order("--format", "json").stdout.splitlines()
+    (line,) = export("--format", "json").stdout.splitlines()
     found = json.loads(line)
     assert found.pop("transactionId") == rows(Path("bot.db"), "SELECT id FROM payments")[0][0]
     assert found == {
@@ -153,7 +155,7 @@ def test_a_payment_has_all_that_is_known_of_it(paid: str) -> None:
 
 def test_in_a_spreadsheet_nothing_is_computed(paid: str) -> None:
     del paid
-    (line,) = csv.DictReader(io.StringIO(order().stdout))
+    (line,) = csv.DictReader(io.StringIO(export().stdout))
     assert (line["email"], line["phoneNumber"]) == ("'=cmd@mail.example", "'+442079460958")
 
 
@@ -230,7 +232,7 @@ def test_json_can_not_steer_a_terminal() -> None:
 def test_without_payers_nobody_is_named(paid: str) -> None:
     del paid
     for form in ("csv", "json"):
-        found = order("--no-payers", "--format", form).stdout
+        found = export("--no-payers", "--format", form).stdout
         assert not [word for word in ("mail", "2079460958", "phoneNumber") if word in found]
 
 
@@ -238,18 +240,18 @@ def test_a_file_is_new_private_and_known_to_excel(paid: str) -> None:
     """Standard output has no such mark: to programs it would be part of the first name."""
     del paid
     before = os.umask(0)
-    assert order("--output", "out.csv").exit_code == 0
+    assert export("--output", "out.csv").exit_code == 0
     os.umask(before)
     path = Path("out.csv")
     assert path.read_bytes().startswith(b"\xef\xbb\xbftransactionId,")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert order().stdout_bytes.startswith(b"transactionId,")
-    again = order("--output", "out.csv")
+    assert export().stdout_bytes.startswith(b"transactionId,")
+    again = export("--output", "out.csv")
     assert (again.exit_code, again.stderr) == (1, "out.csv: is there already: give another name\n")
 
 
 def test_requests_come_with_what_they_brought_in(paid: str) -> None:
-    (found,) = csv.DictReader(io.StringIO(order("requests").stdout))
+    (found,) = csv.DictReader(io.StringIO(export("requests").stdout))
     assert found["paymentRequestId"] == paid
     assert (found["amount"], found["payments"], found["volume"]) == ("5.00", "1", "5.00")
     assert found["createdAt"] == "2027-01-15T08:00:00.000Z"
@@ -284,13 +286,13 @@ def test_where_another_server_is_used_the_payments_told_are_exported() -> None:
         told = Payment(listing.request_id or "", "t1", 250, "USD", {"email": "=a@b.example"})
         db.run(lambda tx: received_payments.add_payment(tx, listing.id, told, NOON))
     env = {"PAYMENTS_URL": "https://pay.example", "APP_ID": "a", "APP_SECRET": "s"}
-    (found,) = csv.DictReader(io.StringIO(order(**env).stdout))
+    (found,) = csv.DictReader(io.StringIO(export(**env).stdout))
     assert found == {
         "transactionId": "t1", "paymentRequestId": listing.request_id, "product": "Stickers",
         "receivedAt": "2027-01-15T08:00:00.000Z", "amount": "2.50", "currencyCode": "USD",
         "settlement": "paid", "userData": '{"email":"=a@b.example"}',
     }  # fmt: skip
-    refused = order("requests", **env)
+    refused = export("requests", **env)
     assert (refused.exit_code, "PAYMENTS_URL" in refused.stderr) == (1, True)
 
 
@@ -344,7 +346,7 @@ def grow(times: int) -> None:
 
 def test_an_export_is_noted(paid: str) -> None:
     del paid
-    order("--no-payers")
+    export("--no-payers")
     found = rows(
         Path("bot.db"), "SELECT subject, details FROM audit WHERE action = 'data.exported'"
     )
@@ -352,5 +354,5 @@ def test_an_export_is_noted(paid: str) -> None:
 
 
 def test_without_a_database_nothing_is_made() -> None:
-    refused: Any = order()
+    refused: Any = export()
     assert (refused.exit_code, Path("bot.db").exists()) == (1, False)

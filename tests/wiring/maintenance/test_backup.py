@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner, Result
 
-from bot.cli.commands import main
 from bot.core.database import snapshot, writer
+from tests.support.command_line import run_bot
 from tests.support.machine_faults import drop_under_load, locked
 from tests.support.paths import ROOT
 from tests.support.product_process import free_port, rows, run_command
@@ -27,22 +26,15 @@ from tests.support.product_process import free_port, rows, run_command
 if TYPE_CHECKING:
     from bot.core.database.database import Database
 
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
 KILOBYTE = 1024
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", "sqlite:///data/bot.db")
-
-
-def order(*command: str) -> Result:
-    return CliRunner().invoke(main, command)
-
-
 @pytest.fixture
-def _used() -> None:
-    assert order("apps", "create", "shop").exit_code == 0
+def _used(empty_folder: Path) -> None:
+    del empty_folder
+    assert run_bot("apps", "create", "shop").exit_code == 0
 
 
 def names() -> set[str]:
@@ -51,7 +43,7 @@ def names() -> set[str]:
 
 @pytest.mark.usefixtures("_used")
 def test_a_backup_is_the_database_and_the_key_that_opens_it() -> None:
-    made = order("backup", "kept.db")
+    made = run_bot("backup", "kept.db")
     assert (made.exit_code, made.stderr) == (0, "")
     assert names() == {"data", "kept.db", "kept.key"}
     assert Path("kept.key").read_text() == Path("data/bot.key").read_text()
@@ -65,7 +57,7 @@ def test_a_backup_is_for_its_owner_alone() -> None:
     """It holds what payers gave, and beside it the key of all secrets."""
     before = os.umask(0)
     try:
-        order("backup", "kept.db")
+        run_bot("backup", "kept.db")
     finally:
         os.umask(before)
     modes = [stat.S_IMODE(Path(name).stat().st_mode) for name in ("kept.db", "kept.key")]
@@ -74,7 +66,7 @@ def test_a_backup_is_for_its_owner_alone() -> None:
 
 @pytest.mark.usefixtures("_used")
 def test_a_backup_is_one_file_that_can_be_read_where_nothing_can_be_written() -> None:
-    order("backup", "kept.db")
+    run_bot("backup", "kept.db")
     with closing(sqlite3.connect("file:kept.db?mode=ro", uri=True)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     assert names() == {"data", "kept.db", "kept.key"}
@@ -83,7 +75,7 @@ def test_a_backup_is_one_file_that_can_be_read_where_nothing_can_be_written() ->
 @pytest.mark.usefixtures("_used")
 def test_in_a_folder_a_backup_is_named_by_the_time() -> None:
     Path("away").mkdir()
-    told = json.loads(order("backup", "away", "--json").stdout)
+    told = json.loads(run_bot("backup", "away", "--json").stdout)
     assert re.fullmatch(r"away/bot-\d{8}T\d{6}Z\.db", told["file"])
     assert told["key"] == told["file"].replace(".db", ".key")
     assert (told["requests"], told["payments"], told["newestPayment"]) == (0, 0, None)
@@ -94,7 +86,7 @@ def test_in_a_folder_a_backup_is_named_by_the_time() -> None:
 @pytest.mark.parametrize("taken", ["kept.db", "kept.key"])
 def test_a_backup_takes_the_place_of_nothing(taken: str) -> None:
     Path(taken).write_text("precious")
-    refused = order("backup", "kept.db")
+    refused = run_bot("backup", "kept.db")
     assert refused.exit_code == 1
     told = "is there already, and no backup replaces another: rename TO"
     assert refused.stderr == f"{taken}: {told}\n"
@@ -107,13 +99,13 @@ def test_where_secret_key_is_set_it_is_asked_for_instead_of_a_key_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SECRET_KEY", Path("data/bot.key").read_text())
-    made = order("backup", "kept.db")
+    made = run_bot("backup", "kept.db")
     assert "SECRET_KEY is needed" in made.stdout
     assert names() == {"data", "kept.db"}
 
 
 def test_without_a_database_nothing_is_made() -> None:
-    refused = order("backup", "kept.db")
+    refused = run_bot("backup", "kept.db")
     assert (refused.exit_code, refused.stderr) == (
         1,
         "DATABASE_URL: there is no database at data/bot.db: start the bot once or fix the path\n",
@@ -123,7 +115,7 @@ def test_without_a_database_nothing_is_made() -> None:
 
 @pytest.mark.usefixtures("_used")
 def test_a_folder_that_is_not_there_is_said_in_one_line() -> None:
-    refused = order("backup", "nowhere/kept.db")
+    refused = run_bot("backup", "nowhere/kept.db")
     assert refused.exit_code == 1
     assert refused.stderr == "nowhere: can't be written to: No such file or directory\n"
 
@@ -154,7 +146,7 @@ def test_a_damaged_database_makes_no_backup() -> None:
         db.execute("PRAGMA writable_schema = ON")
         db.execute("UPDATE sqlite_master SET rootpage = 2 WHERE name = 'payments_checkout'")
         db.commit()
-    refused = order("backup", "kept.db")
+    refused = run_bot("backup", "kept.db")
     assert refused.exit_code == 1
     assert "data/bot.db" in refused.stderr
     assert names() == {"data"}
@@ -202,7 +194,7 @@ async def test_payments_go_on_while_backups_are_made(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_used")
 def test_a_backup_is_noted() -> None:
-    order("backup", "kept.db")
+    run_bot("backup", "kept.db")
     ((subject, details),) = rows(
         Path("data/bot.db"), "SELECT subject, details FROM audit WHERE action = 'backup.made'"
     )
@@ -217,7 +209,7 @@ def test_a_backup_that_can_not_be_noted_is_one_all_the_same(
     """Somebody writes for longer than we wait: whoever calls it each night has the file."""
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.1)
     with locked(Path("data/bot.db")):
-        made = order("backup", "kept.db", "--json")
+        made = run_bot("backup", "kept.db", "--json")
     assert made.exit_code == 0, made.stderr
     assert made.stderr.startswith("The backup is whole; the audit log has no line of it: ")
     assert json.loads(made.stdout)["file"] == "kept.db"
@@ -229,7 +221,7 @@ def test_a_backup_that_could_not_be_restored_says_so_when_it_is_made() -> None:
     """Somebody added a table to the live database: better known now than after the disaster."""
     with closing(sqlite3.connect("data/bot.db")) as db:
         db.execute("CREATE TABLE notes (text TEXT)")
-    done = order("backup", "kept.db")
+    done = run_bot("backup", "kept.db")
     assert (done.exit_code, Path("kept.db").exists()) == (0, True)
     (told,) = done.stderr.splitlines()
     assert told.endswith("changed by another program: table notes is not ours")
@@ -246,5 +238,5 @@ def test_what_a_killed_backup_left_is_tidied_by_a_later_one() -> None:
     other = other.rename(".other.db.qrstuvwx")
     for path in (old, other):
         os.utime(path, (1, 1))
-    assert order("backup", "kept.db").exit_code == 0
+    assert run_bot("backup", "kept.db").exit_code == 0
     assert [path.exists() for path in (old, young, other)] == [False, True, True]

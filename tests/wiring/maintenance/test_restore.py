@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from bot.chat.messages.payloads import TextMessage
-from bot.cli.commands import main
 from bot.core.database.database import open_database
 from bot.core.database.schema import migrations
 from bot.core.database.vault import Vault
@@ -29,6 +27,15 @@ from bot.service.model.delivery import Channel
 from bot.service.usecases.delivery_queues import queue_of
 from bot.wiring.maintenance.doubtful_messages import INWARD
 from tests.support.chat_harness import DROP, REQUEST_ID, ChatHarness, service_answer
+from tests.support.command_line import (
+    DATABASE,
+    DATABASE_URL,
+    back_up_older_state,
+    contents_of_data,
+    names_of_applications,
+    replaced_databases,
+    run_bot,
+)
 from tests.support.paths import ROOT
 from tests.support.payment_reports import WEBHOOK_REPORT
 from tests.support.product_process import rows
@@ -37,9 +44,8 @@ from tests.support.service_harness import NOON, Clock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-URL = "sqlite:///data/bot.db"
-DATA = Path("data/bot.db")
-APPS = "SELECT name FROM apps ORDER BY name"
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
 SEALED = re.compile(r"gAAAA[\w-]+=*")
 """How everything begins that the key has sealed (Fernet's version and the time's first bytes)."""
 
@@ -68,87 +74,67 @@ for step in range(100):
 """Restores, each in a folder of its own, that die before their first, second, ... step on files."""
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", URL)
-
-
-def order(*command: str) -> Result:
-    return CliRunner().invoke(main, command)
-
-
 @pytest.fixture
-def _kept() -> None:
-    """A backup of a database with an application `shop`; that of the machine has one more."""
-    order("apps", "create", "shop")
-    assert order("backup", "kept.db").exit_code == 0
-    order("apps", "create", "later")
-
-
-def apps_of(path: Path) -> list[str]:
-    return [name for (name,) in rows(path, APPS)]
-
-
-def aside() -> list[Path]:
-    return sorted(Path("data").glob("bot-replaced-*.db"))
-
-
-def everything() -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(Path("data").iterdir())}
+def _kept(empty_folder: Path) -> None:
+    del empty_folder
+    back_up_older_state()
 
 
 @pytest.mark.usefixtures("_kept")
 def test_on_a_new_machine_the_backup_is_the_database() -> None:
     shutil.rmtree("data")
-    done = order("restore", "kept.db")
+    done = run_bot("restore", "kept.db")
     assert done.exit_code == 0, done.stderr
-    assert sorted(everything()) == ["bot.db", "bot.key"]
-    assert apps_of(DATA) == ["shop"]
+    assert sorted(contents_of_data()) == ["bot.db", "bot.key"]
+    assert names_of_applications(DATABASE) == ["shop"]
     modes = [stat.S_IMODE(path.stat().st_mode) for path in Path("data").iterdir()]
     assert modes == [0o600, 0o600]
-    assert order("apps", "list").stderr == ""
+    assert run_bot("apps", "list").stderr == ""
     assert sorted(path.name for path in Path().iterdir()) == ["data", "kept.db", "kept.key"]
 
 
 @pytest.mark.usefixtures("_kept")
 def test_what_holds_data_is_not_replaced_unasked() -> None:
-    before = everything()
-    refused = order("restore", "kept.db")
+    before = contents_of_data()
+    refused = run_bot("restore", "kept.db")
     assert refused.exit_code == 1
     assert refused.stderr == (
         "data/bot.db: holds data: restore --replace moves it aside, under another name\n"
     )
-    assert everything() == before
+    assert contents_of_data() == before
 
 
 @pytest.mark.usefixtures("_kept")
 def test_a_database_that_nobody_has_used_is_replaced() -> None:
     shutil.rmtree("data")
-    order("apps", "list")
-    done = order("restore", "kept.db")
-    assert (done.exit_code, apps_of(DATA), aside()) == (0, ["shop"], [])
+    run_bot("apps", "list")
+    done = run_bot("restore", "kept.db")
+    assert (done.exit_code, names_of_applications(DATABASE), replaced_databases()) == (
+        0,
+        ["shop"],
+        [],
+    )
 
 
 @pytest.mark.usefixtures("_kept")
 def test_what_is_replaced_is_kept_whole_under_another_name() -> None:
     """With its newest data, that a crash had left in the -wal, its key, and for its owner only."""
     crashed_before()
-    DATA.chmod(0o644)
-    done = order("restore", "--replace", "kept.db")
+    DATABASE.chmod(0o644)
+    done = run_bot("restore", "--replace", "kept.db")
     assert done.exit_code == 0, done.stderr
-    (old,) = aside()
+    (old,) = replaced_databases()
     assert f"set aside:    {old}\n" in done.stdout
-    assert apps_of(DATA) == ["shop"]
+    assert names_of_applications(DATABASE) == ["shop"]
     assert stat.S_IMODE(old.stat().st_mode) == 0o600
-    assert apps_of(old) == ["later", "shop", "unsaved"]
-    assert old.with_suffix(".key").read_bytes() == DATA.with_suffix(".key").read_bytes()
+    assert names_of_applications(old) == ["later", "shop", "unsaved"]
+    assert old.with_suffix(".key").read_bytes() == DATABASE.with_suffix(".key").read_bytes()
     assert {path.suffix for path in Path("data").iterdir()} == {".db", ".key"}
 
 
 def crashed_before() -> None:
     """Leave the database as a crash does: the newest transaction in the -wal alone."""
-    with closing(sqlite3.connect(DATA, isolation_level=None)) as db:
+    with closing(sqlite3.connect(DATABASE, isolation_level=None)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.execute("UPDATE apps SET name = 'unsaved' WHERE name = 'nobody'")
         db.execute(
@@ -156,21 +142,21 @@ def crashed_before() -> None:
             " SELECT 'x', 'unsaved', secret_hash, webhook_secret, 1 FROM apps LIMIT 1"
         )
         for ending in ("", "-wal"):
-            shutil.copy(f"{DATA}{ending}", f"{DATA}{ending}.copy")
+            shutil.copy(f"{DATABASE}{ending}", f"{DATABASE}{ending}.copy")
     for ending in ("", "-wal"):
-        Path(f"{DATA}{ending}.copy").rename(f"{DATA}{ending}")
+        Path(f"{DATABASE}{ending}.copy").rename(f"{DATABASE}{ending}")
 
 
 @pytest.mark.usefixtures("_kept")
 def test_a_database_in_use_is_not_touched() -> None:
     """Though whoever uses it is idle just then."""
-    with closing(open_database(URL)):
-        refused = order("restore", "--replace", "kept.db")
+    with closing(open_database(DATABASE_URL)):
+        refused = run_bot("restore", "--replace", "kept.db")
     assert refused.exit_code == 1
     assert refused.stderr == (
         "data/bot.db: is in use: stop the bot, restore, then start it again\n"
     )
-    assert (apps_of(DATA), aside()) == (["later", "shop"], [])
+    assert (names_of_applications(DATABASE), replaced_databases()) == (["later", "shop"], [])
 
 
 def spoilt(path: Path) -> None:
@@ -216,19 +202,19 @@ def sealed_otherwise(path: Path) -> None:
 )
 def test_a_bad_backup_changes_nothing(spoil: Any, told: str) -> None:
     spoil(Path("kept.db"))
-    before = everything()
-    refused = order("restore", "--replace", "kept.db")
+    before = contents_of_data()
+    refused = run_bot("restore", "--replace", "kept.db")
     assert refused.exit_code in {1, 2}
     assert told in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
-    assert everything() == before
+    assert contents_of_data() == before
 
 
 @pytest.mark.usefixtures("_kept")
 def test_the_database_is_no_backup_of_itself() -> None:
-    refused = order("restore", "--replace", str(DATA))
+    refused = run_bot("restore", "--replace", str(DATABASE))
     assert "is the database itself" in refused.stderr
-    assert apps_of(DATA) == ["later", "shop"]
+    assert names_of_applications(DATABASE) == ["later", "shop"]
 
 
 @pytest.mark.process
@@ -240,7 +226,8 @@ def test_killed_at_any_moment_the_old_or_the_new_is_there(
     crashed_before()
     done = subprocess.run(
         [sys.executable, "-c", DYING],
-        env={"PYTHONPATH": str(ROOT), "DATABASE_URL": URL}, capture_output=True, check=False,
+        env={"PYTHONPATH": str(ROOT), "DATABASE_URL": DATABASE_URL},
+        capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     folders = sorted(Path("died").resolve().iterdir(), key=lambda folder: int(folder.name))
@@ -248,14 +235,14 @@ def test_killed_at_any_moment_the_old_or_the_new_is_there(
     seen = []
     for folder in folders:
         monkeypatch.chdir(folder)
-        listed = order("apps", "list")
+        listed = run_bot("apps", "list")
         assert listed.exit_code == 0, listed.stderr
-        seen.append(apps_of(DATA) == ["shop"])
+        seen.append(names_of_applications(DATABASE) == ["shop"])
         if not seen[-1]:
-            assert apps_of(DATA) == ["later", "shop", "unsaved"]
-            again = order("restore", "--replace", "../../kept.db")
+            assert names_of_applications(DATABASE) == ["later", "shop", "unsaved"]
+            again = run_bot("restore", "--replace", "../../kept.db")
             assert again.exit_code == 0, again.stderr
-            assert apps_of(DATA) == ["shop"]
+            assert names_of_applications(DATABASE) == ["shop"]
             assert not [path for path in Path("data").iterdir() if path.name[0] == "."]
     assert (seen[0], seen[-1]) == (False, True)
 
@@ -263,14 +250,14 @@ def test_killed_at_any_moment_the_old_or_the_new_is_there(
 @pytest.mark.usefixtures("_kept")
 def test_a_damaged_database_is_moved_aside_with_its_wal() -> None:
     """Its -wal beside another file would spoil that one."""
-    DATA.write_bytes(b"\xff" * 4096)
-    Path(f"{DATA}-wal").write_bytes(b"w" * 4096)
-    done = order("restore", "--replace", "kept.db")
+    DATABASE.write_bytes(b"\xff" * 4096)
+    Path(f"{DATABASE}-wal").write_bytes(b"w" * 4096)
+    done = run_bot("restore", "--replace", "kept.db")
     assert done.exit_code == 0, done.stderr
-    (old,) = aside()
+    (old,) = replaced_databases()
     assert (old.read_bytes(), Path(f"{old}-wal").read_bytes()) == (b"\xff" * 4096, b"w" * 4096)
-    assert apps_of(DATA) == ["shop"]
-    assert not Path(f"{DATA}-wal").exists()
+    assert names_of_applications(DATABASE) == ["shop"]
+    assert not Path(f"{DATABASE}-wal").exists()
 
 
 @pytest.mark.usefixtures("_kept")
@@ -285,13 +272,13 @@ def test_secrets_are_sealed_with_the_key_of_this_machine(
         monkeypatch.setenv("SECRET_KEY", key)
     else:
         Path("data").mkdir()
-        DATA.with_suffix(".key").write_text(key)
-    done = order("restore", "kept.db")
+        DATABASE.with_suffix(".key").write_text(key)
+    done = run_bot("restore", "kept.db")
     assert done.exit_code == 0, done.stderr
     kept = [was.open(it) for it in found_sealed(Path("kept.db"))]
     assert kept
-    assert sorted(Vault(key).open(it) for it in found_sealed(DATA)) == sorted(kept)
-    assert order("apps", "list").exit_code == 0
+    assert sorted(Vault(key).open(it) for it in found_sealed(DATABASE)) == sorted(kept)
+    assert run_bot("apps", "list").exit_code == 0
 
 
 def found_sealed(path: Path) -> list[str]:
@@ -313,10 +300,10 @@ def test_a_backup_of_an_earlier_version_is_brought_up_to_date(
     former = migrations.MIGRATIONS
     added = ("ALTER TABLE apps ADD COLUMN color TEXT",)
     monkeypatch.setattr(migrations, "MIGRATIONS", (*former, added))
-    done = order("restore", "old.db")
+    done = run_bot("restore", "old.db")
     assert done.exit_code == 0, done.stderr
-    assert apps_of(DATA) == ["shop"]
-    newest = rows(DATA, "SELECT MAX(number) FROM migrations")
+    assert names_of_applications(DATABASE) == ["shop"]
+    newest = rows(DATABASE, "SELECT MAX(number) FROM migrations")
     assert newest == [(len(former) + 1,)]
     assert rows(Path("old.db"), "SELECT MAX(number) FROM migrations") == [(len(former),)]
 
@@ -324,13 +311,13 @@ def test_a_backup_of_an_earlier_version_is_brought_up_to_date(
 @pytest.fixture
 def chat() -> Iterator[ChatHarness]:
     """A seller with a drop, on the database that is backed up."""
-    with closing(open_database(URL)) as db:
+    with closing(open_database(DATABASE_URL)) as db:
         yield ChatHarness(db, Clock())
 
 
 def put_back() -> None:
-    assert order("backup", "kept.db").exit_code == 0
-    done = order("restore", "--replace", "kept.db")
+    assert run_bot("backup", "kept.db").exit_code == 0
+    done = run_bot("restore", "--replace", "kept.db")
     assert done.exit_code == 0, done.stderr
 
 
@@ -344,9 +331,9 @@ def test_what_waited_or_was_being_sent_is_in_doubt_and_nobodys(chat: ChatHarness
     chat.db.run(lambda tx: tx.execute("UPDATE outbox SET state = 'done' WHERE id = 'done'"))
     chat.db.close()
     put_back()
-    found = rows(DATA, "SELECT state, uncertain, lease FROM outbox ORDER BY state")
+    found = rows(DATABASE, "SELECT state, uncertain, lease FROM outbox ORDER BY state")
     assert found == [("done", 0, None), ("leased", 1, None), ("waiting", 1, None)]
-    with closing(open_database(URL)) as db:
+    with closing(open_database(DATABASE_URL)) as db:
         assert db.run(lambda tx: outbox.recover(tx, queue, NOON)) == 1
         claimed = db.run(lambda tx: outbox.claim(tx, queue, NOON, 2, "new"))
     assert [(it.body.text, it.uncertain) for it in claimed] == [("1", True)]
@@ -368,19 +355,19 @@ def test_a_payment_whose_webhook_was_still_to_come_is_told_once_and_in_doubt(
         chat.db.run(partial(outbox.put, queue=queue, lane="lane", body=sent, now=NOON, key=key))
     chat.db.close()
     put_back()
-    told = rows(DATA, "SELECT transaction_id, amount, body FROM received_payments")
+    told = rows(DATABASE, "SELECT transaction_id, amount, body FROM received_payments")
     assert [(key, amount, json.loads(payer)) for key, amount, payer in told] == [
         (f"{1:024x}", 250, {"email": "p@b.example"})
     ]
-    alerts = rows(DATA, "SELECT uncertain, body FROM outbox WHERE queue = 'messages'")
+    alerts = rows(DATABASE, "SELECT uncertain, body FROM outbox WHERE queue = 'messages'")
     ((doubt, alert),) = alerts
     assert doubt == 1
     assert json.loads(alert)["payments"][0]["remaining_units"] == 4
-    assert rows(DATA, "SELECT id FROM outbox WHERE queue = 'own_webhooks'") == [("own",)]
+    assert rows(DATABASE, "SELECT id FROM outbox WHERE queue = 'own_webhooks'") == [("own",)]
 
 
 @pytest.mark.usefixtures("_kept")
 def test_a_restore_is_noted() -> None:
-    order("restore", "--replace", "kept.db")
-    found = rows(DATA, "SELECT action FROM audit WHERE action LIKE 'backup.%'")
+    run_bot("restore", "--replace", "kept.db")
+    found = rows(DATABASE, "SELECT action FROM audit WHERE action LIKE 'backup.%'")
     assert found == [("backup.restored",)]

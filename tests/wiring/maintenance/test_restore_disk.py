@@ -15,8 +15,16 @@ from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.errors import BotError
 from bot.service.usecases import applications
+from tests.support.command_line import (
+    DATABASE,
+    DATABASE_URL,
+    back_up_older_state,
+    contents_of_data,
+    names_of_applications,
+    replaced_databases,
+    run_bot,
+)
 from tests.support.service_harness import NOON
-from tests.wiring.maintenance.test_restore import DATA, URL, apps_of, aside, everything, order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,14 +36,13 @@ LEFT = (
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A backup of a database with an application `shop`; that of the machine has one more."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", URL)
-    order("apps", "create", "shop")
-    assert order("backup", "kept.db").exit_code == 0
-    order("apps", "create", "later")
+pytestmark = pytest.mark.usefixtures("_kept")
+
+
+@pytest.fixture
+def _kept(empty_folder: Path) -> None:
+    del empty_folder
+    back_up_older_state()
 
 
 def refuse(*_: object, **__: object) -> None:
@@ -46,7 +53,7 @@ def test_files_of_others_stay_and_only_what_a_restore_left_goes() -> None:
     for name in (*OTHERS, *LEFT):
         Path("data", name).touch()
     Path("data/.bot.db.a_folder").mkdir()
-    done = order("restore", "--replace", "kept.db")
+    done = run_bot("restore", "--replace", "kept.db")
     assert done.exit_code == 0, done.stderr
     hidden = {path.name for path in Path("data").iterdir() if path.name.startswith(".")}
     assert hidden == {*OTHERS, ".bot.db.a_folder"}
@@ -55,15 +62,15 @@ def test_files_of_others_stay_and_only_what_a_restore_left_goes() -> None:
 def test_a_name_with_brackets_is_its_own_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """`[bt]` in the name of a file is no pattern for others."""
     monkeypatch.setenv("DATABASE_URL", "sqlite:///data/[bt].db")
-    DATA.rename("data/[bt].db")
-    DATA.with_suffix(".key").rename("data/[bt].key")
+    DATABASE.rename("data/[bt].db")
+    DATABASE.with_suffix(".key").rename("data/[bt].key")
     second = Path("data/b-replaced-20260101T000000Z.db")
     os.link("data/[bt].db", second)
     for name in (".b.db.abcdefgh", ".[bt].db.abcdefgh"):
         Path("data", name).touch()
-    done = order("restore", "--replace", "kept.db")
+    done = run_bot("restore", "--replace", "kept.db")
     assert done.exit_code == 0, done.stderr
-    assert apps_of(Path("data/[bt].db")) == ["shop"]
+    assert names_of_applications(Path("data/[bt].db")) == ["shop"]
     assert second.exists()
     assert [path.name for path in Path("data").glob(".*")] == [".b.db.abcdefgh"]
 
@@ -71,31 +78,38 @@ def test_a_name_with_brackets_is_its_own_alone(monkeypatch: pytest.MonkeyPatch) 
 def started() -> None:
     """Do what the first start does: the bot's own application, noted, and nothing else."""
     shutil.rmtree("data")
-    order("apps", "list")
-    with closing(open_database(URL)) as db:
-        key = Vault(DATA.with_suffix(".key").read_text())
+    run_bot("apps", "list")
+    with closing(open_database(DATABASE_URL)) as db:
+        key = Vault(DATABASE.with_suffix(".key").read_text())
         db.run(lambda tx: applications.ensure_embedded_app(tx, key, NOON))
 
 
 def test_a_database_that_was_only_started_holds_nothing() -> None:
     started()
-    done = order("restore", "kept.db")
-    assert (done.exit_code, apps_of(DATA), aside()) == (0, ["shop"], []), done.stderr
+    done = run_bot("restore", "kept.db")
+    assert (done.exit_code, names_of_applications(DATABASE), replaced_databases()) == (
+        0,
+        ["shop"],
+        [],
+    ), done.stderr
 
 
 def test_an_application_beside_the_bots_own_is_data() -> None:
     started()
-    order("apps", "create", "second")
-    refused = order("restore", "kept.db")
-    assert (refused.exit_code, apps_of(DATA)) == (1, ["bot", "second"])
+    run_bot("apps", "create", "second")
+    refused = run_bot("restore", "kept.db")
+    assert (refused.exit_code, names_of_applications(DATABASE)) == (1, ["bot", "second"])
 
 
 def test_without_hard_links_the_old_one_is_moved_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "link", refuse)
-    done = order("restore", "--replace", "kept.db")
+    done = run_bot("restore", "--replace", "kept.db")
     assert done.exit_code == 0, done.stderr
-    (old,) = aside()
-    assert (apps_of(old), apps_of(DATA)) == (["later", "shop"], ["shop"])
+    (old,) = replaced_databases()
+    assert (names_of_applications(old), names_of_applications(DATABASE)) == (
+        ["later", "shop"],
+        ["shop"],
+    )
 
 
 def failing_at(number: int) -> Callable[..., Path]:
@@ -118,10 +132,10 @@ def test_where_it_can_not_be_put_in_place_nothing_has_changed(
     monkeypatch: pytest.MonkeyPatch, *, linking: bool, failing: str
 ) -> None:
     """Not even the -wal of a damaged database, which is all that has its newest data."""
-    Path(f"{DATA}-wal").write_bytes(b"newest")
+    Path(f"{DATABASE}-wal").write_bytes(b"newest")
     made = Path("data/made")
     made.write_bytes(b"made")
-    before = everything()
+    before = contents_of_data()
     with monkeypatch.context() as disk:
         if not linking:
             disk.setattr(os, "link", refuse)
@@ -130,5 +144,5 @@ def test_where_it_can_not_be_put_in_place_nothing_has_changed(
         else:
             disk.setattr(Path, "rename", failing_at(1))
         with pytest.raises(BotError):
-            snapshot.replace(made, DATA, Path("data/aside.db"))
-    assert everything() == before
+            snapshot.replace(made, DATABASE, Path("data/aside.db"))
+    assert contents_of_data() == before

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 
-from bot.cli.commands import main
 from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
 from bot.wiring.maintenance.doubtful_messages import INWARD
+from tests.support.command_line import DATABASE, DATABASE_URL, run_bot
 from tests.support.payment_reports import WEBHOOK_REPORT
 
 if TYPE_CHECKING:
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-URL, DATA, KEPT = "sqlite:///data/bot.db", Path("data/bot.db"), Path("kept.db")
+
+KEPT = Path("kept.db")
 STEAL = """
     CREATE TRIGGER steal AFTER INSERT ON payment_requests BEGIN
         UPDATE payment_requests SET receivers = '[["mallory",500]]' WHERE id = NEW.id;
@@ -56,24 +56,19 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sound")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        patched.setenv("DATABASE_URL", URL)
-        assert order("apps", "create", "shop").exit_code == 0
-        assert order("backup", "kept.db").exit_code == 0
+        patched.setenv("DATABASE_URL", DATABASE_URL)
+        assert run_bot("apps", "create", "shop").exit_code == 0
+        assert run_bot("backup", "kept.db").exit_code == 0
     return folder
 
 
 @pytest.fixture(autouse=True)
-def _kept(sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That backup, on a machine with a database of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", URL)
+def _kept(sound: Path, empty_folder: Path) -> None:
+    """Copy that backup to a machine with its own database."""
+    del empty_folder
     for name in ("kept.db", "kept.key"):
         shutil.copy(sound / name, name)
     shutil.copytree(sound / "data", "data")
-
-
-def order(*command: str) -> Result:
-    return CliRunner().invoke(main, command)
 
 
 def change(*statements: str) -> None:
@@ -86,18 +81,15 @@ def change(*statements: str) -> None:
 
 
 def restored() -> Result:
-    """Restore; what is not foreseen would be an exception."""
-    done = order("restore", "--replace", "kept.db")
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
-    return done
+    return run_bot("restore", "--replace", "kept.db")
 
 
 def refused() -> str:
     """The one line with which it is refused; nothing has changed, nothing is left."""
-    before = {path.name: path.read_bytes() for path in DATA.parent.iterdir()}
+    before = {path.name: path.read_bytes() for path in DATABASE.parent.iterdir()}
     done = restored()
     assert done.exit_code in (1, 2)
-    assert {path.name: path.read_bytes() for path in DATA.parent.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in DATABASE.parent.iterdir()} == before
     (line,) = done.stderr.splitlines()
     return line
 
@@ -217,10 +209,10 @@ def test_a_message_that_nobody_can_read_is_set_aside_and_the_others_go(
     done = restored()
     assert (done.exit_code, "unreadable:   1 that waited" in done.stdout) == (0, True), done.stderr
     assert "may repeat:   1 that waited" in done.stdout
-    with closing(sqlite3.connect(DATA)) as file:
+    with closing(sqlite3.connect(DATABASE)) as file:
         found = file.execute("SELECT id, state, uncertain, note FROM outbox ORDER BY id").fetchall()
     note = "its body could not be read"
     assert found == [("broken", "dead", 0, note), ("sound", "waiting", 1, None)]
-    with closing(open_database(URL)) as db:
+    with closing(open_database(DATABASE_URL)) as db:
         (claimed,) = db.run(lambda tx: outbox.claim(tx, queue, 10, 9))
     assert claimed.id == "sound"

@@ -1,0 +1,44 @@
+"""The commands of `bot`, run in this process, and what they leave in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from click.testing import CliRunner
+
+from bot.cli.commands import main
+from tests.support.product_process import rows
+
+if TYPE_CHECKING:
+    from click.testing import Result
+
+DATABASE_URL = "sqlite:///data/bot.db"
+DATABASE = Path("data/bot.db")
+APPLICATIONS = "SELECT name FROM apps ORDER BY name"
+
+
+def run_bot(*command: str, **options: Any) -> Result:
+    """Run a command; it must end by itself or by an exit code, never by an exception."""
+    done = CliRunner().invoke(main, command, **options)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+    return done
+
+
+def back_up_older_state() -> None:
+    """Make the backup `kept.db` of a database, to which an application is added afterwards."""
+    run_bot("apps", "create", "shop")
+    assert run_bot("backup", "kept.db").exit_code == 0
+    run_bot("apps", "create", "later")
+
+
+def names_of_applications(database: Path) -> list[str]:
+    return [name for (name,) in rows(database, APPLICATIONS)]
+
+
+def replaced_databases() -> list[Path]:
+    return sorted(Path("data").glob("bot-replaced-*.db"))
+
+
+def contents_of_data() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(Path("data").iterdir())}
