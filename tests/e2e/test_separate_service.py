@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bot.service.notify.delivery_outcomes import JITTER, SCHEDULE
+from bot.service.notify.delivery_outcomes import RETRIES
 from tests.support.product_process import (
     PATIENCE,
     running_product,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PAYMENTS = 10
 AT_ONCE = 2.0
 """Seconds to an alert whose payment another process took: queues are looked at once a second."""
-SECOND_TRY = SCHEDULE[1] * (1 - JITTER / 1000)
+SECOND_TRY = RETRIES.delays[0] / 1000 * (1 - RETRIES.jitter / 1000)
 """Seconds before a second attempt can come: a machine that pauses may delay one alert so long."""
 
 

@@ -1,1 +1,1 @@
-"""What is owed of payments, told: by webhook and by e-mail."""
+"""Deliveries: payments reported by webhook and by e-mail."""

@@ -1,8 +1,7 @@
-"""What came of an attempt, and what follows: settled, tried again, or given up."""
+"""The outcome of an attempt, and what follows: delivered, tried again, or dead."""
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.core.outbox import outbox
+from bot.core.outbox.retry_table import RetryTable
 from bot.core.text import sanitize
 from bot.service.model.delivery import Attempt, Channel
 from bot.service.store import deliveries
@@ -24,21 +24,25 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-# Seconds before each attempt; no more of them, dead.
-SCHEDULE = (0, 5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 10 * 3600)
-JITTER = 200  # per mille, both ways
-LONGEST_RETRY_AFTER = 24 * 3600  # seconds; an endpoint can't park its webhooks for ever
-MOST_KEPT = 1024  # bytes of an answer
-MOST_TROUBLE = 200  # characters
+SECOND, MINUTE, HOUR = 1000, 60_000, 3_600_000
+RETRIES = RetryTable(
+    (5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR),
+    jitter=200,
+    longest_asked=24 * HOUR,
+)
+"""Attempts at a webhook and at a letter; an endpoint can't delay its webhooks for ever."""
+
+LONGEST_ANSWER = 1024  # bytes
+LONGEST_TROUBLE = 200  # characters
 SUCCESS = range(200, 300)
-"""Both protocols say so: RFC 9110 section 15.3, RFC 5321 section 4.2.1."""
+"""For both protocols: RFC 9110 section 15.3, RFC 5321 section 4.2.1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an attempt: `status` and `answer`, or `trouble` where there was none.
+    """The outcome of an attempt: `status` and `answer`, or the `trouble` that prevented them.
 
-    `final` where trying again is of no use; `retry_after` in seconds.
+    `final`: another attempt would be useless; `retry_after` in seconds.
     """
 
     status: int | None = None
@@ -49,19 +53,19 @@ class Outcome:
 
     @property
     def delivered(self) -> bool:
-        """Whether the other side took it."""
+        """Return whether the other side accepted the delivery."""
         return self.status in SUCCESS
 
     @property
     def note(self) -> str:
-        """Say it to the operator."""
+        """Describe it to the operator."""
         if self.trouble is None:
             return f"answered {self.status}"
-        return sanitize.line(self.trouble, MOST_TROUBLE)
+        return sanitize.line(self.trouble, LONGEST_TROUBLE)
 
     def attempt(self, began: int, ended: int) -> Attempt:
-        """Give it as it is written down, with nothing in it that could do harm where it is read."""
-        text = self.answer[:MOST_KEPT].decode("utf-8", "replace")
+        """Return the attempt to store, without characters that could harm its reader."""
+        text = self.answer[:LONGEST_ANSWER].decode("utf-8", "replace")
         return Attempt(
             at=began,
             took=max(0, ended - began),
@@ -71,56 +75,45 @@ class Outcome:
         )
 
 
-def next_attempt(made: int, now: int, retry_after: int, jitter: int) -> int | None:
-    """Give when to try after `made` attempts, in epoch ms; None after the last one.
-
-    `jitter` is in per mille of the wait, `retry_after` in seconds.
-    """
-    if made >= len(SCHEDULE):
-        return None
-    wait = SCHEDULE[made] * (1000 + jitter)
-    return now + max(wait, min(retry_after, LONGEST_RETRY_AFTER) * 1000)
-
-
 @dataclass(frozen=True, slots=True)
 class DeliveryRecorder:
-    """Where the attempts of one queue are written down together with what follows from them."""
+    """Stores the attempts of one queue, each in one transaction with its consequences."""
 
     db: Database
     channel: Channel
     queue: Queue
     now: Callable[[], int]
 
-    async def settle(self, message: Message, outcome: Outcome, began: int, where: str) -> None:
-        """Settle an attempt that began at `began` (epoch ms); the log says `where` it went."""
+    async def settle(self, message: Message, outcome: Outcome, began: int, host: str) -> None:
+        """Settle an attempt that began at `began` (epoch ms); `host` is for the log."""
         now = self.now()
-        attempt, due_at = outcome.attempt(began, now), _due(message, outcome, now)
-        work = partial(self._write, message=message, outcome=outcome, attempt=attempt)
+        attempt, due_at = outcome.attempt(began, now), _due_at(message, outcome, now)
+        work = partial(self._store, message=message, outcome=outcome, attempt=attempt)
         in_time = await self.db.transaction_until_stored(partial(work, due_at=due_at, now=now))
-        told = log.bind(
+        entry = log.bind(
             delivery=message.id,
             request=message.body.request_id,
-            host=where,
+            host=host,
             attempt=message.attempts,
             took_ms=attempt.took,
         )
         if not in_time:
-            told.warning(f"{self.channel} came too late", why=outcome.note)
+            entry.warning(f"{self.channel} came too late", why=outcome.note)
         elif outcome.delivered:
-            told.info(f"{self.channel} delivered", status=outcome.status)
+            entry.info(f"{self.channel} delivered", status=outcome.status)
         elif due_at is None:
-            told.warning(f"{self.channel} dead", why=outcome.note)
+            entry.warning(f"{self.channel} dead", why=outcome.note)
         else:
             again = (due_at - now) // 1000
-            told.warning(f"{self.channel} failed", why=outcome.note, again_in_s=again)
+            entry.warning(f"{self.channel} failed", why=outcome.note, again_in_s=again)
 
-    def buried(self, tx: Transaction, message: Message) -> None:
-        """Count a delivery that the worker set aside; it is dead, and listed with the reason."""
+    def count_buried(self, tx: Transaction, message: Message) -> None:
+        """Count a delivery that the worker buried, and settle the members of its letter."""
         if self.channel is Channel.EMAIL:
             letter_limits.settle_letter(tx, message.id, self.now())
         tx.count("delivery_attempts", self.channel.value, "dead")
 
-    def _write(
+    def _store(
         self,
         tx: Transaction,
         *,
@@ -130,26 +123,24 @@ class DeliveryRecorder:
         due_at: int | None,
         now: int,
     ) -> bool:
-        """Write all of it; False where the lease was lost and another attempt decides.
+        """Store an attempt and settle its message; return False if the lease was lost.
 
-        The attempt is kept even so, for the other side has seen it.
+        The attempt is stored even then, because the other side has seen it.
         """
         deliveries.add_attempt(tx, message.id, attempt)
         queue = self.queue
         if outcome.delivered:
-            came, ours = "delivered", outbox.done(tx, queue, message, now)
+            result, ours = "delivered", outbox.done(tx, queue, message, now)
         elif due_at is None:
-            came, ours = "dead", outbox.bury(tx, queue, message, now, outcome.note)
+            result, ours = "dead", outbox.bury(tx, queue, message, now, outcome.note)
         else:
-            came, ours = "failed", outbox.retry(tx, queue, message, due_at, outcome.note)
+            result, ours = "failed", outbox.retry(tx, queue, message, due_at, outcome.note)
         if self.channel is Channel.EMAIL:
             letter_limits.settle_letter(tx, message.id, now)
-        tx.count("delivery_attempts", self.channel.value, came if ours else "late")
+        tx.count("delivery_attempts", self.channel.value, result if ours else "late")
         return ours
 
 
-def _due(message: Message, outcome: Outcome, now: int) -> int | None:
-    if outcome.final:
-        return None
-    jitter = secrets.randbelow(2 * JITTER + 1) - JITTER
-    return next_attempt(message.attempts, now, outcome.retry_after, jitter)
+def _due_at(message: Message, outcome: Outcome, now: int) -> int | None:
+    delay = None if outcome.final else RETRIES.delay(message.attempts, outcome.retry_after)
+    return None if delay is None else now + delay

@@ -1,4 +1,4 @@
-"""E-mails out: composed, handed to the mail server, and settled by what it says."""
+"""The delivery of letters: composed, sent to the mail server, and settled by its answer."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from bot.service.notify.smtp_sender import Mailer
     from bot.service.usecases.letter_limits import Letter
 
-ROOM = 4  # letters under way at once: mail servers count connections
+CONCURRENCY = 4  # letters under way: mail servers limit connections
 
 
 class LetterDelivery:
-    """Delivers the e-mails of the outbox; `job` is what a worker works.
+    """Delivers queued letters; a worker performs its `job`.
 
-    `sender` is who they are from, `public_url` where their links lead.
+    Letters come from `sender`, and their links lead to `public_url`.
     """
 
     def __init__(
@@ -39,13 +39,13 @@ class LetterDelivery:
         self._mailer = mailer
         self._now = now
         self._origin = LetterOrigin(sender, public_url)
-        self._book = DeliveryRecorder(db, Channel.EMAIL, MAILS, now)
-        self.job = Job(MAILS, self.handle, ROOM, self._book.buried)
+        self._recorder = DeliveryRecorder(db, Channel.EMAIL, MAILS, now)
+        self.job = Job(MAILS, self.handle, CONCURRENCY, self._recorder.count_buried)
 
     async def handle(self, message: Message) -> None:
-        """Make one attempt and settle it, unless the letter has to wait or nobody wants it.
+        """Make one attempt and settle it, unless the letter has to wait or was settled.
 
-        Of the address, the log has the domain alone.
+        The log has only the domain of the address.
         """
         began = self._now()
         letter = await self._db.transaction(
@@ -55,7 +55,7 @@ class LetterDelivery:
             return
         outcome = await self._attempt(message, letter)
         domain = message.body.address.rpartition("@")[2]
-        await self._book.settle(message, outcome, began, domain)
+        await self._recorder.settle(message, outcome, began, domain)
 
     async def _attempt(self, message: Message, letter: Letter) -> Outcome:
         try:

@@ -1,4 +1,4 @@
-"""Letters as they are written: of a payment, of many, and the one that asks for a confirmation."""
+"""The texts of letters: about one payment, about several, and to confirm an address."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).with_name("templates")
 PAYER = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
 LISTED = 50
-"""Payments that a summary lists, the newest; it adds up all of them."""
+"""The newest payments, which a summary lists; its total is of all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class LetterOrigin:
-    """Who letters are from, and where their links lead."""
+    """The sender of letters, and the URL to which their links lead."""
 
     sender: str
     public_url: str
@@ -47,7 +47,7 @@ class LetterOrigin:
 
 @dataclass(frozen=True, slots=True)
 class LetterTarget:
-    """A letter's id, the address that gets it, and the token of the link that ends them."""
+    """A letter's id, its address, and the token of its unsubscribe link."""
 
     id: str
     address: str
@@ -56,21 +56,21 @@ class LetterTarget:
 
 @contextmanager
 def refuse_unwritable() -> Iterator[None]:
-    """Refuse for good what can't be written; what is in the way may be private, and is not told."""
+    """Raise a final MailRefused for what can't be written, without the text: it may be private."""
     try:
         yield
     except (ValueError, MessageError) as error:
-        told = f"the e-mail can't be written ({type(error).__name__})"
-        raise MailRefused(told, final=True) from error
+        reason = f"the e-mail can't be written ({type(error).__name__})"
+        raise MailRefused(reason, final=True) from error
 
 
 @refuse_unwritable()
 def payment_letter(
     reports: Sequence[LetterReport], target: LetterTarget, origin: LetterOrigin
 ) -> EmailMessage:
-    """Write the letter of one payment or of several, as they are owed; the same each time.
+    """Write the letter about one payment or several; the same reports give the same letter.
 
-    Raises MailRefused where its address is none, or something else in it can't be written.
+    Raises MailRefused if its address is invalid or its text can't be written.
     """
     if len(reports) == 1:
         (report,) = reports
@@ -85,9 +85,9 @@ def payment_letter(
 def confirmation_letter(
     token: str, at: int, target: LetterTarget, origin: LetterOrigin
 ) -> EmailMessage:
-    """Write the letter that asks the holder of an address to confirm it, as asked at `at` (ms).
+    """Write the letter that asks the holder of an address to confirm it; `at` in epoch ms.
 
-    Nothing in it is the seller's: whoever names an address would else write to it.
+    It has no text of the seller: otherwise sellers could write to any address they name.
     """
     host = urlsplit(origin.public_url).netloc
     words = {
@@ -105,7 +105,7 @@ def confirmation_letter(
 def _letter(
     words: dict[str, Any], at: int, target: LetterTarget, origin: LetterOrigin
 ) -> EmailMessage:
-    """Write a letter of these words; every one can be ended by its reader (RFC 8058)."""
+    """Write a letter of these words, with an unsubscribe link (RFC 8058)."""
     address, from_ = smtp.ascii_address(target.address), smtp.parse_sender(origin.sender)
     if address is None:
         raise MailRefused("notifications.email is no e-mail address", final=True)
@@ -129,7 +129,7 @@ def _letter(
 
 
 def _words(report: LetterReport, public_url: str) -> dict[str, Any]:
-    """Return every text of the letter."""
+    """Return every text of a letter about one payment."""
     amount = amounts.format_money(report.amount, report.currency, DEFAULT)
     given = {"amount": amount.replace("\u00a0", " "), "name": _line(report.product)}
     oversold = report.oversold
@@ -149,7 +149,7 @@ def _words(report: LetterReport, public_url: str) -> dict[str, Any]:
 
 
 def _summary(reports: Sequence[LetterReport]) -> dict[str, Any]:
-    """Return every text of a letter that tells several payments."""
+    """Return every text of a letter about several payments."""
     sums: Counter[str] = Counter()
     for report in reports:
         sums[report.currency] += report.amount
@@ -170,14 +170,14 @@ def _summary(reports: Sequence[LetterReport]) -> dict[str, Any]:
 
 
 def _brief(report: LetterReport) -> str:
-    """Return a payment on one line: what came, for what, from whom."""
+    """Return a payment as one line: amount, product, payer."""
     amount = amounts.format_money(report.amount, report.currency, DEFAULT)
     payer = (_line(report.user_data.get(field, "")) for field in PAYER)
     return " · ".join(filter(None, [amount, _line(report.product), *payer]))
 
 
 def _rows(report: LetterReport, name: str) -> list[tuple[str, str]]:
-    """Return what there is to know, by label."""
+    """Return the rows of a payment, labels and values."""
     rows = [
         ("mail-product", name),
         ("mail-paid-in", _paid(report)),
@@ -197,7 +197,7 @@ def _paid(report: LetterReport) -> str | None:
 
 
 def _left(report: LetterReport) -> str | None:
-    """Return what is left to buy: nothing is sold out while others may still give theirs up."""
+    """Return what is left to buy; with reserved units the request is not sold out."""
     left, reserved = report.remaining_units, report.reserved_units
     if left is None:
         return None
@@ -207,7 +207,7 @@ def _left(report: LetterReport) -> str | None:
 
 
 def _line(text: str) -> str:
-    """Return what a person typed as one line that turns nothing around it."""
+    """Return a typed text as one line without direction marks."""
     kinds = ((char, unicodedata.category(char)) for char in text.translate(DIRECTION_MARKS))
     shown = "".join(" " if kind in ("Cc", "Cs", "Zl", "Zp") else char for char, kind in kinds)
     return " ".join(shown.split())
@@ -218,7 +218,7 @@ def _moment(at: int) -> datetime:
 
 
 def _origin(public_url: str) -> str | None:
-    """Return our name in the world, where PUBLIC_URL has one that is nobody else's."""
+    """Return the domain of PUBLIC_URL, None if it is not unique in the world."""
     domain = smtp.ascii_domain(urlsplit(public_url).hostname or "")
     return domain if domain and "." in domain else None
 

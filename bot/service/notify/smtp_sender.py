@@ -1,4 +1,4 @@
-"""E-mail out: letters handed to the operator's mail server."""
+"""Letters sent to the operator's mail server by SMTP."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Mailer", "SmtpServer", "parse_server"]
 
-TIMEOUT = 15.0  # seconds for name, connection, TLS, login and message together
-PARTING = 2.0  # seconds for the server's goodbye, which changes nothing any more
-MOST_TOLD = 1024  # bytes
-UNREACHED = "look at its host and port, and whether this machine may reach it"
-LOGIN_WRONG = frozenset({530, 534, 535, 538})  # RFC 4954 section 6; ours to mend
+TIMEOUT = 15.0  # seconds for DNS, connection, TLS, login and message together
+QUIT_TIMEOUT = 2.0  # seconds for the answer to QUIT, which decides nothing
+LONGEST_REPLY = 1024  # bytes
+UNREACHED = "check its host and port, and that this machine can reach it"
+LOGIN_WRONG = frozenset({530, 534, 535, 538})  # RFC 4954 section 6; the operator can correct it
 PERMANENT = range(500, 600)  # RFC 5321 section 4.2.1
 OF_THE_LETTER: tuple[type[SMTPResponseException], ...] = (
     aiosmtplib.SMTPSenderRefused,
@@ -39,7 +39,7 @@ OF_THE_LETTER: tuple[type[SMTPResponseException], ...] = (
     aiosmtplib.SMTPDataError,
 )
 OF_THE_RECIPIENT = (aiosmtplib.SMTPRecipientRefused, aiosmtplib.SMTPDataError)
-"""Answers in which servers like to repeat the address, which no log is to have."""
+"""Answers that often repeat the address, which must not get into a log."""
 STEPS: dict[type[SMTPException], str] = {
     aiosmtplib.SMTPConnectResponseError: "the connection",
     aiosmtplib.SMTPHeloError: "EHLO",
@@ -52,10 +52,10 @@ SEVEN_BIT = policy.SMTP.clone(cte_type="7bit")
 
 
 class Mailer:
-    """Hands letters to one server, over a connection each.
+    """Sends letters to one server, over a connection each.
 
-    Not of this machine: only by TLS with a certificate that is trusted. `context` says which are,
-    `timeout` is in seconds.
+    A server on another machine needs TLS with a certificate that `context` trusts. `timeout` is in
+    seconds.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class Mailer:
         self._under_way: set[asyncio.Timeout] = set()
 
     async def send(self, message: EmailMessage) -> tuple[int, str]:
-        """Hand the letter in; the server's code and words. Raises MailRefused.
+        """Send a letter and return the server's code and text. Raises MailRefused.
 
-        Where the answer to the message itself is lost, it may have been taken: sent again, it has
-        the same Message-ID.
+        If the answer to the message itself is lost, the server may have accepted it: sent again, it
+        has the same Message-ID.
         """
         sender, recipient = (parseaddr(message[name])[1] for name in ("From", "To"))
         with refuse_unwritable():
@@ -86,10 +86,10 @@ class Mailer:
         return answer.code, self._plain(answer.message)
 
     async def check(self, sender: str | None = None) -> None:
-        """Do everything but to send. Raises MailRefused, which says what to mend.
+        """Check the server without sending. Raises MailRefused with a remedy.
 
-        With the address of a sender, the server is asked whether it takes letters from there: many
-        let everybody in, and refuse what they want a login for only then.
+        With the address of a sender, also ask whether the server accepts letters from it: many
+        servers require a login only then.
         """
         async with self._session() as client:
             await client.noop()
@@ -98,7 +98,7 @@ class Mailer:
                 await client.rset()
 
     async def close(self) -> None:
-        """End what is under way; it is to be sent again."""
+        """End the sessions under way; their letters are sent again."""
         for limit in self._under_way:
             if not limit.expired():
                 limit.reschedule(asyncio.get_running_loop().time())
@@ -113,12 +113,12 @@ class Mailer:
                 await self._greet(client)
                 yield client
                 self._under_way.discard(limit)
-            await _part(client)
+            await _quit(client)
         except (SMTPException, OSError) as error:
             raise self._refusal(error) from error
         finally:
             self._under_way.discard(limit)
-            _hang_up(client)
+            _close_now(client)
 
     def _client(self) -> SMTP:
         server = self._server
@@ -128,7 +128,7 @@ class Mailer:
         )  # fmt: skip
 
     async def _greet(self, client: SMTP) -> None:
-        """Come to where a letter may be handed in; nothing is told before TLS stands."""
+        """Connect, start TLS and log in; no login is sent without TLS."""
         await client.connect()
         await client.ehlo()
         if not self._server.tls:
@@ -147,7 +147,7 @@ class Mailer:
             )
 
     async def _log_in(self, client: SMTP, user: str, password: str) -> None:
-        """Try one way only: servers count every failure, and lock out who fails often."""
+        """Log in with one method only: servers count failures and lock accounts."""
         ways = {
             "plain": client.auth_plain,
             "login": client.auth_login,
@@ -157,60 +157,63 @@ class Mailer:
             if name in client.server_auth_methods:
                 await way(user, password)
                 return
-        told = f"{self._server.name} offers none of the logins {', '.join(ways)}"
-        raise MailRefused(f"{told}: leave user and password out, or choose another port")
+        reason = f"{self._server.name} offers none of the logins {', '.join(ways)}"
+        raise MailRefused(f"{reason}: leave user and password out, or choose another port")
 
     def _refusal(self, error: SMTPException | OSError) -> MailRefused:
         name = self._server.name
         if isinstance(error, SMTPResponseException) and error.code > 0:
             return self._answered(error)
         if isinstance(error, TimeoutError):
-            told = f"{name} did not answer within {self._timeout:g} s"
-            return MailRefused(told, remedy=UNREACHED)
+            reason = f"{name} did not answer within {self._timeout:g} s"
+            return MailRefused(reason, remedy=UNREACHED)
         cause = error.__cause__ or error
         if isinstance(cause, ssl.SSLCertVerificationError):
-            told = f"{name} has no certificate that we trust ({cause.verify_message})"
-            return MailRefused(f"{told}: SSL_CERT_FILE can name others")
-        told = self._plain(f"{name}: {getattr(cause, 'message', cause)}")
-        return MailRefused(told, remedy=UNREACHED)
+            reason = f"{name} has no certificate that we trust ({cause.verify_message})"
+            return MailRefused(f"{reason}: SSL_CERT_FILE can name others")
+        reason = self._plain(f"{name}: {getattr(cause, 'message', cause)}")
+        return MailRefused(reason, remedy=UNREACHED)
 
     def _answered(self, error: SMTPResponseException) -> MailRefused:
         step = STEPS.get(type(error), "a command")
-        told = f"{self._server.name} answered {error.code} to {step}"
+        reason = f"{self._server.name} answered {error.code} to {step}"
         if not isinstance(error, OF_THE_RECIPIENT):
-            told = f"{told}: {error.message}"
+            reason = f"{reason}: {error.message}"
         lasting = error.code in PERMANENT and error.code not in LOGIN_WRONG
         return MailRefused(
-            self._plain(told), final=lasting and isinstance(error, OF_THE_LETTER), code=error.code,
-            answer=self._plain(error.message), remedy=self._remedy(error),
-        )  # fmt: skip
+            self._plain(reason),
+            final=lasting and isinstance(error, OF_THE_LETTER),
+            code=error.code,
+            answer=self._plain(error.message),
+            remedy=self._remedy(error),
+        )
 
     def _remedy(self, error: SMTPResponseException) -> str:
-        """Say where the operator may look for the cause."""
+        """Return where the operator can look for the cause."""
         known = self._server.user is not None
         if error.code in LOGIN_WRONG:
-            login = "look at the user and the password"
-            return login if known else "it wants a user and a password: write them into SMTP_URL"
+            login = "check the user and the password"
+            return login if known else "it needs a user and a password: add them to SMTP_URL"
         if isinstance(error, aiosmtplib.SMTPSenderRefused) and error.code in PERMANENT:
-            beside = "" if known else ", and whether it wants a user and a password"
-            return f"look at SMTP_FROM{beside}"
-        return "ask whoever runs it"
+            beside = "" if known else ", and whether it needs a user and a password"
+            return f"check SMTP_FROM{beside}"
+        return "ask its operator"
 
     def _plain(self, text: str) -> str:
-        """Give what a server said on one line, cut, and without our password in it."""
+        """Return a server's text as one line, cut, without our password."""
         for secret in _spellings(self._server):
             text = text.replace(secret, "[hidden]")
-        return sanitize.line(text).encode()[:MOST_TOLD].decode(errors="ignore")
+        return sanitize.line(text).encode()[:LONGEST_REPLY].decode(errors="ignore")
 
 
-async def _part(client: SMTP) -> None:
-    """Say goodbye; what was handed in is theirs now, whatever they answer."""
+async def _quit(client: SMTP) -> None:
+    """Send QUIT; the letter is accepted already, whatever the server answers."""
     with suppress(SMTPException, OSError):
-        await client.execute_command(b"QUIT", timeout=PARTING)
+        await client.execute_command(b"QUIT", timeout=QUIT_TIMEOUT)
 
 
-def _hang_up(client: SMTP) -> None:
-    """Close at once: TLS would wait for the server's consent, and everything is said."""
+def _close_now(client: SMTP) -> None:
+    """Close at once, without waiting for the server to end TLS."""
     transport = cast("asyncio.WriteTransport | None", client.transport)
     client.close()
     if transport is not None:
@@ -218,21 +221,21 @@ def _hang_up(client: SMTP) -> None:
 
 
 def _trusted(server: SmtpServer) -> ssl.SSLContext:
-    """Give the certificates of certifi, or of SSL_CERT_FILE; on this machine any will do.
+    """Return a context that trusts certifi or SSL_CERT_FILE; on this machine, any certificate.
 
-    Not the context of `outgoing`: HTTP clients set an ALPN there that mail servers hang up on.
+    The HTTP clients' context can't be shared: mail servers end connections with its ALPN.
     """
     return httpx.create_ssl_context(verify=not server.near)
 
 
 def _own_name() -> str:
-    """Name us to the server, without asking DNS: that may hang (RFC 5321 section 4.1.4)."""
+    """Return our name for EHLO without DNS, which can hang (RFC 5321 section 4.1.4)."""
     name = socket.gethostname()
     return name if smtp.ascii_domain(name) and "." in name else "[127.0.0.1]"
 
 
 def _spellings(server: SmtpServer) -> list[str]:
-    """Give the password as it is, and as it was sent."""
+    """Return the password as it is, and as it is sent."""
     if not server.password:
         return []
     sent = (f"\0{server.user}\0{server.password}", server.password)

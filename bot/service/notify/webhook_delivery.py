@@ -1,4 +1,4 @@
-"""Webhooks out: prepared, signed, sent, and settled by what came back."""
+"""The delivery of webhooks: signed, sent, and settled by the answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bot.core.net.guarded_transport import GuardedTransport
 from bot.core.net.retry_after import read_retry_after
 from bot.core.outbox.worker import Job
 from bot.service.model.delivery import Channel
-from bot.service.notify.delivery_outcomes import MOST_KEPT, DeliveryRecorder, Outcome
+from bot.service.notify.delivery_outcomes import LONGEST_ANSWER, DeliveryRecorder, Outcome
 from bot.service.store import apps
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
 from bot.service.wire import json_answers
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     from bot.core.net.webhook_addresses import AllowList
     from bot.core.outbox.outbox import Message
 
-TIMEOUT = 15  # seconds for name, connection, request and the head of the answer together
-BODY_TIMEOUT = 2  # seconds for what is kept of its body, which decides nothing
-ROOM = 128  # deliveries under way at once: eight hosts that hang fill it, seven delay nobody
+TIMEOUT = 15  # seconds for DNS, connection, request and the head of the answer together
+BODY_TIMEOUT = 2  # seconds for the body of the answer, which decides nothing
+CONCURRENCY = 128  # eight hosts that hang use all of it, seven delay no other host
 GONE = 410
 HEADERS = {
     "User-Agent": "payment-request-bot",
     "Accept": "*/*",
-    "Accept-Encoding": "identity",  # the answer is kept as it comes
+    "Accept-Encoding": "identity",  # the answer is stored as it comes
 }
 
 
 class WebhookDelivery:
-    """Delivers the webhooks of the outbox; `jobs` are what workers work.
+    """Delivers queued webhooks; workers perform its `jobs`.
 
-    `internal` says where the bot's own receiver listens, by host; without it `own_job` is for other
-    processes. Only webhooks of the application `embedded_app_id` get there: they have a client of
-    their own, and the connections of one are never those of the other.
+    `internal` has the address of the bot's own receiver by host; without it another process
+    performs `own_job`. Only webhooks of the application `embedded_app_id` reach it: they have an
+    HTTP client of their own and share no connection with the others.
     """
 
     def __init__(
@@ -65,14 +65,16 @@ class WebhookDelivery:
         self._db = db
         self._vault = vault
         self._now = now
-        self._book = DeliveryRecorder(db, Channel.WEBHOOK, WEBHOOKS, now)
-        self._own_book = DeliveryRecorder(db, Channel.WEBHOOK, OWN_WEBHOOKS, now)
+        self._recorder = DeliveryRecorder(db, Channel.WEBHOOK, WEBHOOKS, now)
+        self._own_recorder = DeliveryRecorder(db, Channel.WEBHOOK, OWN_WEBHOOKS, now)
         self._embedded_app_id = embedded_app_id
         verify = http_client.ssl_context()
         self._outside = _client(allow, {}, verify)
         self._inside = _client(allow, internal or {}, verify)
-        self.job = Job(WEBHOOKS, self.handle, ROOM, self._book.buried)
-        self.own_job = Job(OWN_WEBHOOKS, self.handle_own, ROOM, self._own_book.buried)
+        self.job = Job(WEBHOOKS, self.handle, CONCURRENCY, self._recorder.count_buried)
+        self.own_job = Job(
+            OWN_WEBHOOKS, self.handle_own, CONCURRENCY, self._own_recorder.count_buried
+        )
         self.jobs = [self.job, self.own_job] if internal else [self.job]
 
     async def __aenter__(self) -> Self:
@@ -92,18 +94,18 @@ class WebhookDelivery:
         await self._inside.aclose()
 
     async def handle(self, message: Message) -> None:
-        """Make one attempt at an endpoint of others and settle it."""
-        await self._deliver(message, self._book)
+        """Make one attempt at a foreign endpoint and settle it."""
+        await self._deliver(message, self._recorder)
 
     async def handle_own(self, message: Message) -> None:
         """Make one attempt at the bot's own receiver and settle it."""
-        await self._deliver(message, self._own_book)
+        await self._deliver(message, self._own_recorder)
 
-    async def _deliver(self, message: Message, book: DeliveryRecorder) -> None:
+    async def _deliver(self, message: Message, recorder: DeliveryRecorder) -> None:
         began = self._now()
         outcome = await self._attempt(message)
         host = webhook_addresses.endpoint(message.body.url).host
-        await book.settle(message, outcome, began, host)
+        await recorder.settle(message, outcome, began, host)
 
     async def _attempt(self, message: Message) -> Outcome:
         sealed = await apps.read_webhook_secrets(self._db, message.body.app_id, self._now())
@@ -120,11 +122,11 @@ class WebhookDelivery:
         except (httpx.TimeoutException, TimeoutError):
             return Outcome(trouble=f"no answer within {TIMEOUT} seconds")
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            # ValueError: an address that an earlier version took, and no request can be made of.
+            # ValueError: httpx can't make a request of the address.
             return Outcome(trouble=": ".join(filter(None, (type(error).__name__, str(error)))))
 
     def _signed(self, message_id: str, body: bytes, sealed: list[str]) -> dict[str, str]:
-        """Sign by every secret that counts, so that receivers can change theirs in peace."""
+        """Sign with every valid secret, so that receivers can change theirs one after another."""
         at = datetime.fromtimestamp(self._now() / 1000, UTC)
         headers = signing.sign([*map(self._vault.open, sealed)], message_id, at, body)
         return headers | {"Content-Type": "application/json"}
@@ -135,32 +137,32 @@ class WebhookDelivery:
         async with asyncio.timeout(TIMEOUT):
             request = client.build_request("POST", message.body.url, content=body, headers=headers)
             response = await client.send(request, stream=True)
-        answer = await _kept(response)
+        answer = await _answer_body(response)
         wait = read_retry_after(response.headers.get("retry-after"), self._now())
         status = response.status_code
         return Outcome(status, answer, final=status == GONE, retry_after=wait)
 
 
-async def _kept(response: httpx.Response) -> bytes:
-    """Give the beginning of the body, as far as it comes: the status has decided already."""
-    kept = b""
+async def _answer_body(response: httpx.Response) -> bytes:
+    """Return the beginning of the body; a failure is ignored, because the status decides."""
+    body = b""
     with suppress(httpx.HTTPError, TimeoutError):
         async with asyncio.timeout(BODY_TIMEOUT), aclosing(response):
             async for chunk in response.aiter_raw():
-                kept += chunk
-                if len(kept) >= MOST_KEPT:
+                body += chunk
+                if len(body) >= LONGEST_ANSWER:
                     break
-    return kept[:MOST_KEPT]
+    return body[:LONGEST_ANSWER]
 
 
 def _client(allow: AllowList, internal: InternalHosts, verify: ssl.SSLContext) -> httpx.AsyncClient:
-    limits = httpx.Limits(max_connections=ROOM, max_keepalive_connections=20)
+    limits = httpx.Limits(max_connections=CONCURRENCY, max_keepalive_connections=20)
     return httpx.AsyncClient(
         transport=GuardedTransport(allow, internal=internal, verify=verify, limits=limits),
         timeout=TIMEOUT,
         follow_redirects=False,
         trust_env=False,
-        # No cookie of one delivery comes back with the next one.
+        # A cookie that an endpoint sets is never sent to it or to another one.
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         headers=HEADERS,
     )

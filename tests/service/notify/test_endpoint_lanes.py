@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.net.webhook_addresses import LONGEST_ENDPOINT, AllowList
-from bot.service.notify.webhook_delivery import ROOM, WebhookDelivery
+from bot.service.notify.webhook_delivery import CONCURRENCY, WebhookDelivery
 from bot.service.usecases.delivery_queues import WEBHOOKS, lane_of
 from bot.service.usecases.request_commands import INTERNAL_HOST
 from tests.support.service_harness import DROP, LOOPBACK, ServiceHarness, open_service
@@ -160,7 +160,7 @@ async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
         await pay_with_webhook(service, url)
         async with asyncio.timeout(SECONDS):
             await receiver.count(1)
-        assert len(hanging.received) == WEBHOOKS.group_width < ROOM
+        assert len(hanging.received) == WEBHOOKS.group_width < CONCURRENCY
 
 
 async def test_spellings_of_a_host_share_its_room(

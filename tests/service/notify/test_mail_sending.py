@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 
 from bot.core.mail.smtp import SmtpServer
 from bot.core.outbox import outbox
-from bot.service.notify.delivery_outcomes import SCHEDULE
-from bot.service.notify.letter_delivery import ROOM, LetterDelivery
+from bot.service.notify.delivery_outcomes import RETRIES
+from bot.service.notify.letter_delivery import CONCURRENCY, LetterDelivery
 from bot.service.notify.smtp_sender import Mailer
 from bot.service.store import deliveries
 from bot.service.usecases import delivery_commands
@@ -170,14 +170,14 @@ async def test_the_schedule_of_letters_is_that_of_webhooks(
     post.answers["DATA"] = "452 4.3.1 full"
     await owe(service)
     job, waits = mails(service, post.server()).job, []
-    for _ in SCHEDULE:
+    for _ in range(8):
         row = await attempt(service, job)
         waits.append((row["due_at"] - service.clock.at) / 1000)
         service.clock.at = max(service.clock.at, row["due_at"])
     assert row["state"] == "dead"
-    for wait, planned in zip(waits, SCHEDULE[1:], strict=False):
-        assert 0.8 * planned <= wait <= 1.2 * planned
-    assert len(log(service, row)) == len(SCHEDULE)
+    for wait, planned in zip(waits, RETRIES.delays, strict=False):
+        assert 0.8 * planned <= wait * 1000 <= 1.2 * planned
+    assert len(log(service, row)) == 8
     again = service.db.run(lambda tx: delivery_commands.retry(tx, row["id"], service.clock()))
     assert (again.state, again.attempts) == ("waiting", 0)
 
@@ -224,7 +224,7 @@ async def test_the_log_names_the_domain_and_never_the_mailbox(
 
 async def test_a_mailbox_gets_one_letter_at_a_time(service: ServiceHarness) -> None:
     """However its address is written; others have theirs beside it, as far as there is room."""
-    others = [f"{number}@shop.example" for number in range(ROOM + 2)]
+    others = [f"{number}@shop.example" for number in range(CONCURRENCY + 2)]
     await owe(service, ADDRESS, ADDRESS.lower(), ADDRESS.upper(), *others)
 
     def claim(room: int) -> list[Message]:

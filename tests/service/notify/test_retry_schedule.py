@@ -6,7 +6,7 @@ import pytest
 
 from bot.core.net.retry_after import read_retry_after
 from bot.service.model.delivery import Attempt
-from bot.service.notify.delivery_outcomes import Outcome, next_attempt
+from bot.service.notify.delivery_outcomes import RETRIES, Outcome
 from tests.support.service_harness import NOON
 
 
@@ -25,10 +25,12 @@ from tests.support.service_harness import NOON
     ],
 )
 def test_when_the_next_attempt_is(
-    made: int, retry_after: int, jitter: int, wait: int | None
+    made: int, retry_after: int, jitter: int, wait: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    due = None if wait is None else NOON + wait * 1000
-    assert next_attempt(made, NOON, retry_after, jitter) == due
+    """`jitter` per mille is drawn from both sides of 0; `made` attempts have failed."""
+    monkeypatch.setattr("secrets.randbelow", lambda _bound: jitter + RETRIES.jitter)
+    delay = None if wait is None else wait * 1000
+    assert RETRIES.delay(made, retry_after) == delay
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import uvloop
 from bot.core.errors import MailRefused
 from bot.core.mail.smtp import SmtpServer
 from bot.core.net import http_client
-from bot.service.notify.smtp_sender import MOST_TOLD, Mailer
+from bot.service.notify.smtp_sender import LONGEST_REPLY, Mailer
 from tests.support.certificates import TlsContexts, make_tls
 from tests.support.letters import SENDER, composed_letter
 from tests.support.mail_servers import MailServerStub, mail_server, scripted_smtp_server
@@ -266,7 +266,7 @@ async def test_what_a_server_says_is_cut_to_a_line_that_can_be_kept() -> None:
     lines = "\r\n".join(f"554-{'ü' * 300}\t\x1b[31m" for _ in range(9))
     async with scripted_smtp_server(f"{lines}\r\n554 end") as server:
         error = await refusal(server)
-    assert (error.code, len(error.told.encode()) // 4) == (554, (MOST_TOLD - 1) // 4)
+    assert (error.code, len(error.told.encode()) // 4) == (554, (LONGEST_REPLY - 1) // 4)
     assert error.told.isprintable()
 
 

@@ -41,9 +41,9 @@ async def test_the_doctor_logs_in_to_the_mail_server(tmp_path: Path) -> None:
         told = f"127.0.0.1:{post.port} accepts our login and e-mails from shop@example.org"
         assert await checked_mail(tmp_path, url) == (True, told)
         is_ok, text = await checked_mail(tmp_path, url.replace("sesame", "says-me"))
-    assert (is_ok, text.endswith("; look at the user and the password")) == (False, True)
+    assert (is_ok, text.endswith("; check the user and the password")) == (False, True)
     is_ok, text = await checked_mail(tmp_path, url)
-    assert (is_ok, text.partition("; ")[2].startswith("look at its host and port")) == (False, True)
+    assert (is_ok, text.partition("; ")[2].startswith("check its host and port")) == (False, True)
     assert "sesame" not in text
     assert await checked_mail(tmp_path, None) == (
         True,
@@ -54,10 +54,10 @@ async def test_the_doctor_logs_in_to_the_mail_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "answer", "remedy"),
     [
-        ("MAIL", "550 5.7.1 no", "look at SMTP_FROM, and whether it wants a user and a password"),
-        ("MAIL", "530 5.7.0 log in", "it wants a user and a password: write them into SMTP_URL"),
-        ("MAIL", "451 4.3.0 later", "ask whoever runs it"),
-        ("EHLO", "550 no", "ask whoever runs it"),
+        ("MAIL", "550 5.7.1 no", "check SMTP_FROM, and whether it needs a user and a password"),
+        ("MAIL", "530 5.7.0 log in", "it needs a user and a password: add them to SMTP_URL"),
+        ("MAIL", "451 4.3.0 later", "ask its operator"),
+        ("EHLO", "550 no", "ask its operator"),
     ],
 )  # fmt: skip
 async def test_the_doctor_finds_what_the_mail_server_would_refuse(
@@ -73,7 +73,7 @@ async def test_the_doctor_finds_what_the_mail_server_would_refuse(
 async def test_the_doctor_finds_a_sender_that_the_login_may_not_use(tmp_path: Path) -> None:
     async with mail_server(account=LOGIN, answers={"MAIL": "553 5.7.1 not yours"}) as post:
         url = f"smtp://shop%40example.org:open%2Fsesame@127.0.0.1:{post.port}"
-        assert (await checked_mail(tmp_path, url))[1].endswith("; look at SMTP_FROM")
+        assert (await checked_mail(tmp_path, url))[1].endswith("; check SMTP_FROM")
 
 
 async def test_an_error_that_names_its_own_fix_gets_no_other(tmp_path: Path) -> None:
