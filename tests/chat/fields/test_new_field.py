@@ -1,0 +1,53 @@
+"""A new request field is an attribute, an entry of the registry and its texts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+ATTRIBUTE = "    thanks: str | None = None\n"
+ENTRY = """    Field(
+        name="thanks",
+        attribute="thanks",
+        option=13,
+        is_optional=True,
+        read=_text(typed_text.read_description),
+        wire=Wire(path="thanksMessage"),
+        edit=Edit(place=9),
+    ),
+"""
+TEXTS = """
+option-thanks = Thanks
+ask-thanks = What do payers read after paying?
+review-thanks = Thanks: { $value }
+button-edit-thanks = Thanks
+saved-thanks = Payers now read: { $value }
+cleared-thanks = Payers read nothing more.
+"""
+
+
+def test_a_new_field_works_from_the_form_to_the_wire_and_in_its_edit(tmp_path: Path) -> None:
+    """It is added to a copy of the product, which then walks it."""
+    copy = tmp_path / "bot"
+    shutil.copytree(ROOT / "bot", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    options = copy / "chat/model/request_options.py"
+    email = "    email: str | None = None\n"
+    options.write_text(options.read_text("utf-8").replace(email, email + ATTRIBUTE), "utf-8")
+    registry = copy / "chat/fields/registry.py"
+    last = "    POSTER_TEXT,\n)"
+    registry.write_text(registry.read_text("utf-8").replace(last, ENTRY + last), "utf-8")
+    with (copy / "core/text/locales/en/forms.ftl").open("a", encoding="utf-8") as texts:
+        texts.write(TEXTS)
+    walk = subprocess.run(
+        [sys.executable, "-m", "tests.chat.fields.walk_new_field"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert walk.returncode == 0, walk.stderr

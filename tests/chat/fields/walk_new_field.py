@@ -1,0 +1,72 @@
+"""Walks the field `thanks`, which test_new_field.py adds to a copy of the product."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.cards import menus
+from bot.chat.cards.request_card import Card
+from bot.chat.forms.existing import ExistingRequest, edit_form, reopen
+from bot.chat.forms.outcome import Change
+from bot.chat.requests.create_body import edit_body, request_body
+from bot.chat.requests.edit_rules import wished
+from bot.chat.requests.payment_server import Addresses
+from bot.chat.store.listings import LIVE, Listing
+from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, open_option
+from tests.support.telegram_limits import actions, labels
+
+if TYPE_CHECKING:
+    from bot.chat.model.wish import Wish
+
+FIELD, LISTING = "thanks", "abcdefghij"
+ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")
+
+
+def listing(wish: Wish) -> Listing:
+    return Listing(LISTING, 1, 1, "token", LIVE, wish, "r", None, 0, NOW)
+
+
+def walk_form() -> Wish:
+    """Answer, review and create."""
+    talk = open_option(FIELD)
+    assert talk.last.startswith("What do payers read after paying?")
+    assert "Skip" in labels(talk.replies[-1].rows)
+    assert "Thanks: See you" in talk.say("See you").last
+    assert "✓ Thanks: See you" in labels(talk.replies[-1].rows)
+    assert talk.press("done").last.endswith("Thanks: See you")
+    (wish,) = talk.press_label("✅").wishes
+    assert getattr(wish, FIELD) == "See you"
+    assert request_body(listing(wish), ADDRESSES, None, NOW)["thanksMessage"] == "See you"
+    return wish
+
+
+def walk_edit(wish: Wish) -> None:
+    """Open the edit from its menu, change the field and clear it."""
+    card = Card(LISTING, wish.kind, wish.name, None, 500, "USD", 10, 10, 0, "active", "x")
+    assert ("edit", LISTING, FIELD) in actions(menus.edit_menu(card, "en").rows)
+    talk, request = Talk(KNOWN), ExistingRequest(LISTING, wish)
+    talk.take(edit_form(OTHER, request, FIELD, KNOWN))
+    assert talk.last.endswith("Thanks: See you")
+    (change,) = talk.say("Bye").changes
+    assert getattr(wished(wish, change), FIELD) == "Bye"
+    assert edit_body(change, listing(wish), ADDRESSES, NOW) == {"thanksMessage": "Bye"}
+    assert "Payers now read: Bye" in menus.saved_reply(card, change, KNOWN, NOW).text
+    talk.take(edit_form(OTHER, request, FIELD, KNOWN))
+    cleared = talk.press_label("🗑").changes[-1]
+    assert cleared == Change(LISTING, FIELD, None)
+    assert edit_body(cleared, listing(wish), ADDRESSES, NOW) == {"thanksMessage": None}
+    assert "Payers read nothing more." in menus.saved_reply(card, cleared, KNOWN, NOW).text
+
+
+def walk_refusal(wish: Wish) -> None:
+    """Come back to the field after a refusal, and clear it there."""
+    talk = Talk(KNOWN)
+    talk.take(reopen(wish, FORM, "thanksMessage", "No", KNOWN))
+    assert talk.step == FIELD
+    assert getattr(talk.press_label("🗑").form, FIELD) is None
+
+
+if __name__ == "__main__":
+    created = walk_form()
+    walk_edit(created)
+    walk_refusal(created)
