@@ -26,8 +26,8 @@ from bot.core.text import links
 TELEGRAM = "https://api.telegram.org"
 HTTP = ("http", "https")
 WEBHOOK_PORTS = (443, 80, 88, 8443)
-"""Where Telegram delivers updates (core.telegram.org/bots/api#setwebhook); a Bot API server of
-one's own delivers anywhere, over plain http too."""
+"""The ports to which Telegram delivers updates (core.telegram.org/bots/api#setwebhook); another Bot
+API server delivers to any port, over plain http too."""
 
 
 def _split(value: Any) -> Any:
@@ -37,7 +37,7 @@ def _split(value: Any) -> Any:
 
 
 def _checked(check: Any) -> AfterValidator:
-    """Run `check` on the value for its errors alone."""
+    """Build a validator that keeps the value and raises the errors of `check`."""
 
     def validate(value: Any) -> Any:
         try:
@@ -51,9 +51,9 @@ def _checked(check: Any) -> AfterValidator:
 
 def _root(value: str) -> str:
     parts = urlsplit(value)
-    has_blank = " " in value or not value.isprintable()  # urlsplit drops some without a word
+    has_blank = " " in value or not value.isprintable()  # urlsplit silently drops some
     if parts.scheme not in HTTP or not parts.hostname or parts.port == 0 or has_blank:
-        raise ValueError("write a whole address, such as https://example.org")
+        raise ValueError("write a complete address, such as https://example.org")
     if parts.query or parts.fragment or parts.username:
         raise ValueError("write the address without user, query and fragment")
     return value.rstrip("/")
@@ -90,7 +90,7 @@ Root = Annotated[str, AfterValidator(_root)]
 
 
 class Settings(BaseSettings):
-    """What the operator decides; frozen, checked as a whole by `load`."""
+    """The operator's settings; `load` checks them as a whole."""
 
     model_config = SettingsConfigDict(
         env_file=".env",
@@ -135,26 +135,26 @@ class Settings(BaseSettings):
 
     @property
     def url(self) -> str:
-        """Give the address that payers and webhooks reach, without a slash at its end."""
+        """Return the address that payers and webhooks reach, without a trailing slash."""
         return self.public_url or f"http://127.0.0.1:{self.port}"
 
 
 def load(**given: Any) -> Settings:
-    """Read the settings; `given` comes before the environment.
+    """Read the settings; `given` takes precedence over the environment.
 
-    Raises ConfigError with one line a problem.
+    Raises ConfigError with one line for each problem.
     """
     try:
         settings = Settings(**given)
     except ValidationError as error:
         raise ConfigError([_line(problem) for problem in error.errors()]) from None
-    if problems := list(_together(settings)):
+    if problems := list(_contradictions(settings)):
         raise ConfigError(problems)
     return settings
 
 
 def secrets(settings: Settings) -> list[str]:
-    """Give every secret among the settings, for the log to hide."""
+    """Return all secrets among the settings; the log hides them."""
     values = (getattr(settings, name) for name in type(settings).model_fields)
     found = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
     if settings.smtp_url is not None:
@@ -168,8 +168,8 @@ def _line(problem: Any) -> str:
     return message if message.startswith(f"{name}:") else f"{name}: {message}"
 
 
-def _together(settings: Settings) -> Any:
-    """Give the problems of settings that are each sound by themselves."""
+def _contradictions(settings: Settings) -> Any:
+    """Yield problems of settings that are valid alone, but not together."""
     if settings.payments_url:
         if not settings.app_id:
             yield "APP_ID: PAYMENTS_URL needs the application's id at that server"

@@ -40,15 +40,15 @@ FREE = {"HOST", "SECRET_KEY", "APP_ID", "APP_SECRET", "METRICS_TOKEN"}
 """Settings that may be any text."""
 
 BAD: list[tuple[dict[str, str], list[str]]] = [
-    ({"PUBLIC_URL": "example.org"}, ["PUBLIC_URL: write a whole address"]),
+    ({"PUBLIC_URL": "example.org"}, ["PUBLIC_URL: write a complete address"]),
     ({"PUBLIC_URL": "https://example.org:99999"}, ["PUBLIC_URL: Port out of range"]),
-    ({"TELEGRAM_API_URL": "ftp://example.org"}, ["TELEGRAM_API_URL: write a whole address"]),
+    ({"TELEGRAM_API_URL": "ftp://example.org"}, ["TELEGRAM_API_URL: write a complete address"]),
     ({"TELEGRAM_MODE": "pigeon"}, ["TELEGRAM_MODE: "]),
     ({"TELEGRAM_RATE": "30/hour"}, ["TELEGRAM_RATE: write a rate such as 30/second"]),
     ({"TELEGRAM_CHAT_RATE": "1"}, ["TELEGRAM_CHAT_RATE: write a rate such as 30/second"]),
     ({"TELEGRAM_GROUP_RATE": "0/minute"}, ["TELEGRAM_GROUP_RATE: write a rate such as"]),
     ({"DATABASE_URL": "mysql://localhost/bot"}, ["DATABASE_URL: write sqlite:///data/bot.db"]),
-    ({"PAYMENTS_URL": "pay"}, ["PAYMENTS_URL: write a whole address"]),
+    ({"PAYMENTS_URL": "pay"}, ["PAYMENTS_URL: write a complete address"]),
     ({"LOG_LEVEL": "loud"}, ["LOG_LEVEL: "]),
     ({"PORT": "http"}, ["PORT: "]),
     (
@@ -223,4 +223,6 @@ def test_an_address_with_blanks_or_control_characters_is_no_address(
     monkeypatch.setenv(name, address)
     with pytest.raises(ConfigError) as caught:
         config.load()
-    assert caught.value.problems == (f"{name}: write a whole address, such as https://example.org",)
+    assert caught.value.problems == (
+        f"{name}: write a complete address, such as https://example.org",
+    )

@@ -1,1 +1,1 @@
-"""The commands of `python -m bot`, one file a group, and how they print."""
+"""The commands of `python -m bot`, one file a group, and their output."""

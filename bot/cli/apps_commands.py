@@ -1,4 +1,4 @@
-"""The commands `apps`: who may use the payment request service."""
+"""The commands `apps`: the applications that may use the payment request service."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ HOUR = 3600 * 1000
 """In milliseconds."""
 
 LONGEST_OVERLAP = 30 * 24
-"""Hours: a secret that is not trusted any more should not sign for ever."""
+"""Hours: a secret that is no longer trusted must not sign for ever."""
 
 
 @click.group()
 def apps() -> None:
-    """Manage the applications that may use the payment request service."""
+    """Create, list, rotate and revoke applications of the payment request service."""
 
 
 @apps.command("create")
 @click.argument("name")
 def apps_create(name: str) -> None:
-    """Make an application called NAME and print its credentials, once."""
+    """Create the application NAME and print its credentials, once."""
     _print_credentials(
         console.in_database(lambda tx, vault: usecases.create(tx, vault, name, now()))
     )
 
 
 @apps.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
     """List the applications."""
     found = console.reading(list_all)
@@ -60,14 +60,14 @@ def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by 
     type=click.IntRange(0, LONGEST_OVERLAP),
     default=usecases.OVERLAP // HOUR,
     show_default=True,
-    help="How long webhooks are signed with the former secret too; 0 ends it at once.",
+    help="Sign webhooks with the former secret too for this long; 0 ends it at once.",
 )
 def apps_rotate(app_id: str, overlap: int) -> None:
-    """Give the application ID new secrets and print them, once.
+    """Replace the secrets of the application ID and print the new ones, once.
 
-    The old APP_SECRET ends at once. The old WEBHOOK_SECRET signs beside the new one for some hours
-    more, so that receivers can change theirs in the meantime. Rotated again before that, the oldest
-    of the three ends at once.
+    The old APP_SECRET stops working at once. Webhooks are signed with the old WEBHOOK_SECRET too
+    for some hours, so that receivers have time to change it. If you rotate again before that, the
+    oldest of the three stops at once.
     """
     moment, lasting = now(), overlap * HOUR
     made = console.in_database(
@@ -76,9 +76,7 @@ def apps_rotate(app_id: str, overlap: int) -> None:
     _print_credentials(made)
     if lasting:
         until = console.time_text(moment + lasting)
-        console.tell(
-            f"The former WEBHOOK_SECRET signs too until {until}, or until the next rotation."
-        )
+        console.tell(f"Until {until}, or the next rotation, the former WEBHOOK_SECRET signs too.")
 
 
 @apps.command("revoke")

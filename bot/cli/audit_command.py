@@ -1,4 +1,4 @@
-"""The command `audit`: who changed what and when."""
+"""The command `audit`: a list of changes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ if TYPE_CHECKING:
     from bot.core.ops.audit import Line
 
 SHOWN = 100
-"""How many changes are listed unless asked for more."""
+"""The default number of changes listed."""
 
 COLUMNS = ("time", "who", "what", "subject", "details")
 
 
 @click.command()
-@click.option("--subject", metavar="ID", help="Only changes of this request, seller or the like.")
+@click.option(
+    "--subject", metavar="ID", help="Only changes of this request, seller or other subject."
+)
 @click.option(
     "--limit",
-    type=click.IntRange(1, console.MOST_LISTED),
+    type=click.IntRange(1, console.MAX_LISTED),
     default=SHOWN,
     show_default=True,
-    help="How many, the newest first.",
+    help="How many, newest first.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def audit(subject: str | None, limit: int, as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
-    """List changes, the newest first: when, by whom, what was done to what.
+    """List changes, newest first: time, person or application, action, subject.
 
-    What payers gave stands nowhere in it, nor does a secret. Changes are kept for 400 days.
+    The log holds no data of payers and no secrets. Changes are kept for 400 days.
     """
     lines, names = console.reading(
         lambda tx: (
@@ -52,7 +54,7 @@ def _row(line: Line, names: dict[str, str]) -> dict[str, Any]:
         "who": f"{line.actor} ({name})" if name else line.actor,
         "what": line.action,
         "subject": line.subject,
-        "details": ", ".join(f"{key}: {_told(value)}" for key, value in line.details.items()),
+        "details": ", ".join(f"{key}: {_detail(value)}" for key, value in line.details.items()),
     }
 
 
@@ -67,6 +69,6 @@ def _json(line: Line, names: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _told(value: Any) -> str:
-    """Write a detail as people read it; a list as JSON, so that its parts stay apart."""
+def _detail(value: Any) -> str:
+    """Format a detail for people; a list as JSON, so that its parts stay apart."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The commands of the operator; `python -m bot --help` lists them."""
+"""The operator's commands; `python -m bot --help` lists them."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from bot.config import Settings
 
 BAD_SETTING = 2
-"""The exit code for a setting that can't be worked with."""
+"""The exit code for a bad setting."""
 
 
 class Commands(click.Group):
-    """The commands; what the design foresees ends with a line for people, not a traceback."""
+    """The group of all commands; a foreseen error ends with a line, not a traceback."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse arguments that are no text: neither the database nor a terminal takes them."""
+        """Refuse arguments that are not text: neither the database nor a terminal takes them."""
         if not all(map(_is_text, args)):
-            raise click.UsageError("An argument is not UTF-8 text, or has a NUL in it.", ctx)
+            raise click.UsageError("An argument is not UTF-8 text, or it contains a NUL.", ctx)
         return super().parse_args(ctx, args)
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the command and turn its error into lines and an exit code."""
+        """Run the command; turn its error into lines and an exit code."""
         try:
             return super().invoke(context)
         except (ConfigError, ConfigProblem) as error:
@@ -57,17 +57,17 @@ def main() -> None:
 
 @main.command()
 def run() -> None:
-    """Run everything on the real Telegram; BOT_TOKEN is needed."""
+    """Run everything on the real Telegram; needs BOT_TOKEN."""
     settings = console.settings()
     if settings.bot_token is None:
-        raise ConfigError(["BOT_TOKEN: is needed to run; BotFather on Telegram gives you one"])
+        raise ConfigError(["BOT_TOKEN: is needed to run: get one from BotFather on Telegram"])
     uvloop.run(_serve(settings))
 
 
 @main.command()
 @click.option("--no-browser", is_flag=True, help="Don't open the chat page.")
 def demo(no_browser: bool) -> None:  # noqa: FBT001 - click passes options by name
-    """Run everything on a Telegram of our own, with a chat page in the browser."""
+    """Run everything on a built-in Telegram, with a chat page in the browser."""
     uvloop.run(_demo(console.settings(), browser=not no_browser))
 
 
@@ -100,7 +100,7 @@ main.add_command(export_command.export)
 
 
 def _is_text(argument: str) -> bool:
-    """Whether an argument is UTF-8: the bytes of others come as halves of characters (PEP 383)."""
+    """Return whether an argument is UTF-8: other bytes become lone surrogates (PEP 383)."""
     return "\0" not in argument and not any("\ud800" <= char <= "\udfff" for char in argument)
 
 
@@ -120,7 +120,7 @@ async def _demo(settings: Settings, *, browser: bool) -> None:
 
 
 def _open_page(page: str) -> None:
-    """Open the page where there is a desktop; elsewhere the printed address must do."""
+    """Open the page where there is a desktop; elsewhere the address is printed."""
     import webbrowser  # noqa: PLC0415 - the demo alone opens one
 
     with contextlib.suppress(webbrowser.Error):

@@ -1,4 +1,4 @@
-"""What the commands share: settings, the database, tables for people and JSON for programs."""
+"""The console of all commands: settings, the database, tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SHOWN_OF_PATH = 80
-"""Characters of a path that is too long to be one."""
+"""Characters shown of a path that is too long for the system."""
 
-MOST_LISTED = 10_000
-"""How many rows a list shows at most, for all of them are held in memory."""
+MAX_LISTED = 10_000
+"""The most rows of a list: all of them are held in memory."""
 
 
 class FilePath(click.ParamType[Path]):
-    """A path to a file or a folder; one that no system takes ends the command with a line."""
+    """A path to a file or a folder; a name too long for the system ends the command with a line."""
 
     name = "path"
 
     def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> Path:
-        """Read it; whether it is there is for the command to see."""
+        """Parse the argument; the command checks whether the path exists."""
         path = Path(value)
         try:
             path.exists()
@@ -53,14 +53,14 @@ class FilePath(click.ParamType[Path]):
 
 
 def settings() -> Settings:
-    """Load the settings, and log as they say."""
+    """Load the settings, and configure logging by them."""
     loaded = config.load()
     configure_logging(loaded.log_level, loaded.log_format, config.secrets(loaded))
     return loaded
 
 
 def in_database(work: Callable[[Transaction, Vault], T]) -> T:
-    """Run `work` in one transaction beside whatever runs; a database not there yet is made."""
+    """Run `work` in one transaction, also while the bot runs; create a missing database."""
     loaded = config.load()
     with _opened(loaded) as database:
         vault = open_vault(loaded, database)
@@ -68,10 +68,10 @@ def in_database(work: Callable[[Transaction, Vault], T]) -> T:
 
 
 def reading(work: Callable[[Transaction], T]) -> T:
-    """Run `work`, which only reads: however long it takes, nobody's payment waits for it."""
+    """Run `work`, which only reads, however long it takes: no payment waits for it."""
     loaded = config.load()
     with _opened(loaded) as database:
-        open_vault(loaded, database)  # who has another key than the database's is told so
+        open_vault(loaded, database)  # refuses another key than the database's
         return asyncio.run(database.read(work))
 
 
@@ -81,7 +81,7 @@ def _opened(loaded: Settings) -> Iterator[Database]:
     is_new = not path.exists()
     database = open_database(loaded.database_url)
     if is_new:
-        tell(f"made a new database at {path}")
+        tell(f"Created a new database at {path}.")
     try:
         yield database
     finally:
@@ -118,12 +118,12 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def tell(text: str) -> None:
-    """Say to people what is none of the output that programs read."""
+    """Print a message to people, on standard error: programs read standard output."""
     click.echo(sanitize.text(text), err=True)
 
 
 def time_text(moment: int | None) -> str | None:
-    """Give an epoch ms as ISO 8601 in UTC, to the second."""
+    """Format epoch ms as ISO 8601 in UTC, to the second."""
     if moment is None:
         return None
     return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""Times as they are given to commands."""
+"""The dates and ages that options of commands take."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Moment(click.ParamType[int]):
     name = "date"
 
     def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> int:
-        """Read it; what can't be read ends the command with a line that says what can."""
+        """Parse the argument; end the command with the allowed forms where that fails."""
         if isinstance(value, int):
             return value
         if age := AGE.fullmatch(value):
@@ -32,7 +32,7 @@ class Moment(click.ParamType[int]):
             moment = datetime.fromisoformat(value)
         except ValueError:
             known = "write 2026-01-31, 2026-01-31T12:00:00Z or 90d"
-            self.fail(f"{value!r} is no time: {known}", param, ctx)
+            self.fail(f"{value!r} is not a date or an age: {known}", param, ctx)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         return int(moment.timestamp() * 1000)

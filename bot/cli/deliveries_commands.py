@@ -1,4 +1,4 @@
-"""The commands `deliveries`: webhooks and e-mails that were sent, or could not be."""
+"""The commands `deliveries`: webhooks and e-mails about payments."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 STATES = [state.value for state in DeliveryState]
 
 ANSWER_LINES = 3
-"""How much of an answer is shown."""
+"""Lines shown of an answer."""
 
 
 @click.group()
 def deliveries() -> None:
-    """Look after the webhooks and e-mails that were sent, or could not be."""
+    """List, show and retry webhooks and e-mails about payments."""
 
 
 @deliveries.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.option(
     "--limit",
-    type=click.IntRange(1, console.MOST_LISTED),
+    type=click.IntRange(1, console.MAX_LISTED),
     default=store.SHOWN,
     show_default=True,
-    help="How many, the newest first.",
+    help="How many, newest first.",
 )
 @click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state.")
 def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # noqa: FBT001 - click passes options by name
-    """List deliveries: what was sent where, and what comes next."""
+    """List deliveries: address, state, attempts, time of the next attempt."""
     only = DeliveryState(state) if state else None
     found = console.reading(lambda tx: store.list_all(tx, limit, only))
     columns = ("id", "request", "address", "state", "attempts", "next")
@@ -47,7 +47,7 @@ def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # no
 @deliveries.command("show")
 @click.argument("delivery_id", metavar="ID")
 def deliveries_show(delivery_id: str) -> None:
-    """Show the delivery ID with everything known of it, attempt by attempt."""
+    """Show the delivery ID and its attempts."""
     found, attempts = console.reading(
         lambda tx: (
             delivery_commands.find(tx, delivery_id),
@@ -63,10 +63,10 @@ def deliveries_show(delivery_id: str) -> None:
 @deliveries.command("retry")
 @click.argument("delivery_id", metavar="ID")
 def deliveries_retry(delivery_id: str) -> None:
-    """Send the delivery ID at once, from its first attempt on.
+    """Send the delivery ID now, starting again at its first attempt.
 
-    Whether it was delivered, is dead or waits for its next attempt; one that is being sent just now
-    stays as it is.
+    It may be delivered, dead or waiting for its next attempt; one that is being sent right now is
+    left as it is.
     """
     found = console.in_database(lambda tx, _vault: delivery_commands.retry(tx, delivery_id, now()))
     click.echo(f"{found.id} is {found.state}")
@@ -89,7 +89,7 @@ def _delivery(item: Delivery) -> dict[str, Any]:
 
 
 def _print_attempt(number: int, attempt: Attempt) -> None:
-    """Print what came of an attempt, with the first lines of what the other side said."""
+    """Print the outcome of an attempt, with the first lines of the answer."""
     came = attempt.status if attempt.status is not None else "no answer"
     console.print_fact(
         "attempt", f"{number} at {console.time_text(attempt.at)}, {came} after {attempt.took} ms"

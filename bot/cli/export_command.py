@@ -1,4 +1,4 @@
-"""The command `export`: payments and requests for accounts and other programs."""
+"""The command `export`: payments and requests for bookkeeping and other programs."""
 
 from __future__ import annotations
 
@@ -39,33 +39,37 @@ if TYPE_CHECKING:
     "--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True,
     help="CSV for spreadsheets, or one JSON object a line.",
 )  # fmt: skip
-@click.option("--since", type=Moment(), default=0, metavar="DATE", help="From then on: 30d.")
+@click.option(
+    "--since", type=Moment(), default=0, metavar="DATE", help="From then on, such as 30d."
+)
 @click.option("--until", type=Moment(), default=FOREVER, metavar="DATE", help="Before then.")
 @click.option("--request", "request_id", metavar="ID", help="Only this request.")
-@click.option("--payers/--no-payers", default=True, help="With what payers said of themselves.")
-@click.option("--output", type=console.FilePath(), metavar="FILE", help="A new file.")
+@click.option("--payers/--no-payers", default=True, help="Include payers' personal data.")
+@click.option("--output", type=console.FilePath(), metavar="FILE", help="Write to a new file.")
 def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     """Write all payments, or all requests, to standard output or a new file.
 
     Amounts are exact, with the decimals of their currency; times are ISO 8601 in UTC. DATE is a
-    date, a time or an age such as 30d. Payments come by request and then by time, oversold ones
-    too; where PAYMENTS_URL names another server, those that the chat was told of.
+    date, a time or an age such as 30d. Payments are sorted by request, then by time; oversold ones
+    are included. Where PAYMENTS_URL names another server, they are those that the chat recorded.
 
-    In CSV a text that a spreadsheet would compute has an apostrophe before it. A file begins with
-    the mark by which Excel knows UTF-8, standard output does not.
+    In CSV, an apostrophe precedes a text that a spreadsheet would take for a formula. A file begins
+    with the byte order mark by which Excel recognizes UTF-8; standard output does not.
     """
     settings = config.load()
     existing_file(settings.database_url)  # an export must not create a database
     if what == "requests" and settings.payments_url:
-        raise BotError("export requests: they are kept by the server that PAYMENTS_URL names")
+        raise BotError(
+            "export requests: the server that PAYMENTS_URL names stores them, not this one"
+        )
     payers = options.pop("payers")
     wanted = ExportFilter(now(), **options)
     table = Csv(for_people=output is not None) if form == "csv" else Lines()
     database = open_database(settings.database_url)
     try:
-        _note(database, what, payers=payers)
+        _record_export(database, what, payers=payers)
         found = (
-            _told(database, wanted, payers=payers)
+            _recorded_payments(database, wanted, payers=payers)
             if settings.payments_url
             else _records(database, what, wanted, payers=payers)
         )
@@ -75,7 +79,7 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
         database.close()
 
 
-def _note(database: Database, what: str, *, payers: bool) -> None:
+def _record_export(database: Database, what: str, *, payers: bool) -> None:
     details = {"payers": payers and what == "payments"}
     database.run(
         lambda tx: audit.record(tx, audit.operator(), "data.exported", what, now(), details)
@@ -93,7 +97,7 @@ async def _records(
         yield export_records.payment(row, payers=payers)
 
 
-async def _told(
+async def _recorded_payments(
     db: Database, wanted: ExportFilter, *, payers: bool
 ) -> AsyncIterator[dict[str, Any]]:
     async for row in chat.recorded_payments(db, wanted.since, wanted.until, wanted.request_id):
@@ -108,14 +112,14 @@ async def _write(found: AsyncIterator[dict[str, Any]], table: Table, file: Binar
 
 @contextmanager
 def _opened(output: Path | None) -> Iterator[BinaryIO]:
-    """Give what is written to; a file that is not finished is taken away again."""
+    """Open the output; delete a file that is not finished."""
     if output is None:
         yield sys.stdout.buffer
         return
     try:
         handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise BotError(f"{output}: is there already: give another name") from None
+        raise BotError(f"{output}: already exists: choose another name") from None
     except OSError as error:
         raise BotError(f"{output}: {error.strerror}") from error
     try:

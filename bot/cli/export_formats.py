@@ -1,4 +1,4 @@
-"""Records written one by one as CSV for spreadsheets or as JSON for programs."""
+"""Records as CSV for spreadsheets or as JSON lines for programs."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ FORMULA = re.compile(
     """,
     re.VERBOSE,
 )
-"""The beginning of a cell that a spreadsheet would compute (owasp.org, CSV injection).
+"""The beginning of a cell that a spreadsheet would take for a formula (owasp.org, CSV injection).
 
-Which separator a spreadsheet splits at depends on its language: where that is a semicolon, the
-quotes around a cell with commas protect nothing inside it. Blanks and quotes before it are dropped.
+The separator of a spreadsheet depends on its language: where it is a semicolon, quotes around a
+cell with commas protect nothing inside it. Spreadsheets drop blanks and quotes before a formula.
 """
 
 NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
 
 BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
-"""By which Excel knows UTF-8; programs would take it for a part of the first name."""
+"""The mark by which Excel recognizes UTF-8; programs would read it as part of the first name."""
 
 
 class Table(Protocol):
-    """A form in which records are written."""
+    """A format of records."""
 
     def line(self, record: Mapping[str, Any]) -> str:
-        """Give a record as it is written, and before the first one whatever stands there."""
+        """Format a record; the first one includes the header."""
 
 
 class Csv:
-    """CSV as in RFC 4180, whose first line has the names; harmless in a spreadsheet."""
+    """CSV as in RFC 4180 with a line of names first; harmless in a spreadsheet."""
 
     def __init__(self, *, for_people: bool) -> None:
         self._before = BOM if for_people else ""
         self._begun = False
 
     def line(self, record: Mapping[str, Any]) -> str:
-        """Give a line, the first time with the line of names before it."""
+        """Format a record as a line; the first one follows the line of names."""
         names = "" if self._begun else self._before + _row(record)
         self._begun = True
         return names + _row(map(_cell, record.values()))
@@ -59,12 +59,12 @@ class Lines:
     """One JSON object a line, in printable ASCII."""
 
     def line(self, record: Mapping[str, Any]) -> str:
-        """Give a line; amounts are numbers with the digits that they have."""
+        """Format a record as a line; amounts are numbers with all their digits."""
         return in_ascii(exact_json.dumps(record)) + "\n"
 
 
 def in_ascii(text: str) -> str:
-    """Give JSON in printable ASCII: what strangers gave would else steer the terminal."""
+    """Escape JSON as printable ASCII: texts of strangers could steer the terminal."""
     return NOT_PLAIN.sub(lambda found: _escaped(found[0]), text)
 
 

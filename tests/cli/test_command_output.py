@@ -30,7 +30,7 @@ def create() -> str:
 def test_a_database_that_had_to_be_made_is_told_once(command: tuple[str, ...]) -> None:
     """Its address may be mistyped. What programs read stays as it is."""
     first, second = run_bot(*command), run_bot(*command)
-    assert (first.exit_code, first.stderr) == (0, "made a new database at data/bot.db\n")
+    assert (first.exit_code, first.stderr) == (0, "Created a new database at data/bot.db.\n")
     assert (second.exit_code, second.stderr) == (0, "")
     assert "new database" not in first.stdout
 
@@ -41,7 +41,7 @@ def test_a_rotation_says_until_when_the_former_secret_signs_too() -> None:
     names = [line.partition("=")[0] for line in answer.stdout.splitlines()]
     assert names == ["APP_ID", "APP_SECRET", "WEBHOOK_SECRET"]
     told = re.fullmatch(
-        r"The former WEBHOOK_SECRET signs too until (\S+), or until the next rotation.\n",
+        r"Until (\S+), or the next rotation, the former WEBHOOK_SECRET signs too.\n",
         answer.stderr,
     )
     assert told

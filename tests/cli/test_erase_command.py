@@ -146,7 +146,7 @@ def test_run_again_it_finds_nothing_and_says_so(path: Path) -> None:
         (["@"], "@: is not an e-mail address, paymail or phone number"),
         (["--request", ""], "--request: there is no payment request with this id"),
         (["--request", "anna@x.example"], "--request: there is no payment request with this id"),
-        (["--before", "soon"], "'soon' is no time: write 2026-01-31"),
+        (["--before", "soon"], "'soon' is not a date or an age: write 2026-01-31"),
     ],
 )
 def test_what_names_nobody_is_refused_with_what_to_write(

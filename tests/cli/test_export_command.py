@@ -247,7 +247,7 @@ def test_a_file_is_new_private_and_known_to_excel(paid: str) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert export().stdout_bytes.startswith(b"transactionId,")
     again = export("--output", "out.csv")
-    assert (again.exit_code, again.stderr) == (1, "out.csv: is there already: give another name\n")
+    assert (again.exit_code, again.stderr) == (1, "out.csv: already exists: choose another name\n")
 
 
 def test_requests_come_with_what_they_brought_in(paid: str) -> None:

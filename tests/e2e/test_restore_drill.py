@@ -128,7 +128,7 @@ async def restored(folder: Path, kept: Path) -> None:
     assert code == 0, err
     doubtful = rows(folder / "bot.db", "SELECT COUNT(*) FROM outbox WHERE uncertain = 1")
     assert doubtful[0][0] > 0
-    assert f"may repeat:   {doubtful[0][0]} that waited to be sent" in out
+    assert f"may repeat:   {doubtful[0][0]} messages that waited to be sent" in out
 
 
 async def quiet(run: Process, hooked: str) -> None:

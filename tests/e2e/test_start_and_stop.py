@@ -186,7 +186,7 @@ async def test_telegram_unreachable_at_the_start_is_waited_for(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("command", "given", "problems"),
     [
-        (("run",), {}, ["BOT_TOKEN: is needed to run; BotFather on Telegram gives you one"]),
+        (("run",), {}, ["BOT_TOKEN: is needed to run: get one from BotFather on Telegram"]),
         (
             ("run",),
             {"BOT_TOKEN": "nonsense", "PORT": "99999", "TELEGRAM_MODE": "pigeon"},

@@ -1,1 +1,1 @@
-"""The database: connections, the one writer, schema, integrity, snapshots, secrets at rest."""
+"""The database: connections, the one writer, schema, inspection of files, secrets at rest."""

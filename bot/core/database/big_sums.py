@@ -1,7 +1,7 @@
-"""Sums of money that no integer of a database holds, added up by it in two parts.
+"""Sums of money beyond 64 bits, which a database adds up in two parts.
 
-Beyond 64 bits SQLite adds in floating point, and SUM fails. An amount is split into billions and
-the rest, so that each part of a billion payments still fits.
+SQLite would add such integers as floats. Of each amount the billions and the rest are added apart:
+both sums fit, for a billion payments too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 BILLION = 1_000_000_000
 BILLIONS, REST = f"amount / {BILLION}", f"amount - amount / {BILLION} * {BILLION}"
-"""The parts of a column `amount`; the operator % would mean something else to some drivers."""
+"""The parts of a column `amount` in SQL, without %, which some drivers take for a parameter."""
 
 
 def split_amount(amount: int) -> tuple[int, int]:

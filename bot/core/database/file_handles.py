@@ -1,4 +1,4 @@
-"""File handles, of which a process may have none left for a while."""
+"""File handles, of which a process may run out for a while."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ NONE_LEFT = (errno.EMFILE, errno.ENFILE)
 
 
 def is_shortage(error: Exception) -> bool:
-    """Whether something failed since there was no file handle for it."""
+    """Return whether an error says that no file handle is left."""
     return isinstance(error, OSError) and error.errno in NONE_LEFT
 
 
 @contextmanager
 def required() -> Iterator[None]:
-    """Let a message that needs one wait for it, as it waits for the database.
+    """Raise StorageError where no file handle is left, so that the message is tried again.
 
-    For what opens files late: fonts, and modules that are seldom used. Raises StorageError.
+    For work that opens files late: fonts, modules that are seldom used.
     """
     try:
         yield

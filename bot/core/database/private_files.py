@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 OTHERS = 0o077
-"""What the group and everybody else may do with a file."""
+"""The mode bits of the group and of everybody else."""
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
 """Endings of the files that SQLite keeps beside a database."""
@@ -48,7 +48,7 @@ def find_exposed(paths: Iterable[Path]) -> list[Path]:
 
 
 def make_private(paths: Iterable[Path]) -> list[Path]:
-    """Take from others what they may do with these files; return those that were exposed.
+    """Remove the rights of others to these files; return those that were exposed.
 
     A file of another user stays as it is: `exposed` still names it.
     """

@@ -238,7 +238,7 @@ def _link(path: Path, name: Path) -> None:
         raise
     except OSError:  # no hard links here
         if name.exists():
-            raise FileExistsError(17, "is there already") from None
+            raise FileExistsError(17, "already exists") from None
         path.rename(name)
 
 
@@ -277,6 +277,6 @@ def _naming(path: Path) -> Iterator[None]:
     except UnicodeDecodeError as error:  # SQLite's message quotes a broken schema
         raise BotError(f"{path}: is damaged: its schema is not text") from error
     except FileExistsError as error:
-        raise BotError(f"{path}: is there already: give another name") from error
+        raise BotError(f"{path}: already exists: choose another name") from error
     except OSError as error:
         raise BotError(f"{path}: {error.strerror}") from error

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
 
 PROOF = "proof"
-"""Name of what is kept for nothing but to tell the right key."""
+"""The name of a secret that only proves the key."""
 
 
 class Vault:
@@ -32,24 +32,24 @@ class Vault:
         self._fernet = Fernet(base64.urlsafe_b64encode(digest))
 
     def seal(self, text: str) -> str:
-        """Give the sealed form of `text`, another one each time."""
+        """Encrypt a text; the result differs each time."""
         return self._fernet.encrypt(text.encode()).decode()
 
     def open(self, sealed: str) -> str:
-        """Give the text; ConfigProblem where it was sealed with another key."""
+        """Decrypt a text. Raises ConfigProblem where it was sealed with another key."""
         try:
             return self._fernet.decrypt(sealed.encode()).decode()
         except InvalidToken as error:
             raise ConfigProblem(
                 "SECRET_KEY: the secrets in the database were sealed with another key:"
-                " give the one that they were sealed with"
+                " set the key that they were sealed with"
             ) from error
 
 
 def load_or_create_key(path: Path) -> str:
-    """Give the key kept in `path`, made there with mode 0600 at the first time.
+    """Return the key in the file `path`, which is created with mode 0600 the first time.
 
-    Linked into place when it is whole, so that nobody ever reads half of it.
+    The file is linked into place when it is whole, so that no process reads half of it.
     """
     if not path.exists():
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f"{path.name}.") as made:
@@ -62,14 +62,14 @@ def load_or_create_key(path: Path) -> str:
 
 
 def random_password() -> str:
-    """Give 256 random bits as URL-safe text."""
+    """Return 256 random bits as URL-safe text."""
     return secrets.token_urlsafe(32)
 
 
 def check_key(tx: Transaction, vault: Vault) -> None:
-    """Hold the key against what is kept; ConfigProblem where that was sealed with another.
+    """Check the key against a stored secret. Raises ConfigProblem where another key sealed it.
 
-    An empty database is given something to hold the next key against.
+    In an empty database a secret is stored, so that the next key can be checked.
     """
     row = tx.one("SELECT sealed FROM kept_secrets ORDER BY name LIMIT 1")
     if row:
@@ -79,7 +79,7 @@ def check_key(tx: Transaction, vault: Vault) -> None:
 
 
 def load_or_create(tx: Transaction, vault: Vault, name: str, make: Callable[[], str]) -> str:
-    """Give the secret that was kept under `name`, made with `make` at the first time."""
+    """Return the secret stored under `name`; the first time `make` creates it."""
     row = tx.one("SELECT sealed FROM kept_secrets WHERE name = :name", name=name)
     if row:
         return vault.open(row["sealed"])

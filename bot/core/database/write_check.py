@@ -1,4 +1,4 @@
-"""Whether a payment can be stored: read, then write as much as a payment writes."""
+"""The check that a payment can be stored: a read, then a write of a payment's size."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database
 
 PROVEN_SECONDS = 1.0
-"""How long a probe's result is returned again, so that asking often costs nothing."""
+"""The time for which a result is returned again, so that frequent checks cost nothing."""
 
 PAYMENT_BYTES = 128 * 1024
-"""Bytes that a payment writes at most: the pages of its rows and of their indexes, about 25."""
+"""The most bytes that a payment writes: the pages of its rows and their indexes, about 25."""
 
 COMMIT_BYTES = MAX_GROUP * 64 * 1024
-"""Bytes that a commit of as many payments as are committed together writes at most.
+"""The most bytes that one commit of a full group of payments writes.
 
-Measured: 28 KiB a payment in a small database. A smaller write may succeed in the space that a
-failed commit left in the log, and proves nothing.
+Measured: 28 KiB a payment in a small database. A smaller write may fit in the space that a failed
+commit left in the -wal, and proves nothing.
 """
 
 
 class StorageCheck:
-    """A check for `Readiness`; once a commit has failed, a write of `COMMIT` bytes has to succeed.
+    """A check for `Readiness`; once a commit has failed, a write of `COMMIT_BYTES` has to succeed.
 
-    Whatever failed counts, a payment as much as a probe: a small write that succeeded since
-    doesn't outweigh it.
+    After any failed commit, of a payment or of a probe, a small write that succeeds proves nothing.
     """
 
     def __init__(self, db: Database, clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,7 +43,7 @@ class StorageCheck:
         self._refusal = ""
 
     async def __call__(self) -> str | None:
-        """Return None, or the database's own words for why nothing can be stored."""
+        """Return None, or the database's reason why nothing can be stored."""
         try:
             await self._db.query("SELECT 1 AS one")
             async with self._probing:

@@ -1,1 +1,1 @@
-"""Erasing personal data."""
+"""Erasure of personal data from tables and texts."""

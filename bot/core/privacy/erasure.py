@@ -1,7 +1,7 @@
-"""What payers said about themselves, taken out of tables batch by batch while others work on them.
+"""Personal data erased from tables, batch by batch, while the bot works on them.
 
-Each part names the places in which it keeps such data. They are read beside the writer, and only
-what changes is written, some rows in a transaction, so nobody waits for it.
+Each slice describes its tables with such data. They are read beside the writer, and only rows that
+change are written, some in each transaction, so that no payment waits for it.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
 
 BATCH = 500
-"""Rows read at a time, and written in one transaction at most."""
+"""Rows read at a time, and the most rows written in one transaction."""
 
-MOST_NARROWED = 20
-"""People whom SQL looks for before we do: more conditions cost more than they save."""
+MAX_CONDITIONS = 20
+"""People that SQL searches for before Python does: more conditions cost more than they save."""
 
 PLAIN = re.compile(r"[!#-\[\]-~]+")
-"""What JSON writes as it is, and SQL folds as we do."""
+"""Text that JSON does not escape, and whose case SQL folds as Python does."""
 
 WORD = re.compile(r"[^\s<>]+")
-"""A word of a text, also between the marks of HTML."""
+"""A word of a text, between tags of HTML too."""
 
 NUMBER = re.compile(r"\+?\(?[0-9][0-9 ()./-]+[0-9]")
-"""What may be a phone number amid a text, with what people write between its digits."""
+"""A phone number within a text, with the separators that people write between its digits."""
 
-AROUND = ".,;:!?()[]<>\"'"
-"""What stands around a word and is none of it."""
+PUNCTUATION = ".,;:!?()[]<>\"'"
+"""Characters around a word that do not belong to it."""
 
 HIDDEN = "…"
-"""What takes the place of what is erased."""
+"""The text in place of an erased value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Scope:
     request_id: str | None = None
 
     def covers(self, request_id: str | None, at: int, data: object) -> bool:
-        """Whether data given at `at` (epoch ms) for a request is to go; False for none."""
+        """Return whether to erase `data`, given at `at` (epoch ms); False where it is empty."""
         if self.request_id is not None and request_id != self.request_id:
             return False
         if self.before is not None and at >= self.before:
@@ -66,9 +66,9 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class ErasedValues:
-    """Values to be found in texts: their keys, and how many words those have that begin with one.
+    """Values to erase from texts: their keys, and by first word the lengths of the longer ones.
 
-    A look at a text costs its own length, however many the values are.
+    Searching a text takes time by its own length, however many the values are.
     """
 
     keys: frozenset[str]
@@ -76,25 +76,25 @@ class ErasedValues:
 
     @classmethod
     def of(cls, values: Iterable[str]) -> ErasedValues:
-        """Name values as they were given; they are found as HTML writes them too."""
+        """Build it from values as payers gave them; their forms in HTML are found too."""
         keys, lengths = set(), defaultdict(set)
         for value in values:
             keys.add(match_key(value))
             for form in {value, html.escape(value), html.escape(value, quote=False)}:
                 words = WORD.findall(form)
-                keys.add(match_key(" ".join(words).strip(AROUND)))
+                keys.add(match_key(" ".join(words).strip(PUNCTUATION)))
                 if len(words) > 1:
-                    lengths[match_key(words[0].strip(AROUND))].add(len(words))
+                    lengths[match_key(words[0].strip(PUNCTUATION))].add(len(words))
         found = {name: frozenset(numbers) for name, numbers in lengths.items()}
         return cls(frozenset(keys - {""}), found)
 
 
 @dataclass(frozen=True, slots=True)
 class PersonalTable:
-    """A table with such data: `keys` tell its rows apart, `change` says what becomes of a row.
+    """A table with personal data: `keys` identify its rows, `change` returns a row's new values.
 
-    None for a row that stays. `where`, with the parameters `given`, leaves out rows that need no
-    look; `also` changes elsewhere what hangs on a row, in the same transaction.
+    None leaves a row as it is. `where`, with the parameters `given`, selects the rows to read;
+    `also` changes other tables for a row, in the same transaction.
     """
 
     table: str
@@ -107,12 +107,12 @@ class PersonalTable:
 
     @property
     def select(self) -> str:
-        """Give the beginning of a statement that reads rows."""
+        """Return the beginning of a statement that reads rows."""
         names = ", ".join((*self.keys, *self.columns))
         return f"SELECT {names} FROM {self.table} WHERE {self.where}"  # noqa: S608 - our own names
 
     def page(self, tx: Transaction, last: Mapping[str, object] | None) -> list[Row]:
-        """Give the rows that follow the last one seen."""
+        """Return the next rows after `last`, in the order of their keys."""
         names = ", ".join(self.keys)
         given: dict[str, object] = {**self.given}
         after = ""
@@ -123,7 +123,7 @@ class PersonalTable:
         return tx.query(sql, **given)
 
     def apply(self, tx: Transaction, found: Row) -> int:
-        """Change a row that was found, as it is now; how many that are."""
+        """Change a row as it is now; return the number of rows changed."""
         given = {name: found[name] for name in self.keys}
         which = " AND ".join(f"{name} = :{name}" for name in self.keys)
         row = tx.one(f"{self.select} AND {which}", **given, **self.given)
@@ -138,11 +138,11 @@ class PersonalTable:
 
 
 def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict[str, str]]:
-    """Give a condition that is true of every row whose JSON names one of these, and its parameters.
+    """Return a condition that holds for every row whose JSON names one of `people`, and parameters.
 
-    True of every row where there are too many, or some that SQL might not find.
+    It holds for all rows where there are too many people, or one that SQL might miss.
     """
-    if not people or len(people) > MOST_NARROWED or not all(map(PLAIN.fullmatch, people)):
+    if not people or len(people) > MAX_CONDITIONS or not all(map(PLAIN.fullmatch, people)):
         return "1 = 1", {}
     given = {f"like{number}": _like(name) for number, name in enumerate(sorted(people))}
     anyone = " OR ".join(f"LOWER({column}) LIKE :{name} ESCAPE '!'" for name in given)
@@ -153,30 +153,30 @@ def _like(name: str) -> str:
     return "%" + re.sub("[!%_]", r"!\g<0>", name) + "%"
 
 
-async def erase_rows(db: Database, place: PersonalTable) -> int:
-    """Change what is to change in a place; how many rows that were."""
+async def erase_rows(db: Database, table: PersonalTable) -> int:
+    """Change the rows of a table; return the number of rows changed."""
     number, last = 0, None
-    while page := await _page(db, place, last):
-        found = [row for row in page if place.change(row) is not None]
+    while page := await _page(db, table, last):
+        found = [row for row in page if table.change(row) is not None]
         if found:
-            number += await db.transaction(partial(_apply, place=place, found=found))
+            number += await db.transaction(partial(_apply, table=table, found=found))
         last = page[-1]
     return number
 
 
-async def stream_rows(db: Database, place: PersonalTable) -> AsyncIterator[Row]:
-    """Give the rows of a place one by one, read some at a time."""
+async def stream_rows(db: Database, table: PersonalTable) -> AsyncIterator[Row]:
+    """Yield the rows of a table, read in batches."""
     last = None
-    while page := await _page(db, place, last):
+    while page := await _page(db, table, last):
         for row in page:
             yield row
         last = page[-1]
 
 
 def match_key(text: str) -> str:
-    """Give what is the same for one address or number, however it was typed.
+    """Return a key that is equal for all spellings of one address or phone number.
 
-    Of a phone number the digits count, without 00 or + before them.
+    Of a phone number: its digits, without 00 or + before them.
     """
     folded = text.strip().casefold()
     digits = phones.digits(folded)
@@ -184,7 +184,7 @@ def match_key(text: str) -> str:
 
 
 def find_texts(data: object) -> Iterator[str]:
-    """Give every text and number in what JSON holds."""
+    """Yield every text and number in a JSON value."""
     if isinstance(data, dict):
         for value in data.values():
             yield from find_texts(value)
@@ -196,16 +196,16 @@ def find_texts(data: object) -> Iterator[str]:
 
 
 def redact(data: Any, gone: ErasedValues) -> Any:
-    """Give what JSON holds without the values that are `gone`, and texts without their words.
+    """Return a JSON value without the values `gone`, in texts too.
 
-    A field that held nothing else goes with its value.
+    A field or an item that held such a value alone is removed.
     """
     if isinstance(data, dict):
         return {name: redact(value, gone) for name, value in data.items() if not _is(value, gone)}
     if isinstance(data, list):
         return [redact(value, gone) for value in data if not _is(value, gone)]
     if isinstance(data, str):
-        return HIDDEN if _is(data, gone) else _hushed(data, gone)
+        return HIDDEN if _is(data, gone) else _redact_text(data, gone)
     return data
 
 
@@ -213,34 +213,34 @@ def _is(value: object, gone: ErasedValues) -> bool:
     return isinstance(value, str) and match_key(value) in gone.keys
 
 
-def _hushed(text: str, gone: ErasedValues) -> str:
-    """Give a text without what is gone: values of some words whole, then words, then numbers."""
+def _redact_text(text: str, gone: ErasedValues) -> str:
+    """Return a text without erased values: of several words first, then words, then numbers."""
     words, parts, done, number = [*WORD.finditer(text)], [], 0, 0
     while number < len(words):
-        length = _gone_from(words, number, gone)
+        length = _erased_length(words, number, gone)
         if length:
             begin, end = words[number].start(), words[number + length - 1].end()
             found = text[begin:end]
-            parts += [text[done:begin], found.replace(found.strip(AROUND), HIDDEN)]
+            parts += [text[done:begin], found.replace(found.strip(PUNCTUATION), HIDDEN)]
             done = end
         number += length or 1
     rest = "".join([*parts, text[done:]])
     return NUMBER.sub(lambda it: HIDDEN if match_key(it[0]) in gone.keys else it[0], rest)
 
 
-def _gone_from(words: list[re.Match[str]], number: int, gone: ErasedValues) -> int:
-    """Say how many words from one on are a value that is gone, as many as can be."""
-    lengths = gone.lengths.get(match_key(words[number][0].strip(AROUND)), frozenset())
+def _erased_length(words: list[re.Match[str]], number: int, gone: ErasedValues) -> int:
+    """Return how many words, from one on, are an erased value: the most possible, or 0."""
+    lengths = gone.lengths.get(match_key(words[number][0].strip(PUNCTUATION)), frozenset())
     for length in sorted({1, *lengths}, reverse=True):
         some = [word[0] for word in words[number : number + length]]
-        if len(some) == length and match_key(" ".join(some).strip(AROUND)) in gone.keys:
+        if len(some) == length and match_key(" ".join(some).strip(PUNCTUATION)) in gone.keys:
             return length
     return 0
 
 
-async def _page(db: Database, place: PersonalTable, last: Row | None) -> list[Row]:
-    return await db.read(lambda tx: place.page(tx, last))
+async def _page(db: Database, table: PersonalTable, last: Row | None) -> list[Row]:
+    return await db.read(lambda tx: table.page(tx, last))
 
 
-def _apply(tx: Transaction, place: PersonalTable, found: list[Row]) -> int:
-    return sum(place.apply(tx, row) for row in found)
+def _apply(tx: Transaction, table: PersonalTable, found: list[Row]) -> int:
+    return sum(table.apply(tx, row) for row in found)

@@ -1,4 +1,4 @@
-"""Backups made and put back: the database with the key that opens it."""
+"""Backups, made and restored: the database with the key that opens its secrets."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEY = ".key"
-"""Ending of the file beside a database that opens its secrets, where SECRET_KEY is not set."""
+"""The ending of the key file beside a database, used where SECRET_KEY is not set."""
 
 ASIDE = "{}-replaced-{}{}"
-"""What a database is called that was replaced: its name, the time, its ending."""
+"""The name of a replaced database: its old name, the time, its ending."""
 
 STAMP = r"\d{8}T\d{6}Z"
 
 LONGEST_BACKUP = 24 * 3600 * 1000
-"""Milliseconds that no backup takes."""
+"""Milliseconds: every backup ends before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup as it was made; `key` is the file beside it, None where SECRET_KEY opens it.
+    """A new backup; `key` is the key file beside it, None where SECRET_KEY opens it.
 
-    `trouble` is why the audit log has no line of it, `refusal` why it can't be restored.
+    `trouble` is why the audit log has no entry for it, `refusal` why `restore` would refuse it.
     """
 
     path: Path
@@ -56,10 +56,10 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A backup in its place; `aside` is the database that was there, None where there was none.
+    """A restored backup; `aside` is the database that it replaced, None where there was none.
 
-    `doubtful`: how much is sent that may have been sent after the backup was made; `unreadable`:
-    how much that waited to be sent could not be read and is not sent.
+    `doubtful`: queued messages that may have been sent after the backup was made; `unreadable`:
+    queued messages that can't be read and became dead letters.
     """
 
     path: Path
@@ -70,19 +70,19 @@ class Restored:
 
 
 def backup(settings: Settings, to: Path, moment: int) -> Backup:
-    """Copy the database beside whoever uses it to `to`, a new file or a folder.
+    """Copy the database to `to`, a new file or a folder, while others use it.
 
-    `moment` in epoch ms names it in a folder. Raises BotError, and then leaves nothing there.
+    In a folder `moment` (epoch ms) names the file. Raises BotError, and then leaves no file.
     """
     live = existing_file(settings.database_url)
     target = to / f"{live.stem}-{_stamp(moment)}{live.suffix}" if to.is_dir() else to
     key = target.with_suffix(KEY)
     if key == target:
-        raise BotError(f"{to}: {KEY} is what the key beside a backup is called: give another name")
+        raise BotError(f"{to}: {KEY} is the ending of the key beside a backup: give another name")
     if taken := [one for one in (target, key) if one.exists()]:
-        raise BotError(f"{taken[0]}: is there already, and no backup replaces another: rename TO")
+        raise BotError(f"{taken[0]}: already exists, and no backup replaces another: rename TO")
     with snapshot.temporary_file(target) as made:
-        _tidy_copies(target, live, moment)
+        _delete_old_copies(target, live, moment)
         snapshot.copy_database(live, made, live=True)
         snapshot.check_sound(made, live)
         found = snapshot.read_contents(made)
@@ -96,13 +96,13 @@ def backup(settings: Settings, to: Path, moment: int) -> Backup:
 
 
 def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> Restored:
-    """Put a backup in the place of DATABASE_URL, at `moment` (epoch ms), while the bot is stopped.
+    """Replace the database of DATABASE_URL by a backup, while the bot is stopped.
 
-    What held data there is moved aside, with `replace` only. Raises BotError and ConfigProblem, and
-    then nothing has changed.
+    `moment` is in epoch ms. A database with data is moved aside, with `replace` only. Raises
+    BotError and ConfigProblem, and then nothing has changed.
     """
     path = Path(sqlite_path(settings.database_url))
-    _see_backup(source, path)
+    _check_source(source, path)
     has_data = snapshot.holds_data(path, EMBEDDED)
     if has_data and not replace:
         raise BotError(f"{path}: holds data: restore --replace moves it aside, under another name")
@@ -116,10 +116,10 @@ def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> 
         own = _kept_key(settings, path) or chosen
         if settings.secret_key is not None:
             own = settings.secret_key.get_secret_value()
-        with _told_of(source):
+        with _refusing_strange_rows(source):
             doubtful, lost = _prepare(settings, made, moment, (chosen, own))
-        _keep_out(stack, path)
-        _tidy(path, made)
+        _lock_out(stack, path)
+        _delete_leftovers(path, made)
         aside = path.with_name(ASIDE.format(path.stem, _stamp(moment), path.suffix))
         with (
             _beside(_kept_key(settings, path) if has_data else None, aside.with_suffix(KEY)),
@@ -136,7 +136,7 @@ def _stamp(moment: int) -> str:
 
 
 def _kept_key(settings: Settings, path: Path) -> str | None:
-    """Give the key that is kept beside a database, where that is what opens it."""
+    """Return the key in the file beside a database; None where SECRET_KEY opens it."""
     kept = path.with_suffix(KEY)
     if settings.secret_key is not None or not kept.exists():
         return None
@@ -144,7 +144,7 @@ def _kept_key(settings: Settings, path: Path) -> str | None:
 
 
 def _new_key(settings: Settings, path: Path, own: str | None) -> str | None:
-    """Give the key that has to be put beside a database, None where there is one."""
+    """Return the key to store beside a database; None where there is one."""
     has_one = settings.secret_key is not None or path.with_suffix(KEY).exists()
     return None if has_one else own
 
@@ -158,7 +158,7 @@ def _read(path: Path) -> str:
 
 @contextmanager
 def _beside(key: str | None, path: Path) -> Iterator[bool]:
-    """Put a key there first, for what comes needs it; take it away if that does not come."""
+    """Store a key at `path` before its database comes; delete it where that fails."""
     if key is None or (path.exists() and _read(path) == key):
         yield key is not None
         return
@@ -173,7 +173,7 @@ def _beside(key: str | None, path: Path) -> Iterator[bool]:
 
 
 def _note_backup(settings: Settings, found: Contents, name: str, moment: int) -> str | None:
-    """Note it in the database; what kept us from it, for the backup is made all the same."""
+    """Record the backup in the audit log; return why that failed, since the backup is made."""
     details = {"payments": found.payments, "bytes": found.size}
     try:
         _in_file(
@@ -186,7 +186,7 @@ def _note_backup(settings: Settings, found: Contents, name: str, moment: int) ->
 
 
 def _refusal(made: Path, live: Path) -> str | None:
-    """Return why a restore of this copy would be refused: somebody changed the live database."""
+    """Return why `restore` would refuse this copy: another program changed the live database."""
     try:
         snapshot.check_schema(made, live)
     except BotError as error:
@@ -194,7 +194,7 @@ def _refusal(made: Path, live: Path) -> str | None:
     return None
 
 
-def _see_backup(source: Path, path: Path) -> None:
+def _check_source(source: Path, path: Path) -> None:
     if not source.is_file():
         raise BotError(f"{source}: there is no such file")
     if path.exists() and source.samefile(path):
@@ -208,10 +208,10 @@ def _make_folder(folder: Path) -> None:
         raise BotError(f"{folder}: can't be made: {error.strerror}") from error
 
 
-def _keep_out(stack: ExitStack, path: Path) -> None:
-    """See that nobody uses the database, and that nobody begins to; with a damaged one nobody can.
+def _lock_out(stack: ExitStack, path: Path) -> None:
+    """Lock the database against other processes until `stack` closes; none can use a damaged one.
 
-    Raises BotError.
+    Raises BotError where one has it open.
     """
     if not path.exists() or not snapshot.is_database(path):
         return
@@ -223,10 +223,10 @@ def _keep_out(stack: ExitStack, path: Path) -> None:
         raise BotError(f"{path}: is in use: stop the bot, restore, then start it again")
 
 
-def _tidy_copies(target: Path, live: Path, moment: int) -> None:
-    """Take away what backups that were killed have left beside `target`.
+def _delete_old_copies(target: Path, live: Path, moment: int) -> None:
+    """Delete the temporary files beside `target` of backups that were killed.
 
-    Only what is older than any backup takes: another one may be under way there.
+    Newer ones may be of a backup that runs.
     """
     names = [re.escape(target.stem), rf"{re.escape(live.stem)}-{STAMP}"]
     endings = [re.escape(ending) for ending in (target.suffix, KEY)]
@@ -237,8 +237,8 @@ def _tidy_copies(target: Path, live: Path, moment: int) -> None:
                 left.unlink()
 
 
-def _tidy(path: Path, made: Path) -> None:
-    """Take away what a restore that was killed has left: copies, and second names of the file."""
+def _delete_leftovers(path: Path, made: Path) -> None:
+    """Delete the leftovers of a restore that was killed: copies, and second names of the file."""
     stem, suffix = re.escape(path.stem), re.escape(path.suffix)
     second_name, second_key = (ASIDE.format(stem, STAMP, ending) for ending in (suffix, r"\.key"))
     ours = "|".join([stem + suffix, re.escape(path.with_suffix(KEY).name), second_key])
@@ -253,9 +253,9 @@ def _tidy(path: Path, made: Path) -> None:
 
 
 def _right_key(settings: Settings, made: Path, source: Path, path: Path) -> str | None:
-    """Give the key that opens a backup: the one beside it, SECRET_KEY, or the one that is here.
+    """Return the key that opens a backup: the one beside it, SECRET_KEY, or this machine's.
 
-    None where nothing has been sealed. Raises ConfigProblem where none of them does.
+    None where the backup has no secrets. Raises ConfigProblem where no key opens it.
     """
     beside = [one.with_suffix(KEY) for one in (source, path)]
     keys = [_read(one) for one in beside if one.exists()]
@@ -279,10 +279,10 @@ def _right_key(settings: Settings, made: Path, source: Path, path: Path) -> str 
 def _prepare(
     settings: Settings, made: Path, moment: int, keys: tuple[str | None, str | None]
 ) -> tuple[int, int]:
-    """Bring a copy to the schema of today and let what was under way come again, in doubt.
+    """Migrate a copy, and mark its queued messages as doubtful.
 
-    Its secrets are sealed with the second of the `keys`, which also proves that the first opens
-    each. Returns how much is in doubt, and how much could not be read.
+    Its secrets are opened with the first of the `keys` and sealed with the second. Returns the
+    numbers of doubtful and of unreadable messages.
     """
     (chosen, own), payments = keys, snapshot.read_contents(made).payments
 
@@ -301,18 +301,18 @@ def _prepare(
 
 
 @contextmanager
-def _told_of(source: Path) -> Iterator[None]:
-    """Refuse a backup whose rows are none that this program writes, however that shows."""
+def _refusing_strange_rows(source: Path) -> Iterator[None]:
+    """Raise BotError for any error that rows cause which this program never writes."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise BotError(f"{source}: holds what this program never wrote: {error!r}") from error
+        raise BotError(f"{source}: holds data that this program never wrote: {error!r}") from error
     except sqlite3.Error as error:
         raise BotError(f"{source}: {error}") from error
 
 
 def _in_file(path: Path, work: Callable[[Transaction], T]) -> T:
-    """Run `work` in a database, which is brought to the schema of today."""
+    """Run `work` in a database file, after its missing migrations."""
     database = open_database(url_of(path))
     try:
         return database.run(work)

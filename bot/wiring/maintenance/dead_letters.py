@@ -1,4 +1,4 @@
-"""What was given up, for the operator to see: when, where and why, and nobody's words."""
+"""Dead letters, described for the operator: when, where and why, without their text."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from bot.core.outbox.queries import DeadLetter
 
 SHOWN = 10
-"""Of each queue, the newest."""
+"""The newest dead letters shown of each queue."""
 
 LONGEST_NOTE = 160
 LONGEST_LANE = 60
 
-DELIVERIES = "see deliveries list --state dead; deliveries retry ID sends one again"
+DELIVERIES = "see `deliveries list --state dead`; `deliveries retry ID` sends one again"
 REMEDIES = {
-    "updates": "the log says more at these times; who wrote was asked to try again",
-    "jobs": "the log says more at these times; the seller sees it in the chat and can try again",
-    "messages": "the log says more at these times; nothing is sent again by itself",
-    "answers": "the log says more at these times; a button can be pressed again",
-    "photos": "the log says more at these times; the seller can send the photo again",
+    "updates": "see the log at these times; their senders were asked to try again",
+    "jobs": "see the log at these times; sellers see it in the chat and can try again",
+    "messages": "see the log at these times; they are not sent again",
+    "answers": "see the log at these times; people can press the button again",
+    "photos": "see the log at these times; sellers can send the photo again",
     "webhooks": DELIVERIES,
     "own_webhooks": DELIVERIES,
     "mails": DELIVERIES,
@@ -32,20 +32,20 @@ REMEDIES = {
 
 
 def describe(tx: Transaction) -> dict[str, str]:
-    """Say of each queue what was given up in it, a line each, and what to do; {} for nothing."""
+    """Return a description of the dead letters of each queue that has any, and what to do."""
     return {
-        queue: _told(queue, number, queries.newest_dead(tx, queue, SHOWN))
+        queue: _describe(queue, number, queries.newest_dead(tx, queue, SHOWN))
         for queue, number in queries.count_by_queue(tx, queries.DEAD).items()
     }
 
 
-def _told(queue: str, number: int, newest: list[DeadLetter]) -> str:
-    remedy = REMEDIES.get(queue, "the log says more at these times")
+def _describe(queue: str, number: int, newest: list[DeadLetter]) -> str:
+    remedy = REMEDIES.get(queue, "see the log at these times")
     more = [f"and {number - len(newest)} older"] if number > len(newest) else []
-    return "\n       ".join([f"{number} given up: {remedy}", *map(_line, newest), *more])
+    return "\n       ".join([f"{number} dead letters: {remedy}", *map(_line, newest), *more])
 
 
 def _line(dead: DeadLetter) -> str:
     when = datetime.fromtimestamp(dead.settled_at / 1000, UTC).isoformat(timespec="seconds")
-    note = sanitize.line(dead.note or "no reason was noted", LONGEST_NOTE)
+    note = sanitize.line(dead.note or "no reason recorded", LONGEST_NOTE)
     return f"{when}  {sanitize.line(dead.lane, LONGEST_LANE)}  {note}"

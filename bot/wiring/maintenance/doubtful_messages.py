@@ -1,7 +1,4 @@
-"""What has to be said and done anew where an earlier state of the database goes on.
-
-Between a backup and its restoring, what waited in it may have been sent: nobody knows.
-"""
+"""Queued messages of a restored database: they may have been sent since the backup was made."""
 
 from __future__ import annotations
 
@@ -27,14 +24,14 @@ SEALED = (
     ("apps", "id", "webhook_secret"),
     ("apps", "id", "former_webhook_secret"),
 )
-"""Tables, their keys and their columns that hold what the key has sealed."""
+"""Tables, their keys, and their columns with secrets that SECRET_KEY has sealed."""
 
 INWARD = f"http://{INTERNAL_HOST}{PATH}/"
-"""What the addresses of the bot's own webhooks begin with; the token of a listing follows."""
+"""The beginning of the addresses of the bot's own webhooks; a listing's token follows."""
 
 
 def reseal(tx: Transaction, old: Vault, new: Vault) -> None:
-    """Seal with another key whatever is sealed. Raises ConfigProblem where `old` opens it not."""
+    """Seal all secrets with another key. Raises ConfigProblem where `old` does not open them."""
     for table, key, column in SEALED:
         rows = tx.query(
             f"SELECT {key} AS id, {column} AS sealed FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - our own names
@@ -48,10 +45,10 @@ def reseal(tx: Transaction, old: Vault, new: Vault) -> None:
 
 
 def mark_doubtful(tx: Transaction, settings: Settings, now: int) -> int:
-    """Mark as in doubt all that waits to be sent or was being sent; how much that is.
+    """Mark all queued messages as uncertain; return their number.
 
-    A payment whose alert was not even put yet is recorded here, so that its alert is in doubt too;
-    its webhook then finds it told.
+    Payments in the bot's own webhooks are recorded now, so that their alerts are uncertain too; the
+    webhooks then find them recorded.
     """
     rates = (settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate)
     ledger = Ledger(tx, make_queues(*rates), now)

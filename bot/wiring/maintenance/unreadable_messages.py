@@ -1,4 +1,4 @@
-"""Messages of a restored outbox that nobody can read: set aside, so that their queues go on."""
+"""Queued messages of a restored database that can't be read: they become dead letters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bot.service.usecases.letter_limits import MAILS
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
 
-AT_ONCE = 500
+BATCH = 500
 """Messages read at a time."""
 
 UNREADABLE = "its body could not be read"
@@ -27,9 +27,9 @@ QUEUES = {queue.name: queue for queue in (WEBHOOKS, OWN_WEBHOOKS, MAILS, SETTLEM
 
 
 def bury_unreadable(tx: Transaction, now: int) -> int:
-    """Settle as dead what is owed and can't be read; return how much that is."""
+    """Make dead letters of the queued messages that can't be read; return their number."""
     found, after = 0, ""
-    while messages := queries.unsettled_texts(tx, after, AT_ONCE):
+    while messages := queries.unsettled_texts(tx, after, BATCH):
         broken = [one for one, queue, text in messages if not _is_readable(queue, text)]
         for message_id in broken:
             bulk_changes.bury_unsettled(tx, message_id, UNREADABLE, now)

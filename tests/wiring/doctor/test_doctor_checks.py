@@ -119,8 +119,8 @@ async def test_the_doctor_lists_dead_letters_and_says_what_to_do(
             database.run(partial(outbox.bury, queue=queue, message=taken, now=at, note=note))
     (found,) = [finding for finding in await examined(url) if finding.name == "updates"]
     first, *lines = [line.strip() for line in found.text.split("\n")]
-    told = "the log says more at these times; who wrote was asked to try again"
-    assert (found.ok, first) == (False, f"{count} given up: {told}")
+    told = "see the log at these times; their senders were asked to try again"
+    assert (found.ok, first) == (False, f"{count} dead letters: {told}")
     newest = range(count - 1, max(count - 11, -1), -1)
     assert lines == [
         *(f"2027-01-15T08:00:{n:02}+00:00  77  failed three times, {n}�" for n in newest),

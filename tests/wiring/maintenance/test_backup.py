@@ -88,7 +88,7 @@ def test_a_backup_takes_the_place_of_nothing(taken: str) -> None:
     Path(taken).write_text("precious")
     refused = run_bot("backup", "kept.db")
     assert refused.exit_code == 1
-    told = "is there already, and no backup replaces another: rename TO"
+    told = "already exists, and no backup replaces another: rename TO"
     assert refused.stderr == f"{taken}: {told}\n"
     assert names() == {"data", taken}
     assert Path(taken).read_text() == "precious"
@@ -211,7 +211,7 @@ def test_a_backup_that_can_not_be_noted_is_one_all_the_same(
     with locked(Path("data/bot.db")):
         made = run_bot("backup", "kept.db", "--json")
     assert made.exit_code == 0, made.stderr
-    assert made.stderr.startswith("The backup is whole; the audit log has no line of it: ")
+    assert made.stderr.startswith("The backup is complete, but the audit log has no entry for it: ")
     assert json.loads(made.stdout)["file"] == "kept.db"
     assert names() == {"data", "kept.db", "kept.key"}
 

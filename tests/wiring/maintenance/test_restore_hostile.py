@@ -207,8 +207,10 @@ def test_a_message_that_nobody_can_read_is_set_aside_and_the_others_go(
             lambda tx: tx.execute("UPDATE outbox SET body = :body WHERE id = 'broken'", body=body)
         )
     done = restored()
-    assert (done.exit_code, "unreadable:   1 that waited" in done.stdout) == (0, True), done.stderr
-    assert "may repeat:   1 that waited" in done.stdout
+    assert (done.exit_code, "unreadable:   1 messages that waited" in done.stdout) == (0, True), (
+        done.stderr
+    )
+    assert "may repeat:   1 messages that waited" in done.stdout
     with closing(sqlite3.connect(DATABASE)) as file:
         found = file.execute("SELECT id, state, uncertain, note FROM outbox ORDER BY id").fetchall()
     note = "its body could not be read"
