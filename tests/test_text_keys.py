@@ -20,7 +20,7 @@ from bot.core.text.translations import DEFAULT
 from bot.service.model.checkout import CheckoutState
 from bot.service.model.request import RESERVED, UNPRICED, PayerField, Status
 from bot.service.rails.rail import Manner
-from tests.core.text.test_translations import messages
+from tests.support.locale_sources import messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

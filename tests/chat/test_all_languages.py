@@ -19,8 +19,8 @@ from bot.chat.messages.reply import units
 from bot.chat.model.kinds import KINDS
 from bot.chat.model.seller import Seller
 from bot.core.text.translations import DEFAULT, languages, t
-from tests.core.text.test_translations import VARIABLE, messages
 from tests.support.form_harness import OTHER, Talk, form_at_step
+from tests.support.locale_sources import VARIABLE, messages
 from tests.support.telegram_limits import check, labels, parsed
 
 TEXTS = {language: messages(language) for language in languages()}

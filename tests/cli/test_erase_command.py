@@ -16,8 +16,8 @@ from bot.core.database.database import open_database
 from bot.wiring.maintenance import payer_erasure
 from tests.support.command_line import run_bot
 from tests.support.machine_faults import locked
+from tests.support.payer_data import ANNA, ASKED, BOB
 from tests.support.service_harness import NOON, open_service
-from tests.wiring.maintenance.test_erase_payers import ANNA, ASKED, BOB
 
 if TYPE_CHECKING:
     from click.testing import Result

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from tests.support.handcash_server import HandCash, handcash
+from tests.support.handcash_settings import SECRET, keys
 from tests.support.product_process import PATIENCE, Process, free_port, sandbox_telegram
 from tests.support.sellers_and_payers import (
     Seller,
@@ -26,20 +27,9 @@ if TYPE_CHECKING:
 
     from tests.support.product_process import ProductSetup
 
-SECRET = "a secret of HandCash's own"
 PAYER = {"paymail": "pat@<i>hand</i>cash.io", "email": "pat@example.org"}
 NEVER = "n" * 32
 """A token that no request has."""
-
-
-def keys(server: HandCash) -> dict[str, str]:
-    """Return the settings for this server: no WEBHOOK_SECRET, payments in BSV."""
-    return {
-        "PAYMENTS_URL": server.url,
-        "APP_ID": server.app_id,
-        "APP_SECRET": server.app_secret,
-        "INSTRUMENT_CURRENCY": "BSV",
-    }
 
 
 @asynccontextmanager

@@ -11,8 +11,8 @@ import pytest
 import zxingcpp
 from PIL import Image
 
-from tests.chat.telegram.test_photo_intake import photo
 from tests.support.product_process import PATIENCE, until
+from tests.support.sample_pictures import photo
 from tests.support.sellers_and_payers import (
     SECONDS,
     Seller,

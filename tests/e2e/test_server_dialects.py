@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from bot.core.text.translations import t
-from tests.e2e.test_handcash_journey import SECRET, keys
 from tests.support.handcash_server import HandCash, handcash
+from tests.support.handcash_settings import SECRET, keys
 from tests.support.product_process import PATIENCE, free_port, sandbox_telegram
 from tests.support.sellers_and_payers import Seller, lines_of, link_of, seller_with_destination
 from tests.support.server_failures import SILENT

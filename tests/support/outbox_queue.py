@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.messages.queues import make_queues
 from bot.core import exact_json
+from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, outbox
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from tests.support.service_harness import Clock
 
 SELECT = "SELECT * FROM outbox WHERE queue = :queue ORDER BY priority, id"
+SECOND = 1000
+MESSAGES = replace(make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)).messages, payloads=None)
+"""The product's queue at Telegram's rates."""
+ANN, BOB, GROUP = "7", "8", "-7"
 
 
 @dataclass
@@ -97,3 +103,16 @@ async def handle_all(
         await handle(found[0])
         handled += 1
     return handled
+
+
+def sent_at(post: QueueHarness, most: int = 1000) -> list[int]:
+    """Claim and settle until the queue is empty; return the ms from now of each message."""
+    start = post.clock()
+    times: list[int] = []
+    while (wait := post.next_open()) is not None and len(times) < most:
+        post.clock.at += max(wait, 0)
+        claimed = post.claim(1)
+        assert claimed, "next_open named a moment at which nothing may go"
+        times += [post.clock() - start]
+        post.done(*claimed)
+    return times

@@ -76,3 +76,9 @@ def versions(picture: Image.Image) -> Iterator[tuple[str, Image.Image]]:
 def undecodable_versions(picture: Image.Image, expected: str) -> list[str]:
     """Return the versions in which the link is not the one text that is read."""
     return [name for name, one in versions(picture) if decode(one) != {expected}]
+
+
+def photo(size: tuple[int, int] = (640, 480), colour: str = "teal") -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", size, colour).save(out, "JPEG")
+    return out.getvalue()

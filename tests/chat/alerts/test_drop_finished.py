@@ -6,32 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.alerts import delivery
-from bot.chat.payments.recording import Ledger
 from bot.chat.store import listings, received_payments
-from bot.chat.store.received_payments import Payment
 from bot.chat.telegram.sender import MAX_ATTEMPTS
 from bot.core.outbox import lanes
 from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
+from tests.support.drop_payments import lines, pay, texts
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
 
 if TYPE_CHECKING:
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
-
-
-def pay(chat: ChatHarness, listing: Listing, *numbers: int, **given: object) -> None:
-    """Record payments of these numbers, each with what is left by then."""
-
-    def work(tx: Transaction) -> None:
-        for number in numbers:
-            paid = Payment(listing.request_id or "", f"t{number}", 250, "USD", {})
-            ledger = Ledger(tx, chat.queues, chat.clock())
-            assert ledger.record(listing.id, replace(paid, **given), None)  # type: ignore[arg-type] # fields of a payment
-
-    chat.db.run(work)
 
 
 def mute(chat: ChatHarness, listing: Listing, mode: str) -> None:
@@ -44,18 +30,9 @@ def drop(chat: ChatHarness, sam: Person, units: int = 3, number: int = 0) -> Lis
     return chat.add_listing(sam, wish, told)
 
 
-def texts(sam: Person) -> list[str]:
-    return [message.text for message in sam.chat.from_bot()]
-
-
 def deliver(chat: ChatHarness, body: MessagePayload) -> None:
     """Settle an alert as the sender does once Telegram took it."""
     chat.db.run(lambda tx: delivery.record_delivered(tx, chat.queues, body, chat.clock()))
-
-
-def lines(sam: Person) -> list[str]:
-    """What was said at the end of drops."""
-    return [text for text in texts(sam) if text.startswith("🏁")]
 
 
 async def test_a_drop_ends_with_a_line_once_its_last_alert_is_delivered(

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.payments.reconciler import BACKOFF, FIRST_WAIT, LEAST_REST, Reconciler
-from tests.chat.payments.test_reconciler_servers import item
+from tests.support.bare_requests import item
 from tests.support.chat_harness import COFFEE, service_answer
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts

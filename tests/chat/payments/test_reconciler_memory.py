@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from bot.chat.payments.reconciler import Reconciler
 from bot.core import errors
-from tests.chat.payments.test_reconciler_servers import item, units
+from tests.support.bare_requests import item, units
 from tests.support.chat_harness import COFFEE, DROP, service_answer
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts

@@ -20,7 +20,8 @@ from bot.chat.store.listings import DELETED, FAILED, LIVE, STOPPED
 from bot.chat.store.received_payments import Payment
 from bot.core import errors
 from tests.support.asgi_server import serve_asgi
-from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, URL, service_answer
+from tests.support.bare_requests import item, units
+from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, service_answer
 from tests.support.handcash_server import handcash
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
@@ -28,7 +29,6 @@ from tests.support.scripted_server import CUT
 
 if TYPE_CHECKING:
     from bot.chat.model.wish import Wish
-    from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
     from tests.support.scripted_server import ScriptedServer
@@ -39,12 +39,6 @@ def looking(chat: ChatHarness, client: Client, recorded_sleep: RecordedSleep) ->
     return Reconciler(chat.db, client, chat.recorder, chat.clock, recorded_sleep)
 
 
-def item(listing: Listing, request_id: str = REQUEST_ID, **fields: Any) -> dict[str, Any]:
-    """What a server that speaks only the interface says of a request."""
-    of = {"webhook": {"customParameters": {"listing": listing.id}}}
-    return {"id": request_id, "paymentRequestUrl": URL, "notifications": of, **fields}
-
-
 async def looks(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, *items: dict[str, Any]
 ) -> int:
@@ -52,10 +46,6 @@ async def looks(
     chat.clock.advance(61)
     await peer.add_answers(http_response(200, {"items": list(items)}))
     return await looking.compare()
-
-
-def units(left: int) -> dict[str, Any]:
-    return {"totalUnits": 5, "remainingUnits": left}
 
 
 async def test_units_that_stay_gone_for_a_minute_were_sold(

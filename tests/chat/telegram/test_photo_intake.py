@@ -23,10 +23,11 @@ from bot.core.bounded_process import BoundedChild, Budget
 from bot.core.outbox.worker import Job
 from bot.sandbox.bot_api import api
 from bot.sandbox.world.faults import Fault
-from tests.core.outbox.test_crashed_attempts import crash
-from tests.core.outbox.test_crashed_attempts import work as until_buried
 from tests.support.chat_harness import ChatHarness, telegram_of
+from tests.support.crashed_attempts import crash
+from tests.support.crashed_attempts import work as until_buried
 from tests.support.outbox_queue import handle_all
+from tests.support.sample_pictures import photo
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -77,12 +78,6 @@ async def studio(chat: ChatHarness) -> AsyncIterator[Studio]:
         downloads = Downloads(bot, root, chat.clock)
         yield Studio(chat, PhotoIntake(chat.db, downloads, chat.queues, chat.clock))
         await downloads.close()
-
-
-def photo(size: tuple[int, int] = (640, 480), colour: str = "teal") -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", size, colour).save(out, "JPEG")
-    return out.getvalue()
 
 
 async def served(db: Database, image_id: str) -> tuple[int, bytes, dict[str, str]]:

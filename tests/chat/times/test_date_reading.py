@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import example, given
@@ -15,29 +13,18 @@ from bot.chat.times import epochs, moments
 from bot.chat.times.display import button_label, full_text
 from bot.chat.times.moments import Choice, read_moment
 from bot.core.text.translations import languages, t
-from tests.core.text.test_translations import messages
-
-BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
-KATHMANDU = "Asia/Kathmandu"
-CODE = re.compile(r"<code>(.+?)</code>")
-
-
-def at(shown: str, zone: str = BERLIN, fold: int = 0) -> int:
-    """The moment at which a clock of the zone shows this."""
-    local = datetime.fromisoformat(shown).replace(tzinfo=ZoneInfo(zone), fold=fold)
-    return int(local.timestamp() * 1000)
-
-
-NOW = at("2026-11-22 12:00")  # a Sunday
-
-
-def ends(text: str, now: int = NOW, zone: str = BERLIN) -> int | Choice | Problem:
-    return read_moment(text, now, zone, end=True)
-
-
-def starts(text: str, now: int = NOW, zone: str = BERLIN) -> int | Choice | Problem:
-    return read_moment(text, now, zone, end=False)
-
+from tests.support.locale_sources import messages
+from tests.support.time_zones import (
+    BERLIN,
+    CODE,
+    KATHMANDU,
+    LORD_HOWE,
+    NEW_YORK,
+    NOW,
+    at,
+    ends,
+    starts,
+)
 
 TIMED = {
     "2026-11-22 13:00": ["in an hour", "in einer Stunde", "tra un'ora", "dans une heure", "1 h."],

@@ -14,7 +14,15 @@ from bot.chat.times import epochs
 from bot.chat.times.display import button_label, full_text
 from bot.chat.times.moments import Choice
 from bot.core.text.translations import languages
-from tests.chat.times.test_date_reading import BERLIN, KATHMANDU, LORD_HOWE, NEW_YORK, NOW, at, ends
+from tests.support.time_zones import (
+    BERLIN,
+    KATHMANDU,
+    LORD_HOWE,
+    NEW_YORK,
+    NOW,
+    at,
+    ends,
+)
 
 SPELLED = re.compile(r", Berlin time.*|, Zeit in Berlin.*")
 

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from bot.chat.messages.problem import Problem
 from bot.chat.times.local_time import is_within_hours, next_epoch_at, read_clock, read_hours
 from bot.core.text.translations import languages, t
-from tests.chat.times.test_date_reading import BERLIN, CODE, KATHMANDU, LORD_HOWE, NEW_YORK, at
+from tests.support.time_zones import (
+    BERLIN,
+    CODE,
+    KATHMANDU,
+    LORD_HOWE,
+    NEW_YORK,
+    at,
+)
 
 ZONES = st.sampled_from([BERLIN, NEW_YORK, LORD_HOWE, KATHMANDU, "America/Santiago", "Etc/UTC"])
 MOMENTS = st.integers(at("2026-01-01 00:00") // 1000, at("2037-01-01 00:00") // 1000)

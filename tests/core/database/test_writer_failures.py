@@ -16,8 +16,8 @@ from bot.core.database import writer
 from bot.core.database.database import open_database
 from bot.core.database.writer import LoopCaller
 from bot.core.errors import StorageError
-from tests.core.database.test_writer import PausedWriter, fail, orphan, put, there
 from tests.support.machine_faults import locked
+from tests.support.writer_harness import PausedWriter, fail, orphan, put, there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

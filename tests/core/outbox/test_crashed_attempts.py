@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from bot.chat.alerts import undelivered
 from bot.chat.messages.payloads import CallbackAnswer
 from bot.chat.provider.client import Client
-from bot.core.outbox import lease_owners, outbox
+from bot.core.outbox import outbox
 from bot.core.outbox.lanes import Queue
 from bot.core.outbox.worker import CRASHED, Job, Worker
 from bot.core.text.translations import t
@@ -20,8 +20,9 @@ from bot.service.model.delivery import DeliveryState
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.store import deliveries
 from bot.service.usecases.delivery_queues import WEBHOOKS
-from tests.chat.alerts.test_drop_finished import lines, pay
 from tests.support.chat_harness import STICKERS, service_answer
+from tests.support.crashed_attempts import crash, work
+from tests.support.drop_payments import lines, pay
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
 from tests.support.request_jobs import PLACE, RequestJobs
@@ -50,31 +51,6 @@ def sam(chat: ChatHarness) -> Person:
 @pytest.fixture
 def post(db: Database, clock: Clock) -> QueueHarness:
     return QueueHarness(db, QUEUE, clock)
-
-
-def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Message]:
-    """Claim all there is and end without an outcome, as often as said; what was claimed last."""
-    for _ in range(times):
-        owner = lease_owners.begin()
-        claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023 - run at once
-        lease_owners.end(owner)
-        db.run(lambda tx: outbox.recover(tx, queue, clock()))
-    return claimed
-
-
-async def work(db: Database, job: Job, clock: Clock, word: str = "dead") -> None:
-    """Work a queue until its only message has this state."""
-    worker = Worker(db, job, clock)
-    running = asyncio.create_task(worker.run())
-    sql = f"SELECT 1 FROM outbox WHERE queue = '{job.queue.name}' AND state = '{word}'"
-
-    async def look() -> bool:
-        return bool(await db.query(sql))
-
-    with capture_logs():
-        await until(look)
-        await worker.stop(5)
-        await running
 
 
 async def refused(message: Message) -> None:

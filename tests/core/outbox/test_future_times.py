@@ -9,8 +9,7 @@ import pytest
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.future_times import LONGEST_HOLD
 from bot.core.outbox.lanes import Queue
-from tests.core.outbox.test_lane_pace import ANN, BOB, MESSAGES, SECOND, sent_at
-from tests.support.outbox_queue import QueueHarness
+from tests.support.outbox_queue import ANN, BOB, MESSAGES, SECOND, QueueHarness, sent_at
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -17,19 +16,15 @@ from bot.core.database.database import open_database
 from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Pace, Queue
-from tests.support.outbox_queue import QueueHarness
+from tests.support.outbox_queue import ANN, BOB, GROUP, MESSAGES, SECOND, QueueHarness, sent_at
 from tests.support.service_harness import NOON
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Transaction
     from tests.support.service_harness import Clock
 
-SECOND = 1000
-MESSAGES = replace(make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)).messages, payloads=None)
-"""The queue as the product has it, at Telegram's rates."""
 
 CHATS = ("7", "8", "-7", "-8", *(f"{number}" for number in range(100, 140)))
-ANN, BOB, GROUP = "7", "8", "-7"
 
 
 def paced(db: Database, clock: Clock, interval: int, burst: int = 1) -> QueueHarness:
@@ -45,19 +40,6 @@ def post(db: Database, clock: Clock) -> QueueHarness:
 @pytest.fixture
 def chats(db: Database, clock: Clock) -> QueueHarness:
     return QueueHarness(db, MESSAGES, clock)
-
-
-def sent_at(post: QueueHarness, most: int = 1000) -> list[int]:
-    """Claim and settle until nothing waits, going from one opening to the next; ms from now."""
-    start = post.clock()
-    times: list[int] = []
-    while (wait := post.next_open()) is not None and len(times) < most:
-        post.clock.at += max(wait, 0)
-        claimed = post.claim(1)
-        assert claimed, "next_open named a moment at which nothing may go"
-        times += [post.clock() - start]
-        post.done(*claimed)
-    return times
 
 
 def test_a_chat_takes_four_at_once_and_then_one_a_second(chats: QueueHarness) -> None:

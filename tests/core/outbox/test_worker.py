@@ -5,70 +5,31 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from contextlib import asynccontextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core.outbox import outbox, worker
+from bot.core.outbox import worker
 from bot.core.outbox.lanes import FAILURES, Pace, Queue
 from bot.core.outbox.worker import Job, Worker
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
+from tests.support.worker_harness import (
+    ATTEMPTS,
+    QUEUE,
+    SECONDS,
+    RecordingHandler,
+    ended,
+    post_waits,
+    put,
+    working,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
     from bot.core.database.database import Database
-    from bot.core.outbox.outbox import Message
     from tests.support.service_harness import Clock
-
-SECONDS = 15.0
-ATTEMPTS = len(FAILURES.delays) + 1
-QUEUE = Queue("test", lease=60_000)
-
-
-class RecordingHandler:
-    """A handler that settles; it waits while `may_go` is cleared and fails while told to."""
-
-    def __init__(self, post: QueueHarness) -> None:
-        self.post = post
-        self.taken: list[Message] = []
-        self.news = asyncio.Condition()
-        self.may_go = asyncio.Event()
-        self.may_go.set()
-        self.failures = 0
-        self.failure: BaseException = LookupError("a bug")
-
-    async def handle(self, message: Message) -> None:
-        async with self.news:
-            self.taken.append(message)
-            self.news.notify_all()
-        await self.may_go.wait()
-        if self.failures:
-            self.failures -= 1
-            raise self.failure
-        queue, now = self.post.queue, self.post.clock
-        await self.post.db.transaction_until_stored(
-            lambda tx: outbox.done(tx, queue, message, now())
-        )
-
-    async def took(self, number: int) -> list[str]:
-        async with asyncio.timeout(SECONDS), self.news:
-            await self.news.wait_for(lambda: len(self.taken) >= number)
-        return self.words
-
-    @property
-    def words(self) -> list[str]:
-        return [message.body["word"] for message in self.taken]
-
-
-async def put(post: QueueHarness, lane: str, word: str) -> None:
-    """Put as the product does, in a transaction on the loop that wakes the worker."""
-    body, now = {"word": word}, post.clock()
-    await post.db.transaction(lambda tx: outbox.put(tx, post.queue, lane, body, now))
 
 
 @pytest.fixture
@@ -79,29 +40,6 @@ def post(db: Database, clock: Clock) -> QueueHarness:
 @pytest.fixture
 def hands(post: QueueHarness) -> RecordingHandler:
     return RecordingHandler(post)
-
-
-@asynccontextmanager
-async def working(
-    post: QueueHarness, handle: Callable[[Message], Awaitable[None]], room: int = 8, **given: Any
-) -> AsyncIterator[Worker]:
-    """Work the queue; when the block is left, stop and see that the loop has ended."""
-    job, now = Job(post.queue, handle, room), given.get("now", post.clock)
-    made = Worker(post.db, job, now)
-    task = asyncio.create_task(made.run())
-    yield made
-    await made.stop(SECONDS)
-    async with asyncio.timeout(SECONDS):
-        await task
-
-
-async def ended(post: QueueHarness) -> None:
-    """Wait until the queue holds nothing."""
-
-    async def look() -> bool:
-        return not await post.db.query("SELECT id FROM outbox")
-
-    await until(look)
 
 
 async def test_what_is_put_is_taken_up_at_once(
@@ -253,15 +191,6 @@ async def test_a_handler_that_fails_lets_the_message_come_again(
             assert await hands.took(3) == ["one", "one", "two"]
     assert [message.uncertain for message in hands.taken] == [False, True, False]
     assert [line["event"] for line in logs] == ["message failed"]
-
-
-async def post_waits(post: QueueHarness, milliseconds: int) -> None:
-    """Wait until the queue's next message is due in so long."""
-
-    async def look() -> bool:
-        return post.next_open() == milliseconds
-
-    await until(look)
 
 
 async def test_a_message_whose_handler_always_fails_does_not_hold_its_lane_for_ever(

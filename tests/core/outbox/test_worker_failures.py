@@ -13,7 +13,9 @@ from bot.core.errors import StorageError
 from bot.core.outbox import lease_owners, outbox, worker
 from bot.core.outbox.lanes import FAILURES
 from bot.core.outbox.worker import STORAGE_PAUSE
-from tests.core.outbox.test_worker import (
+from tests.support.outbox_queue import QueueHarness
+from tests.support.product_process import until
+from tests.support.worker_harness import (
     ATTEMPTS,
     QUEUE,
     SECONDS,
@@ -23,8 +25,6 @@ from tests.core.outbox.test_worker import (
     put,
     working,
 )
-from tests.support.outbox_queue import QueueHarness
-from tests.support.product_process import until
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database

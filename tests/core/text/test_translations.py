@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from fluent.runtime import FluentResource
 from fluent.syntax import ast
 
 from bot.core.text import translations
-from bot.core.text.translations import DEFAULT, LOCALES, choose, languages, t
-
-VARIABLE = re.compile(r"\$([a-zA-Z][\w-]*)")
-
-
-def messages(language: str) -> dict[str, str]:
-    """Source text by key, of all files of a language; a key that stands twice fails."""
-    found: dict[str, str] = {}
-    for path in sorted((LOCALES / language).glob("*.ftl")):
-        source = path.read_text(encoding="utf-8")
-        for entry in FluentResource(source).body:
-            assert not isinstance(entry, ast.Junk), f"{path.name}: {entry.content}"
-            if isinstance(entry, ast.Message):
-                key = entry.id.name
-                assert key not in found, f"{path.name} says {key} again"
-                assert entry.span
-                found[key] = source[entry.span.start : entry.span.end]
-    return found
+from bot.core.text.translations import DEFAULT, choose, languages, t
+from tests.support.locale_sources import VARIABLE, messages
 
 
 def test_the_default_language_comes_first() -> None:

@@ -17,7 +17,6 @@ from bot.service.app import create_app
 from bot.service.model.request import Status
 from bot.service.store import requests, status_index
 from bot.service.usecases import applications
-from tests.service.store.test_status_filter import insert_every_combination
 from tests.support.service_harness import (
     DROP,
     NOON,
@@ -28,6 +27,7 @@ from tests.support.service_harness import (
     make_service,
     open_service,
 )
+from tests.support.service_rows import insert_every_combination
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING
 
 from bot.core.database.database import open_database
@@ -11,38 +10,10 @@ from bot.service.model.request import Status
 from bot.service.store import requests, status_index
 from bot.service.usecases import applications
 from tests.support.service_harness import NOON
+from tests.support.service_rows import insert_every_combination
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from bot.core.database.database import Transaction
-
-ROW = """
-    INSERT INTO payment_requests (
-        id, app_id, created_at, name, instrument_currency, receivers, amount, requested_user_data,
-        expiration_type, total_units, remaining_units, reserved_units, enabled_at, expires_at)
-    VALUES (:id, :app_id, 0, 'Coffee', 'USD', '[["alice", 500]]', 500, '[]',
-        :kind, :total, :remaining, :reserved, :enabled_at, :expires_at)
-"""
-TIMES = (None, NOON - 1, NOON, NOON + 1)
-
-
-def insert_every_combination(tx: Transaction, app_id: str) -> int:
-    kinds = (("never", None), ("onPaymentCompleted", 1), ("limit", 2))
-    rows = list(product(kinds, (0, 1), (0, 1), TIMES, TIMES))
-    for number, ((kind, total), remaining, reserved, enabled_at, expires_at) in enumerate(rows):
-        tx.execute(
-            ROW,
-            id=f"r{number:04d}",
-            app_id=app_id,
-            kind=kind,
-            total=total,
-            remaining=None if total is None else remaining,
-            reserved=reserved,
-            enabled_at=enabled_at,
-            expires_at=expires_at,
-        )
-    return len(rows)
 
 
 async def test_the_filter_and_the_request_agree_on_its_status(tmp_path: Path) -> None:

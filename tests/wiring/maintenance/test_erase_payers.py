@@ -17,6 +17,7 @@ from bot.core.privacy import erasure
 from bot.wiring.maintenance import payer_erasure
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.outbox_queue import bodies
+from tests.support.payer_data import ANNA, ASKED, BOB
 from tests.support.service_harness import LOOPBACK, NOON, ServiceHarness, open_service
 
 if TYPE_CHECKING:
@@ -29,17 +30,6 @@ if TYPE_CHECKING:
     from bot.wiring.maintenance.payer_erasure import Erased
     from tests.support.webhook_receiver import Receiver
 
-ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
-ANNA = {
-    "paymail": "Anna@hand.example",
-    "email": "anna.b@mail.example",
-    "phoneNumber": "+44 20 7946 0958",
-}
-BOB = {
-    "paymail": "bob@hand.example",
-    "email": "bob@mail.example",
-    "phoneNumber": "+44 20 7946 0000",
-}
 MONEY = (
     "SELECT id, request_id, checkout_id, external_id, state, amount, currency, receivers,"
     " instrument_amount, completed_at FROM payments ORDER BY id"

@@ -1,0 +1,43 @@
+"""Attempts that end with their process."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from structlog.testing import capture_logs
+
+from bot.core.outbox import lease_owners, outbox
+from bot.core.outbox.worker import Job, Worker
+from tests.support.product_process import until
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Database
+    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.outbox import Message
+    from tests.support.service_harness import Clock
+
+
+def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Message]:
+    """Claim every message and end without an outcome, so often; return the last claim."""
+    for _ in range(times):
+        owner = lease_owners.begin()
+        claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023 - run at once
+        lease_owners.end(owner)
+        db.run(lambda tx: outbox.recover(tx, queue, clock()))
+    return claimed
+
+
+async def work(db: Database, job: Job, clock: Clock, word: str = "dead") -> None:
+    """Run a worker until its queue's only message has this state."""
+    worker = Worker(db, job, clock)
+    running = asyncio.create_task(worker.run())
+    sql = f"SELECT 1 FROM outbox WHERE queue = '{job.queue.name}' AND state = '{word}'"
+
+    async def look() -> bool:
+        return bool(await db.query(sql))
+
+    with capture_logs():
+        await until(look)
+        await worker.stop(5)
+        await running

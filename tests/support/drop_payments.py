@@ -1,0 +1,36 @@
+"""Payments of a drop, and the messages at its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.chat.payments.recording import Ledger
+from bot.chat.store.received_payments import Payment
+
+if TYPE_CHECKING:
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+
+
+def pay(chat: ChatHarness, listing: Listing, *numbers: int, **given: object) -> None:
+    """Record payments of these numbers, each with the units that are left."""
+
+    def work(tx: Transaction) -> None:
+        for number in numbers:
+            paid = Payment(listing.request_id or "", f"t{number}", 250, "USD", {})
+            ledger = Ledger(tx, chat.queues, chat.clock())
+            assert ledger.record(listing.id, replace(paid, **given), None)  # type: ignore[arg-type] # fields of a payment
+
+    chat.db.run(work)
+
+
+def texts(sam: Person) -> list[str]:
+    return [message.text for message in sam.chat.from_bot()]
+
+
+def lines(sam: Person) -> list[str]:
+    """Return the messages about drops that have ended."""
+    return [text for text in texts(sam) if text.startswith("🏁")]
