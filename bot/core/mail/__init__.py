@@ -1,1 +1,1 @@
-"""E-mail: mailboxes, headers, the SMTP connection."""
+"""E-mail: mailboxes, headers, addresses of the SMTP server."""

@@ -1,4 +1,4 @@
-"""Which e-mail addresses lead to one mailbox: another spelling brings nobody more letters."""
+"""Spellings of e-mail addresses that lead to one mailbox, which share its rate limit."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import hashlib
 from bot.core.mail import smtp
 
 GOOGLE = frozenset({"gmail.com", "googlemail.com"})
-"""Where dots in the name count for nothing, and both domains are one."""
+"""Two names of one domain, where dots in the local part have no meaning."""
 
 
 def key(address: str) -> str:
-    """Return what is the same for one address, however its letters are written."""
+    """Return the address in lower case and ASCII, the same for each spelling of its letters."""
     return (smtp.ascii_address(address) or address).lower()
 
 
 def digest(address: str) -> str:
-    """Return what stands for the mailbox of an address, and does not tell it.
+    """Return a hash of the mailbox of an address.
 
-    A tag (`anna+shop@example.org`) counts for nothing (RFC 5233), nor do Google's dots: who shares
-    a digest shares a bound, so taking two mailboxes for one costs little.
+    Ignores a tag (`anna+shop@example.org`, RFC 5233) and Google's dots: two mailboxes with one
+    digest only share a rate limit.
     """
     name, _, domain = key(address).rpartition("@")
     name = name.partition("+")[0] or name

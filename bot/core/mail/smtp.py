@@ -1,4 +1,4 @@
-"""Whom e-mail is handed to and who it is from: SMTP_URL, SMTP_FROM and addresses, read."""
+"""Reading SMTP_URL, SMTP_FROM and e-mail addresses."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _FROM_SHAPE = "write an address such as payments@example.org, or Our shop <payme
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """A server that takes our mail; `tls` from the start, else by STARTTLS.
+    """The mail server; `tls` from the start, else by STARTTLS.
 
-    `near` is this machine itself: nobody stands between, so TLS proves nothing there.
+    `near`: it is on this machine, where TLS would protect nothing.
     """
 
     host: str
@@ -46,13 +46,13 @@ class SmtpServer:
 
     @property
     def name(self) -> str:
-        """Name it to the operator."""
+        """Return its host and port for the operator."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
 
 def parse_server(url: str) -> SmtpServer:
-    """Read SMTP_URL. Raises ConfigProblem, which does not repeat it: there is a password in it."""
+    """Read SMTP_URL. Raises ConfigProblem without the URL, which has a password."""
     parts, port = _split(url)
     host = _host(parts.hostname or "")
     user, password = _decoded(parts.username), _decoded(parts.password)
@@ -72,7 +72,7 @@ def parse_server(url: str) -> SmtpServer:
 
 
 def passwords(url: str) -> list[str]:
-    """Give the password of an SMTP_URL in every spelling: as it is written, and as it is sent."""
+    """Return the password of an SMTP_URL as it is written, and as it is sent."""
     written = urlsplit(url).password
     return sorted({written, unquote(written)}) if written else []
 
@@ -84,16 +84,16 @@ def parse_sender(text: str) -> Address:
     address = ascii_address(named["address"] if named else text.strip())
     if address is None or not name.isprintable():
         raise ConfigProblem(_FROM_SHAPE)
-    from email.headerregistry import Address  # noqa: PLC0415 - who sends no e-mail is spared it
+    from email.headerregistry import Address  # noqa: PLC0415 - loaded only to send e-mail
 
     return Address(display_name=name, addr_spec=address)
 
 
 def ascii_address(text: str) -> str | None:
-    """Give an e-mail address as it is sent, its domain by IDNA; None for what is none.
+    """Return an e-mail address with its domain by IDNA, None for an invalid one.
 
-    A name before the @ that is not ASCII is refused (RFC 6531): few servers pass such mail on. So
-    is one with =? in it: mail programs would take it for an encoded word (RFC 2047 section 2).
+    A local part that is not ASCII is invalid (RFC 6531): few servers forward such mail. So is one
+    with `=?`, which mail programs read as an encoded word (RFC 2047 section 2).
     """
     name, _, domain = text.rpartition("@")
     host = ascii_domain(domain)
@@ -104,7 +104,7 @@ def ascii_address(text: str) -> str | None:
 
 
 def ascii_domain(text: str) -> str | None:
-    """Give a domain as DNS knows it; None for what is none, an IP address too."""
+    """Return a domain in ASCII, None for an invalid one or an IP address."""
     try:
         name = ascii_host(text)
     except ValueError:
@@ -115,7 +115,7 @@ def ascii_domain(text: str) -> str | None:
 
 
 def _split(url: str) -> tuple[SplitResult, int | None]:
-    """Give an address in parts; one that urlsplit would mend without a word is refused."""
+    """Split a URL. Raises ConfigProblem, also for characters that urlsplit would drop."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -137,7 +137,7 @@ def _decoded(text: str | None) -> str:
 
 
 def _host(text: str) -> str | None:
-    """Give what can be dialled: an IP address, or a name in ASCII; None for neither."""
+    """Return an IP address or a domain in ASCII, None for neither."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:

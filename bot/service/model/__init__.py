@@ -1,1 +1,1 @@
-"""What a payment request is and may become: pure, no clock, no I/O."""
+"""The payment request and its rules: pure, no clock, no I/O."""

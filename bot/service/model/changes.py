@@ -1,4 +1,4 @@
-"""How a request comes to be and what an edit may change (interface sections 3 and 4.3)."""
+"""Rules of creating and editing a request (interface sections 3 and 4.3)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Keep(Enum):
-    """Stands for a field that an edit does not name."""
+    """Marks a field that an edit does not name."""
 
     KEEP = "keep"
 
@@ -37,9 +37,9 @@ class Creation:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A checked body of edit; None clears, KEEP leaves as it is.
+    """A checked body of edit; None clears a field, KEEP leaves it.
 
-    `price_before_discount` is in major units: its currency is the request's.
+    `price_before_discount` is in major units of the request's currency.
     """
 
     name: str | Keep = KEEP
@@ -56,9 +56,9 @@ class Edit:
 
 
 def create(creation: Creation, request_id: str, app_id: str, now: int) -> PaymentRequest:
-    """Make a request from a checked body; a one-off is a request of one unit.
+    """Return a new request; a one-off is a request of one unit.
 
-    Raises InvalidBody where `totalUnits` and the kind don't go together.
+    Raises InvalidBody if `totalUnits` does not fit the kind.
     """
     kind, total = creation.terms.kind, creation.total_units
     if kind is Kind.LIMIT and total is None:
@@ -79,9 +79,9 @@ def create(creation: Creation, request_id: str, app_id: str, now: int) -> Paymen
 
 
 def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
-    """Give the request after an edit; what the edit does not name stays.
+    """Return the request after an edit; fields that the edit does not name stay.
 
-    Raises NotLimited, NotEnoughUnits and InvalidBody, and then nothing is changed.
+    Raises NotLimited, NotEnoughUnits and InvalidBody.
     """
     terms = request.terms
     product = Product(
@@ -117,7 +117,7 @@ def _price(terms: Terms, price: Decimal | Keep | None) -> int | None:
 
 
 def minor(amount: Decimal, currency: str, field: str) -> int:
-    """Minor units of an amount of a body; InvalidBody naming the field where it can't be."""
+    """Return the minor units of an amount. Raises InvalidBody with the name of its field."""
     try:
         return amounts.to_minor(amount, currency)
     except MoneyError as error:

@@ -1,18 +1,18 @@
-"""How much of a request may be held at a time by those who haven't paid yet."""
+"""Limits of the open checkouts that one network may have of a request."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 SHARE = 2
-"""One network holds at most one part in so many of what is not sold."""
+"""One network holds at most the unsold units divided by this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
     """Who opens a checkout: `payer` is the id in their cookie, None without one.
 
-    `network` is what their address is told apart by, None where it isn't.
+    `network` identifies their address, None if addresses are not limited.
     """
 
     network: str | None = None
@@ -24,7 +24,7 @@ UNKNOWN_HOLDER = Holder()
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Open checkouts of one request by one network; `nameless` are those without a cookie."""
+    """Numbers of open checkouts of one request by one network; `nameless`: without a cookie."""
 
     total: int
     nameless: int
@@ -33,8 +33,9 @@ class Held:
 def may_reserve(holder: Holder, held: Held, unsold: int | None, cap: int) -> bool:
     """Return whether the holder's network may open one more checkout.
 
-    `unsold` counts the units that remain or are reserved, None where any number may pay. `cap` is
-    PAYER_HOLDS: what those without a cookie may hold together, and anybody of however few units.
+    `unsold` counts the units that remain or are reserved, None if they are unlimited. `cap` is
+    PAYER_HOLDS: what payers without a cookie may hold together, and the least that is always
+    allowed to others.
     """
     if holder.payer is None and held.nameless >= cap:
         return False

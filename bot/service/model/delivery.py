@@ -1,4 +1,4 @@
-"""What is owed of a payment: told by webhook or e-mail, attempt by attempt."""
+"""A delivery: a payment reported by webhook or e-mail, in one or more attempts."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from enum import StrEnum
 
 
 class Channel(StrEnum):
-    """How a payment is told."""
+    """How a payment is reported."""
 
     WEBHOOK = "webhook"
     EMAIL = "email"
 
 
 class DeliveryState(StrEnum):
-    """How a delivery stands: to be tried, being tried, taken, given up.
+    """State of a delivery. DEAD: given up; JOINED: sent in another delivery's letter.
 
-    `JOINED`: waiting to go in another's letter; `ENDED`: the recipient wants none.
+    ENDED: not sent, because the recipient wants or may get no letters.
     """
 
     WAITING = "waiting"
@@ -29,10 +29,10 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What is owed of one payment by one channel; times in UTC epoch ms.
+    """A report of one payment by one channel; times in UTC epoch ms.
 
-    `attempts` counts since it was put, or sent anew at the last time; `next_at` only while it
-    waits, `settled_at` once it no longer does.
+    `attempts` counts from the first one, or from the last retry of the operator. `next_at` is set
+    while it waits, `settled_at` afterwards.
     """
 
     id: str
@@ -51,10 +51,10 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try: begun at `at` (epoch ms), over after `took` ms.
+    """One attempt: begun at `at` (epoch ms), ended after `took` ms.
 
-    `status` and the beginning of the `answer` as the other side gave them: of HTTP, or SMTP's
-    reply. `trouble` says why there was none.
+    `status` and the beginning of the `answer` are those of HTTP or SMTP; without an answer,
+    `trouble` has the reason.
     """
 
     at: int

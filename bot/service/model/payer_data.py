@@ -1,4 +1,4 @@
-"""What a payer says about themselves on the pay page, and the form it must have."""
+"""What payers enter about themselves on the pay page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
 
 HIDDEN = "•••"
 SHORT_ZONES = ("+1", "+7")
-"""Country codes of one digit (ITU-T E.164); of all others two are shown."""
+"""Country codes of one digit (ITU-T E.164); of others, two digits are shown."""
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _ADDRESS = re.compile(
@@ -27,10 +27,10 @@ _ADDRESS = re.compile(
 def check_payer_data(
     asked: Sequence[PayerField], form: Mapping[str, str]
 ) -> tuple[dict[PayerField, str], tuple[PayerField, ...]]:
-    """Give the data as it is kept, and the fields whose form is wrong.
+    """Return the data to store, and the fields that are malformed.
 
-    A paymail and an e-mail address are `name@domain`; a phone number is kept as its digits,
-    with the plus that it had.
+    A paymail and an e-mail address are `name@domain`; a phone number is stored as its digits, with
+    a plus if it was typed.
     """
     data: dict[PayerField, str] = {}
     wrong: list[PayerField] = []
@@ -45,15 +45,15 @@ def check_payer_data(
 
 
 def payer_key(data: Mapping[PayerField, str]) -> str | None:
-    """Give what tells one payer from another, None for a payer who said nothing."""
+    """Return what identifies a payer, None for a payer who entered nothing."""
     known = (data.get("paymail"), data.get("email"), data.get("phoneNumber"))
     return next((value.lower() for value in known if value), None)
 
 
 def masked(field: PayerField, value: str) -> str:
-    """Return what a page that others may open shows of what a payer said about themselves.
+    """Return payer data masked for a page that others can open too.
 
-    `m•••@example.org`, `+49 ••• ••89`: enough for the payer to know it again.
+    `m•••@example.org`, `+49 ••• ••89`: payers recognize their own.
     """
     if field == "phoneNumber":
         zone = value[: 2 if value.startswith(SHORT_ZONES) else 3] if value.startswith("+") else ""

@@ -1,7 +1,7 @@
-"""What a price comes to in the currency that is paid, and each receiver's share of it.
+"""A quote: a price converted to the currency that is paid, and each receiver's share.
 
-Nothing is lost on the way: products are exact, and one rounding, of the total, is to the minor
-unit. The shares then follow the largest remainder, so that they sum to the total exactly.
+Products are exact, and only the total is rounded, to the minor unit. The shares follow the largest
+remainder, so that their sum is the total.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from bot.core.money.amounts import MAX_MINOR, exponent
 from bot.service.model.request import ExchangeRate, Quote, Terms
 
 _EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
-"""Products and differences keep every digit; no more memory is taken than they need."""
+"""Products and differences keep every digit."""
 
 
 def quote(terms: Terms, rate: ExchangeRate | None) -> Quote:
-    """Give what a payer pays: the price itself, or converted where a denomination differs.
+    """Return what a payer pays: the price, converted if the denomination differs.
 
-    The total is rounded half up to the instrument's minor unit; no share is off by a whole one,
-    but one of less than a unit may come to 0. Raises MoneyError unknownCurrency (no rate),
-    notAnAmount (a rate that is no number), notPositive (rounds to nothing) and tooLarge.
+    The total is rounded half up to the instrument's minor unit. Each share is less than one unit
+    from its exact value, so a share of less than one may be 0. Raises MoneyError unknownCurrency
+    (no rate), notAnAmount (a rate that is no number), notPositive (rounds to 0) and tooLarge.
     """
     amounts = [receiver.amount for receiver in terms.receivers]
     if terms.currency == terms.instrument:
@@ -35,7 +35,7 @@ def quote(terms: Terms, rate: ExchangeRate | None) -> Quote:
 
 
 def _factor(terms: Terms, rate: ExchangeRate | None) -> Decimal:
-    """Minor units of the instrument that one minor unit of the price comes to."""
+    """Return the minor units of the instrument for one minor unit of the price."""
     if rate is None:
         message = f"No exchange rate from {terms.currency} to {terms.instrument} is known"
         raise MoneyError("unknownCurrency", message)
@@ -46,7 +46,7 @@ def _factor(terms: Terms, rate: ExchangeRate | None) -> Decimal:
 
 
 def _total(exact: Decimal, currency: str) -> int:
-    """Round half up; compared before it is written out, so cheap for any exponent."""
+    """Round half up; the bound is checked before `int`, which is slow for a large exponent."""
     rounded = exact.to_integral_value(ROUND_HALF_UP, _EXACT)
     if rounded <= 0:
         raise MoneyError("notPositive", f"The price comes to nothing in {currency}")
@@ -57,7 +57,7 @@ def _total(exact: Decimal, currency: str) -> int:
 
 
 def _shares(exact: list[Decimal], total: int) -> tuple[int, ...]:
-    """Round each down, then up by one where most was lost, the earlier first, until they sum."""
+    """Round shares down, then add 1 to those with the largest remainders until they sum."""
     floors = [share.to_integral_value(ROUND_FLOOR, _EXACT) for share in exact]
     lost = [_EXACT.subtract(*both) for both in zip(exact, floors, strict=True)]
     shares = [int(floor) for floor in floors]
@@ -68,7 +68,7 @@ def _shares(exact: list[Decimal], total: int) -> tuple[int, ...]:
 
 
 def write(kept: Quote) -> str:
-    """Write as JSON for a column; the rate is a string, with the digits that it has."""
+    """Write a quote as JSON; the rate is a string with all of its digits."""
     rate = kept.rate and {
         "rate": str(kept.rate.rate),
         "source": kept.rate.source,
@@ -79,7 +79,7 @@ def write(kept: Quote) -> str:
 
 
 def read(text: str) -> Quote:
-    """Read what `write` wrote."""
+    """Read a quote from JSON."""
     kept = exact_json.loads(text)
     rate = kept["rate"]
     return Quote(

@@ -1,4 +1,4 @@
-"""An address that is told of payments, and what its holder has said to that."""
+"""A recipient: an e-mail address that gets letters about payments, and its consent."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 CONFIRM, STOP = "/email/confirm/", "/email/stop/"
-"""Where the links of letters lead; a token follows."""
+"""Paths of the links in letters; a token follows."""
 
 DAY = 24 * 3600 * 1000
 VALID = 7 * DAY
-"""Milliseconds in which a link confirms an address."""
+"""Milliseconds for which a confirmation link is valid."""
 
 MOST_ASKS = 3
-"""Times that a seller may have one mailbox asked, ever: a letter gets lost, seldom two."""
+"""Confirmation letters that one seller may cause to one mailbox, ever; letters get lost."""
 
 MOST_OPEN = 10
-"""Addresses of a seller that may await their confirmation at once."""
+"""Addresses of one seller that may be unconfirmed at once."""
 
 
 class RecipientState(StrEnum):
-    """How an address stands: `TRUSTED` where nobody has to confirm it."""
+    """State of an address; TRUSTED: nobody has to confirm it."""
 
     TRUSTED = "trusted"
     ASKED = "unconfirmed"
@@ -32,8 +32,8 @@ class RecipientState(StrEnum):
 class Recipient:
     """An address that `app_id` names for its seller `owner` ('' for itself); times in epoch ms.
 
-    `mailbox` is a digest. `token` is that of the link that confirms it, `stop_token` of the one
-    that ends its letters.
+    `mailbox` is a digest. `token` belongs to the confirmation link, `stop_token` to the unsubscribe
+    link.
     """
 
     id: str
@@ -51,17 +51,17 @@ class Recipient:
     ended_at: int | None = None
 
     def lapses_at(self) -> int:
-        """Return when the link that confirms it stops to do so."""
+        """Return when its confirmation link expires."""
         return (self.asked_at or self.created_at) + VALID
 
     def may_be_confirmed(self, now: int) -> bool:
-        """Whether its link works."""
+        """Return whether its confirmation link is valid."""
         return self.state is RecipientState.ASKED and now < self.lapses_at()
 
 
 @dataclass(frozen=True, slots=True)
 class RecipientStatus:
-    """What an application is told of the recipient of a request."""
+    """The recipient of a request as its application sees it."""
 
     id: str
     state: RecipientState
@@ -69,5 +69,5 @@ class RecipientStatus:
 
     @property
     def shown(self) -> RecipientState | None:
-        """How it stands, unless nothing about it is out of the ordinary."""
+        """Return its state, None for a trusted address."""
         return None if self.state is RecipientState.TRUSTED else self.state

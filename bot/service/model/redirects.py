@@ -1,4 +1,4 @@
-"""How addresses in a request are written: into a header, into a Content-Security-Policy."""
+"""The URLs of a request as headers and the Content-Security-Policy need them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KEPT = "%:/?#[]@!$&'()*+,;=-._~"
 
 
 def with_transaction(url: str, transaction_id: str) -> str:
-    """Redirect address with `transactionId` added to the query it has, in ASCII for a header."""
+    """Return a redirect URL in ASCII with `transactionId` added to its query."""
     address, mark, fragment = url.partition("#")
     path, _, query = address.partition("?")
     query = "&".join(filter(None, (query, f"transactionId={transaction_id}")))
@@ -18,7 +18,7 @@ def with_transaction(url: str, transaction_id: str) -> str:
 
 
 def may_lead_to(url: str, schemes: frozenset[str]) -> bool:
-    """Return whether payers may be led there: over the web, or to one of these schemes' apps."""
+    """Return whether payers may be redirected there: to the web, or to an app of these schemes."""
     try:
         check_app(url, schemes)
     except ValueError:
@@ -27,7 +27,7 @@ def may_lead_to(url: str, schemes: frozenset[str]) -> bool:
 
 
 def csp_source(url: str) -> str:
-    """Give the CSP source that matches the address: its origin, or else its scheme."""
+    """Return the CSP source of a URL: its origin, or else its scheme."""
     parts = split(url)
     if parts.scheme not in WEB:
         return f"{parts.scheme}:"
@@ -36,7 +36,7 @@ def csp_source(url: str) -> str:
 
 
 def ascii_url(url: str) -> str:
-    """Address as a browser would send it: host by IDNA, the rest percent-encoded."""
+    """Return a URL as browsers send it: host by IDNA, the rest percent-encoded."""
     parts = split(url)
     if parts.scheme not in WEB:
         return quote(url, safe=_KEPT)

@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """State of a request in one word, as the wire has it."""
+    """State of a request, as the interface has it."""
 
     SCHEDULED = "scheduled"
     ACTIVE = "active"
@@ -33,15 +33,15 @@ class Status(StrEnum):
 
 
 RESERVED = "reserved"
-"""Why an active request can't be paid just now: others are paying for all that is left."""
+"""Why an active request can't be paid: every remaining unit is reserved."""
 
 UNPRICED = "unpriced"
-"""Why it can't either: nothing tells what its price is in the currency that is paid."""
+"""Why an active request can't be paid: the exchange rate is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What is paid for."""
+    """The product that is paid for."""
 
     name: str
     description: str | None = None
@@ -51,7 +51,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """Who gets how much of each payment; `amount` in minor units of the request's currency."""
+    """A receiver's share of each payment; `amount` in minor units of the request's currency."""
 
     destination: str
     amount: int
@@ -60,7 +60,7 @@ class Receiver:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where payments are told; `custom_parameters` is the JSON text that goes along."""
+    """Where payments are reported, with `custom_parameters`, a JSON text."""
 
     url: str
     custom_parameters: str | None = None
@@ -77,13 +77,13 @@ class Units:
 
     @property
     def paid(self) -> int:
-        """How many are sold for good."""
+        """Return how many are sold."""
         return self.total - self.remaining - self.reserved - self.decreased
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the application asks for; only some of it can be edited later.
+    """What the application asks for; a part of it can be edited later.
 
     Amounts are minor units of `currency`.
     """
@@ -101,21 +101,21 @@ class Terms:
 
     @property
     def currency(self) -> str:
-        """Currency that amounts are in: the denomination where one is given."""
+        """Return the currency of the amounts: the denomination if one is given."""
         return self.denomination or self.instrument
 
     @property
     def amount(self) -> int:
-        """What a payer pays: the sum of the receivers' shares, in minor units."""
+        """Return what a payer pays: the sum of the shares, in minor units."""
         return sum(receiver.amount for receiver in self.receivers)
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
-    """A request as it is stored; times in UTC epoch ms, `units` None where any number may pay.
+    """A request as it is stored; times in UTC epoch ms, `units` None if they are unlimited.
 
-    `owner` is whose it is of its application's sellers, `recipient` how the address stands that is
-    told of its payments.
+    `owner` is its seller within the application, `recipient` the status of the e-mail address
+    that gets letters about its payments.
     """
 
     id: str
@@ -132,16 +132,16 @@ class PaymentRequest:
 
     @property
     def payments_count(self) -> int:
-        """How often money came, also where no unit was left for it."""
+        """Return the number of payments, oversold ones too."""
         return self.paid_count + self.oversold_count
 
     def paid(self) -> PaymentRequest:
-        """Give it after a unit that was reserved is paid for."""
+        """Return the request after the payment of a reserved unit."""
         units = self.units and replace(self.units, reserved=self.units.reserved - 1)
         return replace(self, units=units, paid_count=self.paid_count + 1)
 
     def status(self, now: int) -> Status:
-        """Give its state; that nothing is left comes before what the clock says."""
+        """Return its status; sold out and completed come before the times."""
         if self.units and self.units.remaining == self.units.reserved == 0:
             return Status.SOLD_OUT if self.terms.kind is Kind.LIMIT else Status.COMPLETED
         if self.expires_at is not None and self.expires_at <= now:
@@ -151,11 +151,11 @@ class PaymentRequest:
         return Status.ACTIVE
 
     def is_enabled(self, now: int) -> bool:
-        """Whether it can be paid at this moment."""
+        """Return whether it can be paid at this moment."""
         return self.hindrance(now) is None
 
     def hindrance(self, now: int) -> str | None:
-        """Why it can't be paid now: a status, or `reserved`; None where it can."""
+        """Return why it can't be paid now: a status, or `reserved`; None if it can."""
         status = self.status(now)
         if status is not Status.ACTIVE:
             return status
@@ -166,7 +166,7 @@ class PaymentRequest:
 class ExchangeRate:
     """How many units of the instrument currency one unit of the denomination buys.
 
-    `source` says whose word it is, `at` (epoch ms) of when.
+    `source` is its publisher, `at` its time in epoch ms.
     """
 
     rate: Decimal
@@ -176,9 +176,9 @@ class ExchangeRate:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a payer gives: `amount` in minor units of `currency`, `shares` one a receiver.
+    """What a payer pays: `amount` in minor units of `currency`, with a share for each receiver.
 
-    The shares sum exactly to the amount. `rate` is None where the price is in this currency.
+    The sum of the shares is the amount. `rate` is None if the price is in this currency.
     """
 
     amount: int
@@ -188,7 +188,7 @@ class Quote:
 
 
 class PaymentState(StrEnum):
-    """How money came: for its unit, after the reservation had lapsed, or for no unit at all."""
+    """State of a payment. LATE: after its reservation lapsed; OVERSOLD: without a unit."""
 
     PAID = "paid"
     LATE = "late"
@@ -197,9 +197,9 @@ class PaymentState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """Money that arrived; `amount` and shares in minor units of `currency`, the price's.
+    """A payment; `amount` and shares in minor units of `currency`, that of the price.
 
-    `paid` is what the payer gave for it in the instrument currency.
+    `paid` is what the payer paid in the instrument currency.
     """
 
     id: str
@@ -214,13 +214,13 @@ class Payment:
 
     @property
     def oversold(self) -> bool:
-        """Whether there was no unit left for it: the seller owes it back."""
+        """Return whether no unit was left, so that the seller has to pay it back."""
         return self.state is PaymentState.OVERSOLD
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a request brought in: `volume` in minor units, `payers` who named themselves."""
+    """Totals of a request: `volume` in minor units, `payers` who entered who they are."""
 
     payments: int
     volume: int

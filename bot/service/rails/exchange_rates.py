@@ -1,7 +1,7 @@
-"""What one currency is worth in another: an exchange says, with its source and time.
+"""Exchange rates, each with its source and time.
 
-The sandbox's come from `rates.json` beside this file: made-up figures, marked as such on every
-payment.
+The sandbox's rates are those of `rates.json` beside this file: invented figures, marked as such on
+every payment.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from bot.core.money import amounts
 from bot.service.model.request import ExchangeRate
 
 DIGITS = 28
-"""Significant digits of a crossed rate; far finer than the largest amount can tell."""
+"""Significant digits of a crossed rate, more than the largest amount needs."""
 
 _DATA = Path(__file__).with_name("rates.json")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Exchange(Protocol):
-    """Where rates come from."""
+    """A source of exchange rates."""
 
     def rate(self, denomination: str, instrument: str) -> ExchangeRate | None:
-        """Give how many units of the instrument one unit of the denomination buys.
+        """Return how many units of the instrument one unit of the denomination buys.
 
-        None where both are one currency; MoneyError unknownCurrency where nobody knows.
-        It is asked within a transaction, so it does no I/O.
+        Returns None for one currency; raises MoneyError unknownCurrency. Called within a
+        transaction, so it does no I/O.
         """
 
 
 class SandboxExchange:
-    """The rates of the table that comes with the project, crossed over the US dollar."""
+    """The rates of the packaged table, crossed over the US dollar."""
 
     def rate(self, denomination: str, instrument: str) -> ExchangeRate | None:
-        """Give the rate as the table has it, whatever the day."""
+        """Return the table's rate, which never changes."""
         if denomination == instrument:
             return None
         table = _table()
@@ -57,7 +57,7 @@ class _Table:
     per_dollar: dict[str, Decimal]
 
     def price(self, currency: str) -> Decimal:
-        """Units that a dollar buys."""
+        """Return the units that a dollar buys. Raises MoneyError unknownCurrency."""
         try:
             return self.per_dollar[currency]
         except KeyError:
@@ -67,17 +67,16 @@ class _Table:
 
 @cache
 def _table() -> _Table:
-    """Read the file, once."""
-    told = json.loads(_DATA.read_text("utf-8"))
-    at = (datetime.fromisoformat(told["at"]) - _EPOCH) // timedelta(milliseconds=1)
-    per_dollar = {code: Decimal(price) for code, price in told["perDollar"].items()}
-    return _Table(told["source"], at, per_dollar)
+    data = json.loads(_DATA.read_text("utf-8"))
+    at = (datetime.fromisoformat(data["at"]) - _EPOCH) // timedelta(milliseconds=1)
+    per_dollar = {code: Decimal(price) for code, price in data["perDollar"].items()}
+    return _Table(data["source"], at, per_dollar)
 
 
 def _crossed(bought: Decimal, sold: Decimal) -> Decimal:
-    """Divide two prices in dollars: exact where it ends within DIGITS, else a hair more.
+    """Divide two prices in dollars, rounded up to DIGITS.
 
-    More, so that what comes to a whole or a half minor unit is not just short of it.
+    Rounded down, a product of exactly a whole or half minor unit would fall below it.
     """
     context = Context(prec=DIGITS, rounding=ROUND_UP)
     return Decimal(f"{context.divide(bought, sold).normalize(context):f}")
