@@ -99,8 +99,10 @@ class Field:
 
     `option` is its place in the menu "More options". `read` returns the value of a text, a Problem
     or a Choice of moments; without it the field is answered by its buttons, or read by the form.
-    `check` returns the Problem of a value that the rest of the draft forbids. `ask` returns the
-    question where its text takes values, `offers` the buttons with answers.
+    `check` returns the Problem of a value that the rest of the draft forbids. A value None leaves
+    the field unset, which the text `unset_text` says. `ask` returns the question where its text
+    takes values, `offers` the buttons with answers. `shown` is None for a field without a line of
+    its own, `wire` for one that the service does not know, `edit` for one that can't be edited.
     """
 
     name: str
@@ -113,12 +115,10 @@ class Field:
     read: Callable[[Typed], Any] = lambda _typed: Problem("problem-press")
     check: Callable[[Draft, Any], Problem | None] | None = None
     unset_text: str = ""
-    """The text that answers a value which leaves the field unset."""
     ask: Callable[[Draft, Seller], str] | None = None
     offers: Callable[[Draft, Seller], Rows] | None = None
     shown: Shown | None = Shown()
     wire: Wire | None = None
-    """None for a field that the service does not know."""
     edit: Edit | None = None
 
     def set(self, draft: Draft, value: object) -> Draft:
@@ -151,9 +151,7 @@ class Field:
         self, value: object, seller: Seller, now: int | None = None, most: int = TEXT_LIMIT
     ) -> object:
         """Return a value as a text takes it: a number, or escaped words of `most` units."""
-        words = value
-        if self.shown and self.shown.words:
-            words = self.shown.words(value, seller, now)
+        words = self._plain(value, seller, now)
         return words if isinstance(words, int) else escaped(words, most)
 
     def label(self, draft: Draft, seller: Seller) -> str | None:
@@ -161,16 +159,17 @@ class Field:
         value = self._value(draft, seller)
         if not value or self.shown is None:
             return None
-        if self.shown.brief:
-            words = self.shown.brief(value, seller)
-        else:
-            words = self.shown.words(value, seller, None) if self.shown.words else value
+        brief = self.shown.brief
+        words = brief(value, seller) if brief else self._plain(value, seller, None)
         return plain(words, _LABEL) if words else None
 
     def is_open(self, draft: Draft, seller: Seller) -> bool:
         """Return whether a draft of this kind still has to have a value."""
         is_needed = draft.kind in (None, *self.kinds) and not self.is_optional
         return is_needed and self._value(draft, seller) is None
+
+    def _plain(self, value: object, seller: Seller, now: int | None) -> object:
+        return self.shown.words(value, seller, now) if self.shown and self.shown.words else value
 
     def _value(self, draft: Draft, seller: Seller) -> Any:
         if self.shown and self.shown.value:
