@@ -177,7 +177,7 @@ def draft_of(words: str, step: str) -> Draft:
         description=known(read_description(words)), amount=Decimal(5), currency="USD", units=7,
         receivers=() if isinstance(portions, Problem) else portions, instrument="BSV",
         image="0" * 24,
-        starts_at=NOW + 1, ends_at=NOW + 9, asks=PAYER_FIELDS,
+        starts_at=NOW + 1, ends_at=NOW + 9, payer_fields=PAYER_FIELDS,
         redirect_url=known(read_redirect(words)), email=known(read_email(words)),
     )  # fmt: skip
 

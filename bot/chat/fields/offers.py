@@ -102,10 +102,10 @@ def payer_fields(draft: Draft, seller: Seller) -> Rows:
         (
             button(
                 draft,
-                TICK * (asked in draft.asks) + t(seller.language, f"payer-{asked}"),
+                TICK * (asked in draft.payer_fields) + t(seller.language, f"payer-{asked}"),
                 "ask",
                 asked,
-                "off" if asked in draft.asks else "on",
+                "off" if asked in draft.payer_fields else "on",
             ),
         )
         for asked in PAYER_FIELDS

@@ -137,7 +137,7 @@ ENDS = Field(
 )
 ASKS = Field(
     name="asks",
-    attribute="asks",
+    attribute="payer_fields",
     option=10,
     is_optional=True,
     empty=(),

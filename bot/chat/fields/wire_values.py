@@ -37,7 +37,7 @@ def receivers(wish: Wish, _sending: Sending) -> list[dict[str, Any]]:
 
 def payer_fields(wish: Wish, _sending: Sending) -> list[str]:
     """Return what payers are asked for."""
-    return [*wish.asks]
+    return [*wish.payer_fields]
 
 
 def enabled_at(wish: Wish, sending: Sending) -> str | None:

@@ -134,6 +134,6 @@ def _zone(seller: Seller) -> str:
     return seller.zone or zones.UTC_ZONE
 
 
-def payer_words(asks: tuple[str, ...], seller: Seller, _now: int | None) -> str:
+def payer_words(fields: tuple[str, ...], seller: Seller, _now: int | None) -> str:
     """Return what payers are asked for."""
-    return ", ".join(t(seller.language, f"payer-{asked}") for asked in asks)
+    return ", ".join(t(seller.language, f"payer-{asked}") for asked in fields)

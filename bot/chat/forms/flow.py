@@ -163,5 +163,5 @@ def ask_after_zone(draft: Draft, step: str, seller: Seller, note: str | None = N
     field = field_at(draft.form, step)
     is_timed = field.is_moment if field else step in _TIMED_SETTINGS
     if is_timed and seller.zone is None:
-        return ask_step(replace(draft, wanted=step), "zone", seller, note)
-    return ask_step(replace(draft, wanted=None), step, seller, note)
+        return ask_step(replace(draft, step_after_zone=step), "zone", seller, note)
+    return ask_step(replace(draft, step_after_zone=None), step, seller, note)

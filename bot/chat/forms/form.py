@@ -19,7 +19,7 @@ from bot.core.text.translations import t
 if TYPE_CHECKING:
     from bot.chat.model.seller import Seller
 
-ASLEEP_AFTER = 24 * 3600 * 1000
+LATE_AFTER = 24 * 3600 * 1000
 """Milliseconds after which a text is no longer taken as the answer to a question."""
 
 
@@ -64,15 +64,15 @@ def take_input(draft: Draft | None, given: Input, seller: Seller, now: int) -> O
     if draft is None:
         reply = Reply(t(seller.language, "not-understood"), menu(seller.language))
         return Outcome(None, (reply,))
-    if draft.asleep or _is_old(draft, now):
-        return Outcome(replace(draft, asleep=True), (resume_prompt(draft, seller),))
+    if draft.must_resume or _is_old(draft, now):
+        return Outcome(replace(draft, must_resume=True), (resume_prompt(draft, seller),))
     if given.photo is not None and _takes_photos(draft):
         return Outcome(draft, photo=Photo(given.photo, draft.id))
     return take_text(draft, given.text, seller, now)
 
 
 def _is_old(draft: Draft, now: int) -> bool:
-    return draft.touched_at is not None and now - draft.touched_at > ASLEEP_AFTER
+    return draft.touched_at is not None and now - draft.touched_at > LATE_AFTER
 
 
 def _takes_photos(draft: Draft) -> bool:

@@ -71,7 +71,7 @@ def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) ->
     owner = _owner(draft, action)
     if owner is None:
         return Outcome(draft, toast=t(seller.language, "toast-finished"))
-    owner = replace(owner, asleep=False)
+    owner = replace(owner, must_resume=False)
     verb, *words = action[2:] or ("",)
     outcome = None
     if verb in _FORM_VERBS[owner.form]:

@@ -98,9 +98,9 @@ def _ask_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
     if unanswered_step(draft, seller) is not None:
         return go_on(draft, seller)
     asked, wanted = words
-    kept = {*draft.asks, asked} if wanted == "on" else {*draft.asks} - {asked}
-    asks = tuple(each for each in PAYER_FIELDS if each in kept)
-    return ask_step(ASKS.set(draft, asks), ASKS.name, seller)
+    kept = {*draft.payer_fields, asked} if wanted == "on" else {*draft.payer_fields} - {asked}
+    fields = tuple(each for each in PAYER_FIELDS if each in kept)
+    return ask_step(ASKS.set(draft, fields), ASKS.name, seller)
 
 
 _VERBS: dict[str, Callable[[Draft, Action, Seller], Outcome | None]] = {

@@ -53,7 +53,7 @@ def _draft_of(found: object, depth: int = _MAX_DEPTH) -> Draft | None:
             "amount": None if found["amount"] is None else Decimal(found["amount"]),
             "paused": paused,
             "receivers": tuple(Portion(**portion) for portion in found["receivers"]),
-            "asks": tuple(found["asks"]),
+            "payer_fields": tuple(found["payer_fields"]),
         }
     )
 
@@ -63,7 +63,7 @@ def _is_sound(found: Mapping[str, Any]) -> bool:
     form, step, amount = found["form"], found["step"], found["amount"]
     return (
         step in STEPS[form]
-        and found["wanted"] in (None, *STEPS[form])
+        and found["step_after_zone"] in (None, *STEPS[form])
         and (amount is None or is_amount(amount, found["currency"] or FINEST))
         and (found["listing"] is not None) == (form == "edit")
         and all(found[name] is not None for name in needed_before(form, step))
@@ -95,6 +95,6 @@ _SHAPE = shape_of(
     receivers=list_of(
         shape_of(Portion, measure=_matches(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?"))
     ),
-    asks=some_of(PAYER_FIELDS),
+    payer_fields=some_of(PAYER_FIELDS),
     listing=_or_none(_matches(r"[a-z0-9]{10}")),
 )

@@ -81,8 +81,10 @@ def _take_zone(draft: Draft, name: str, seller: Seller, now: int) -> Outcome:
     seller, setting = replace(seller, zone=name), Setting("zone", name)
     shown = escaped(zones.shown_zone(name, now, seller.language))
     saved = t(seller.language, "zone-saved", zone=shown)
-    if draft.wanted is not None:
-        outcome = ask_step(replace(draft, wanted=None), draft.wanted, seller, saved)
+    if draft.step_after_zone is not None:
+        outcome = ask_step(
+            replace(draft, step_after_zone=None), draft.step_after_zone, seller, saved
+        )
     elif draft.form == "settings":
         outcome = end_short_form(draft, seller, saved)
     else:  # an old button: the present question stands

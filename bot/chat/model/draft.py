@@ -28,15 +28,15 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Draft(RequestOptions):
-    """A form under way; None is a question still open, or an option not taken.
+    """A form under way; None is a question still open, or an option that is not set.
 
-    `form` is `new`, `line`, `settings` or `edit`, `step` the question that stands. `amount` is in
-    major units, since its currency may be asked after it. `asks_destination` keeps the number of
-    steps steady. `paused` is the new form that this shorter one interrupts. `listing` is the
-    request that an edit is about, `poster_text` the text on its poster. With `in_menu` an answer
-    leads back to "More options". `wanted` is the step to go on with once the time zone is known.
-    An `asleep` form takes no text until it is continued. `touched_at` (epoch ms) is set on a draft
-    that was stored.
+    `form` is `new`, `line`, `settings` or `edit`, `step` the question that was asked last.
+    `amount` is in major units, since its currency may be asked after it. `asks_destination` is
+    whether the destination is one of the numbered steps. `paused` is the new form that this
+    shorter one interrupts. `listing` is the request that an edit is about, `poster_text` the text
+    on its poster. With `in_menu` an answer leads back to "More options". `step_after_zone` is the
+    step that waits for the time zone. A form that `must_resume` takes no text until its seller
+    presses Continue. `touched_at` (epoch ms) is set on a draft that was stored.
     """
 
     id: str
@@ -54,6 +54,6 @@ class Draft(RequestOptions):
     listing: str | None = None
     poster_text: str | None = None
     in_menu: bool = False
-    wanted: str | None = None
-    asleep: bool = False
+    step_after_zone: str | None = None
+    must_resume: bool = False
     touched_at: int | None = field(default=None, compare=False)

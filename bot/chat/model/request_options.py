@@ -14,14 +14,14 @@ class RequestOptions:
     """What a request may have beside its name, price and destination; None where it has none.
 
     `instrument` is the currency in which it is paid where the price is in another. `image` is the
-    id of the picture, times are in epoch ms, `asks` are of PAYER_FIELDS.
+    id of the picture, times are in epoch ms, `payer_fields` are of PAYER_FIELDS.
     """
 
     instrument: str | None = None
     image: str | None = None
     starts_at: int | None = None
     ends_at: int | None = None
-    asks: tuple[str, ...] = ()
+    payer_fields: tuple[str, ...] = ()
     redirect_url: str | None = None
     email: str | None = None
 

@@ -61,7 +61,7 @@ class Wish(RequestOptions):
         shares = tuple(Share(**share) for share in found["receivers"])
         if shares and sum(share.amount for share in shares) != found["amount"]:
             return None
-        return cls(**{**found, "receivers": shares, "asks": tuple(found["asks"])})
+        return cls(**{**found, "receivers": shares, "payer_fields": tuple(found["payer_fields"])})
 
 
 _SHAPE = shape_of(
@@ -69,5 +69,5 @@ _SHAPE = shape_of(
     kind=one_of(KINDS),
     currency=is_currency,
     receivers=list_of(shape_of(Share)),
-    asks=some_of(PAYER_FIELDS),
+    payer_fields=some_of(PAYER_FIELDS),
 )

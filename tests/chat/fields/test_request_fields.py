@@ -198,8 +198,8 @@ SPELLED = {
     # The first part of the keys of problems.
     "fields/typed_text.py": {"description", "postertext"},
     # Stored attributes that are not of a plain type.
-    "forms/stored_draft.py": {"receivers", "asks"},
-    "model/wish.py": {"receivers", "asks"},
+    "forms/stored_draft.py": {"receivers", "payer_fields"},
+    "model/wish.py": {"receivers", "payer_fields"},
     "store/listings.py": {"poster_text"},
     # Words of the interface, and payers' e-mail addresses.
     "alerts/alert_text.py": {"email"},

@@ -10,7 +10,7 @@ import pytest
 from bot.chat.fields.typed_text import read_poster_text
 from bot.chat.forms.bot_texts import start_reply
 from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
-from bot.chat.forms.form import ASLEEP_AFTER, new_form, resume_offer, settings_form, take_picture
+from bot.chat.forms.form import LATE_AFTER, new_form, resume_offer, settings_form, take_picture
 from bot.chat.forms.outcome import ButtonInput, Change, MessageInput, Photo
 from bot.chat.forms.steps import STEPS
 from bot.chat.forms.stored_draft import read_draft, write_draft
@@ -29,7 +29,7 @@ SHARES = (Share("$anna", 300), Share("$ben", 200))
 FULL = Wish(
     "drop", "Coffee", "Warm", 500, "USD", 10, "$anna",
     receivers=SHARES, instrument="BSV", image="0" * 24,
-    starts_at=NOW + HOUR, ends_at=NOW + 9 * HOUR, asks=("email",),
+    starts_at=NOW + HOUR, ends_at=NOW + 9 * HOUR, payer_fields=("email",),
     redirect_url="https://a.example/b", email="anna@example.org",
 )  # fmt: skip
 PLAIN = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
@@ -221,7 +221,7 @@ def test_a_setting_is_left_by_back_and_by_cancel(step: str) -> None:
     assert (over.step, over.then) == ("amount", None)
 
 
-def left(step: str = "amount", age: int = ASLEEP_AFTER + 1) -> Talk:
+def left(step: str = "amount", age: int = LATE_AFTER + 1) -> Talk:
     """A form whose last answer is `age` ms old."""
     talk = form_at_step(step)
     talk.draft = replace(talk.form, touched_at=NOW - age)
@@ -244,7 +244,7 @@ def test_a_late_photo_is_not_taken() -> None:
 
 
 def test_a_text_within_a_day_is_an_answer() -> None:
-    assert left(age=ASLEEP_AFTER).say("5 USD").step == "units"
+    assert left(age=LATE_AFTER).say("5 USD").step == "units"
 
 
 def test_a_short_form_left_long_ago_is_offered_again() -> None:

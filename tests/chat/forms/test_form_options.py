@@ -127,10 +127,10 @@ def test_the_currency_of_the_price_unsets_the_instrument() -> None:
 
 def test_each_payer_field_is_switched_on_and_off() -> None:
     talk = open_option("asks").press("ask", "paymail", "on").press("ask", "email", "on")
-    assert (talk.step, talk.form.asks) == ("asks", ("email", "paymail"))
+    assert (talk.step, talk.form.payer_fields) == ("asks", ("email", "paymail"))
     assert shown(talk)[:3] == ["✓ E-mail", "Phone", "✓ Paymail"]
     talk.press("ask", "email", "on")
-    assert talk.form.asks == ("email", "paymail")
+    assert talk.form.payer_fields == ("email", "paymail")
     talk.press_label("✓ E-mail").press_label("✅ Done")
     assert talk.step == "options"
     assert "✓ Ask the payer: Paymail" in shown(talk)
@@ -263,13 +263,13 @@ def test_the_review_shows_all_fields_of_the_wish() -> None:
     assert wish.receivers == (Share("$anna", 300), Share("$ben", 200))
     assert (wish.description, wish.instrument, wish.image) == ("Warm", "BSV", "0" * 24)
     assert (wish.starts_at, wish.ends_at) == (NOW + 33 * HOUR, NOW + 72 * HOUR)
-    assert (wish.asks, wish.redirect_url) == (("email",), "https://a.example/b")
+    assert (wish.payer_fields, wish.redirect_url) == (("email",), "https://a.example/b")
     assert wish.email == "anna@example.org"
 
 
 CHANGED = [
     {"description": "Hot"}, {"instrument": "BTC"}, {"image": "1" * 24}, {"receivers": ()},
-    {"starts_at": None}, {"ends_at": None}, {"asks": PAYER_FIELDS}, {"redirect_url": None},
+    {"starts_at": None}, {"ends_at": None}, {"payer_fields": PAYER_FIELDS}, {"redirect_url": None},
     {"email": "ben@example.org"}, {"units": 11}, {"name": "Tea"}, {"kind": "donation"},
 ]  # fmt: skip
 

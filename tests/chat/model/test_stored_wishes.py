@@ -13,7 +13,8 @@ COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 FULL = Wish(
     "drop", "Coffee", "Warm", 500, "USD", 3, "$anna",
     (Share("$anna", 300), Share("$ben", 200)), instrument="BSV", image="0" * 24,
-    starts_at=1, ends_at=2, asks=("email", "paymail"), redirect_url="app://x", email="a@b.test",
+    starts_at=1, ends_at=2, payer_fields=("email", "paymail"),
+    redirect_url="app://x", email="a@b.test",
 )  # fmt: skip
 
 
@@ -37,7 +38,8 @@ def test_a_wish_that_is_not_sound_is_none(change: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"receivers": (Share("$anna", 300),)}, {"asks": ("email", "email")}, {"asks": ("name",)},
+        {"receivers": (Share("$anna", 300),)}, {"payer_fields": ("email", "email")},
+        {"payer_fields": ("name",)},
         {"starts_at": 0}, {"redirect_url": 5},
     ],
 )  # fmt: skip
