@@ -78,14 +78,14 @@ async def test_without_file_handles_it_waits_quietly_and_goes_on(tmp_path: Path)
             assert cpu_seconds(run) - computed < LASTING / 3
             assert [task.done() for task in paying] == [False] * 20
         await asyncio.gather(*paying)
-        await run.line("connections are taken again")
+        await run.line("connections are accepted again")
         await wait_until_well(run)
         await stage.world.wait_for(
             lambda: any("In one line" in message.text for message in shop.seller.said), PATIENCE
         )
         await assert_books_match(run, shop)
         told_of = operator_lines(run.err[before:])
-        assert sum("connections wait" in line for line in told_of) == 1, told_of
+        assert sum("connections are waiting" in line for line in told_of) == 1, told_of
         assert len(told_of) <= 2 + LASTING, told_of
         assert await run.stop() == 0
 

@@ -219,7 +219,7 @@ async def test_a_taken_port_ends_with_2_and_says_what_to_do(tmp_path: Path) -> N
         port = str(taken.getsockname()[1])
         code, out, err = await run_command(tmp_path, "run", BOT_TOKEN=TOKEN, PORT=port)
     assert (code, out, len(err)) == (2, [], 1), err
-    assert err[0].startswith(f"PORT: 127.0.0.1:{port} can't be listened on")
+    assert err[0].startswith(f"PORT: can't listen on 127.0.0.1:{port} (")
 
 
 async def test_a_token_that_telegram_refuses_ends_with_2(tmp_path: Path) -> None:
