@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bot.service.http.service import Service
 
 PAGES = ("/pay/", "/email/")
-"""Where people look, so that even errors are pages."""
+"""Addresses for people, whose errors are pages too."""
 
 HTTP_REFUSALS: dict[int, type[Refused]] = {
     404: errors.NotFound,
@@ -51,7 +51,7 @@ ROUTERS = (
 
 
 def create_app(service: Service) -> FastAPI:
-    """Make the application: the interface, the pay page, the documents about them."""
+    """Build the application: the interface, the pay pages, their documentation."""
     app = FastAPI(
         title="Payment requests",
         openapi_url=None,
@@ -83,7 +83,7 @@ async def _refused(request: Request, error: Any) -> Response:
 
 
 async def _http_error(request: Request, error: Any) -> Response:
-    """Answer what the framework refuses in the same form as everything else."""
+    """Answer the framework's own refusals in the form of ours."""
     refusal = HTTP_REFUSALS.get(error.status_code)
     if refusal is errors.NotFound:
         return _answer(request, errors.NotFound("There is nothing at this address."))
@@ -98,7 +98,7 @@ async def _http_error(request: Request, error: Any) -> Response:
 
 
 def _allowed(path: str) -> str:
-    """Methods of every route at this address: the framework names those of the first one only."""
+    """Return the methods of all routes at an address; the framework names only the first one's."""
     here = (
         route
         for router in ROUTERS
@@ -113,10 +113,10 @@ async def _wrong_parameter(request: Request, error: Any) -> Response:
 
 
 async def _unavailable(request: Request, _error: Exception) -> Response:
-    """Answer while the database can't be used; its own line in the log says why."""
+    """Answer while the database can't be used; the log says why."""
     return _answer(request, Unavailable())
 
 
 async def _bug(request: Request, _error: Exception) -> Response:
-    """Answer for a bug; the server logs it with its traceback as it is raised on."""
+    """Answer for a bug; the server logs it with its traceback."""
     return _answer(request, Internal())

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from bot.service.page.view import SLOWEST, WATCHED
+from bot.service.page.template_values import SLOWEST, WATCHED
 from tests.support.browser_payer import payer
 from tests.support.pay_page_states import STATES, FlakyExchange, Scene
 from tests.support.service_harness import DROP

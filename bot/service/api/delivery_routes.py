@@ -1,4 +1,4 @@
-"""`/v3/deliveries`: what applications are owed of their payments, and how it went (section 4)."""
+"""`/v3/deliveries`: the webhooks and letters of payments, with their attempts (section 4)."""
 
 from typing import Annotated
 
@@ -44,9 +44,9 @@ async def list_(
         DeliveryState | None, Query(description="Only deliveries in this state.")
     ] = None,
 ) -> Response:
-    """Give what the application is owed of its payments, newest first.
+    """List the application's deliveries, newest first.
 
-    A page of `state` may be short, even empty, and still have a `nextCursor`.
+    A page of one `state` may be short, even empty, and still have a `nextCursor`.
     """
     after = paging.read_cursor(cursor, ID_LENGTHS)
     wanted = store.DeliveryFilter(caller.app_id, request_id, state, after)
@@ -62,8 +62,8 @@ async def list_(
     responses={200: {"model": DeliveryAnswer}, **failures(401, 404, 429)},
     openapi_extra=AUTHENTICATED,
 )
-async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - as elsewhere in the interface
-    """Give one delivery of the application, and what came of every try."""
+async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
+    """Return one delivery of the application, with all its attempts."""
     found = await store.read(service.db, caller.app_id, id)
     if found is None:
         raise NotFound(f"There is no delivery {id}.")
@@ -79,8 +79,8 @@ async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: 
     responses={200: {"model": DeliveryItem}, **failures(401, 404, 429)},
     openapi_extra=AUTHENTICATED,
 )
-async def retry(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - as elsewhere in the interface
-    """Begin a delivery anew and at once, settled or waiting; one being sent stays as it is."""
+async def retry(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
+    """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""
     again = await service.db.transaction(
         lambda tx: delivery_commands.retry_own(tx, caller.app_id, id, caller.now)
     )

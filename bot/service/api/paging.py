@@ -1,4 +1,4 @@
-"""Lists page by page: how many to one, where the next begins, and how a caller says so."""
+"""Pages of lists: their size, and the cursor of the next one."""
 
 import base64
 import binascii
@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 MAX_PAGE = 100
 ID_DIGITS = 24
-MOMENTS = 2**63
-"""Times are below it, as BIGINT columns are."""
+TIME_LIMIT = 2**63
+"""Limit of times, which are BIGINT columns."""
 
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=MAX_PAGE, description="How many to a page.")]
 Cursor: TypeAlias = Annotated[
@@ -30,7 +30,7 @@ Cursor: TypeAlias = Annotated[
 
 
 PENDING = "pending"
-"""What HandCash Cloud calls a request that is `scheduled`."""
+"""HandCash Cloud's name of the state `scheduled`."""
 
 
 def _state(value: Any) -> Any:
@@ -49,21 +49,21 @@ InState: TypeAlias = Annotated[
 
 
 def cut(rows: list[T], limit: int, place: Callable[[T], Place]) -> tuple[list[T], Place | None]:
-    """Give the page, and its end where `rows`, read with one more than `limit`, go on after it."""
+    """Return the page, and its last place if `rows`, read with one more than `limit`, go on."""
     page = rows[:limit]
     return page, place(page[-1]) if len(rows) > limit else None
 
 
 def answer(items: list[Json], end: Place | None) -> Response:
-    """Answer with a page of a list, which says where the next begins if there is one."""
+    """Answer with a page of a list, with the cursor of the next page if there is one."""
     page: Json = {"items": items}
     return responses.json(page if end is None else page | {"nextCursor": write_cursor(end)})
 
 
 def read_cursor(cursor: str | None, lengths: Container[int] = (ID_DIGITS,)) -> Place | None:
-    """Give the place of a cursor, whose row's id has one of these lengths.
+    """Return the place of a cursor; `lengths` are those of the row's id.
 
-    Raises InvalidBody for one that is not ours.
+    Raises InvalidBody for a cursor that is not ours.
     """
     if cursor is None:
         return None
@@ -73,11 +73,11 @@ def read_cursor(cursor: str | None, lengths: Container[int] = (ID_DIGITS,)) -> P
     except (binascii.Error, ValueError):
         at, row_id = "", ""
     sound = at.isascii() and at.isdecimal() and len(at) < ID_DIGITS and len(row_id) in lengths
-    if not sound or int(at) >= MOMENTS or write_cursor(Place(int(at), row_id)) != cursor:
+    if not sound or int(at) >= TIME_LIMIT or write_cursor(Place(int(at), row_id)) != cursor:
         raise InvalidBody(f"cursor: {NO_CURSOR}", [FieldProblem("cursor", NO_CURSOR)])
     return Place(int(at), row_id)
 
 
 def write_cursor(end: Place) -> str:
-    """Give the cursor of the page that begins after a place."""
+    """Return the cursor of the page that begins after a place."""
     return base64.urlsafe_b64encode(f"{end.at}.{end.id}".encode()).decode().rstrip("=")

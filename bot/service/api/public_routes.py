@@ -1,4 +1,4 @@
-"""What anybody may ask about a request, without credentials."""
+"""`/v3/paymentRequests/public`: calls without credentials."""
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
     openapi_extra=OPEN,
 )
 async def public(id: str, request: Request) -> Response:  # noqa: A002 - its name in the interface
-    """Give what anybody with the link may see."""
+    """Return the public view of a request."""
     service = callers.admit_payer(request)
     now = service.now()
     found = await requests.read(service.db, id, now)
@@ -41,7 +41,7 @@ async def public(id: str, request: Request) -> Response:  # noqa: A002 - its nam
     openapi_extra=OPEN,
 )
 async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name in the interface
-    """Give how much the request brought in, and from how many."""
+    """Return how much the request brought in, and from how many payers."""
     service = callers.admit_payer(request)
     found = await requests.read(service.db, id, service.now())
     if found is None:
@@ -50,7 +50,7 @@ async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name
 
 
 def _open(answer: Json) -> Response:
-    """Answer so that a page of anybody's may read it in its visitor's browser."""
+    """Answer so that any website may read it in a visitor's browser."""
     response = responses.json(answer)
     response.headers["Access-Control-Allow-Origin"] = "*"
     return response

@@ -33,7 +33,7 @@ quick = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"], route
 
 
 class ReadPage(Protocol):
-    """Reads a page of one application's list."""
+    """A function that reads a page of one application's list."""
 
     async def __call__(self, *, limit: int, after: Place | None) -> list[PaymentRequest]: ...
 
@@ -48,7 +48,7 @@ class ReadPage(Protocol):
 )
 @quick.post("/", include_in_schema=False, response_model=None)
 async def create(request: Request) -> Response:
-    """Make a request with its pay page and QR picture."""
+    """Create a request with its pay page and QR code."""
     caller, service = await callers.caller(request), await callers.service(request)
     text = await bodies.read_text(request, bodies.JSON)
     creation, key = (
@@ -80,7 +80,7 @@ async def list_(
     cursor: Cursor = None,
     status: InState = None,
 ) -> Response:
-    """Give the application's requests, newest first."""
+    """List the application's requests, newest first."""
     after = paging.read_cursor(cursor)
     now = (
         await status_index.refresh(service.db, caller.app_id, service.now) if status else caller.now
@@ -88,7 +88,9 @@ async def list_(
     read = partial(request_store.page, service.db, caller.app_id, now, status=status)
     write = partial(json_answers.item, service.public_url, now=now)
     if limit is None:
-        first = await read(limit=MAX_PAGE, after=after)  # before the answer begins: it may fail
+        first = await read(
+            limit=MAX_PAGE, after=after
+        )  # before the answer begins, because it may fail
         chunks = _everything(first, read, write)
         return StreamingResponse(chunks, 200, responses.HEADERS, "application/json")
     rows, end = paging.cut(await read(limit=limit + 1, after=after), limit, _place)
@@ -98,7 +100,7 @@ async def list_(
 async def _everything(
     rows: list[PaymentRequest], read: ReadPage, write: Callable[[PaymentRequest], Json]
 ) -> AsyncIterator[str]:
-    """Write the whole list page by page from the first one, so that it fills no memory."""
+    """Yield the whole list page by page, so that it never fills the memory."""
     opening = '{"items":['
     while rows:
         yield opening + ",".join(exact_json.dumps(write(row)) for row in rows)
@@ -122,7 +124,7 @@ def _place(row: PaymentRequest) -> Place:
     openapi_extra=AUTHENTICATED,
 )
 async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
-    """Give one request of the application."""
+    """Return one request of the application."""
     found = await _own(service, caller, id)
     return responses.json(json_answers.request(service.public_url, found, caller.now))
 
@@ -141,7 +143,7 @@ async def edit(
     service: Serving,
     caller: Calling,
 ) -> Response:
-    """Change the fields that the body names; the others stay."""
+    """Change the fields that the body names, and keep the others."""
     change = body_parsing.read_edit(await bodies.read_text(request, bodies.JSON), caller.now)
     edited = await service.db.transaction(lambda tx: request_commands.edit(tx, caller, id, change))
     return responses.json(json_answers.request(service.public_url, edited, caller.now))
@@ -157,7 +159,7 @@ async def edit(
     openapi_extra=AUTHENTICATED,
 )
 async def delete(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
-    """Take the request and its pay page away for good."""
+    """Delete the request and its pay page for good."""
     await service.db.transaction(lambda tx: request_commands.delete(tx, caller, id))
     return Response(status_code=200, headers=responses.HEADERS)
 
@@ -177,7 +179,7 @@ async def payments(
     limit: Limit = MAX_PAGE,
     cursor: Cursor = None,
 ) -> Response:
-    """Give its payments, newest first."""
+    """List the payments of a request, newest first."""
     after = paging.read_cursor(cursor)
     await _own(service, caller, id)
     found = await payment_store.page(service.db, caller.app_id, id, limit=limit + 1, after=after)
@@ -203,7 +205,7 @@ async def payment(
     service: Serving,
     caller: Calling,
 ) -> Response:
-    """Say whether the `transactionId` of a redirect is a payment of this request."""
+    """Verify that the `transactionId` of a redirect is a payment of this request."""
     found = await payment_store.read_of_app(service.db, caller.app_id, id, transactionId)
     if found is None:
         raise NotFound("The application has no such payment of such a request.")

@@ -1,4 +1,4 @@
-"""`/openapi.json`: what the routes say of themselves, and what they can't say."""
+"""The OpenAPI document: what the routes declare, and what they can't."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OF_READING = {
     400: "A parameter is wrong (`invalidBody`).",
     404: "There is nothing of this id (`notFound`).",
 }
-"""What they say where no body is taken."""
+"""The same for calls without a body."""
 
 EXAMPLES = {
     400: ("invalidBody", "product.name: is required", "product.name", "is required"),
@@ -51,10 +51,10 @@ NO_CURSOR = "is none that this list gave"
 EXAMPLES_OF_READING = {400: ("invalidBody", f"cursor: {NO_CURSOR}", "cursor", NO_CURSOR)}
 ANYWHERE = (500, 503)
 NO_JSON = 415
-"""Said by the calls that take a body, and by no other."""
+"""The status that marks calls with a body."""
 
 LATER = frozenset({429, 503})
-"""Answers that say when to come back."""
+"""Statuses with a Retry-After header."""
 
 RETRY_AFTER = {
     "Retry-After": {
@@ -65,7 +65,7 @@ RETRY_AFTER = {
 }
 IDEMPOTENCY_KEY, MAX_KEY = "Idempotency-Key", 255
 OWNER = "Owner-Ref"
-"""Header by which an application tells its sellers apart: whose the request is that it makes."""
+"""Header by which an application names the seller for whom it creates a request."""
 
 OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -131,7 +131,7 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
     },
     "retryDelivery": {"getDelivery": {"id": ID}},
 }
-"""Where an answer leads to: the call, and which of its parameters the answer gives."""
+"""Links from answers to calls, with the parameters that the answer provides."""
 
 DESCRIPTION = (
     "Payment requests with a hosted pay page: donations, one-offs and limited drops. Amounts are"
@@ -141,7 +141,7 @@ DESCRIPTION = (
 
 
 def failures(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """Give the answers of a route that say no."""
+    """Return the error answers of a route."""
     takes_body = NO_JSON in codes
     told = FAILURES if takes_body else FAILURES | OF_READING
     examples = EXAMPLES if takes_body else EXAMPLES | EXAMPLES_OF_READING
@@ -161,25 +161,25 @@ def _failure(code: int, description: str, sample: tuple[str, str, str, str]) -> 
 
 
 def body(model: str) -> dict[str, Any]:
-    """Give what a route says of the body that it reads by itself."""
+    """Return the documentation of a body that the route reads by itself."""
     schema = {"$ref": REF.format(model=model)}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 class _Bodies(GenerateJsonSchema):
-    """A field left out of an edit stays as it is: no default stands for it."""
+    """Schemas without defaults: a field that an edit leaves out stays as it is."""
 
     def default_schema(self, schema: WithDefaultSchema) -> dict[str, Any]:
         return self.generate_inner(schema["schema"])
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Say nothing that the field's name does not say."""
+        """Return False: a title would only repeat the name of the field."""
         del schema
         return False
 
 
 def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
-    """Give the OpenAPI document of the service."""
+    """Build the OpenAPI document of the service."""
     spec = get_openapi(
         title="Payment requests",
         version="3",
@@ -204,7 +204,7 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    """Say what the routes can't: the form of ids, and where the answer leads to."""
+    """Add what routes can't declare: the form of ids, and links from answers."""
     operation["responses"].pop("422", None)
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "path":

@@ -1,7 +1,7 @@
-"""The cookie by which a payer is known: signed, for one network, without personal data.
+"""The cookie that identifies a payer: signed, for one network, without personal data.
 
-It comes with the pay page, so that a browser is known before its first payment. Nothing is stored
-for it: the signature says that we made it, when, and for which network.
+The pay page sets it, so that a browser is known before its first payment. Nothing is stored: the
+signature proves that we made it, when, and for which network.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import secrets
 
 COOKIE = "payer"
 PATH = "/pay"
-FORM = 3_600_000
-"""Milliseconds that somebody may take over the form; then their checkout holds its unit."""
+FORM_TIME = 3_600_000
+"""Milliseconds that filling in the form may take; after it, the checkout holds its unit."""
 
 _SHAPE = re.compile(r"([0-9a-f]{24})\.([0-9a-f]{1,12})\.([0-9a-f]{32})")
 
 
 class PayerCookies:
-    """Makes and reads them; `reservation` in ms, `secure` where the page has https."""
+    """The cookies of a service; `reservation` in ms, `secure` if its pages use https."""
 
     def __init__(self, key: bytes, reservation: int, *, secure: bool) -> None:
         self._key = key
-        self._lifetime = FORM + reservation
+        self._lifetime = FORM_TIME + reservation
         self._attributes = (
             f"Path={PATH}; Max-Age={self._lifetime // 1000}; HttpOnly; SameSite=Lax"
             + "; Secure" * secure
         )
 
     def header(self, network: str, now: int, payer: str | None = None) -> str:
-        """Return a Set-Cookie header for a new payer, or for one who is known already."""
+        """Return a Set-Cookie header for a new payer or a known one."""
         text = f"{payer or secrets.token_hex(12)}.{now:x}"
         return f"{COOKIE}={text}.{self._signature(text, network)}; {self._attributes}"
 
     def payer(self, cookie: str, network: str, now: int) -> str | None:
-        """Return the payer's id; None for a cookie that is none of ours, or not of this network."""
+        """Return the payer's id; None for a cookie that is not ours or not of this network."""
         found = _SHAPE.fullmatch(cookie)
         if found is None or not 0 <= now - int(found[2], 16) < self._lifetime:
             return None
@@ -43,7 +43,7 @@ class PayerCookies:
         return found[1] if hmac.compare_digest(found[3], expected) else None
 
     def network(self, request_id: str, address: str) -> str:
-        """Return what an address is told apart by at one request, and means nothing elsewhere."""
+        """Return the pseudonym of an address at one request, meaningless anywhere else."""
         return self._hash(f"network {request_id} {address}")
 
     def _signature(self, text: str, network: str) -> str:

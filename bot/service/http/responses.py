@@ -1,4 +1,4 @@
-"""Answers as JSON, also those that say no."""
+"""Answers in JSON, refusals included."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 class Internal(errors.Refused):
-    """A bug of ours, told without its details."""
+    """The answer for a bug, without its details."""
 
     code = "internal"
     default = "Something went wrong here. It is in the operator's log."
 
 
 class Unavailable(errors.Refused):
-    """The database can't be used just now; `retry_after` in seconds."""
+    """The answer while the database can't be used; `retry_after` in seconds."""
 
     code = "unavailable"
     default = "Not just now: please try again."
@@ -48,11 +48,11 @@ class Unavailable(errors.Refused):
 
 
 OURS: dict[type[Refused], int] = {Internal: 500, Unavailable: 503}
-"""Status codes of what is no fault of the caller."""
+"""Status codes of errors that are not the caller's."""
 
 
 def status(refusal: Refused) -> int:
-    """Give the status code of a refusal."""
+    """Return the status code of a refusal."""
     return (STATUS | OURS).get(type(refusal), 400)
 
 
@@ -66,7 +66,7 @@ def _json(text: str, code: int) -> Response:
 
 
 def refused(refusal: Refused, allow: str | None = None) -> Response:
-    """Answer for what was not done; `allow` lists the methods that would be."""
+    """Answer with a refusal; `allow` lists the methods that exist."""
     text = exact_json.dumps(json_answers.error(refusal))
     response = _json(text, status(refusal))
     response.headers.update(headers(refusal, allow))
@@ -74,7 +74,7 @@ def refused(refusal: Refused, allow: str | None = None) -> Response:
 
 
 def headers(refusal: Refused, allow: str | None = None) -> dict[str, str]:
-    """Give the headers that belong to a refusal, in HTML as in JSON."""
+    """Return the headers that belong to a refusal, in HTML as in JSON."""
     if isinstance(refusal, errors.RateLimited | Unavailable):
         return {"Retry-After": str(refusal.retry_after)}
     if isinstance(refusal, errors.MethodNotAllowed) and allow:

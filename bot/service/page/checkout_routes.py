@@ -1,4 +1,4 @@
-"""`/pay/{id}/checkout/{checkoutId}`: where a payer waits for their money to arrive, or cancels."""
+"""`/pay/{id}/checkout/{checkoutId}`: the page on which a payer waits for the money, or cancels."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from bot.service.http import callers
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
 from bot.service.model.checkout import Checkout
-from bot.service.page import forms, next_page, render, view
+from bot.service.page import forms, next_page, render, template_values
 from bot.service.store import checkouts, payments, requests
 from bot.service.usecases.paying import PaymentProgress
 
@@ -23,7 +23,7 @@ router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
 @router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["GET", "HEAD"])
 async def show(request: Request) -> Response:
-    """Show how a payer's checkout stands, until its money is here and they go on."""
+    """Show the state of a checkout; redirect once its money has arrived."""
     service, held = await _held(request)
     now = service.now()
     found = await requests.read_ever(service.db, held.request_id, now)
@@ -34,21 +34,21 @@ async def show(request: Request) -> Response:
         onward = next_page.after(service, found, found.id, PaymentProgress(held.id, payment))
         return RedirectResponse(onward, 303, render.HEADERS)
     who = forms.reader(request)
-    values = view.checkout(who, found, held, payment, now)
+    values = template_values.checkout_page(who, found, held, payment, now)
     money, target = service.payment_context.rail.test_money, found.terms.redirect_url
     return render.html("checkout.html", who, values, test_money=money, target=target)
 
 
 @router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["POST"])
 async def act(request: Request) -> Response:
-    """Cancel a checkout: its unit is free at once, and its page says what happened.
+    """Cancel a checkout, which frees its unit at once; a paid or lapsed one stays as it is.
 
-    Whoever knows its unguessable address holds it. What is paid or lapsed stays so.
+    The unguessable address is the proof that the payer holds it.
     """
     service, held = await _held(request)
     form = await forms.read(request)
     if form.get("action") != CANCEL:
-        raise InvalidBody("The form names nothing that can be done.")
+        raise InvalidBody("The form names no action that exists.")
     cancel = partial(
         checkouts.cancel, request_id=held.request_id, checkout_id=held.id, now=service.now()
     )
@@ -58,11 +58,7 @@ async def act(request: Request) -> Response:
 
 
 async def _held(request: Request) -> tuple[Service, Checkout]:
-    """Return the service and the checkout of the address. Raises NotFound and RateLimited.
-
-    Its page looks again by itself, so each checkout is counted apart: many who wait behind one
-    address don't lock each other out.
-    """
+    """Return the service and the checkout of the address. Raises NotFound and RateLimited."""
     service, checkout_id = callers.state(request).service, request.path_params["checkout_id"]
     held = await checkouts.read(service.db, forms.request_id(request), checkout_id)
     if held is None:

@@ -1,6 +1,6 @@
-"""`/email/…`: where the links of letters lead, so that their readers decide what they get.
+"""`/email/…`: the pages behind the links of letters, on which recipients confirm or stop them.
 
-Opening a link changes nothing, for mail scanners open every link: its button does.
+Opening a link changes nothing, because mail scanners open every link; the button does.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
 EVERYBODY = "everybody"
-"""What the button says that ends the letters of everybody here."""
+"""Value of the button that stops the letters of all sellers."""
 
 
 @router.api_route(f"{CONFIRM}{{token}}", methods=["GET", "HEAD"])
 async def ask(request: Request) -> Response:
-    """Show the address and a button that confirms it."""
+    """Show the address with a button that confirms it."""
     service, token = callers.admit_payer(request), request.path_params["token"]
     it = await service.db.read(lambda tx: store.find_by_token(tx, token))
     return _confirming(request, service, it, service.now())
@@ -40,7 +40,7 @@ async def ask(request: Request) -> Response:
 
 @router.api_route(f"{CONFIRM}{{token}}", methods=["POST"])
 async def confirm(request: Request) -> Response:
-    """Confirm the address; a link does so once."""
+    """Confirm the address; a link works once."""
     service, token = callers.admit_payer(request), request.path_params["token"]
     now = service.now()
     confirmed = await service.db.transaction(lambda tx: recipient_consent.confirm(tx, token, now))
@@ -50,7 +50,7 @@ async def confirm(request: Request) -> Response:
 
 @router.api_route(f"{STOP}{{token}}", methods=["GET", "HEAD"])
 async def offer(request: Request) -> Response:
-    """Show the buttons that end letters."""
+    """Show the buttons that stop letters."""
     service, token = callers.admit_payer(request), request.path_params["token"]
     it = await service.db.read(lambda tx: store.find_by_stop_token(tx, token))
     return _stopping(request, service, it)
@@ -58,7 +58,7 @@ async def offer(request: Request) -> Response:
 
 @router.api_route(f"{STOP}{{token}}", methods=["POST"])
 async def stop(request: Request) -> Response:
-    """End a seller's letters, or everybody's; mail programs post here too (RFC 8058)."""
+    """Stop a seller's letters, or those of all; mail programs post here too (RFC 8058)."""
     service, token = callers.admit_payer(request), request.path_params["token"]
     everybody, now = await _asked(request) == EVERYBODY, service.now()
     it = await service.db.transaction(
@@ -70,7 +70,7 @@ async def stop(request: Request) -> Response:
 
 
 async def _asked(request: Request) -> str:
-    """Return which button was pressed; mail programs press none and choose their own form."""
+    """Return the button that was pressed, "" for mail programs, whose forms differ."""
     try:
         form = await forms.read(request)
     except UnsupportedMediaType:
@@ -79,7 +79,7 @@ async def _asked(request: Request) -> str:
 
 
 def _confirming(request: Request, service: Service, it: Recipient | None, now: int) -> Response:
-    """Answer with how an address stands whose link was followed."""
+    """Answer with the state of the address of a confirmation link."""
     if it is None:
         return _page(request, service, it, "unknown", status=404)
     if it.may_be_confirmed(now):

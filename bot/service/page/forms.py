@@ -1,4 +1,4 @@
-"""What a payer's browser sends: the address, the language, the fields of a form."""
+"""Requests of a payer's browser: the address, the language, the fields of a form."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from urllib.parse import parse_qsl
 
 from bot.core.errors import InvalidBody
 from bot.service.http import bodies
-from bot.service.page import view
+from bot.service.page.reader import Reader, reader_of
 
 if TYPE_CHECKING:
     from fastapi import Request
 
-    from bot.service.page.view import Reader
 
 MAX_FIELDS = 20
 
 
 def reader(request: Request) -> Reader:
-    """Return who reads the answer."""
-    return view.reader(request.headers.get("accept-language", ""))
+    """Return the reader of the answer."""
+    return reader_of(request.headers.get("accept-language", ""))
 
 
 def request_id(request: Request) -> str:
@@ -29,7 +28,7 @@ def request_id(request: Request) -> str:
 
 
 async def read(request: Request) -> dict[str, str]:
-    """Return the fields of a posted form. Raises InvalidBody and what `bodies.read` raises."""
+    """Return the fields of a posted form. Raises InvalidBody and the errors of `read_text`."""
     text = await bodies.read_text(request, bodies.FORM)
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)

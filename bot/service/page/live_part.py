@@ -1,4 +1,4 @@
-"""How a request stands, for pages that are open: read once a second however many look."""
+"""The live part of open pay pages: read once a second, however many are open."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.core.errors import NotPayable
-from bot.service.page import render, view
+from bot.service.page import render, template_values
 from bot.service.store import requests
 
 if TYPE_CHECKING:
     from bot.service.http.service import Service
     from bot.service.model.request import PaymentRequest, Quote
-    from bot.service.page.view import Reader
+    from bot.service.page.reader import Reader
 
 FRESH = 1_000
-"""Milliseconds that an answer is given again for."""
+"""Milliseconds for which an answer is reused."""
 
 MOST = 1_024
-"""Answers that are kept."""
+"""Answers in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A part of a page that holds until `until`, in epoch ms; None for no such request."""
+    """The part of a page, valid until `until` (epoch ms); None for an unknown request."""
 
     text: str | None
     until: int
 
 
 class LiveParts:
-    """The latest answers by request and language, and those that are being made."""
+    """The cache of answers, by request and language."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Answer] = {}
         self._making: dict[tuple[str, str], asyncio.Task[Answer]] = {}
 
     async def part(self, service: Service, who: Reader, request_id: str) -> str | None:
-        """Give what changes of a request's page; None for an unknown or deleted one."""
+        """Return the live part of a request's page; None for an unknown or deleted request."""
         key = (request_id, who.language)
         kept, now = self._kept.get(key), service.now()
         if kept and now < kept.until <= now + FRESH:
@@ -49,7 +49,7 @@ class LiveParts:
             making = asyncio.create_task(_make(service, who, request_id))
             self._making[key] = making
             making.add_done_callback(partial(self._made, key))
-        # Who is made to wait for the same answer may leave, and the others get it all the same.
+        # A caller that leaves must not cancel the answer for the others.
         return (await asyncio.shield(making)).text
 
     def _made(self, key: tuple[str, str], making: asyncio.Task[Answer]) -> None:
@@ -68,14 +68,14 @@ async def _make(service: Service, who: Reader, request_id: str) -> Answer:
     if found is None:
         return Answer(None, now)
     state = found.hindrance(now) or quoted(service, found)[1]
-    text = render.part(who, view.standing(who, found, now, state))
-    # Not beyond the moment at which the clock alone changes it.
+    text = render.part(who, template_values.live_part(who, found, now, state))
+    # Not valid beyond the next change by time alone.
     turns = (at for at in (found.enabled_at, found.expires_at) if at is not None and at > now)
     return Answer(text, min([now + FRESH, *turns]))
 
 
 def quoted(service: Service, request: PaymentRequest) -> tuple[Quote | None, str | None]:
-    """Give what a payer pays now, or else the state that stands in the way."""
+    """Return the quote for a payer now, or else the state that prevents the payment."""
     try:
         return service.payment_context.quote(request), None
     except NotPayable as refusal:

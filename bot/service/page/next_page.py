@@ -1,4 +1,4 @@
-"""Where a payer goes on after a form was posted."""
+"""The next page of a payer after a posted form."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def after(
     service: Service, found: PaymentRequest | None, request_id: str, standing: PaymentProgress
 ) -> str:
-    """Return where the payer goes on: away once paid, to their checkout while money is awaited.
+    """Return the address: the redirect once paid, the checkout while money is awaited.
 
-    The operator may have taken an application's scheme off the list since the request was made.
+    The scheme of the redirect is checked again: the operator may have disallowed it since.
     """
     payment = standing.payment
     if payment is None or payment.oversold:

@@ -15,8 +15,8 @@ from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
 from bot.service.model import payer_data
 from bot.service.model.request import PaymentRequest
-from bot.service.page import forms, next_page, page_cache, render, view
-from bot.service.page.view import Form
+from bot.service.page import forms, next_page, page_cache, render, template_values
+from bot.service.page.template_values import PayerForm
 from bot.service.rails.rail import Manner
 from bot.service.store import payments, requests
 from bot.service.usecases import paying
@@ -34,9 +34,9 @@ router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
 @router.api_route("/pay/{id}", methods=["GET", "HEAD"])
 async def show(request: Request) -> Response:
-    """Show the request in whatever state it is in; looking changes nothing.
+    """Show the request in any state, which changes nothing.
 
-    Who could pay it now is known by a cookie from here on.
+    If it can be paid now, set the payer's cookie.
     """
     service = callers.admit_viewer(request)
     now = service.now()
@@ -53,7 +53,7 @@ async def show(request: Request) -> Response:
 
 @router.api_route("/pay/{id}", methods=["POST"])
 async def pay(request: Request) -> Response:
-    """Take the payer's form: pay, or say what is wrong."""
+    """Accept the payer's form: pay, or answer what is wrong."""
     service, request_id = callers.admit_payer(request), forms.request_id(request)
     form = await forms.read(request)
     now = service.now()
@@ -65,12 +65,17 @@ async def pay(request: Request) -> Response:
     if found and (wrong or not _TOKEN.fullmatch(token)):
         status = 409 if found.hindrance(now) else 400
         return _page(
-            request, service, found, now, status=status, form=Form(form, wrong, stale=not wrong)
+            request,
+            service,
+            found,
+            now,
+            status=status,
+            form=PayerForm(form, wrong, stale=not wrong),
         )
     holder = callers.holder(request, request_id)
     order = PaymentForm(request_id, token, data, _manner(service, form), holder)
     try:
-        # Timed when it commits, so that payments and their webhooks sort by time as they came.
+        # The time is that of the transaction, so that payments sort by it in their order.
         standing = await service.db.transaction(
             lambda tx: paying.pay(tx, service.payment_context, order, service.now())
         )
@@ -85,7 +90,7 @@ async def pay(request: Request) -> Response:
 
 
 def _manner(service: Service, form: dict[str, str]) -> Manner:
-    """How the payer lets test money arrive; real money comes as it comes."""
+    """Return how test money arrives, as the payer chose; real money offers no choice."""
     chosen = form.get("manner", Manner.AT_ONCE)
     known = {str(manner): manner for manner in service.payment_context.rail.manners}
     if chosen != Manner.AT_ONCE and chosen not in known:
@@ -98,9 +103,9 @@ async def _refused(request: Request, service: Service, request_id: str, state: s
     found = await requests.read(service.db, request_id, now)
     if found is None:
         raise NotFound
-    # Units may have come back meanwhile; whoever was refused is told why all the same.
+    # Units may be free again by now; the page still says why the payment was refused.
     state = found.hindrance(now) or state
-    return _page(request, service, found, now, status=409, form=Form({}, refused=state))
+    return _page(request, service, found, now, status=409, form=PayerForm({}, refused=state))
 
 
 def _page(
@@ -110,16 +115,16 @@ def _page(
     now: int,
     *,
     status: int,
-    form: Form,
+    form: PayerForm,
 ) -> Response:
-    """Answer with the page as the payer left it, and what is to be said of that."""
+    """Answer with the page as the payer left it, and the problem."""
     who = forms.reader(request)
     return render.page(page_cache.write(service, who, found, now, form), who, found, status)
 
 
 @router.api_route("/pay/{id}/live", methods=["GET", "HEAD"])
 async def watch(request: Request) -> Response:
-    """Give the part of the page that changes, to a script that keeps it up to date."""
+    """Return the part of the page that changes, for its script."""
     service, who = callers.admit_open_page(request), forms.reader(request)
     text = await request.app.state.live.part(service, who, forms.request_id(request))
     if text is None:
@@ -130,8 +135,8 @@ async def watch(request: Request) -> Response:
 
 @router.api_route("/pay/{id}/card.png", methods=["GET", "HEAD"])
 async def picture(request: Request) -> Response:
-    """Give the picture that chats show of a link to the page."""
-    from bot.service.page.preview_picture import content, draw  # noqa: PLC0415 - few ask, letters take memory
+    """Return the picture that chats show for a link to the page."""
+    from bot.service.page.preview_picture import content, draw  # noqa: PLC0415 - rarely asked for, and its font takes memory
 
     service = callers.admit_payer(request)
     found = await requests.read(service.db, forms.request_id(request), service.now())
@@ -147,7 +152,7 @@ async def picture(request: Request) -> Response:
 
 @router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])
 async def receipt(request: Request) -> Response:
-    """Show the receipt of a payment, also when its request is deleted since."""
+    """Show the receipt of a payment, also after its request was deleted."""
     service = callers.admit_payer(request)
     who = forms.reader(request)
     payment = await payments.read(
@@ -156,7 +161,7 @@ async def receipt(request: Request) -> Response:
     name = await payments.read_product(service.db, forms.request_id(request))
     if payment is None or name is None:
         raise NotFound
-    values = view.receipt(who, name, payment)
+    values = template_values.receipt_page(who, name, payment)
     return render.html(
         "receipt.html", who, values, test_money=service.payment_context.rail.test_money
     )
@@ -164,14 +169,14 @@ async def receipt(request: Request) -> Response:
 
 @router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])
 async def png(request: Request) -> Response:
-    """Give the QR code of the pay page as a picture."""
+    """Return the QR code of the pay page as a PNG."""
     picture = _png(await _pay_url(request))
     return Response(picture, headers=PICTURE, media_type="image/png")
 
 
 @router.api_route("/qr/{id}.svg", methods=["GET", "HEAD"])
 async def svg(request: Request) -> Response:
-    """Give the QR code of the pay page as a drawing."""
+    """Return the QR code of the pay page as an SVG."""
     drawing = _svg(await _pay_url(request))
     headers = PICTURE | {"Content-Security-Policy": "default-src 'none'"}
     return Response(drawing, headers=headers, media_type="image/svg+xml")
@@ -191,7 +196,7 @@ _svg = lru_cache(maxsize=256)(qr.svg)
 
 @router.api_route("/assets/{name}.{digest}.{kind}", methods=["GET", "HEAD"])
 async def asset(request: Request) -> Response:
-    """Give a stylesheet or script under the address that its content has."""
+    """Return a stylesheet or script at the address of its present content."""
     name, digest, kind = (request.path_params[part] for part in ("name", "digest", "kind"))
     media_type = ASSETS.get(f"{name}.{kind}")
     if media_type is None:
@@ -205,5 +210,5 @@ async def asset(request: Request) -> Response:
 
 @router.api_route("/favicon.ico", methods=["GET", "HEAD"])
 async def icon(_request: Request) -> Response:
-    """Give the icon that browsers ask for by themselves, under each of our pages."""
+    """Return the icon that browsers request by themselves."""
     return Response(render.ICON, headers=PICTURE, media_type="image/svg+xml")

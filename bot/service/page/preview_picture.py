@@ -1,6 +1,6 @@
-"""The picture that chats show of a link to a pay page: name, price, QR code.
+"""The picture that chats show for a link to a pay page: name, price, QR code.
 
-Chats keep it for long, so it says nothing that changes while a request lives.
+Chats cache it for long, so it shows nothing that changes while a request is open.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from PIL import Image, ImageDraw
 
 from bot.core.images import qr, text_fitting
 from bot.core.money import amounts
-from bot.service.page import view
+from bot.service.page import template_values
 
 if TYPE_CHECKING:
     from bot.core.images.text_fitting import FittedText
     from bot.service.model.request import PaymentRequest
-    from bot.service.page.view import Reader
+    from bot.service.page.reader import Reader
 
 GROUND, PAPER, INK, QUIET = (
     0xF0,
@@ -29,11 +29,11 @@ GROUND, PAPER, INK, QUIET = (
     0x60,
 )  # greys: one byte a pixel, quick to draw and pack
 ACCENT = 1
-"""Place in the palette of the only colour, which no grey needs."""
+"""Index of the only colour in the palette, which no grey uses."""
 BLUE = (0x15, 0x58, 0xD6)
 MARGIN = 56  # pixels around everything
-PANEL = view.CARD[1] - 2 * MARGIN  # the white square with the code
-COLUMN = view.CARD[0] - PANEL - 3 * MARGIN
+PANEL = template_values.PREVIEW_SIZE[1] - 2 * MARGIN  # the white square with the code
+COLUMN = template_values.PREVIEW_SIZE[0] - PANEL - 3 * MARGIN
 CORNER = 36
 BAR = (96, 10)
 GAP = 20
@@ -44,7 +44,7 @@ HOST_SIZES = (30, 26, 22)
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the picture shows; `name` None where the font can't write it."""
+    """The content of the picture; `name` is None if the font lacks its characters."""
 
     url: str
     name: str | None
@@ -52,10 +52,12 @@ class Content:
 
 
 def content(who: Reader, request: PaymentRequest, url: str) -> Content:
-    """Give what the picture of a request shows to this reader."""
+    """Return the content of a request's picture for this reader."""
     terms = request.terms
     name = text_fitting.normalize(terms.product.name)
-    price = text_fitting.normalize(view.money_text(terms.amount, terms.currency, who.tag))
+    price = text_fitting.normalize(
+        template_values.money_text(terms.amount, terms.currency, who.tag)
+    )
     if not text_fitting.can_draw(price):
         price = f"{amounts.from_minor(terms.amount, terms.currency):f} {terms.currency}"
     return Content(url, name if text_fitting.can_draw(name) else None, price)
@@ -63,8 +65,8 @@ def content(who: Reader, request: PaymentRequest, url: str) -> Content:
 
 @lru_cache(maxsize=64)
 def draw(shown: Content) -> bytes:
-    """Draw it as a PNG; takes some tens of milliseconds."""
-    picture = Image.new("L", view.CARD, GROUND)
+    """Draw the picture as a PNG, which takes some tens of milliseconds."""
+    picture = Image.new("L", template_values.PREVIEW_SIZE, GROUND)
     pen = ImageDraw.Draw(picture)
     _code(picture, pen, shown.url)
     _words(pen, shown)
@@ -79,8 +81,8 @@ def _colour(place: int) -> tuple[int, int, int]:
 
 
 def _code(picture: Image.Image, pen: ImageDraw.ImageDraw, url: str) -> None:
-    """Paint the code onto white, its modules as large as whole pixels allow."""
-    left, top = view.CARD[0] - MARGIN - PANEL, MARGIN
+    """Draw the QR code on white, its modules as large as whole pixels allow."""
+    left, top = template_values.PREVIEW_SIZE[0] - MARGIN - PANEL, MARGIN
     pen.rounded_rectangle((left, top, left + PANEL - 1, top + PANEL - 1), CORNER, fill=PAPER)
     small = qr.module_image(url)
     code = qr.enlarge(small, max(1, PANEL // small.width))
@@ -89,22 +91,22 @@ def _code(picture: Image.Image, pen: ImageDraw.ImageDraw, url: str) -> None:
 
 
 def _words(pen: ImageDraw.ImageDraw, shown: Content) -> None:
-    """Write name and price, centred upwards and downwards, and at the foot whose page it is."""
+    """Write name and price in the middle of the height, and the host at the bottom."""
     host = urlsplit(shown.url).netloc
     foot = text_fitting.fit(host, COLUMN, HOST_SIZES)
     price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES, bold=True)
     blocks = [price]
     if shown.name:
         blocks.insert(0, text_fitting.fit(shown.name, COLUMN, NAME_SIZES, max_lines=NAME_LINES))
-    top = (view.CARD[1] - sum(block.height + GAP for block in blocks)) // 2
+    top = (template_values.PREVIEW_SIZE[1] - sum(block.height + GAP for block in blocks)) // 2
     pen.rectangle((MARGIN, top - BAR[1], MARGIN + BAR[0], top), fill=ACCENT)
     for block in blocks:
         top = _write(pen, block, top + GAP, INK)
-    _write(pen, foot, view.CARD[1] - MARGIN - foot.height, QUIET)
+    _write(pen, foot, template_values.PREVIEW_SIZE[1] - MARGIN - foot.height, QUIET)
 
 
 def _write(pen: ImageDraw.ImageDraw, block: FittedText, top: int, colour: int) -> int:
-    """Write lines from `top` on; where they end."""
+    """Write lines from `top` on, and return where they end."""
     for line, middle in block.line_middles(top):
         pen.text((MARGIN, middle), line, fill=colour, font=block.font, anchor="lm")
     return top + block.height

@@ -1,4 +1,4 @@
-"""Templates to answers, each under a strict Content-Security-Policy."""
+"""Answers from templates, each with a strict Content-Security-Policy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bot.service.model import redirects
 if TYPE_CHECKING:
     from bot.core.errors import Refused
     from bot.service.model.request import PaymentRequest
-    from bot.service.page.view import Reader
+    from bot.service.page.reader import Reader
 
 TEMPLATES = Path(__file__).with_name("templates")
 ICON = (TEMPLATES / "icon.svg").read_bytes()
@@ -52,7 +52,7 @@ def _templates() -> Environment:
 
 @cache
 def asset(file: str) -> tuple[bytes, str]:
-    """Give a stylesheet or script and the address that changes with what is in it."""
+    """Return a stylesheet or script, and its address, which changes with its content."""
     content = (TEMPLATES / file).read_bytes()
     name, _, kind = file.partition(".")
     return content, f"/assets/{name}.{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
@@ -60,9 +60,9 @@ def asset(file: str) -> tuple[bytes, str]:
 
 @lru_cache(maxsize=1024)
 def policy(picture: str | None = None, target: str | None = None, *, live: bool = False) -> str:
-    """Give the Content-Security-Policy: ourselves, the product's picture, the redirect.
+    """Return the Content-Security-Policy: our own files, the product's picture, the redirect.
 
-    Scripts are ours alone, and only where the page is kept up to date while one looks (`live`).
+    Scripts are our own, and only allowed on pages that update themselves (`live`).
     """
     images = f" {redirects.csp_source(picture)}" if picture else ""
     forms = f" {redirects.csp_source(target)}" if target else ""
@@ -74,7 +74,7 @@ def policy(picture: str | None = None, target: str | None = None, *, live: bool 
 
 
 def text(template: str, who: Reader, values: dict[str, Any], *, test_money: bool = False) -> str:
-    """Write a page in the reader's language."""
+    """Render a page in the reader's language."""
     return (
         _templates()
         .get_template(template)
@@ -89,7 +89,7 @@ def text(template: str, who: Reader, values: dict[str, Any], *, test_money: bool
 
 
 def page(written: str, who: Reader, request: PaymentRequest, status: int = 200) -> HTMLResponse:
-    """Answer with the pay page of a request, which may load its picture and be sent on."""
+    """Answer with the pay page of a request, which may load its picture and redirect."""
     terms = request.terms
     rules = policy(terms.product.image_url, terms.redirect_url, live=True)
     return _answer(written, who, rules, status)
@@ -104,7 +104,7 @@ def html(
     test_money: bool = False,
     target: str | None = None,
 ) -> HTMLResponse:
-    """Answer with another page of ours; a form on it may lead on to `target`."""
+    """Answer with any other page; its form may redirect to `target`."""
     rules = policy(target=target, live=bool(values.get("live")))
     return _answer(text(template, who, values, test_money=test_money), who, rules, status)
 
@@ -115,17 +115,17 @@ def _answer(written: str, who: Reader, rules: str, status: int = 200) -> HTMLRes
 
 
 def part(who: Reader, values: dict[str, Any]) -> str:
-    """Give the part of the pay page that changes while somebody looks, as the page has it."""
+    """Render the part of the pay page that changes while it is open."""
     return _templates().get_template("live.html").render(values, t=who.t)
 
 
 def alone(who: Reader, written: str) -> HTMLResponse:
-    """Answer with such a part."""
+    """Answer with that part alone."""
     return _answer(written, who, policy())
 
 
 def document_text(template: str, values: dict[str, Any]) -> str:
-    """Return a page of documentation, which has a stylesheet of its own."""
+    """Render a page of documentation, which has a stylesheet of its own."""
     return _templates().get_template(template).render(values, stylesheet=asset("docs.css")[1])
 
 
@@ -137,9 +137,9 @@ def document(written: bytes) -> HTMLResponse:
 def refused(
     who: Reader, refusal: Refused, allow: str | None = None, *, looking: bool = False
 ) -> HTMLResponse:
-    """Answer a payer for whom something can't be done, with a page that says why.
+    """Answer a refused request with a page that says why.
 
-    Who was only `looking` sees the page that they wanted as soon as they may.
+    If the payer was only `looking`, the page reloads as soon as that is allowed.
     """
     key = "page-missing" if isinstance(refusal, NotFound) else f"page-{refusal.code}"
     passing = isinstance(refusal, RateLimited | responses.Unavailable)
@@ -155,7 +155,7 @@ FULL = f"page-{TooManyHolds.code}"
 
 @lru_cache(maxsize=512)
 def _state(who: Reader, key: str, seconds: int, *, looking: bool) -> str:
-    """Write such a page, once: who calls too often would else cost more than who does not."""
+    """Render a refusal, cached: callers beyond their limit must not cost more than others."""
     values = {
         "title": who.t(key),
         "why": who.t(f"{key}-why", seconds=seconds, minutes=-(-seconds // 60)),

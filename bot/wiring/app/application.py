@@ -245,7 +245,7 @@ class Application:
         return host, port
 
     async def _sweep(self) -> None:
-        """Sweep once an hour."""
+        """Run the sweep once an hour."""
         while True:
             try:
                 await sweep(self._db, (self._service, self._chat), self._now())

@@ -25,7 +25,7 @@ class Side(Protocol):
 
 
 async def sweep(db: Database, sides: Iterable[Side | None], moment: int) -> None:
-    """Sweep each part, then the audit log. Raises StorageError."""
+    """Clear each part, then the audit log. Raises StorageError."""
     for side in sides:
         if side is not None:
             await side.sweep(moment)

@@ -138,7 +138,7 @@ class TelegramSide:
         return {"telegram": self._bots.check, "payments": self._client.check_access}
 
     async def introduce(self) -> None:
-        """Reach Telegram, however long it takes. Raises ConfigError if it refuses the token."""
+        """Connect to Telegram, retrying forever. Raises ConfigError if it refuses the token."""
         await self._bots.introduce(self._update_webhook())
 
     async def listen(self) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
-from bot.service.http.payer_cookies import FORM, PayerCookies
+from bot.service.http.payer_cookies import FORM_TIME, PayerCookies
 from tests.support.raw_http import NOBODY, open_web_server
 from tests.support.service_harness import (
     DROP,
@@ -239,7 +239,7 @@ async def test_the_cookie_is_strictly_what_is_needed(tmp_path: Path) -> None:
         (header,) = page.headers.get_list("set-cookie")
         value, *attributes = header.split("; ")
         assert re.fullmatch(r"payer=[0-9a-f]{24}\.[0-9a-f]{11}\.[0-9a-f]{32}", value)
-        seconds = (FORM + RESERVATION) // 1000
+        seconds = (FORM_TIME + RESERVATION) // 1000
         assert attributes == ["Path=/pay", f"Max-Age={seconds}", "HttpOnly", "SameSite=Lax"]
         (again,) = (await browser.get(path)).headers.get_list("set-cookie")
         assert again[:30] == header[:30]
@@ -265,7 +265,7 @@ async def test_the_cookie_travels_by_https_alone_where_the_page_does(
 NOW = 1_800_000_000_000
 COOKIES = PayerCookies(KEY, RESERVATION, secure=False)
 MADE = COOKIES.header("192.0.2.1", NOW).partition(";")[0].removeprefix("payer=")
-END = NOW + FORM + RESERVATION
+END = NOW + FORM_TIME + RESERVATION
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ from PIL import Image
 from bot.core.images import text_fitting
 from bot.core.net.rates import Rate
 from bot.core.text import translations
-from bot.service.page import preview_picture, view
+from bot.service.page import preview_picture, template_values
 from bot.service.page.preview_picture import Content
-from bot.service.page.view import CARD, Reader
+from bot.service.page.reader import Reader
+from bot.service.page.template_values import PREVIEW_SIZE
 from tests.support.service_harness import DROP, URL, ServiceHarness, open_service
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ async def test_the_picture_has_the_code_of_the_page(service: ServiceHarness) -> 
     """Of the size that is told, for two decoders, with its border of white."""
     made = await service.create()
     shown = await picture(service, made["id"])
-    assert shown.size == CARD
+    assert shown.size == PREVIEW_SIZE
     (code,) = zxingcpp.read_barcodes(shown.convert("L"))
     assert code.text == made["paymentRequestUrl"]
     assert cv2.QRCodeDetector().detectAndDecode(np.array(shown.convert("RGB")))[0] == code.text
@@ -120,7 +121,7 @@ async def test_there_is_no_picture_of_what_is_not_there(service: ServiceHarness)
 def test_nothing_is_written_outside_its_column(name: str) -> None:
     """However long: all around the words and the code is ground."""
     shown = drawn(name=name.strip(), price="1,000,000,000.00 USD")
-    width, height = CARD
+    width, height = PREVIEW_SIZE
     free = preview_picture.MARGIN - 8  # letters such as j reach a little beyond where they begin
     column = preview_picture.MARGIN + preview_picture.COLUMN + 8
     for edge in (
@@ -148,7 +149,7 @@ async def test_a_price_that_the_font_cannot_write_is_written_plainly(
 ) -> None:
     made = await service.create(instrumentCurrencyCode="USD")
     arabic = {"Accept-Language": "ar-EG"}
-    assert not text_fitting.can_draw(view.money_text(500, "USD", "ar-eg"))
+    assert not text_fitting.can_draw(template_values.money_text(500, "USD", "ar-eg"))
     answer = await service.anyone.get(f"/pay/{made['id']}/card.png", headers=arabic)
     with Image.open(io.BytesIO(answer.content)) as shown:
         plain = drawn(url=made["paymentRequestUrl"], price="5.00 USD")
@@ -162,4 +163,4 @@ def test_a_page_runs_the_way_its_language_is_written(language: str, direction: s
 
 @pytest.mark.parametrize("language", translations.languages())
 def test_a_language_names_the_country_that_open_graph_asks_for(language: str) -> None:
-    assert re.fullmatch(rf"{language}_[A-Z]{{2}}", view.Reader(language, language).t("page-locale"))
+    assert re.fullmatch(rf"{language}_[A-Z]{{2}}", Reader(language, language).t("page-locale"))

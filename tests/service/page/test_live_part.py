@@ -12,7 +12,8 @@ from bot.core.net.rates import Rate
 from bot.service.http.rate_limits import CROWD
 from bot.service.page import live_part
 from bot.service.page.live_part import FRESH
-from bot.service.page.view import IDLE, SLOWEST, WATCHED, Reader
+from bot.service.page.reader import Reader
+from bot.service.page.template_values import IDLE, SLOWEST, WATCHED
 from tests.support.service_harness import DROP, NOON, ServiceHarness, make_service, open_service
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from bot.core.net.rates import Rate
 from bot.core.text.links import check_redirect
 from bot.service.app import create_app
 from bot.service.model import redirects
-from bot.service.page import view
+from bot.service.page.reader import reader_of
 from tests.support.service_harness import (
     DROP,
     URL,
@@ -386,7 +386,7 @@ async def test_amounts_are_written_for_who_reads(service: ServiceHarness) -> Non
     ],
 )
 def test_accept_language_is_read_by_rank(header: str, tag: str) -> None:
-    assert view.reader(header).tag == tag
+    assert reader_of(header).tag == tag
 
 
 async def test_a_payer_who_comes_too_often_is_told_to_wait(tmp_path: Path) -> None:

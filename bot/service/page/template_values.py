@@ -1,15 +1,13 @@
-"""A request as its pay page shows it: texts and numbers ready for the template."""
+"""The values of the templates: a request, a checkout or a receipt as texts and numbers."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
-from bot.core.text import translations
 from bot.service.model import payer_data as payers
 from bot.service.model import redirects
 from bot.service.model.checkout import CheckoutState
@@ -20,32 +18,31 @@ if TYPE_CHECKING:
 
     from bot.service.model.checkout import Checkout
     from bot.service.model.request import PayerField, Payment, PaymentRequest, Quote
+    from bot.service.page.reader import Reader
 
-_TAG = re.compile(r"([a-z]{2,3}(?:-[a-z0-9]{1,8}){0,3})(?:;q=([01](?:\.[0-9]{0,3})?))?")
-MAX_HEADER = 200  # characters of Accept-Language that are looked at
 money_text = lru_cache(maxsize=4096)(amounts.format_money)
 
 SOON, LATER, LATE = 3, 10, 30
-"""Seconds after which who waits looks again: at first, after SOON_FOR, once it has lapsed."""
-SOON_FOR, LATE_FOR = 60_000, 3_600_000  # ms since it was opened, since it lapsed
+"""Seconds after which a checkout's page reloads: at first, after SOON_FOR, once it has lapsed."""
+
+SOON_FOR, LATE_FOR = 60_000, 3_600_000
+"""Milliseconds since the checkout was opened, and since it lapsed."""
 
 WATCHED, SLOWEST, IDLE = 3_000, 15_000, 30_000
-"""Milliseconds after which an open page asks how its request stands: where units can run out; there
-while nothing changes; where only the seller's hand or the clock ends it."""
+"""Milliseconds after which an open page asks for the state of its request: if units can run out;
+then, while nothing changes; if only the seller or the clock can end it."""
 
 GIVEN_UP = frozenset({CheckoutState.LAPSED, CheckoutState.CANCELLED})
-"""States of a checkout that holds nothing, though its money may come yet."""
-
-RIGHT_TO_LEFT = frozenset({"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
-"""Languages whose scripts run so (CLDR)."""
+"""States of a checkout that holds no unit, though its money may still arrive."""
 
 AHEAD = frozenset({None, RESERVED, UNPRICED})
-"""States of a request whose end is still to come."""
+"""States of a request that has not ended."""
 
-CARD = (1200, 630)
-"""Pixels of the picture that chats show of a shared link: the size that Open Graph asks for."""
+PREVIEW_SIZE = (1200, 630)
+"""Pixels of the picture that chats show for a shared link, as Open Graph recommends."""
 
-LONG = 14  # characters of an amount that a phone shows large in one line
+LONG = 14
+"""Characters of an amount that fits into one large line on a phone."""
 
 # How a browser helps with each field.
 INPUTS: dict[PayerField, tuple[str, str]] = {
@@ -56,31 +53,8 @@ INPUTS: dict[PayerField, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """Who reads: `language` of the texts, `tag` of the amounts."""
-
-    language: str
-    tag: str
-
-    def t(self, key: str, **values: object) -> str:
-        """Give a text in the reader's language."""
-        return _said(self.language, key, tuple(values.items()))
-
-    @property
-    def direction(self) -> str:
-        """Give the way the language is written, as HTML has it."""
-        return "rtl" if self.language in RIGHT_TO_LEFT else "ltr"
-
-
-@lru_cache(maxsize=4096)
-def _said(language: str, key: str, values: tuple[tuple[str, object], ...]) -> str:
-    """Give a text, remembered: the same few are asked for by every payer of a request."""
-    return translations.t(language, key, **dict(values))
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What the payer typed, what of it is wrong, and the state that it was refused for."""
+class PayerForm:
+    """The payer's input, the fields that are wrong, and the state for which it was refused."""
 
     typed: Mapping[str, str]
     wrong: tuple[PayerField, ...] = ()
@@ -88,18 +62,8 @@ class Form:
     refused: str | None = None
 
 
-def reader(accept_language: str) -> Reader:
-    """Give the reader of an Accept-Language header (RFC 9110 section 12.5.4)."""
-    parts = accept_language[:MAX_HEADER].lower().replace(" ", "").split(",")
-    found = [match for part in parts if (match := _TAG.fullmatch(part))]
-    ranked = sorted(found, key=lambda match: -float(match[2] or 1))
-    tags = [match[1] for match in ranked if float(match[2] or 1) > 0]
-    known = (tag for tag in tags if tag.partition("-")[0] in translations.languages())
-    return Reader(translations.choose(next(known, None)), tags[0] if tags else translations.DEFAULT)
-
-
-def pay(who: Reader, request: PaymentRequest, now: int, form: Form) -> dict[str, Any]:
-    """Give what the pay page shows of a request, in the state that `form` is refused for."""
+def pay_page(who: Reader, request: PaymentRequest, now: int, form: PayerForm) -> dict[str, Any]:
+    """Return the values of the pay page, in the state for which `form` was refused."""
     terms = request.terms
     amount = money_text(terms.amount, terms.currency, who.tag)
     return {
@@ -110,7 +74,7 @@ def pay(who: Reader, request: PaymentRequest, now: int, form: Form) -> dict[str,
         "amount": amount,
         "long": len(amount) > LONG,
         "former": _former(who, request),
-        **standing(who, request, now, form.refused),
+        **live_part(who, request, now, form.refused),
         "live": True,
         "code": f"/qr/{request.id}.svg",
         "fields": [_field(name, form) for name in terms.requested_user_data],
@@ -120,8 +84,8 @@ def pay(who: Reader, request: PaymentRequest, now: int, form: Form) -> dict[str,
     }
 
 
-def standing(who: Reader, request: PaymentRequest, now: int, state: str | None) -> dict[str, Any]:
-    """Give the part of the page that changes while somebody looks; `state` as of `hindrance`."""
+def live_part(who: Reader, request: PaymentRequest, now: int, state: str | None) -> dict[str, Any]:
+    """Return the values of the part that changes on an open page; `state` as of `hindrance`."""
     again = IDLE if request.units is None else WATCHED
     return {
         **_left(who, request),
@@ -134,12 +98,12 @@ def standing(who: Reader, request: PaymentRequest, now: int, state: str | None) 
     }
 
 
-def shared(who: Reader, request: PaymentRequest, url: str) -> list[tuple[str, str]]:
-    """Give what a chat shows of a link to the page at `url` (Open Graph)."""
+def link_preview(who: Reader, request: PaymentRequest, url: str) -> list[tuple[str, str]]:
+    """Return the Open Graph properties of the page at `url`, for chats that preview links."""
     product = request.terms.product
     amount = money_text(request.terms.amount, request.terms.currency, who.tag)
     about = " ".join((product.description or "").split())
-    told = [
+    properties = [
         ("og:type", "website"),
         ("og:site_name", who.t("page-site")),
         ("og:locale", who.t("page-locale")),
@@ -148,10 +112,10 @@ def shared(who: Reader, request: PaymentRequest, url: str) -> list[tuple[str, st
         ("og:url", url),
     ]
     if picture := _picture(request):
-        return [*told, ("og:image", picture), ("og:image:alt", product.name)]
-    width, height = CARD
+        return [*properties, ("og:image", picture), ("og:image:alt", product.name)]
+    width, height = PREVIEW_SIZE
     return [
-        *told,
+        *properties,
         ("og:image", f"{url}/card.png"),
         ("og:image:type", "image/png"),
         ("og:image:width", str(width)),
@@ -173,7 +137,7 @@ def _former(who: Reader, request: PaymentRequest) -> str | None:
 
 
 def _left(who: Reader, request: PaymentRequest) -> dict[str, Any]:
-    """Tell what is left of a drop, and apart from it what others are paying for."""
+    """Return the units left of a drop, and apart from them those that others are paying for."""
     units = request.units
     if units is None or request.terms.kind is not Kind.LIMIT:
         return {"left": None, "share": None, "reserved": None}
@@ -193,13 +157,13 @@ def _state(who: Reader, request: PaymentRequest, state: str | None) -> dict[str,
     return {
         "name": state,
         "title": title,
-        "why": who.t(f"page-{state}-why", at=moment(request.expires_at or 0)),
+        "why": who.t(f"page-{state}-why", at=utc(request.expires_at or 0)),
         "page": who.t("page-title-state", title=title, name=request.terms.product.name),
     }
 
 
 def _time(who: Reader, request: PaymentRequest, state: str | None) -> dict[str, Any] | None:
-    """Tell when it opens, or else until when it can be paid; None where neither is ahead."""
+    """Return when the request opens, or else when it ends; None if neither is ahead."""
     if state == Status.SCHEDULED:
         label, at = who.t("page-opens"), request.enabled_at
     elif state in AHEAD:
@@ -208,7 +172,7 @@ def _time(who: Reader, request: PaymentRequest, state: str | None) -> dict[str, 
         return None
     if at is None:
         return None
-    when = moment(at)
+    when = utc(at)
     return {
         "label": label,
         "at": at,
@@ -217,7 +181,7 @@ def _time(who: Reader, request: PaymentRequest, state: str | None) -> dict[str, 
     }
 
 
-def _field(name: PayerField, form: Form) -> dict[str, Any]:
+def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
     kind, autocomplete = INPUTS[name]
     return {
         "name": name,
@@ -229,14 +193,14 @@ def _field(name: PayerField, form: Form) -> dict[str, Any]:
     }
 
 
-def _problem(who: Reader, form: Form) -> str | None:
+def _problem(who: Reader, form: PayerForm) -> str | None:
     if form.stale:
         return who.t("page-stale")
     return who.t("page-wrong", count=len(form.wrong)) if form.wrong else None
 
 
-def exchanged(who: Reader, request: PaymentRequest, quote: Quote | None) -> str | None:
-    """Say what the price is in the currency that is paid, where that is another one."""
+def exchange_text(who: Reader, request: PaymentRequest, quote: Quote | None) -> str | None:
+    """Return the price in the currency of the payment, None if that is the price's own."""
     return _rated(who, request.terms.currency, quote, "page-exchanged") if quote else None
 
 
@@ -248,19 +212,19 @@ def _rated(who: Reader, currency: str, quote: Quote, key: str) -> str | None:
         amount=money_text(quote.amount, quote.currency, who.tag),
         rate=f"1 {currency} = {amounts.format_number(quote.rate.rate, who.tag)} {quote.currency}",
         source=quote.rate.source,
-        at=moment(quote.rate.at),
+        at=utc(quote.rate.at),
     )
 
 
-def checkout(
+def checkout_page(
     who: Reader, request: PaymentRequest, held: Checkout, payment: Payment | None, now: int
 ) -> dict[str, Any]:
-    """Give what a payer sees whose money is awaited, or came for no unit."""
+    """Return the values of a checkout's page: waiting for money, given up or without a unit."""
     state, terms = held.state(now), request.terms
     title = who.t(f"page-checkout-{state}")
-    why = "why" if request.units else "free"  # nothing is kept where any number may pay
+    why = "why" if request.units else "free"  # without a limit, no unit is reserved
     given = money_text(held.quote.amount, held.quote.currency, who.tag)
-    at = moment(held.lapses_at)
+    at = utc(held.lapses_at)
     return {
         "name": terms.product.name,
         "amount": money_text(terms.amount, terms.currency, who.tag),
@@ -279,20 +243,20 @@ def checkout(
 
 
 def _refresh(state: CheckoutState, open_for: int, lapsed_for: int) -> int | None:
-    """Seconds after which a checkout's page looks again: its money may come yet."""
+    """Return the seconds after which a checkout's page reloads; None for never."""
     if state is CheckoutState.OPEN:
         return SOON if open_for < SOON_FOR else LATER
     return LATE if state in GIVEN_UP and lapsed_for < LATE_FOR else None
 
 
-def receipt(who: Reader, name: str, payment: Payment) -> dict[str, Any]:
-    """Return what the receipt shows; its address travels, so the payer's data is masked."""
+def receipt_page(who: Reader, name: str, payment: Payment) -> dict[str, Any]:
+    """Return the values of a receipt, the payer's data masked: people share its address."""
     return {
         "name": name,
         "paid": _rated(who, payment.currency, payment.paid, "page-receipt-exchanged"),
         "oversold": payment.oversold,
         "amount": money_text(payment.amount, payment.currency, who.tag),
-        "when": who.t("page-receipt-at", at=moment(payment.completed_at)),
+        "when": who.t("page-receipt-at", at=utc(payment.completed_at)),
         "payer": [
             (f"page-{field}", payers.masked(field, value))
             for field, value in payment.user_data.items()
@@ -301,6 +265,6 @@ def receipt(who: Reader, name: str, payment: Payment) -> dict[str, Any]:
     }
 
 
-def moment(at: int) -> datetime:
-    """Time in epoch ms as a datetime in UTC."""
+def utc(at: int) -> datetime:
+    """Convert epoch ms to a datetime in UTC."""
     return datetime.fromtimestamp(at // 1000, UTC)
