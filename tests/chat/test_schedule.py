@@ -54,14 +54,14 @@ async def test_a_card_opens_and_expires_by_itself(cards: SharedCards, work: Sche
     assert "Expired: it can't be paid any more" in card.text
 
 
-async def test_the_next_look_is_when_something_is_due(cards: SharedCards, work: Schedule) -> None:
+async def test_the_next_check_is_when_something_is_due(cards: SharedCards, work: Schedule) -> None:
     listed(cards, service_answer(expires_at=cards.chat.clock() + 12_000))
     assert await work.tick() == 12
     cards.chat.clock.advance(12)
     assert await work.tick() == LONGEST_WAIT
 
 
-async def test_what_came_due_while_nobody_ran_is_done_once_at_the_start(
+async def test_overdue_work_is_done_once_at_the_start(
     cards: SharedCards, chat: ChatHarness
 ) -> None:
     card = await cards.card(listed(cards, service_answer(expires_at=chat.clock() + HOUR * 1000)))
@@ -88,7 +88,7 @@ async def test_the_service_is_asked_when_a_reservation_may_have_lapsed(
     assert cards.chat.jobs == [CheckRequest(listing.id)]
 
 
-async def test_a_stopped_request_is_not_asked_about(cards: SharedCards, work: Schedule) -> None:
+async def test_a_stopped_request_is_not_checked(cards: SharedCards, work: Schedule) -> None:
     listing = listed(cards, service_answer(total_units=5, remaining_units=4, reserved_units=1))
     cards.state(listing, STOPPED)
     cards.chat.clock.advance(RESERVATION_LAPSE / 1000)
@@ -96,7 +96,7 @@ async def test_a_stopped_request_is_not_asked_about(cards: SharedCards, work: Sc
     assert cards.chat.jobs == []
 
 
-async def test_more_than_one_batch_is_done_at_once(
+async def test_several_batches_are_done_at_once(
     cards: SharedCards, work: Schedule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schedule, "BATCH", 2)
@@ -107,7 +107,7 @@ async def test_more_than_one_batch_is_done_at_once(
     assert cards.chat.db.run(posts.next_due) is None
 
 
-async def test_it_wakes_for_what_is_written_meanwhile(chat: ChatHarness, work: Schedule) -> None:
+async def test_a_new_time_wakes_the_schedule(chat: ChatHarness, work: Schedule) -> None:
     """A request that ends in seconds does not wait for the next look half a minute on."""
 
     async def is_over(listing_id: str) -> bool:

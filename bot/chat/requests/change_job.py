@@ -44,7 +44,7 @@ class ChangeHandler:
             await self._outcomes.finish(message, self._show, outcome)
 
     async def check(self, message: Message, listing: Listing) -> None:
-        """Bring a listing up to date for its posts; a failure notifies nobody."""
+        """Fetch a request for its listing and posts; a failure notifies nobody."""
         try:
             outcome = await in_time(check(self._client, listing, self._outcomes.now()))
         except NotFound:

@@ -61,7 +61,7 @@ class Outcomes:
         await self._retry(message, state, self.now() + delay, follow, *values)
 
     async def proceed(self, message: Message, job: Job, follow: Follow, *values: object) -> None:
-        """Go on as `job` at once, before all that is queued for its listing."""
+        """Perform the next step `job` at once, before all that is queued for its listing."""
         await self._retry(message, State(job), self.now(), follow, *values)
 
     async def _retry(

@@ -38,7 +38,7 @@ def reconciler(
     return Reconciler(chat.db, market.client, chat.recorder, chat.clock, recorded_sleep)
 
 
-async def test_a_payment_that_no_webhook_told_is_told_once_as_found_later(
+async def test_a_payment_without_a_webhook_is_recorded_once_as_found_later(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     listing = await market.add_listing(COFFEE)
@@ -51,7 +51,7 @@ async def test_a_payment_that_no_webhook_told_is_told_once_as_found_later(
     assert alert.payer == {"email": "pat@example.org"}
 
 
-async def test_a_webhook_has_half_a_minute_to_come_by_itself(
+async def test_a_webhook_has_half_a_minute_to_arrive(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     listing = await market.add_listing(COFFEE)
@@ -62,7 +62,7 @@ async def test_a_webhook_has_half_a_minute_to_come_by_itself(
         assert await reconciler.compare() == found
 
 
-async def test_what_webhooks_told_is_not_found(
+async def test_a_payment_with_a_webhook_is_not_found_again(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     listing = await market.add_listing(COFFEE)
@@ -73,7 +73,7 @@ async def test_what_webhooks_told_is_not_found(
     assert market.asked == ["GET /v3/paymentRequests?limit=100"]
 
 
-async def test_a_late_webhook_of_what_was_found_is_not_told_again(
+async def test_a_late_webhook_of_a_found_payment_sends_no_second_alert(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     listing = await market.add_listing(DROP)
@@ -84,7 +84,7 @@ async def test_a_late_webhook_of_what_was_found_is_not_told_again(
     assert len(chat.said) == 1
 
 
-async def test_what_is_missing_among_others_is_told_in_its_order_with_what_is_left(
+async def test_missing_payments_are_recorded_in_order_with_the_units_left(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     listing = await market.add_listing(DROP)
@@ -140,7 +140,7 @@ async def test_new_payments_do_not_hide_an_old_one(
     assert [row["transaction_id"] for row in found] == [old]
 
 
-async def test_requests_of_others_are_left_alone(
+async def test_foreign_requests_are_left_alone(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     """Of another bot on the same application, and of no bot at all."""
@@ -154,7 +154,7 @@ async def test_requests_of_others_are_left_alone(
     assert len((await market.service.seller.get("/v3/paymentRequests")).json()["items"]) == 3
 
 
-async def test_the_server_rests_a_hundred_times_as_long_as_it_works(
+async def test_the_server_gets_a_hundredfold_rest_after_each_page(
     chat: ChatHarness,
     market: ReconciledService,
     reconciler: Reconciler,
@@ -171,7 +171,7 @@ async def test_the_server_rests_a_hundred_times_as_long_as_it_works(
     assert recorded_sleep.seconds == [0, 2, 2]
 
 
-async def test_it_looks_soon_after_the_start_and_then_once_a_minute(
+async def test_it_compares_soon_after_the_start_and_then_once_a_minute(
     market: ReconciledService, reconciler: Reconciler, recorded_sleep: RecordedSleep
 ) -> None:
     recorded_sleep.most = 5
@@ -181,7 +181,7 @@ async def test_it_looks_soon_after_the_start_and_then_once_a_minute(
     assert len(market.asked) == 2
 
 
-async def test_a_look_that_found_something_is_a_line_in_the_log(
+async def test_a_comparison_that_found_something_is_a_line_in_the_log(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     await market.pay(await market.add_listing(COFFEE))

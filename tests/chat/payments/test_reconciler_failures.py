@@ -36,7 +36,7 @@ def listed(chat: ChatHarness, sam: Person, number: int) -> Listing:
     return chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}"))
 
 
-async def test_whatever_fails_in_a_look_is_a_line_in_the_log_and_no_end(
+async def test_a_failed_comparison_is_a_line_in_the_log_and_the_next_one_runs(
     chat: ChatHarness, client: Client, peer: ScriptedServer, sam: Person
 ) -> None:
     """A later look finds what this one did not."""
@@ -64,7 +64,7 @@ async def test_whatever_fails_in_a_look_is_a_line_in_the_log_and_no_end(
     assert [alert.listing_id for alert in alerts(chat)] == [listing.id]
 
 
-async def test_a_listing_that_can_not_be_read_keeps_nobody_from_the_others(
+async def test_an_unreadable_listing_does_not_hide_the_others(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     broken, sound = (listed(chat, sam, number) for number in (1, 2))
@@ -77,7 +77,7 @@ async def test_a_listing_that_can_not_be_read_keeps_nobody_from_the_others(
     assert [alert.listing_id for alert in alerts(chat)] == [sound.id]
 
 
-async def test_another_tools_request_that_names_half_a_character_is_not_ours(
+async def test_a_foreign_request_with_half_a_character_is_ignored(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """What a database can't even be asked for keeps nobody from the others."""

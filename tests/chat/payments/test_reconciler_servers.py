@@ -60,7 +60,7 @@ async def test_units_that_stay_gone_for_a_minute_were_sold(
     assert chat.listing(listing.id).paid_count == 2
 
 
-async def test_webhooks_that_come_meanwhile_count(
+async def test_webhooks_that_arrive_meanwhile_count(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """Of three units that were gone a minute ago two have been told since, and one sold anew."""
@@ -73,7 +73,7 @@ async def test_webhooks_that_come_meanwhile_count(
     assert [alert.found for alert in alerts(chat)] == [False, False, True]
 
 
-async def test_units_that_are_back_at_the_second_look_were_not_sold(
+async def test_units_that_are_back_at_the_second_comparison_were_not_sold(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, DROP, service_answer())
@@ -83,7 +83,7 @@ async def test_units_that_are_back_at_the_second_look_were_not_sold(
     assert len(alerts(chat)) == 1
 
 
-async def test_two_looks_within_a_minute_are_as_one(
+async def test_two_comparisons_within_a_minute_count_as_one(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, DROP, service_answer())
@@ -95,7 +95,7 @@ async def test_two_looks_within_a_minute_are_as_one(
     assert await looks(chat, looking, peer, gone) == 2
 
 
-async def test_a_late_webhook_of_what_only_units_told_is_not_told_as_new(
+async def test_a_late_webhook_replaces_a_placeholder_as_possibly_repeated(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, DROP, service_answer())
@@ -108,7 +108,7 @@ async def test_a_late_webhook_of_what_only_units_told_is_not_told_as_new(
     assert [row["transaction_id"] for row in chat.rows("received_payments")] == ["t1"]
 
 
-async def test_handcashs_late_webhook_is_no_second_payment(
+async def test_handcashs_late_webhook_records_no_second_payment(
     chat: ChatHarness, sam: Person, recorded_sleep: RecordedSleep
 ) -> None:
     """It names nothing but the transaction, so the seller reads that it may be the one found."""
@@ -142,7 +142,7 @@ async def test_handcashs_late_webhook_is_no_second_payment(
     assert chat.listing(listing.id).paid_count == 1
 
 
-async def test_what_a_listed_payment_says_is_told_and_the_price_where_it_says_nothing(
+async def test_a_listed_payments_own_amount_counts_else_the_price(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """What is left is counted: more may have been sold since the server was asked."""
@@ -175,7 +175,7 @@ async def test_a_one_off_that_is_closed_for_no_other_reason_was_paid(
     assert [alert.amount for alert in alerts(chat)] == [12_000]
 
 
-async def test_payments_that_are_counted_but_not_listed_are_told_by_their_number(
+async def test_payments_that_are_counted_but_not_listed_are_recorded_by_their_number(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """Of a donation too, by a server that has the count and no list of payments."""
@@ -189,7 +189,7 @@ async def test_payments_that_are_counted_but_not_listed_are_told_by_their_number
     assert [alert.amount for alert in alerts(chat)] == [500, 500]
 
 
-async def test_what_is_counted_and_can_not_be_found_is_said_once(
+async def test_a_gap_between_count_and_list_is_reported_once(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """Nor is the whole list read again at each look for nothing."""
@@ -205,7 +205,7 @@ async def test_what_is_counted_and_can_not_be_found_is_said_once(
     assert len(peer.calls) == 3
 
 
-async def test_a_payment_of_a_server_whose_clock_is_ahead_is_found_when_its_time_has_come(
+async def test_a_payment_dated_in_the_future_is_found_when_its_time_has_come(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """It is listed, so nothing is amiss."""
@@ -224,7 +224,7 @@ OTHER = "f" * 24
 
 
 @pytest.mark.parametrize("state", [LIVE, STOPPED, DELETED])
-async def test_a_request_made_twice_is_taken_away(
+async def test_a_duplicate_request_is_deleted(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person, state: str
 ) -> None:
     """Whatever the listing's own state: nobody has the link of the other."""
@@ -238,7 +238,7 @@ async def test_a_request_made_twice_is_taken_away(
     ]
 
 
-async def test_what_is_left_of_a_failed_create_is_taken_away(
+async def test_a_request_of_a_failed_create_is_deleted(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, state=FAILED)
@@ -247,7 +247,7 @@ async def test_what_is_left_of_a_failed_create_is_taken_away(
     assert [call.method for call in peer.calls] == ["GET", "DELETE"]
 
 
-async def test_what_is_being_created_is_left_to_who_creates_it(
+async def test_duplicates_are_left_alone_while_the_create_job_is_at_work(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, COFFEE)
@@ -273,7 +273,7 @@ PAID_TWICE: list[tuple[Wish, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("case", PAID_TWICE, ids=range(3))
-async def test_a_double_that_was_paid_is_left_to_the_operator(
+async def test_a_paid_duplicate_is_left_to_the_operator(
     chat: ChatHarness,
     looking: Reconciler,
     peer: ScriptedServer,
@@ -300,7 +300,7 @@ async def runs(looking: Reconciler, recorded_sleep: RecordedSleep, sleeps: int) 
     return [one for one in recorded_sleep.seconds if one not in (0, LEAST_REST)]
 
 
-async def test_after_a_failure_the_next_look_comes_later_and_later(
+async def test_failures_delay_the_next_comparison_more_and_more(
     looking: Reconciler, peer: ScriptedServer, recorded_sleep: RecordedSleep
 ) -> None:
     """Each is a line in the log, and a look that succeeds ends it."""
@@ -323,7 +323,7 @@ async def test_after_a_failure_the_next_look_comes_later_and_later(
 
 
 @pytest.mark.parametrize(("asked", "wait"), [("1200", 1200), ("30", BACKOFF[0]), ("99999", 3600)])
-async def test_the_wait_that_a_server_asks_for_is_kept(
+async def test_the_servers_retry_after_is_respected(
     looking: Reconciler,
     peer: ScriptedServer,
     recorded_sleep: RecordedSleep,
@@ -334,7 +334,7 @@ async def test_the_wait_that_a_server_asks_for_is_kept(
     assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, wait]
 
 
-async def test_a_database_that_is_locked_is_no_end(
+async def test_a_locked_database_does_not_end_it(
     chat: ChatHarness,
     looking: Reconciler,
     peer: ScriptedServer,
@@ -351,7 +351,7 @@ async def test_a_database_that_is_locked_is_no_end(
     assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, BACKOFF[0]]
 
 
-async def test_trouble_with_one_request_keeps_nobody_from_the_others(
+async def test_a_failure_of_one_request_does_not_hide_the_others(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     first, second = (
@@ -364,7 +364,7 @@ async def test_trouble_with_one_request_keeps_nobody_from_the_others(
     assert [alert.listing_id for alert in alerts(chat)] == [second.id]
 
 
-async def test_trouble_with_many_requests_is_trouble_with_the_server(
+async def test_failures_of_many_requests_are_a_failure_of_the_server(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     many = [
@@ -377,7 +377,7 @@ async def test_trouble_with_many_requests_is_trouble_with_the_server(
     assert len(peer.calls) == 1 + reconciler.MOST_FAILURES + 1
 
 
-async def test_what_was_seen_before_a_failure_is_remembered(
+async def test_sightings_before_a_failure_are_remembered(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, DROP, service_answer())
@@ -389,7 +389,7 @@ async def test_what_was_seen_before_a_failure_is_remembered(
     assert await looks(chat, looking, peer, gone) == 1
 
 
-async def test_it_ends_at_once_though_the_server_hangs(
+async def test_it_ends_at_once_even_if_the_server_hangs(
     looking: Reconciler, peer: ScriptedServer
 ) -> None:
     task = asyncio.create_task(looking.run())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.support.chat_harness import ChatHarness
 
 
-def test_how_a_listing_stands_is_one_word(chat: ChatHarness, sam: Person) -> None:
+def test_the_status_of_a_listing_is_one_word(chat: ChatHarness, sam: Person) -> None:
     now = chat.clock()
     stands = {
         "active": chat.add_listing(sam, COFFEE, service_answer(id="1", expires_at=now + 1)),
@@ -40,7 +40,7 @@ def pay(number: int, request: str = "r") -> Payment:
     return Payment(request, f"t{number}", 250, "USD", {})
 
 
-async def test_a_payment_is_recorded_and_told_once(chat: ChatHarness, sam: Person) -> None:
+async def test_a_payment_has_one_record_and_one_alert(chat: ChatHarness, sam: Person) -> None:
     listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
     assert await chat.recorder.record(listing, pay(1), 2) is True
     assert await chat.recorder.record(listing, pay(1), 2) is False
@@ -60,7 +60,7 @@ async def test_the_same_transaction_of_two_requests_is_two_payments(
 
 
 @pytest.mark.parametrize(("told", "known"), [([2, 1], 1), ([1, 2], 1), ([None, None], 1), ([0], 0)])
-async def test_what_is_left_of_a_drop_only_goes_down_in_whatever_order_it_is_told(
+async def test_the_units_left_only_go_down_in_any_order_of_webhooks(
     chat: ChatHarness, sam: Person, told: list[int | None], known: int
 ) -> None:
     """Where the service does not say, it is counted from the payments told."""
@@ -72,7 +72,7 @@ async def test_what_is_left_of_a_drop_only_goes_down_in_whatever_order_it_is_tol
     assert kept.remaining_units == known
 
 
-async def test_units_that_lapsed_reservations_gave_back_can_be_had_again(
+async def test_units_of_lapsed_reservations_are_available_again(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Three pieces, two of them held while one is paid; they lapse, and one more is paid."""
@@ -83,7 +83,7 @@ async def test_units_that_lapsed_reservations_gave_back_can_be_had_again(
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 1, 0)
 
 
-async def test_units_that_only_change_sides_are_taken_for_news(
+async def test_units_of_a_lapsed_reservation_are_taken_from_the_webhook(
     chat: ChatHarness, sam: Person
 ) -> None:
     """As many remain and are reserved together, but a reservation lapsed."""
@@ -93,7 +93,7 @@ async def test_units_that_only_change_sides_are_taken_for_news(
     assert (card.remaining_units, card.reserved_units) == (2, 0)
 
 
-async def test_a_drop_whose_last_units_are_only_reserved_is_not_told_as_sold_out(
+async def test_a_drop_whose_last_units_are_only_reserved_is_not_sold_out(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Whoever holds them may yet go away."""
@@ -106,9 +106,7 @@ async def test_a_drop_whose_last_units_are_only_reserved_is_not_told_as_sold_out
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 0, 2)
 
 
-async def test_money_for_which_nothing_was_left_is_told_as_owed_back(
-    chat: ChatHarness, sam: Person
-) -> None:
+async def test_an_oversold_payment_is_announced_as_such(chat: ChatHarness, sam: Person) -> None:
     listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=0))
     await chat.recorder.record(listing, replace(pay(1), oversold=True), 0)
     (text,) = chat.texts
@@ -125,7 +123,7 @@ async def test_a_one_off_that_is_paid_is_completed(chat: ChatHarness, sam: Perso
     assert status_of(chat.listing(listing.id), chat.clock()) == "completed"
 
 
-async def test_a_payment_that_comes_before_the_answer_to_create_is_told(
+async def test_a_payment_before_the_answer_to_create_has_an_alert(
     chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam)
@@ -133,7 +131,7 @@ async def test_a_payment_that_comes_before_the_answer_to_create_is_told(
     assert len(chat.said) == 1
 
 
-async def test_each_alert_tells_what_was_left_after_its_own_payment(
+async def test_each_alert_shows_the_units_left_after_its_own_payment(
     chat: ChatHarness, sam: Person
 ) -> None:
     """However the webhooks overtook each other: one alert, and one only, says sold out."""
@@ -143,9 +141,7 @@ async def test_each_alert_tells_what_was_left_after_its_own_payment(
     assert ["sold out" in text.lower() for text in chat.texts] == [False, True, False]
 
 
-async def test_payments_that_only_their_units_tell_are_told_as_found_later(
-    chat: ChatHarness, sam: Person
-) -> None:
+async def test_placeholders_have_alerts_as_found_later(chat: ChatHarness, sam: Person) -> None:
     listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
     assert await chat.recorder.record_missing(listing.id, 1, 2) == 0
     assert await chat.recorder.record_missing(listing.id, 0, 2) == 2
@@ -159,7 +155,7 @@ async def test_payments_that_only_their_units_tell_are_told_as_found_later(
     assert chat.listing(listing.id).paid_count == 2
 
 
-async def test_the_webhook_of_a_payment_that_was_found_by_its_unit_counts_once_and_says_so(
+async def test_the_webhook_of_a_placeholder_counts_once_as_possibly_repeated(
     chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
@@ -173,7 +169,7 @@ async def test_the_webhook_of_a_payment_that_was_found_by_its_unit_counts_once_a
     assert len(chat.texts) == 2
 
 
-async def test_a_webhook_that_comes_twice_explains_one_payment_that_was_found(
+async def test_a_repeated_webhook_replaces_one_placeholder_only(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Though another one that was found is still without a name."""
@@ -185,7 +181,7 @@ async def test_a_webhook_that_comes_twice_explains_one_payment_that_was_found(
     assert chat.listing(listing.id).paid_count == 2
 
 
-async def test_a_payment_more_settles_the_doubt_of_one_payment_only(
+async def test_one_more_payment_settles_one_uncertain_payment_only(
     chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=5))
@@ -199,7 +195,7 @@ async def test_a_payment_more_settles_the_doubt_of_one_payment_only(
     assert stand == sorted([BY_WEBHOOK, FOUND_LATER, UNCERTAIN])
 
 
-async def test_a_payment_taken_for_one_that_was_found_is_not_told_again_when_both_count(
+async def test_a_settled_uncertain_payment_has_no_second_alert(
     chat: ChatHarness, sam: Person
 ) -> None:
     """The lost webhook never comes: each later payment is told once, for a day with the doubt."""
@@ -216,7 +212,7 @@ async def test_a_payment_taken_for_one_that_was_found_is_not_told_again_when_bot
     assert chat.listing(listing.id).paid_count == 4
 
 
-async def test_a_list_of_payments_names_what_only_its_unit_told_without_a_word(
+async def test_a_list_of_payments_replaces_placeholders_without_an_alert(
     chat: ChatHarness, sam: Person
 ) -> None:
     """A server that learns to list payments: they are the ones that were found."""

@@ -51,7 +51,9 @@ def listing(wish: Wish, state: str = LIVE) -> Listing:
         (PAINTING, {"is_enabled": True, "status": "completed"}, 0),
     ],
 )
-def test_what_was_sold(wish: Wish, fields: dict[str, Any], number: int) -> None:
+def test_sold_units_are_counted_from_the_servers_answer(
+    wish: Wish, fields: dict[str, Any], number: int
+) -> None:
     """A count where there is one; of units what is gone and not reserved; else why it is closed.
 
     Units that were taken out are off the wish, and off the total of some servers.
@@ -59,7 +61,7 @@ def test_what_was_sold(wish: Wish, fields: dict[str, Any], number: int) -> None:
     assert count_sold(service_answer(**fields), listing(wish), NOON) == number
 
 
-def test_a_one_off_that_its_seller_stopped_is_not_taken_for_paid() -> None:
+def test_a_stopped_one_off_does_not_count_as_paid() -> None:
     closed = service_answer(is_enabled=False)
     assert count_sold(closed, listing(PAINTING, STOPPED), NOON) == 0
     assert count_sold(service_answer(paid_count=1), listing(PAINTING, STOPPED), NOON) == 1

@@ -97,7 +97,7 @@ async def handcash(chat: ChatHarness, listing: Listing) -> AsyncIterator[Service
         yield Service(chat, http, listing)
 
 
-async def test_a_good_webhook_is_stored_with_one_alert_and_answered_200(
+async def test_a_valid_webhook_is_stored_with_one_alert_and_answered_200(
     service: Service, chat: ChatHarness, listing: Listing, sam: Person
 ) -> None:
     assert await service.signs(PAID) == 200
@@ -112,7 +112,7 @@ async def test_a_good_webhook_is_stored_with_one_alert_and_answered_200(
     assert "pat@example.org" in text
 
 
-async def test_the_same_payment_again_is_200_and_not_told_again(
+async def test_a_repeated_webhook_is_answered_200_without_a_second_alert(
     service: Service, chat: ChatHarness
 ) -> None:
     for _ in range(3):
@@ -120,12 +120,14 @@ async def test_the_same_payment_again_is_200_and_not_told_again(
     assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
 
 
-async def test_at_the_same_moment_twice_is_told_once(service: Service, chat: ChatHarness) -> None:
+async def test_two_webhooks_at_the_same_moment_have_one_alert(
+    service: Service, chat: ChatHarness
+) -> None:
     assert await asyncio.gather(*(service.signs(PAID) for _ in range(5))) == [200] * 5
     assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
 
 
-async def test_200_is_said_only_once_the_payment_and_its_alert_are_stored(
+async def test_200_is_answered_only_after_the_payment_and_its_alert_are_stored(
     service: Service, chat: ChatHarness
 ) -> None:
     chat.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))
@@ -137,9 +139,7 @@ async def test_200_is_said_only_once_the_payment_and_its_alert_are_stored(
 
 
 @pytest.mark.parametrize("token", ["unknown", "x" * 5000, "%00", "%ff", "'; DROP TABLE listings"])
-async def test_an_address_that_no_listing_has_is_404_whatever_the_proof(
-    service: Service, token: str
-) -> None:
+async def test_an_unknown_address_is_404_with_any_proof(service: Service, token: str) -> None:
     service.path = f"{PATH}/{token}"
     assert await service.signs(PAID) == 404
     assert service.nothing_happened()
@@ -155,7 +155,7 @@ async def test_without_a_signature_it_is_401_also_with_the_applications_secret(
 
 
 @pytest.mark.parametrize("wrong", ["secret", "body", "too old", "too new", "id", "garbage"])
-async def test_a_signature_that_does_not_hold_is_401_and_nothing_is_stored(
+async def test_an_invalid_signature_is_401_and_nothing_is_stored(
     service: Service, chat: ChatHarness, wrong: str
 ) -> None:
     content = json.dumps(PAID).encode()
@@ -201,7 +201,7 @@ async def test_a_body_that_is_no_json_object_is_refused(service: Service, body: 
     ],
     ids=str,
 )
-async def test_a_signed_body_that_cannot_be_meant_is_400_and_nothing_is_stored(
+async def test_a_signed_body_without_valid_ids_is_400_and_nothing_is_stored(
     service: Service, fields: dict[str, Any]
 ) -> None:
     assert await service.signs(PAID | fields) == 400
@@ -239,7 +239,7 @@ async def test_amounts_of_any_size_are_kept_exact(
     ],
     ids=range(5),
 )
-async def test_whatever_the_payer_wrote_the_payment_is_told(
+async def test_any_user_data_of_the_payer_is_accepted(
     service: Service, chat: ChatHarness, user_data: Any
 ) -> None:
     assert await service.signs(PAID | {"userData": user_data}) == 200
@@ -247,7 +247,7 @@ async def test_whatever_the_payer_wrote_the_payment_is_told(
 
 
 @pytest.mark.parametrize(("left", "known"), [(0, 0), (2, 2), ("2", 2), (None, 2), (True, 2)])
-async def test_what_is_left_is_the_services_word_else_counted(
+async def test_the_units_left_are_the_services_else_counted(
     service: Service, chat: ChatHarness, listing: Listing, left: Any, known: int
 ) -> None:
     assert await service.signs(PAID | {"remainingUnits": left}) == 200
@@ -256,7 +256,7 @@ async def test_what_is_left_is_the_services_word_else_counted(
     assert kept.remaining_units == known
 
 
-async def test_a_webhook_that_comes_before_the_answer_to_create_is_taken(
+async def test_a_webhook_before_the_answer_to_create_is_accepted(
     chat: ChatHarness, sam: Person
 ) -> None:
     async with client(serve(chat, SECRET)) as http:
@@ -297,7 +297,7 @@ async def test_a_body_that_stalls_is_refused_and_nothing_is_stored(
     assert service.nothing_happened()
 
 
-async def test_handcash_is_believed_by_the_applications_secret_in_the_body(
+async def test_handcash_is_authenticated_by_the_applications_secret_in_the_body(
     handcash: Service, chat: ChatHarness
 ) -> None:
     """It sends no amount: the alert takes the price of the request."""
@@ -338,7 +338,7 @@ ODD_AMOUNTS: list[tuple[dict[str, Any], tuple[int, str], str | None]] = [
 
 
 @pytest.mark.parametrize(("fields", "counts", "word"), ODD_AMOUNTS, ids=range(len(ODD_AMOUNTS)))
-async def test_a_payment_is_told_whatever_amount_its_server_names(
+async def test_a_payment_with_any_amount_has_an_alert(
     service: Service,
     chat: ChatHarness,
     *,
@@ -356,9 +356,7 @@ async def test_a_payment_is_told_whatever_amount_its_server_names(
     assert ("⚠️" in text) == (word is not None)
 
 
-async def test_odd_amounts_are_believed_no_sooner_than_others(
-    service: Service, handcash: Service
-) -> None:
+async def test_odd_amounts_need_the_same_proof(service: Service, handcash: Service) -> None:
     for fields, _, _ in ODD_AMOUNTS:
         body = exact_json.dumps(PAID | fields).encode()
         assert await service.sends(body) == 401
@@ -366,7 +364,9 @@ async def test_odd_amounts_are_believed_no_sooner_than_others(
     assert service.nothing_happened()
 
 
-async def test_handcashs_proof_serves_odd_amounts_too(handcash: Service, chat: ChatHarness) -> None:
+async def test_handcashs_proof_is_enough_for_odd_amounts(
+    handcash: Service, chat: ChatHarness
+) -> None:
     body = HANDCASH | {"amount": 0, "currencyCode": "BSV"}
     assert await handcash.sends(json.dumps(body).encode()) == 200
     (text,) = chat.texts
@@ -410,7 +410,7 @@ async def test_the_applications_secret_is_never_kept_nor_logged(
     assert "a-wrong-secret" not in kept
 
 
-async def test_an_alert_says_the_price_of_a_request_whose_currency_has_no_decimals(
+async def test_an_alert_shows_the_price_of_a_currency_without_decimals(
     chat: ChatHarness, sam: Person
 ) -> None:
     wish = Wish("donation", "Tea", None, 500, "JPY", None, "$anna")
@@ -421,7 +421,7 @@ async def test_an_alert_says_the_price_of_a_request_whose_currency_has_no_decima
 
 
 @pytest.mark.parametrize("left", [-1, 4, 10**30])
-async def test_what_no_drop_can_have_left_is_counted_instead(
+async def test_an_impossible_number_of_units_is_counted_instead(
     service: Service, chat: ChatHarness, listing: Listing, left: int
 ) -> None:
     assert await service.signs(PAID | {"remainingUnits": left}) == 200
@@ -430,7 +430,7 @@ async def test_what_no_drop_can_have_left_is_counted_instead(
     assert kept.remaining_units == 2
 
 
-async def test_nothing_is_left_of_what_has_no_units(chat: ChatHarness, sam: Person) -> None:
+async def test_a_request_without_units_shows_none_left(chat: ChatHarness, sam: Person) -> None:
     async with client(serve(chat, SECRET)) as http:
         donation = chat.add_listing(sam, COFFEE, service_answer())
         assert await Service(chat, http, donation).signs(PAID | {"remainingUnits": 0}) == 200
@@ -441,7 +441,7 @@ async def test_nothing_is_left_of_what_has_no_units(chat: ChatHarness, sam: Pers
     assert "SOLD OUT" not in chat.texts[0]
 
 
-async def test_an_amount_that_is_no_number_is_told_as_the_price(
+async def test_an_amount_that_is_no_number_is_shown_as_the_price(
     service: Service, chat: ChatHarness
 ) -> None:
     assert await service.signs(PAID | {"amount": True}) == 200

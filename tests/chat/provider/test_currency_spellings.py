@@ -27,11 +27,11 @@ from tests.support.chat_harness import COFFEE, service_answer
         ("of a later version", ["typed", "corrected", "sample"]),
     ],
 )
-def test_what_worked_is_tried_first(known: str | None, names: list[str]) -> None:
+def test_the_known_dialect_is_tried_first(known: str | None, names: list[str]) -> None:
     assert [one.name for one in dialects_to_try(known, COFFEE, "BSV")] == names
 
 
-def test_what_says_the_same_is_tried_once() -> None:
+def test_dialects_that_spell_a_wish_alike_are_tried_once() -> None:
     """A price in what is paid needs no denomination."""
     tried = dialects_to_try(None, COFFEE, "USD")
     assert [one.spell(COFFEE, "USD") for one in tried] == [

@@ -106,13 +106,11 @@ async def test_amounts_go_out_exact_and_as_numbers(
     assert exact_json.loads(peer.calls[0].body) == {"sendAmount": amount}
 
 
-async def test_fields_that_a_server_leaves_out_are_none(
-    client: Client, peer: ScriptedServer
-) -> None:
+async def test_missing_fields_are_none(client: Client, peer: ScriptedServer) -> None:
     assert await created(client, peer) == answer_with()
 
 
-async def test_every_field_that_is_there_is_read(client: Client, peer: ScriptedServer) -> None:
+async def test_every_present_field_is_parsed(client: Client, peer: ScriptedServer) -> None:
     webhook = {"webhookUrl": "x", "customParameters": {"listing": "abc"}}
     answer = await created(
         client, peer, isEnabled=False, totalUnits=10, remainingUnits=7,
@@ -151,7 +149,7 @@ def _far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 @pytest.mark.usefixtures("_far_from_greenwich")
-async def test_times_are_read_as_text_and_as_seconds(
+async def test_times_are_parsed_as_text_and_as_seconds(
     client: Client, peer: ScriptedServer, told_at: Any, read_at: int | None
 ) -> None:
     """In UTC where no zone is told, wherever this machine stands."""
@@ -186,7 +184,7 @@ PRICES: list[tuple[dict[str, Any], ServerPrice | None]] = [
 
 
 @pytest.mark.parametrize(("fields", "price"), PRICES, ids=range(len(PRICES)))
-async def test_a_price_is_read_wherever_the_server_tells_it(
+async def test_a_price_is_found_wherever_the_server_sends_it(
     client: Client, peer: ScriptedServer, fields: dict[str, Any], price: ServerPrice | None
 ) -> None:
     answer = await created(client, peer, **fields)
@@ -216,7 +214,7 @@ NO_REQUEST: list[Any] = [
 
 
 @pytest.mark.parametrize("body", NO_REQUEST, ids=range(len(NO_REQUEST)))
-async def test_what_is_no_payment_request_is_a_bad_answer(
+async def test_an_answer_that_is_no_payment_request_is_a_bad_answer(
     client: Client, peer: ScriptedServer, body: Any
 ) -> None:
     await peer.add_answers(http_response(200, body))
@@ -256,7 +254,7 @@ async def test_a_success_that_is_no_json_is_a_bad_answer(
         (503, None, errors.Overloaded),
     ],
 )
-async def test_a_refusal_comes_back_as_the_error_it_is(
+async def test_each_refusal_raises_its_own_error(
     client: Client, peer: ScriptedServer, status: int, code: str | None, kind: type[BotError]
 ) -> None:
     await peer.add_answers(http_response(status, {"code": code, "message": "Words.", "info": []}))
@@ -265,7 +263,9 @@ async def test_a_refusal_comes_back_as_the_error_it_is(
     assert type(caught.value) is kind
 
 
-async def test_a_refusal_says_which_field_and_why(client: Client, peer: ScriptedServer) -> None:
+async def test_a_refusal_carries_its_field_and_message(
+    client: Client, peer: ScriptedServer
+) -> None:
     info = [{"field": "product.name", "message": "Too long."}, "odd", {"message": 5}]
     await peer.add_answers(
         http_response(400, {"code": "invalidBody", "message": "Words.", "info": info})
@@ -276,7 +276,7 @@ async def test_a_refusal_says_which_field_and_why(client: Client, peer: Scripted
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"[1]", b'{"message": 5, "info": 7, "code": {}}'])
-async def test_a_refusal_without_words_has_ours(
+async def test_a_refusal_without_a_message_has_our_own(
     client: Client, peer: ScriptedServer, body: bytes
 ) -> None:
     await peer.add_answers(http_response(400, body))
@@ -292,7 +292,7 @@ async def test_a_refusal_without_words_has_ours(
         ("Fri, 15 Jan 2027 07:00:00 GMT", None),
     ],
 )
-async def test_the_wait_that_a_server_asks_for_is_told(
+async def test_retry_after_is_parsed_as_seconds(
     client: Client, peer: ScriptedServer, header: str, seconds: float | None
 ) -> None:
     """As seconds or as a date, which is meant by the server's own clock."""
@@ -304,7 +304,7 @@ async def test_the_wait_that_a_server_asks_for_is_told(
     assert caught.value.retry_after == seconds
 
 
-async def test_a_lost_answer_and_a_closed_door_are_unreachable(
+async def test_a_lost_answer_and_a_refused_connection_are_unreachable(
     client: Client, peer: ScriptedServer
 ) -> None:
     await peer.add_answers(CUT)
@@ -327,7 +327,7 @@ async def test_stopping_is_an_edit_that_ends_it_in_a_second(
     assert json.loads(call.body) == {"expirationInSeconds": 1}
 
 
-async def test_resuming_takes_the_end_away_or_puts_it_far_off(
+async def test_resuming_removes_the_end_or_sets_a_distant_one(
     client: Client, peer: ScriptedServer
 ) -> None:
     """Not every server takes null."""
@@ -340,7 +340,7 @@ async def test_resuming_takes_the_end_away_or_puts_it_far_off(
 
 
 @pytest.mark.parametrize("status", [200, 204, 404])
-async def test_deleting_what_is_gone_is_no_error(
+async def test_deleting_a_missing_request_is_no_error(
     client: Client, peer: ScriptedServer, status: int
 ) -> None:
     await peer.add_answers(http_response(status))
@@ -388,7 +388,7 @@ async def test_our_own_service_understands_every_call(db: Database, clock: Clock
 
 
 @pytest.mark.parametrize("units", [-1, 10**30, 1e300])
-async def test_units_that_nobody_can_mean_are_unknown(
+async def test_impossible_numbers_of_units_are_unknown(
     client: Client, peer: ScriptedServer, units: float
 ) -> None:
     assert (await created(client, peer, remainingUnits=units)).remaining_units is None

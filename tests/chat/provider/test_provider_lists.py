@@ -68,7 +68,7 @@ async def test_a_list_in_pages_is_read_to_its_end(client: Client, peer: Scripted
     ]
 
 
-async def test_a_list_that_comes_whole_is_given_in_pieces(
+async def test_a_list_that_comes_whole_is_cut_into_pages(
     client: Client, peer: ScriptedServer
 ) -> None:
     """HandCash knows no pages."""
@@ -79,7 +79,7 @@ async def test_a_list_that_comes_whole_is_given_in_pieces(
 
 
 @pytest.mark.parametrize("status", [400, 422])
-async def test_a_server_that_refuses_the_parameter_is_asked_without(
+async def test_a_server_that_refuses_the_limit_parameter_is_asked_without_it(
     client: Client, peer: ScriptedServer, status: int
 ) -> None:
     await peer.add_answers(
@@ -90,7 +90,7 @@ async def test_a_server_that_refuses_the_parameter_is_asked_without(
 
 
 @pytest.mark.parametrize("cursors", [["a", "a"], ["a", "b", "a"]])
-async def test_a_list_that_comes_round_again_is_a_bad_answer(
+async def test_a_list_that_repeats_a_cursor_is_a_bad_answer(
     client: Client, peer: ScriptedServer, cursors: list[str]
 ) -> None:
     await peer.add_answers(
@@ -100,7 +100,7 @@ async def test_a_list_that_comes_round_again_is_a_bad_answer(
         await requests(client)
 
 
-async def test_who_has_seen_enough_asks_for_no_more(client: Client, peer: ScriptedServer) -> None:
+async def test_pages_are_fetched_only_as_needed(client: Client, peer: ScriptedServer) -> None:
     await peer.add_answers(http_response(200, {"items": [LEAST], "nextCursor": "a"}))
     async with aclosing(client.request_pages()) as pages:
         assert len(await anext(pages)) == 1
@@ -148,7 +148,7 @@ async def test_our_own_services_payments_are_all_read(
         ({"userData": {"email": "a"}}, ServerPayment("t1", None, None, None, payer={"email": "a"})),
     ],
 )
-async def test_a_payment_is_read_as_far_as_it_can_be(
+async def test_a_payment_is_parsed_as_far_as_possible(
     client: Client, peer: ScriptedServer, fields: dict[str, Any], read: ServerPayment
 ) -> None:
     await peer.add_answers(
@@ -161,7 +161,7 @@ async def test_a_payment_is_read_as_far_as_it_can_be(
 @pytest.mark.parametrize(
     ("status", "kind"), [(404, errors.NotFound), (405, errors.MethodNotAllowed)]
 )
-async def test_a_server_without_payments_says_so(
+async def test_a_server_without_a_list_of_payments_raises_not_found(
     client: Client, peer: ScriptedServer, status: int, kind: type[errors.Refused]
 ) -> None:
     await peer.add_answers(http_response(status))
@@ -198,7 +198,7 @@ async def test_requests_of_one_listing_come_oldest_first(
         ((1, 3 * DAY, 2 * DAY), 2),
     ],
 )
-async def test_a_list_is_read_for_a_listing_as_far_back_as_it_may_be(
+async def test_a_list_is_read_back_to_the_listings_creation(
     client: Client, peer: ScriptedServer, ages: tuple[int | None, ...], pages: int
 ) -> None:
     """With a day for clocks that differ, and to the end unless it goes back in time."""
@@ -212,7 +212,7 @@ async def test_a_list_is_read_for_a_listing_as_far_back_as_it_may_be(
 
 
 @pytest.mark.parametrize("status", [404, 405])
-async def test_a_server_that_gives_no_single_request_is_asked_for_its_list(
+async def test_a_server_without_single_requests_is_asked_for_its_list(
     client: Client, peer: ScriptedServer, status: int
 ) -> None:
     """The published interface has no get."""
@@ -246,7 +246,7 @@ async def test_a_list_without_items_is_a_bad_answer(
 BROKEN = {"id": "f" * 24, "customParameters": {"listing": "broken"}}
 
 
-async def test_an_item_that_cannot_be_read_keeps_nobody_from_the_others(
+async def test_an_unreadable_item_does_not_hide_the_others(
     client: Client, peer: ScriptedServer
 ) -> None:
     items = [5, BROKEN, LEAST | {"customParameters": {"listing": "abc"}}, {"customParameters": 5}]
@@ -265,7 +265,7 @@ async def test_an_item_that_cannot_be_read_keeps_nobody_from_the_others(
     assert await client.find_by_listing("abc", NOON) == [answer_with(listing_id="abc")]
 
 
-async def test_a_request_is_not_taken_for_gone_because_it_cannot_be_read(
+async def test_an_unreadable_request_does_not_count_as_missing(
     client: Client, peer: ScriptedServer
 ) -> None:
     """It would be made a second time."""

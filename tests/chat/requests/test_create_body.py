@@ -39,7 +39,7 @@ def body(wish: Wish, instrument: str | None = None, now: int = NOW) -> dict[str,
     return made
 
 
-def test_a_plain_wish_sends_nothing_beside_what_is_needed() -> None:
+def test_a_plain_wish_sends_only_the_required_fields() -> None:
     assert body(PLAIN) == {
         "product": {"name": "Coffee"},
         "instrumentCurrencyCode": "USD",
@@ -77,7 +77,7 @@ def test_a_full_wish_sends_each_field() -> None:
     ("wished", "operators", "paid_in"),
     [(None, None, "USD"), (None, "BSV", "BSV"), ("MNEE", "BSV", "MNEE"), ("BTC", None, "BTC")],
 )
-def test_the_sellers_currency_of_payment_goes_before_the_operators(
+def test_the_sellers_instrument_overrides_the_operators(
     wished: str | None, operators: str | None, paid_in: str
 ) -> None:
     sent = body(replace(PLAIN, instrument=wished), operators)
@@ -85,14 +85,14 @@ def test_the_sellers_currency_of_payment_goes_before_the_operators(
     assert sent.get("denominationCurrencyCode") == (None if paid_in == "USD" else "USD")
 
 
-def test_times_that_passed_while_the_service_was_away_are_not_sent_as_such() -> None:
+def test_times_that_passed_during_an_outage_are_adjusted() -> None:
     """A start is over, so it opens at once; an end is as near as the interface lets one say."""
     sent = body(FULL, now=NOW + 100_000)
     assert "enabledAt" not in sent
     assert sent["expirationInSeconds"] == 1
 
 
-def test_as_many_receivers_as_one_message_holds_make_a_body_that_the_service_takes() -> None:
+def test_the_service_accepts_as_many_receivers_as_one_message_holds() -> None:
     """A thousand lines of Telegram's 4,096 characters, all of them in one request."""
     letters = "abcdefghijklmnopqrstuvwxyz0123456789"
     typed = "\n".join(f"{one}{two}" for one in letters[:28] for two in letters)[: 3 * 1000 - 1]

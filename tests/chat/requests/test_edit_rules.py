@@ -75,13 +75,13 @@ def test_each_field_is_sent_as_the_interface_has_it(
     ("field", "value"),
     [("name", "Tea"), ("description", None), ("picture", "x"), ("end", LATER), ("email", "a@b")],
 )
-def test_a_wish_is_another_in_this_field_alone(field: str, value: str | int | None) -> None:
+def test_an_edit_changes_only_its_field_of_the_wish(field: str, value: str | int | None) -> None:
     other: dict[str, Any] = {EDITS[field].attribute: value}
     assert wished(DROP, change(field, value)) == replace(DROP, **other)
 
 
 @pytest.mark.parametrize(("number", "left"), [(1, 4), (4, 1), (5, 1), (9, 1)])
-def test_units_taken_out_are_off_the_wish_which_is_never_one_of_none(
+def test_removed_units_are_subtracted_from_the_wish_which_keeps_at_least_one(
     number: int, left: int
 ) -> None:
     """A listing whose wish says 0 pieces could not be read any more."""
@@ -99,7 +99,7 @@ def test_units_taken_out_are_off_the_wish_which_is_never_one_of_none(
         (6, {}, "units-too-many"),
     ],
 )
-def test_no_more_is_taken_out_than_is_left_and_never_all_there_was(
+def test_at_most_the_units_left_are_removed_and_never_all_of_a_drop(
     number: int, told: dict[str, Any], problem: str | None
 ) -> None:
     assert problem_of(listing(DROP, **told), change("units", number)) == problem
@@ -119,14 +119,14 @@ def test_no_more_is_taken_out_than_is_left_and_never_all_there_was(
         (UnitCounts(10, 8, None, 2), UnitCounts(10, None, None, 2), None),
     ],
 )
-def test_what_was_taken_out_is_told_from_what_was_sold(
+def test_removed_units_are_distinguished_from_sold_ones(
     before: UnitCounts, later: UnitCounts, gone: int | None
 ) -> None:
     """By the server's count of payments, else by those told; or by its total where that falls."""
     assert before.removed_until(later) == gone
 
 
-def test_units_that_are_being_paid_for_are_not_taken_out() -> None:
+def test_reserved_units_do_not_count_as_removed() -> None:
     before = count_units(service_answer(total_units=5, remaining_units=5), 0)
     later = count_units(service_answer(total_units=5, remaining_units=2, reserved_units=1), 0)
     assert before.removed_until(later) == 2
@@ -147,7 +147,7 @@ def test_units_that_are_being_paid_for_are_not_taken_out() -> None:
         (change("redirect", None), {"redirectUrl": "https://x.test"}, False),
     ],
 )
-def test_an_edit_is_made_where_the_server_has_it(
+def test_an_edit_counts_as_made_if_the_server_has_its_values(
     edited: Change, told: dict[str, Any], *, made: bool
 ) -> None:
     body = edit_body(edited, listing(COFFEE), ADDRESSES, NOON)
@@ -159,7 +159,7 @@ def test_an_edit_is_made_where_the_server_has_it(
     [(None, None, True), (None, LATER, False), (LATER, None, False), (LATER, LATER + 900, True),
      (LATER, LATER + 900_000, False)],
 )  # fmt: skip
-def test_an_end_is_made_where_the_server_ends_near_it(
+def test_an_end_counts_as_made_if_the_servers_end_is_near(
     value: int | None, ends: int | None, *, made: bool
 ) -> None:
     edited = change("end", value)
@@ -167,14 +167,14 @@ def test_an_end_is_made_where_the_server_ends_near_it(
     assert is_made(edited, body, service_answer(expires_at=ends), {}) is made
 
 
-def test_what_a_server_said_it_made_is_taken_as_made() -> None:
+def test_a_confirmed_edit_is_assumed_in_the_known_answer() -> None:
     known = service_answer(remaining_units=3, expires_at=NOON, is_enabled=False)
     assert assumed(known, change("units", 2)).remaining_units == 1
     assert assumed(known, change("end", None)) == replace(known, expires_at=None, is_enabled=True)
     assert assumed(known, change("name", "Tea")) == known
 
 
-def test_another_request_is_made_without_times_that_have_passed() -> None:
+def test_a_duplicate_has_no_times_that_have_passed() -> None:
     """Else it would be over as soon as it is there."""
     past = replace(COFFEE, starts_at=NOON - 2, ends_at=NOON - 1)
     ahead = replace(COFFEE, starts_at=NOON + 1, ends_at=NOON + 2)

@@ -57,7 +57,7 @@ async def test_a_create_whose_answer_was_lost_is_found_in_the_list(
 
 
 @pytest.mark.usefixtures("_impatient")
-async def test_while_the_server_may_still_be_at_work_nothing_is_created_anew(
+async def test_nothing_is_created_again_while_the_server_may_still_be_at_work(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """The time-out came first; the request appears in the list half a minute later."""
@@ -71,7 +71,7 @@ async def test_while_the_server_may_still_be_at_work_nothing_is_created_anew(
     assert (cloud.server.asked("POST"), len(chat.said)) == (1, 2)
 
 
-async def test_what_the_list_has_not_for_the_settling_time_is_created_anew(
+async def test_a_request_that_the_list_lacks_for_the_settling_time_is_created_again(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     await cloud.create(listing, BROKEN)
@@ -81,7 +81,7 @@ async def test_what_the_list_has_not_for_the_settling_time_is_created_anew(
     assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, LIVE)
 
 
-async def test_each_create_that_is_lost_is_given_its_time(
+async def test_each_lost_create_gets_its_own_settling_time(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     await cloud.create(listing, BROKEN, BROKEN)
@@ -93,7 +93,7 @@ async def test_each_create_that_is_lost_is_given_its_time(
     assert cloud.state(listing) == LIVE
 
 
-async def test_a_clock_that_was_set_back_shortens_no_settling_and_prolongs_none(
+async def test_a_clock_that_is_set_back_neither_shortens_nor_extends_the_settling_time(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     await cloud.create(listing, BROKEN)
@@ -107,7 +107,7 @@ async def test_a_clock_that_was_set_back_shortens_no_settling_and_prolongs_none(
 
 
 @pytest.mark.usefixtures("_impatient")
-async def test_what_a_server_makes_after_all_that_time_is_removed(
+async def test_a_request_that_a_lost_create_makes_late_is_deleted(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     """The seller has the second; the first came when nobody waited for it any more."""
@@ -124,7 +124,7 @@ async def test_what_a_server_makes_after_all_that_time_is_removed(
     assert cloud.waiting == []
 
 
-async def test_where_two_were_made_the_oldest_stays(cloud: HandCashJobs, listing: Listing) -> None:
+async def test_of_two_requests_the_oldest_stays(cloud: HandCashJobs, listing: Listing) -> None:
     first = await cloud.make(listing)
     cloud.chat.clock.advance(5)
     second = await cloud.make(listing)
@@ -134,9 +134,7 @@ async def test_where_two_were_made_the_oldest_stays(cloud: HandCashJobs, listing
     assert second.id in cloud.server.deleted
 
 
-async def test_where_two_were_made_the_one_that_was_paid_stays(
-    cloud: HandCashJobs, chat: ChatHarness
-) -> None:
+async def test_of_two_requests_the_paid_one_stays(cloud: HandCashJobs, chat: ChatHarness) -> None:
     listing = chat.add_listing(chat.add_person("Sam"), STICKERS)
     await cloud.make(listing)
     chat.clock.advance(5)
@@ -147,7 +145,7 @@ async def test_where_two_were_made_the_one_that_was_paid_stays(
     assert (cloud.server.only, cloud.shown(listing)) == (paid, paid.id)
 
 
-async def test_where_two_were_made_the_one_whose_payment_was_told_stays(
+async def test_of_two_requests_the_one_with_a_recorded_payment_stays(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """Of a donation only the webhook tells that it was paid."""
@@ -161,7 +159,7 @@ async def test_where_two_were_made_the_one_whose_payment_was_told_stays(
     assert (cloud.server.only, cloud.shown(listing)) == (paid, paid.id)
 
 
-async def test_what_was_paid_is_never_deleted(cloud: HandCashJobs, chat: ChatHarness) -> None:
+async def test_a_paid_duplicate_is_never_deleted(cloud: HandCashJobs, chat: ChatHarness) -> None:
     listing = chat.add_listing(chat.add_person("Sam"), PAINTING)
     await cloud.create(listing, BROKEN)
     await cloud.advance(SETTLING / 1000)
@@ -175,7 +173,7 @@ async def test_what_was_paid_is_never_deleted(cloud: HandCashJobs, chat: ChatHar
     ]
 
 
-async def test_what_cannot_be_deleted_now_keeps_nobody_waiting_and_is_deleted_later(
+async def test_a_duplicate_that_cannot_be_deleted_now_is_deleted_later(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     first = await cloud.make(listing)
@@ -191,7 +189,7 @@ async def test_what_cannot_be_deleted_now_keeps_nobody_waiting_and_is_deleted_la
     assert (cloud.server.only, cloud.waiting) == (first, [])
 
 
-async def test_what_was_deleted_by_its_seller_leaves_nothing_behind(
+async def test_a_request_deleted_by_its_seller_leaves_no_duplicate(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     await cloud.create(listing, BROKEN)
@@ -203,7 +201,7 @@ async def test_what_was_deleted_by_its_seller_leaves_nothing_behind(
     assert (cloud.server.made, cloud.state(listing)) == ({}, DELETED)
 
 
-async def test_after_a_crash_a_create_that_may_have_been_sent_is_looked_for(
+async def test_after_a_crash_a_create_that_may_have_been_sent_is_searched_for(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.put("create", listing)
@@ -216,7 +214,7 @@ async def test_after_a_crash_a_create_that_may_have_been_sent_is_looked_for(
     assert len(chat.said) == 2
 
 
-async def test_a_server_that_takes_the_key_is_asked_again_at_once(
+async def test_a_server_that_takes_idempotency_keys_gets_the_create_again_at_once(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     cloud.handler = cloud.made(cloud.client, instrument="BSV", settling=0)
@@ -227,7 +225,7 @@ async def test_a_server_that_takes_the_key_is_asked_again_at_once(
     assert cloud.waiting == []
 
 
-async def test_a_server_that_was_not_reached_has_nothing_to_settle(
+async def test_a_create_that_was_not_sent_needs_no_settling_time(
     chat: ChatHarness, listing: Listing
 ) -> None:
     """Nothing was sent, so the first try after it is back makes the request."""
@@ -245,7 +243,7 @@ async def test_a_server_that_was_not_reached_has_nothing_to_settle(
     assert calling.waiting == []
 
 
-async def test_a_server_that_asks_to_wait_made_nothing_and_is_asked_again_then(
+async def test_a_throttled_create_is_retried_after_retry_after(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     await cloud.create(listing, busy(17))
@@ -256,7 +254,7 @@ async def test_a_server_that_asks_to_wait_made_nothing_and_is_asked_again_then(
     assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, LIVE)
 
 
-async def test_a_database_that_is_locked_is_no_failure_of_the_service(
+async def test_a_locked_database_is_no_failure_of_the_service(
     cloud: HandCashJobs, listing: Listing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The request was made, and that is written down as soon as it can be."""
@@ -279,7 +277,7 @@ async def test_a_database_that_is_locked_is_no_failure_of_the_service(
     assert (cloud.shown(listing), cloud.server.asked("POST")) == (cloud.server.only.id, 1)
 
 
-async def test_a_call_that_another_attempt_has_by_now_says_nothing(
+async def test_an_attempt_that_lost_its_lease_writes_nothing(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.put("create", listing)
@@ -292,7 +290,7 @@ async def test_a_call_that_another_attempt_has_by_now_says_nothing(
     assert (len(chat.said), len(cloud.server.made)) == (1, 1)
 
 
-async def test_a_call_as_a_whole_has_its_time(
+async def test_an_attempt_as_a_whole_has_a_time_limit(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that drips its answer never lets one read time out."""
@@ -305,7 +303,7 @@ async def test_a_call_as_a_whole_has_its_time(
     assert (cloud.shown(listing), cloud.server.asked("POST")) == (cloud.server.only.id, 1)
 
 
-async def test_creates_that_wait_leave_room_for_what_people_ask_for_now(
+async def test_retried_creates_leave_room_for_new_jobs(
     cloud: HandCashJobs, chat: ChatHarness
 ) -> None:
     """A service that hangs holds each call for its whole time-out."""

@@ -55,7 +55,7 @@ def is_sold_as_wished(cloud: HandCashJobs, listing: Listing) -> bool:
     return (price, shown) == ((5, "USD"), (LIVE, only.id))
 
 
-async def test_a_server_that_ignores_one_spelling_is_asked_in_another(
+async def test_a_dialect_that_the_server_ignores_is_followed_by_the_next(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """What it made for 5 BSV is deleted first; the seller sees only the card of 5 USD."""
@@ -67,7 +67,9 @@ async def test_a_server_that_ignores_one_spelling_is_asked_in_another(
     assert [body.method for body in chat.said] == ["sendPhoto"]
 
 
-async def test_each_spelling_has_a_key_of_its_own(cloud: HandCashJobs, listing: Listing) -> None:
+async def test_each_dialect_has_its_own_idempotency_key(
+    cloud: HandCashJobs, listing: Listing
+) -> None:
     """A server that takes keys holds each against its body."""
     cloud.server.understands = CORRECTED
     await cloud.create(listing)
@@ -76,7 +78,7 @@ async def test_each_spelling_has_a_key_of_its_own(cloud: HandCashJobs, listing: 
     assert keys == [listing.id, f"{listing.id}-corrected"]
 
 
-async def test_the_spelling_that_worked_is_the_first_from_then_on_also_after_a_restart(
+async def test_the_dialect_that_worked_is_tried_first_also_after_a_restart(
     cloud: HandCashJobs, chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     cloud.server.understands = CORRECTED
@@ -87,7 +89,7 @@ async def test_the_spelling_that_worked_is_the_first_from_then_on_also_after_a_r
     assert (cloud.state(second), cloud.server.asked("POST")) == (LIVE, 3)
 
 
-async def test_a_server_that_changes_its_spelling_is_followed_and_the_first_is_not_kept(
+async def test_a_server_that_changes_its_dialect_is_followed(
     cloud: HandCashJobs, chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     cloud.server.understands = CORRECTED
@@ -97,9 +99,7 @@ async def test_a_server_that_changes_its_spelling_is_followed_and_the_first_is_n
     assert (cloud.state(second), known(chat, cloud)) == (LIVE, None)
 
 
-async def test_each_server_has_a_spelling_of_its_own(
-    cloud: HandCashJobs, chat: ChatHarness
-) -> None:
+async def test_each_server_has_its_own_dialect(cloud: HandCashJobs, chat: ChatHarness) -> None:
     chat.db.run(
         lambda tx: server_dialects.remember_dialect(tx, "https://other.example", "corrected")
     )
@@ -110,7 +110,7 @@ async def test_each_server_has_a_spelling_of_its_own(
     ("understands", "refused"),
     [(TYPED, CORRECTED), (CORRECTED, TYPED), (TYPED, SAMPLE)],
 )
-async def test_a_server_that_refuses_a_spelling_gets_the_other(
+async def test_a_dialect_that_the_server_refuses_is_followed_by_the_next(
     cloud: HandCashJobs, listing: Listing, understands: str, refused: str
 ) -> None:
     cloud.server.understands, cloud.server.refused = understands, frozenset({refused})
@@ -119,7 +119,7 @@ async def test_a_server_that_refuses_a_spelling_gets_the_other(
     assert cloud.server.deleted == {}
 
 
-async def test_where_no_spelling_helps_nothing_stays_and_the_seller_is_told(
+async def test_if_every_dialect_fails_nothing_stays_and_the_seller_is_notified(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.server.understands = "nothing"
@@ -131,7 +131,7 @@ async def test_where_no_spelling_helps_nothing_stays_and_the_seller_is_told(
     assert (len(chat.said), cloud.waiting, known(chat, cloud)) == (1, [], None)
 
 
-async def test_what_the_server_won_t_delete_is_said_to_be_there(
+async def test_a_request_that_the_server_does_not_delete_is_reported(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.server.understands = "nothing"
@@ -142,7 +142,7 @@ async def test_what_the_server_won_t_delete_is_said_to_be_there(
     assert "I couldn't delete it there, but nobody has its link." in text
 
 
-async def test_a_price_that_is_refused_for_itself_is_asked_for_anew(
+async def test_a_price_that_is_refused_in_every_dialect_is_asked_for_again(
     cloud: HandCashJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """The first refusal is said, not that of a spelling which the server never had."""
@@ -160,7 +160,7 @@ async def test_a_refusal_of_something_else_is_final_at_once(
     assert (cloud.state(listing), cloud.server.asked("POST")) == (FAILED, 1)
 
 
-async def test_a_price_that_is_never_told_is_said_once_to_each_seller(
+async def test_each_seller_is_warned_once_of_a_server_that_sends_no_prices(
     cloud: HandCashJobs, chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     cloud.server.tells_prices = False
@@ -174,7 +174,7 @@ async def test_a_price_that_is_never_told_is_said_once_to_each_seller(
     assert chat.texts.count(untold) == 2
 
 
-async def test_a_spelling_that_is_tried_after_another_counts_only_where_the_price_is_told(
+async def test_a_later_dialect_counts_only_if_the_server_sends_the_price(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """Refused in one, ignored in the next: without a price told nobody knows what it costs."""
@@ -186,7 +186,7 @@ async def test_a_spelling_that_is_tried_after_another_counts_only_where_the_pric
 
 @pytest.mark.parametrize("understands", [TYPED, CORRECTED])
 @pytest.mark.parametrize("trouble", [LOST, FAILING, busy(5)])
-async def test_a_price_that_can_t_be_read_back_now_is_read_later(
+async def test_a_price_that_cannot_be_fetched_now_is_fetched_later(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, *, trouble: Trouble, understands: str
 ) -> None:
     """A server that tells prices in its list alone: no card says $5.00 of a request for 5 BSV."""
@@ -213,7 +213,7 @@ async def test_a_blank_end_is_no_end(
     assert (kept.expires_at, kept.enabled_at) == (None, None)
 
 
-async def test_what_is_already_paid_is_never_deleted_for_its_price(
+async def test_a_paid_request_is_never_deleted_for_its_price(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """Money came for it: the seller has it, whatever it costs."""
@@ -234,7 +234,7 @@ CUTS = [LOST, BROKEN, FAILING, HTML, busy(5)]
 @pytest.mark.parametrize(
     ("method", "before"), [("POST", 0), ("POST", 1), ("DELETE", 0), ("GET", 0), ("GET", 1)]
 )
-async def test_one_request_of_the_sellers_price_is_left_whichever_answer_is_lost(
+async def test_one_request_of_the_sellers_price_stays_whichever_answer_is_lost(
     cloud: HandCashJobs, listing: Listing, *, method: str, before: int, trouble: Trouble
 ) -> None:
     cloud.server.understands = CORRECTED
@@ -247,7 +247,7 @@ async def test_one_request_of_the_sellers_price_is_left_whichever_answer_is_lost
 
 @pytest.mark.parametrize("understands", [CORRECTED, "nothing"])
 @pytest.mark.parametrize("steps", ["POST", "POST - DELETE", "- DELETE", "- POST"])
-async def test_one_request_of_the_sellers_price_is_left_wherever_we_die(
+async def test_one_request_of_the_sellers_price_stays_wherever_the_process_dies(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, steps: str, understands: str
 ) -> None:
     """Between a create and its comparison too: what it made is found, and goes."""

@@ -50,7 +50,7 @@ async def listing(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> Listin
         ("email", "sam@example.org", "email", ("notifications", "email")),
     ],
 )
-async def test_an_edit_is_made_at_the_server_kept_and_said(
+async def test_an_edit_is_sent_stored_and_confirmed(
     cloud: HandCashJobs,
     listing: Listing,
     chat: ChatHarness,
@@ -74,14 +74,14 @@ async def test_an_edit_is_made_at_the_server_kept_and_said(
     assert listing.token in cloud.server.only.body["notifications"]["webhook"]["webhookUrl"]
 
 
-async def test_what_is_cleared_is_gone_and_said_to_be(
+async def test_a_cleared_field_is_stored_and_confirmed(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     assert (await edited(cloud, listing, "description", None)).wish.description is None
     assert chat.texts[0].endswith(t("en", "cleared-description"))
 
 
-async def test_a_picture_is_given_by_its_address_and_kept(
+async def test_a_picture_is_sent_by_its_address_and_kept(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person
 ) -> None:
     """It would be swept with what forms were left with."""
@@ -91,7 +91,7 @@ async def test_a_picture_is_given_by_its_address_and_kept(
     assert [row["kept"] for row in chat.rows("images")] == [1]
 
 
-async def test_a_picture_that_no_request_has_any_more_goes_one_that_another_has_stays(
+async def test_a_replaced_picture_is_released_unless_another_request_uses_it(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person
 ) -> None:
     def keep(tx: Transaction) -> list[str]:
@@ -107,7 +107,7 @@ async def test_a_picture_that_no_request_has_any_more_goes_one_that_another_has_
 
 
 @pytest.mark.parametrize("call", ["delete-yes", "stop", "look"])
-async def test_the_picture_of_a_deleted_request_is_swept_one_that_another_has_stays(
+async def test_the_picture_of_a_deleted_request_is_swept_unless_another_uses_it(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person, call: str
 ) -> None:
     """Whether its seller deletes it or the server has it no more; a duplicate has it as well."""
@@ -134,7 +134,7 @@ async def test_the_picture_of_a_deleted_request_is_swept_one_that_another_has_st
     assert [row["id"] for row in chat.rows("images")] == [both] != [own]
 
 
-async def test_an_edit_is_in_the_audit_log_with_what_was_and_what_is(
+async def test_an_edit_is_in_the_audit_log_with_both_values(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person
 ) -> None:
     await edited(cloud, listing, "name", "Tea")
@@ -150,7 +150,7 @@ async def test_a_list_is_searched_by_the_new_name(
     assert chat.rows("listings")[0]["folded_name"] == "grösse"
 
 
-async def test_another_end_is_counted_from_when_it_is_sent(
+async def test_a_new_end_is_counted_from_its_sending(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     end = chat.clock() + DAY
@@ -162,7 +162,7 @@ async def test_another_end_is_counted_from_when_it_is_sent(
 
 
 @pytest.mark.parametrize("value", [None, DAY])
-async def test_a_new_end_brings_a_stopped_request_back(
+async def test_a_new_end_resumes_a_stopped_request(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, value: int | None
 ) -> None:
     """This server knows no null: an end far away stands for none."""
@@ -176,7 +176,7 @@ async def test_a_new_end_brings_a_stopped_request_back(
     assert cloud.server.only.closed(chat.clock() / 1000) is None
 
 
-async def test_resuming_brings_back_the_end_that_was_wished_for(
+async def test_resuming_restores_the_wished_end(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     end = chat.clock() + DAY // 2
@@ -188,7 +188,7 @@ async def test_resuming_brings_back_the_end_that_was_wished_for(
     assert cloud.state(listing) == LIVE
 
 
-async def test_resuming_after_the_end_takes_it_away(
+async def test_resuming_after_the_end_removes_it(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     await edited(cloud, listing, "end", chat.clock() + 60_000)
@@ -200,7 +200,7 @@ async def test_resuming_after_the_end_takes_it_away(
     assert cloud.server.only.closed(chat.clock() / 1000) is None
 
 
-async def test_a_stop_whose_answer_was_lost_is_not_taken_for_the_end_that_was_there(
+async def test_after_a_lost_stop_an_existing_end_does_not_count_as_stopped(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """The request ends soon anyway, so an end soon does not say that it was stopped."""
@@ -211,7 +211,7 @@ async def test_a_stop_whose_answer_was_lost_is_not_taken_for_the_end_that_was_th
     assert cloud.state(listing) == LIVE
 
 
-async def test_a_refusal_is_told_in_the_servers_words_and_asked_anew(
+async def test_a_refused_edit_shows_the_servers_words_and_asks_again(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     after = await edited(cloud, listing, "name", "S" * 26)
@@ -222,7 +222,7 @@ async def test_a_refusal_is_told_in_the_servers_words_and_asked_anew(
 
 
 @pytest.mark.parametrize("trouble", [LOST, Trouble(HTML.answer, works=True)], ids=["cut", "html"])
-async def test_an_edit_whose_answer_was_lost_is_seen_by_asking(
+async def test_after_a_lost_answer_an_edit_is_found_by_fetching_the_request(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, trouble: Trouble
 ) -> None:
     cloud.server.fail("PUT", trouble)
@@ -230,7 +230,7 @@ async def test_an_edit_whose_answer_was_lost_is_seen_by_asking(
     assert (chat.texts, len(puts(cloud))) == ([saved("name", name="Tea", value="Tea")], 1)
 
 
-async def test_an_edit_that_was_not_made_is_not_claimed(
+async def test_an_edit_that_was_not_made_is_not_confirmed(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     cloud.server.fail("PUT", BROKEN)
@@ -241,7 +241,7 @@ async def test_an_edit_that_was_not_made_is_not_claimed(
 @pytest.mark.parametrize(
     ("trouble", "key"), [(FAILING, "service-silent"), (busy(9), "service-not-done")]
 )
-async def test_where_nobody_can_say_nothing_is_claimed(
+async def test_an_unknown_outcome_is_not_confirmed(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, trouble: Trouble, key: str
 ) -> None:
     cloud.server.down(trouble)
@@ -249,7 +249,7 @@ async def test_where_nobody_can_say_nothing_is_claimed(
     assert chat.texts == [t("en", key)]
 
 
-async def test_an_edit_of_what_is_gone_at_the_server_says_so(
+async def test_an_edit_of_a_request_that_is_gone_at_the_server_says_so(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     cloud.server.made.clear()
@@ -257,7 +257,7 @@ async def test_an_edit_of_what_is_gone_at_the_server_says_so(
     assert chat.texts == [t("en", "service-gone", name="Coffee")]
 
 
-async def test_an_edit_cut_short_is_made_again(
+async def test_an_edit_that_was_cut_short_is_sent_again(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     put(cloud, listing, "name", "Tea")
@@ -266,7 +266,7 @@ async def test_an_edit_cut_short_is_made_again(
     assert chat.listing(listing.id).wish.name == "Tea"
 
 
-async def test_what_is_looked_at_for_its_cards_tells_nobody(
+async def test_a_check_for_cards_notifies_nobody(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """Neither how it stands nor that the server is down; what is gone is."""
@@ -290,7 +290,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=" ".join)
-async def test_what_is_answered_after_a_refusal_is_the_new_value(
+async def test_the_answer_after_a_refusal_is_the_new_value(
     cloud: HandCashJobs,
     listing: Listing,
     chat: ChatHarness,
@@ -311,7 +311,7 @@ async def test_what_is_answered_after_a_refusal_is_the_new_value(
     assert chat.texts[-1] == saved(field, value=said)
 
 
-async def test_a_refusal_that_no_answer_mends_is_not_asked_anew(
+async def test_a_refusal_that_no_other_value_helps_asks_nothing(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     refusal = {"code": "notLimited", "message": "No drop."}
@@ -323,7 +323,7 @@ async def test_a_refusal_that_no_answer_mends_is_not_asked_anew(
     )
 
 
-async def test_wrong_credentials_and_a_server_that_is_not_reached_change_nothing(
+async def test_wrong_credentials_or_an_unreachable_server_change_nothing(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     cloud.server.app_secret = "another"
@@ -337,7 +337,7 @@ async def test_wrong_credentials_and_a_server_that_is_not_reached_change_nothing
     assert chat.listing(listing.id).wish == listing.wish
 
 
-async def test_the_webhook_goes_along_with_the_address_for_mails(
+async def test_the_webhook_is_sent_along_with_the_mail_address(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     """This server takes notifications as a whole: without it the request would fall silent."""

@@ -71,7 +71,7 @@ async def test_create_sends_the_wish_as_the_interface_has_it(
 @pytest.mark.parametrize(
     ("wish", "expiration"), [(COFFEE, "never"), (PAINTING, "onPaymentCompleted")]
 )
-async def test_only_a_drop_has_units_and_no_description_is_none(
+async def test_only_a_drop_sends_units_and_an_empty_description_is_left_out(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, wish: Wish, expiration: str
 ) -> None:
     await asking.ask("create", chat.add_listing(sam, wish), create_answer(wish))
@@ -102,7 +102,7 @@ async def test_another_instrument_makes_the_price_a_denomination(
         (5, "JPY", "5"),
     ],
 )
-async def test_amounts_are_asked_for_exactly(
+async def test_amounts_are_sent_exactly(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, *, minor: int, currency: str, amount: str
 ) -> None:
     wish = Wish("donation", "Coffee", None, minor, currency, None, "$anna")
@@ -127,7 +127,7 @@ async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
     assert chat.states(chat.queues.jobs) == []
 
 
-async def test_a_request_that_is_made_is_looked_at_again_when_it_ends(
+async def test_a_new_requests_end_is_scheduled(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """Its cards expire by themselves, though nothing else ever happens to it."""
@@ -164,7 +164,7 @@ async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
     assert keys == {listing.id}
 
 
-async def test_a_create_that_a_crash_cut_short_is_looked_for_first(
+async def test_a_create_that_a_crash_cut_short_is_searched_for_first(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam)
@@ -193,7 +193,7 @@ DOWN = [
     [*zip(DOWN, ["waiting"] * 3 + ["busy"] + ["odd"] * 7, strict=True)],
     ids=range(len(DOWN)),
 )
-async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_the_card(
+async def test_during_an_outage_the_seller_gets_one_text_and_then_the_card(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, *, failure: bytes, words: str
 ) -> None:
     listing = chat.add_listing(sam)
@@ -211,14 +211,14 @@ async def test_while_the_service_is_down_the_seller_is_told_once_and_then_gets_t
 @pytest.mark.parametrize(
     ("asked", "wait"), [("1", 1000), ("17", 17_000), ("0", 1000), ("999999", RETRIES.longest_asked)]
 )
-async def test_a_wait_that_the_service_asks_for_is_kept(
+async def test_the_services_retry_after_is_respected(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, asked: str, wait: int
 ) -> None:
     await asking.ask("create", chat.add_listing(sam), http_response(429, Retry_After=asked))
     assert asking.waits == wait
 
 
-async def test_after_a_day_without_the_service_a_create_is_given_up_and_said(
+async def test_a_create_is_given_up_after_a_day_of_outage(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """Before the service forgets the key under which it may have made it."""
@@ -241,7 +241,7 @@ async def test_after_a_day_without_the_service_a_create_is_given_up_and_said(
         ("somethingElse", "review"),
     ],
 )
-async def test_a_refusal_puts_the_person_back_at_the_step_it_is_about(
+async def test_a_refusal_opens_the_form_at_the_step_it_is_about(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, field: str, step: str
 ) -> None:
     listing = chat.add_listing(sam, STICKERS)
@@ -257,7 +257,7 @@ async def test_a_refusal_puts_the_person_back_at_the_step_it_is_about(
 
 
 @pytest.mark.parametrize("call", ["create", "stop"])
-async def test_a_refusal_is_told_however_long_its_words_are(
+async def test_a_refusal_of_any_length_is_shown(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
     """What Telegram would not take, nobody would hear of."""
@@ -269,7 +269,7 @@ async def test_a_refusal_is_told_however_long_its_words_are(
 
 
 @pytest.mark.parametrize("status", [409, 413, 415])
-async def test_another_refusal_of_a_create_is_told_and_nothing_waits(
+async def test_another_refusal_ends_a_create_and_is_shown(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, status: int
 ) -> None:
     listing = chat.add_listing(sam)
@@ -305,7 +305,7 @@ async def test_a_change_is_made_and_shown_in_place(
     assert (shown.method, shown.message_id) == ("editMessageCaption", 5)
 
 
-async def test_a_card_that_is_asked_for_is_sent_anew_and_fresh(
+async def test_a_card_that_is_asked_for_is_a_new_message_with_fresh_data(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=2))
@@ -316,7 +316,7 @@ async def test_a_card_that_is_asked_for_is_sent_anew_and_fresh(
 
 
 @pytest.mark.parametrize("call", ["card", "refresh", "stop", "resume"])
-async def test_what_is_gone_at_the_service_is_taken_off_the_list_and_said(
+async def test_a_request_that_is_gone_at_the_service_leaves_the_list_with_a_text(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())
@@ -329,7 +329,7 @@ async def test_what_is_gone_at_the_service_is_taken_off_the_list_and_said(
 
 @pytest.mark.parametrize("call", ["stop", "resume", "delete-yes"])
 @pytest.mark.parametrize("failure", DOWN[:3], ids=range(3))
-async def test_a_change_that_may_not_have_been_made_is_not_claimed(
+async def test_a_change_with_an_unknown_outcome_is_not_confirmed(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str, failure: bytes
 ) -> None:
     """Neither the change was answered nor the question how the request stands."""
@@ -341,7 +341,7 @@ async def test_a_change_that_may_not_have_been_made_is_not_claimed(
 
 
 @pytest.mark.parametrize("call", ["stop", "resume", "delete-yes"])
-async def test_a_change_that_was_not_taken_is_said_not_to_be_done(
+async def test_a_throttled_change_is_reported_as_not_done(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())
@@ -351,7 +351,7 @@ async def test_a_change_that_was_not_taken_is_said_not_to_be_done(
 
 
 @pytest.mark.parametrize("failure", DOWN[:4], ids=range(4))
-async def test_without_news_the_card_in_place_stays_and_the_seller_hears_so(
+async def test_a_card_that_cannot_be_refreshed_stays_with_a_text(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, failure: bytes
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())
@@ -360,7 +360,7 @@ async def test_without_news_the_card_in_place_stays_and_the_seller_hears_so(
     assert (asking.state(listing), asking.waits) == (LIVE, None)
 
 
-async def test_without_the_service_a_card_is_shown_as_last_heard_and_says_so(
+async def test_during_an_outage_a_card_is_sent_as_last_known_with_a_text(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())
@@ -369,7 +369,7 @@ async def test_without_the_service_a_card_is_shown_as_last_heard_and_says_so(
     assert chat.texts[0] == t("en", "service-stale", name="Coffee")
 
 
-async def test_one_listing_that_waits_holds_up_no_other(
+async def test_a_waiting_listing_delays_no_other(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     waits, goes = chat.add_listing(sam), chat.add_listing(sam, STICKERS)
@@ -378,7 +378,7 @@ async def test_one_listing_that_waits_holds_up_no_other(
     assert (asking.state(waits), asking.state(goes)) == (CREATING, LIVE)
 
 
-async def test_a_call_about_a_listing_that_is_no_more_ends(
+async def test_a_job_of_an_unknown_listing_ends(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam)

@@ -46,7 +46,7 @@ ODD = [HTML, EMPTY, WRONG, *(redirect(code, "http://x.test/") for code in (301, 
 
 
 @pytest.mark.parametrize("trouble", ODD, ids=range(len(ODD)))
-async def test_answers_from_elsewhere_wait_for_the_operator_who_reads_what_to_mend(
+async def test_answers_of_another_server_are_retried_and_tell_the_operator_the_fix(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, trouble: Trouble
 ) -> None:
     """A page of maintenance passes by itself, a wrong address does not: nothing is given up."""
@@ -62,7 +62,7 @@ async def test_answers_from_elsewhere_wait_for_the_operator_who_reads_what_to_me
     assert len(chat.said) == 2
 
 
-async def test_each_kind_of_trouble_is_told_once_and_then_the_end(
+async def test_each_kind_of_failure_has_one_text_and_the_end_another(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     await cloud.create(listing, FAILING)
@@ -80,7 +80,7 @@ async def test_each_kind_of_trouble_is_told_once_and_then_the_end(
     assert cloud.state(listing) == FAILED
 
 
-async def test_what_was_given_up_is_removed_where_it_was_made_after_all(
+async def test_a_given_up_request_is_deleted_if_it_was_made_after_all(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """The seller was told to make it again."""
@@ -96,7 +96,7 @@ async def test_what_was_given_up_is_removed_where_it_was_made_after_all(
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_wrong_credentials_end_it_with_clear_words(
+async def test_wrong_credentials_end_a_create_with_a_clear_text(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, status: int
 ) -> None:
     with capture_logs() as logs:
@@ -106,7 +106,7 @@ async def test_wrong_credentials_end_it_with_clear_words(
     assert [line["fix"] for line in logs] == ["check APP_ID and APP_SECRET"]
 
 
-async def test_wrong_credentials_end_nothing_that_may_have_been_made(
+async def test_wrong_credentials_end_no_create_that_may_have_been_made(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     await cloud.create(listing, LOST)
@@ -121,7 +121,7 @@ async def test_wrong_credentials_end_nothing_that_may_have_been_made(
     assert (cloud.state(listing), cloud.shown(listing)) == (LIVE, cloud.server.only.id)
 
 
-async def test_a_certificate_that_nobody_trusts_is_named_in_the_log(
+async def test_an_untrusted_certificate_is_named_in_the_log(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, tmp_path: Path
 ) -> None:
     """Nothing is sent to such a server; the seller hears that it does not answer."""
@@ -140,7 +140,7 @@ async def test_a_certificate_that_nobody_trusts_is_named_in_the_log(
     assert cloud.server.calls == []
 
 
-async def test_a_name_that_the_server_finds_long_is_asked_for_again(
+async def test_a_name_that_is_too_long_for_the_server_is_asked_for_again(
     cloud: HandCashJobs, chat: ChatHarness
 ) -> None:
     """The server names the field in its words alone."""

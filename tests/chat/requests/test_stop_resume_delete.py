@@ -67,7 +67,7 @@ def shown(chat: ChatHarness, listing: Listing) -> str:
 
 @pytest.mark.parametrize(("call", "method", "before", "after"), CHANGES)
 @pytest.mark.parametrize("trouble", [LOST, Trouble(HTML.answer, works=True)], ids=["cut", "html"])
-async def test_a_change_whose_answer_was_lost_is_seen_by_asking(
+async def test_after_a_lost_answer_a_change_is_found_by_fetching_the_request(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, trouble: Trouble, *,
     call: str, method: str, before: str, after: str,
 ) -> None:  # fmt: skip
@@ -84,7 +84,7 @@ async def test_a_change_whose_answer_was_lost_is_seen_by_asking(
 
 
 @pytest.mark.parametrize(("call", "method", "before"), [change[:3] for change in CHANGES])
-async def test_a_change_that_was_not_made_is_not_claimed(
+async def test_a_change_that_was_not_made_is_not_confirmed(
     cloud: HandCashJobs,
     chat: ChatHarness,
     listing: Listing,
@@ -104,7 +104,7 @@ async def test_a_change_that_was_not_made_is_not_claimed(
     ("call", "before", "after", "sign"),
     [("stop", LIVE, STOPPED, "⏸"), ("resume", STOPPED, LIVE, "🟢")],
 )
-async def test_a_change_that_was_made_is_shown_though_the_server_then_falls_silent(
+async def test_a_confirmed_change_is_shown_even_if_the_server_then_fails(
     cloud: HandCashJobs,
     chat: ChatHarness,
     listing: Listing,
@@ -122,7 +122,7 @@ async def test_a_change_that_was_made_is_shown_though_the_server_then_falls_sile
 
 
 @pytest.mark.parametrize(("call", "before"), [(change[0], change[2]) for change in CHANGES])
-async def test_what_a_server_that_is_not_reached_was_asked_is_said_not_to_be_done(
+async def test_a_change_at_an_unreachable_server_is_reported_as_not_done(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, call: str, before: str
 ) -> None:
     await standing(cloud, listing, before)
@@ -134,7 +134,7 @@ async def test_what_a_server_that_is_not_reached_was_asked_is_said_not_to_be_don
     assert (cloud.state(listing), chat.texts) == (before, [service_text("not-done")])
 
 
-async def test_wrong_credentials_are_no_refusal_of_the_seller(
+async def test_wrong_credentials_are_not_shown_as_a_refusal_of_the_seller(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.server.app_secret = "another"
@@ -142,7 +142,7 @@ async def test_wrong_credentials_are_no_refusal_of_the_seller(
     assert (cloud.state(listing), chat.texts) == (LIVE, [service_text("closed")])
 
 
-async def test_a_stop_that_took_effect_late_is_seen_at_the_next_look(
+async def test_a_stop_that_took_effect_late_is_found_by_the_next_check(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server was still at work when it was asked: the words promise nothing."""
@@ -162,7 +162,7 @@ async def test_a_stop_that_took_effect_late_is_seen_at_the_next_look(
     assert "⌛" in chat.texts[2]
 
 
-async def test_what_goes_on_at_the_server_is_no_longer_stopped_here(
+async def test_a_request_that_is_active_at_the_server_is_not_stopped_here(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """Its resuming was lost and nobody could say so then."""
@@ -175,7 +175,7 @@ async def test_what_goes_on_at_the_server_is_no_longer_stopped_here(
     assert (cloud.state(listing), chat.texts[1]) == (LIVE, shown(chat, listing))
 
 
-async def test_a_stopped_request_stays_stopped_when_it_is_looked_at(
+async def test_a_stopped_request_stays_stopped_when_it_is_checked(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     """In the second that a stop takes as well."""
@@ -187,7 +187,7 @@ async def test_a_stopped_request_stays_stopped_when_it_is_looked_at(
     assert cloud.state(listing) == STOPPED
 
 
-async def test_two_presses_in_a_row_are_one_deed(
+async def test_two_presses_in_a_row_are_one_change(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     for call in ("stop", "stop", "delete-yes", "delete-yes"):
@@ -199,7 +199,7 @@ async def test_two_presses_in_a_row_are_one_deed(
 
 
 @pytest.mark.parametrize("call", ["card", "refresh", "stop", "resume"])
-async def test_a_press_behind_a_delete_is_told_that_it_came_late(
+async def test_a_press_after_a_delete_is_answered_as_gone(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, call: str
 ) -> None:
     await asked(cloud, "delete-yes", listing)
@@ -209,7 +209,7 @@ async def test_a_press_behind_a_delete_is_told_that_it_came_late(
     assert len(cloud.server.calls) == before
 
 
-async def test_a_server_that_hangs_keeps_one_press_waiting_and_no_other_request(
+async def test_a_server_that_hangs_delays_one_request_and_no_other(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(1.0))
@@ -226,7 +226,7 @@ async def test_a_server_that_hangs_keeps_one_press_waiting_and_no_other_request(
     assert (calling.state(other), calling.waiting) == (LIVE, [])
 
 
-async def test_a_busy_server_is_not_asked_again_how_it_stands(
+async def test_a_throttled_change_is_not_followed_by_a_fetch(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
     cloud.server.fail("PUT", busy(9))
@@ -238,7 +238,7 @@ async def test_a_busy_server_is_not_asked_again_how_it_stands(
 @pytest.mark.parametrize(
     "trouble", [FAILING, HTML, Trouble(http_response(302, Location="http://x.test"))]
 )
-async def test_a_card_that_cannot_be_refreshed_is_shown_as_last_heard(
+async def test_a_card_that_cannot_be_refreshed_is_shown_as_last_known(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, trouble: Trouble
 ) -> None:
     cloud.server.down(trouble)

@@ -41,7 +41,7 @@ def left(listing: Listing) -> tuple[int | None, int | None, int | None]:
     )
 
 
-async def test_units_are_taken_out_once_and_what_is_left_is_of_the_rest(
+async def test_units_are_removed_once_and_subtracted_everywhere(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """This server lowers what remains and leaves its total as it was."""
@@ -68,7 +68,7 @@ async def ends(sending: SenderHarness, sam: Person) -> list[str]:
     return [text for text in texts if text.startswith("🏁")]
 
 
-async def test_a_drop_that_ends_by_taking_out_the_rest_says_what_was_sold(
+async def test_a_drop_that_ends_by_a_removal_says_what_was_sold(
     cloud: HandCashJobs, listing: Listing, sending: SenderHarness, sam: Person
 ) -> None:
     """How many were sold, not how many there were; and not while some of those are left."""
@@ -79,7 +79,7 @@ async def test_a_drop_that_ends_by_taking_out_the_rest_says_what_was_sold(
     assert await ends(sending, sam) == ["🏁 Coffee: all 2 sold = 2 alerts delivered"]
 
 
-async def test_an_end_by_taking_out_the_rest_waits_for_alerts_under_way(
+async def test_an_end_by_a_removal_waits_for_undelivered_alerts(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sending: SenderHarness, sam: Person
 ) -> None:
     await sold(cloud, 2)
@@ -88,7 +88,7 @@ async def test_an_end_by_taking_out_the_rest_waits_for_alerts_under_way(
     assert await ends(sending, sam) == ["🏁 Coffee: all 2 sold = 2 alerts delivered"]
 
 
-async def test_an_end_that_is_found_out_later_is_said_as_well(
+async def test_an_end_that_is_found_out_later_is_announced_too(
     cloud: HandCashJobs, listing: Listing, sending: SenderHarness, sam: Person
 ) -> None:
     await sold(cloud, 2)
@@ -114,7 +114,7 @@ async def _rest(_seconds: float) -> None:
     """Let no time pass."""
 
 
-async def test_units_taken_out_are_never_told_as_sold(
+async def test_removed_units_never_count_as_sold(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     await edited(cloud, listing, "units", 2)
@@ -125,7 +125,7 @@ async def test_units_taken_out_are_never_told_as_sold(
 
 
 @pytest.mark.parametrize("trouble", [LOST, SLOW], ids=["lost", "late"])
-async def test_units_whose_answer_was_lost_are_taken_out_once(
+async def test_a_removal_with_a_lost_answer_is_made_once(
     cloud: HandCashJobs,
     listing: Listing,
     chat: ChatHarness,
@@ -147,7 +147,7 @@ async def test_units_whose_answer_was_lost_are_taken_out_once(
     assert (await look(cloud), cloud.waiting) == (0, [])
 
 
-async def test_units_that_may_have_been_taken_out_are_not_told_as_sold_meanwhile(
+async def test_units_of_an_uncertain_removal_do_not_count_as_sold_meanwhile(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """No money came: who compares before that is found out tells of none."""
@@ -160,7 +160,7 @@ async def test_units_that_may_have_been_taken_out_are_not_told_as_sold_meanwhile
     assert await look(cloud) == 0
 
 
-async def test_units_that_were_not_taken_out_are_said_not_to_be_after_a_while(
+async def test_a_removal_that_was_not_made_is_reported_after_a_while(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     cloud.server.fail("PUT", BROKEN)
@@ -171,7 +171,7 @@ async def test_units_that_were_not_taken_out_are_said_not_to_be_after_a_while(
     assert (len(puts(cloud)), cloud.waiting) == (1, [])
 
 
-async def test_a_power_cut_while_units_are_taken_out_takes_none_twice(
+async def test_a_power_cut_during_a_removal_removes_nothing_twice(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     put(cloud, listing, "units", 2)
@@ -187,7 +187,7 @@ async def test_a_power_cut_while_units_are_taken_out_takes_none_twice(
     assert (len(puts(cloud)), left(chat.listing(listing.id))) == (1, (3, 3, 5))
 
 
-async def test_payments_meanwhile_are_not_taken_for_units_taken_out(
+async def test_payments_meanwhile_do_not_count_as_removed_units(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """Told by their webhooks, they explain what is gone."""
@@ -201,7 +201,7 @@ async def test_payments_meanwhile_are_not_taken_for_units_taken_out(
     assert chat.texts[-1] == t("en", "edit-unchanged", name="Coffee")
 
 
-async def test_what_nobody_finds_out_is_said_so_in_the_end(
+async def test_a_removal_that_stays_unknown_is_reported_at_the_end(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """Two are to be taken out, and one is gone: neither was all of it made nor none."""
@@ -213,7 +213,7 @@ async def test_what_nobody_finds_out_is_said_so_in_the_end(
     assert (len(puts(cloud)), cloud.waiting) == (1, [])
 
 
-async def test_no_more_units_are_taken_out_while_it_is_not_known_of_others(
+async def test_no_units_are_removed_while_another_removal_is_uncertain(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     cloud.server.fail("PUT", BROKEN)
@@ -223,7 +223,7 @@ async def test_no_more_units_are_taken_out_while_it_is_not_known_of_others(
     assert len(puts(cloud)) == 1
 
 
-async def test_presses_in_a_row_take_out_no_more_than_is_there(
+async def test_presses_in_a_row_remove_no_more_than_there_is(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     """Each is counted after the one before it was made."""
@@ -234,7 +234,7 @@ async def test_presses_in_a_row_take_out_no_more_than_is_there(
     assert chat.texts[2:] == [t("en", "units-too-many", name="Coffee", left=1)] * 2
 
 
-async def test_a_drop_of_which_all_is_taken_out_can_still_be_read(
+async def test_a_drop_without_units_left_can_still_be_read(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
     await edited(cloud, listing, "units", 4)
@@ -243,7 +243,7 @@ async def test_a_drop_of_which_all_is_taken_out_can_still_be_read(
     assert chat.texts[-1] == t("en", "units-all", name="Coffee", left=1)
 
 
-async def test_a_donation_has_nothing_to_take_out(
+async def test_a_donation_has_no_units_to_remove(
     cloud: HandCashJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """By an old button of a form at most; the server is not asked to."""

@@ -84,7 +84,7 @@ def posting(chat: ChatHarness) -> Posting:
     return Posting(chat)
 
 
-def test_each_post_has_one_message_waiting_of_the_lowest_class(posting: Posting) -> None:
+def test_each_post_has_one_waiting_refresh_of_the_lowest_class(posting: Posting) -> None:
     posting.own(1)
     posting.keep(INLINE, SHARED)
     for _ in range(3):
@@ -93,7 +93,7 @@ def test_each_post_has_one_message_waiting_of_the_lowest_class(posting: Posting)
     assert sorted(posting.waiting) == sorted([own, ("inline:abc", NOTICE, REFRESH_DELAY[SHARED])])
 
 
-def test_a_change_after_the_message_was_taken_up_puts_another(posting: Posting) -> None:
+def test_a_change_after_the_claim_queues_another_refresh(posting: Posting) -> None:
     """What is being sent may have been made before the change."""
     post = posting.own(1)
     posting.refresh()
@@ -105,7 +105,7 @@ def test_a_change_after_the_message_was_taken_up_puts_another(posting: Posting) 
     assert len(posting.waiting) == 1
 
 
-def test_what_was_never_sent_is_not_doubled_by_a_restart(posting: Posting) -> None:
+def test_a_restart_does_not_queue_a_waiting_refresh_twice(posting: Posting) -> None:
     posting.own(1)
     posting.refresh()
     posting.chat.clock.advance(1)
@@ -125,7 +125,7 @@ def test_only_the_newest_own_cards_are_kept_up_to_date(posting: Posting) -> None
     assert sorted(posting.chat.refreshes) == sorted(made[-LIVE_CARDS:])
 
 
-def test_older_cards_are_forgotten_by_and_by(posting: Posting) -> None:
+def test_older_cards_are_deleted_over_time(posting: Posting) -> None:
     for number in range(1, KNOWN_CARDS + 4):
         posting.own(number)
         posting.chat.clock.advance(1)
@@ -133,7 +133,7 @@ def test_older_cards_are_forgotten_by_and_by(posting: Posting) -> None:
     assert kept == list(range(4, KNOWN_CARDS + 4))
 
 
-def test_what_visitors_see_is_not_kept_up_to_date(posting: Posting) -> None:
+def test_visitors_cards_are_not_refreshed(posting: Posting) -> None:
     """A request that thousands look at would cost thousands of edits a payment."""
     posting.keep(MessagePlace("7", 1), VISITED)
     posting.refresh()
@@ -150,7 +150,7 @@ def test_a_post_that_shows_something_else_is_left_alone(posting: Posting) -> Non
     assert known.seen == Shown("picture", None)
 
 
-def test_a_new_picture_is_shown_where_it_is_not_yet(posting: Posting) -> None:
+def test_a_new_picture_refreshes_only_posts_without_it(posting: Posting) -> None:
     posting.own(1)
     shared = posting.keep(INLINE, SHARED)
     chat = posting.chat
@@ -172,7 +172,7 @@ def test_a_message_shows_one_listing(posting: Posting, chat: ChatHarness) -> Non
     assert (second.id, second.listing_id) == (first.id, other.id)
 
 
-def test_time_changes_a_request_at_its_start_its_end_and_when_a_reservation_lapses(
+def test_starts_ends_and_lapses_of_reservations_are_scheduled(
     posting: Posting,
 ) -> None:
     now = posting.chat.clock()
@@ -185,7 +185,7 @@ def test_time_changes_a_request_at_its_start_its_end_and_when_a_reservation_laps
     assert posting.told(service_answer(enabled_at=now - 1, expires_at=now - 1)) is None
 
 
-def test_nothing_is_awaited_of_a_deleted_request(posting: Posting) -> None:
+def test_nothing_is_scheduled_for_a_deleted_request(posting: Posting) -> None:
     ends = service_answer(expires_at=posting.chat.clock() + HOUR)
     assert posting.told(ends) is not None
     posting.db.run(lambda tx: listings.set_state(tx, posting.listing.id, DELETED))

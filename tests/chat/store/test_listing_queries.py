@@ -29,7 +29,9 @@ def found(
 
 
 @pytest.mark.parametrize("text", ["%", "_", "!", "0%", "a_b", "!%"])
-def test_signs_of_a_pattern_stand_for_themselves(chat: ChatHarness, sam: Person, text: str) -> None:
+def test_pattern_characters_are_searched_literally(
+    chat: ChatHarness, sam: Person, text: str
+) -> None:
     """Who types % looks for a per cent sign, not for anything."""
     listed(chat, sam, "Plain 50 axb")
     listed(chat, sam, f"With 5{text}")
@@ -45,7 +47,7 @@ def test_letters_of_every_script_are_found_in_either_case(
     assert found(chat, sam, text) == ["Die Größe, η Οδός"]
 
 
-def test_a_search_gives_the_part_that_is_asked_for(chat: ChatHarness, sam: Person) -> None:
+def test_a_search_returns_the_requested_page(chat: ChatHarness, sam: Person) -> None:
     """Newest first, only what is live, only one's own; an id finds its request."""
     other = chat.add_person("Other")
     ids = [listed(chat, sam, f"Coffee {number}") for number in range(5)]
@@ -57,7 +59,9 @@ def test_a_search_gives_the_part_that_is_asked_for(chat: ChatHarness, sam: Perso
     assert found(chat, sam, ids[2].upper()) == ["Coffee 2"]
 
 
-def test_the_list_counts_and_pages_what_stands(chat: ChatHarness, sam: Person) -> None:
+def test_the_list_counts_and_pages_live_and_stopped_requests(
+    chat: ChatHarness, sam: Person
+) -> None:
     """Live and stopped requests, newest first; what is deleted or not made yet is left out."""
     for number in range(4):
         listed(chat, sam, f"Nr. {number}", STOPPED if number % 2 else LIVE)
