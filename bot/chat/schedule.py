@@ -17,7 +17,8 @@ from bot.chat.messages.queues import BACKGROUND
 from bot.chat.store import listings, posts
 from bot.chat.store.listings import LIVE
 from bot.core.errors import StorageError
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import outbox
+from bot.core.outbox.queue_policy import NOTICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,5 +94,5 @@ def refresh_due_cards(tx: Transaction, queues: Queues, now: int) -> int:
         posts.refresh(tx, queues, listing_id, now)
         if listing.state == LIVE and listing.answer and listing.answer.reserved_units:
             lane, job = f"{BACKGROUND}{listing_id}", CheckRequest(listing_id)
-            outbox.put(tx, queues.jobs, lane, job, now, priority=lanes.NOTICE)
+            outbox.put(tx, queues.jobs, lane, job, now, priority=NOTICE)
     return len(due)

@@ -50,7 +50,7 @@ from bot.chat.store.listings import Listing
 from bot.chat.store.queries import ListedPayment
 from bot.chat.store.received_payments import ListingTakings
 from bot.core.outbox import outbox
-from bot.core.outbox.lanes import ALERT
+from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import LOCALES, languages, t
 from bot.sandbox.world.entities import blank, cleaned
 from tests.support.chat_harness import COFFEE, URL

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bot.chat.messages.queues import Queues
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Row, Transaction
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
     from bot.sandbox.world.model import CallbackQuery, Json
     from tests.support.service_harness import Clock
 

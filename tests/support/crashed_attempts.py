@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 from structlog.testing import capture_logs
 
-from bot.core.outbox import lease_owners, outbox
+from bot.core.outbox import lease_owners, leases, outbox
 from bot.core.outbox.worker import Job, Worker
 from tests.support.product_process import until
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database
-    from bot.core.outbox.lanes import Queue
     from bot.core.outbox.outbox import Message
+    from bot.core.outbox.queue_policy import Queue
     from tests.support.service_harness import Clock
 
 
 def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Message]:
     """Claim every message and end without an outcome, so often; return the last claim."""
     for _ in range(times):
-        owner = lease_owners.begin()
+        owner = lease_owners.register()
         claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023 - run at once
-        lease_owners.end(owner)
-        db.run(lambda tx: outbox.recover(tx, queue, clock()))
+        lease_owners.unregister(owner)
+        db.run(lambda tx: leases.recover(tx, queue, clock()))
     return claimed
 
 

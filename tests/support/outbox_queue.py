@@ -9,13 +9,14 @@ from bot.chat.messages.queues import make_queues
 from bot.core import exact_json
 from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, outbox
+from bot.core.outbox.queue_policy import REPLY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from bot.core.database.database import Database, Row, Transaction
-    from bot.core.outbox.lanes import Queue
     from bot.core.outbox.outbox import Message
+    from bot.core.outbox.queue_policy import Queue
     from tests.support.service_harness import Clock
 
 SELECT = "SELECT * FROM outbox WHERE queue = :queue ORDER BY priority, id"
@@ -36,9 +37,7 @@ class QueueHarness:
     def __post_init__(self) -> None:
         self.queue = replace(self.queue, payloads=None)
 
-    def put(
-        self, lane: str, *words: str, priority: int = lanes.REPLY, key: str | None = None
-    ) -> bool:
+    def put(self, lane: str, *words: str, priority: int = REPLY, key: str | None = None) -> bool:
         """Put a message for each word; whether the last one was new."""
         return [self._put(lane, word, priority=priority, key=key) for word in words][-1]
 

@@ -26,7 +26,7 @@ from bot.chat.requests.job_handler import JobHandler
 from bot.chat.requests.payment_server import Addresses, PaymentServer
 from bot.core import exact_json
 from bot.core.money.amounts import from_minor
-from bot.core.outbox import outbox
+from bot.core.outbox import leases, outbox
 from bot.core.outbox.lanes import next_open
 from bot.core.text.translations import t
 from tests.support.chat_harness import REQUEST_ID, URL
@@ -126,7 +126,7 @@ class RequestJobs:
         """End as a power cut would, with a call under way, and start again."""
         self.claim()
         queue, now = self.chat.queues.jobs, self.chat.clock()
-        self.chat.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
+        self.chat.db.run(lambda tx: leases.recover(tx, queue, now) and None)
 
     @property
     def waits(self) -> int | None:
@@ -195,7 +195,7 @@ class HandCashJobs(RequestJobs):
             await asyncio.gather(work, return_exceptions=True)
         self.server.release()
         now = self.chat.clock()
-        self.chat.db.run(lambda tx: outbox.recover(tx, queue, now) and None)
+        self.chat.db.run(lambda tx: leases.recover(tx, queue, now) and None)
 
     async def advance(self, seconds: float) -> None:
         """Pass time, and perform each job when it is due."""

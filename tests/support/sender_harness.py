@@ -8,7 +8,8 @@ from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
 from bot.chat.telegram.sender import Sender
 from bot.core.outbox import outbox
-from bot.core.outbox.lanes import REPLY, next_open
+from bot.core.outbox.lanes import next_open
+from bot.core.outbox.queue_policy import REPLY
 from bot.sandbox.world.faults import Fault
 from tests.support.chat_harness import text_of
 from tests.support.outbox_queue import bodies, handle_all

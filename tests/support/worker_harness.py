@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
-from bot.core.outbox.lanes import FAILURES, Queue
+from bot.core.outbox.queue_policy import FAILURES, Queue
 from bot.core.outbox.worker import Job, Worker
 from tests.support.product_process import until
 

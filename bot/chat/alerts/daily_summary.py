@@ -14,6 +14,7 @@ from bot.chat.messages.reply import Reply, escaped
 from bot.chat.store import received_payments, sellers
 from bot.chat.times import local_time, zones
 from bot.core.outbox import lanes, outbox
+from bot.core.outbox.queue_policy import NOTICE
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _enqueue(tx: Transaction, queues: Queues, awaiting: DueSummary, now: int) ->
     days = received_payments.takings_between(tx, seller_id, span.since, span.until)
     text = summary_reply(days, seller.language, now).text
     message = TextMessage(text, seller.language, is_silent=quiet_hours.is_quiet(seller, now))
-    outbox.put(tx, queues.messages, lane, message, now, priority=lanes.NOTICE)
+    outbox.put(tx, queues.messages, lane, message, now, priority=NOTICE)
 
 
 def _span(seller: Seller, now: int) -> Span | None:

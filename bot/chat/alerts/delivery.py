@@ -17,7 +17,8 @@ from bot.chat.messages.reply import Button, Reply, escaped
 from bot.chat.store import received_payments as stored_payments
 from bot.chat.store import sellers
 from bot.chat.store.received_payments import add_delivered, count_oversold, mark_summed_up
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import outbox
+from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def announce_ended_drop(tx: Transaction, queues: Queues, listing_id: str, now: i
     reply = _reply(listing, ending, language)
     is_silent = listing.alerts != "on" or quiet_hours.is_quiet(seller, now)
     message = TextMessage(reply.text, language, markup(reply.rows), is_silent=is_silent)
-    outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=lanes.ALERT)
+    outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=ALERT)
 
 
 def _drop_end(tx: Transaction, queues: Queues, account: AlertCounts) -> DropEnd | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.payloads import Alert
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import outbox
 from bot.core.outbox.queries import (
     DEAD,
     EVERY,
@@ -15,6 +15,7 @@ from bot.core.outbox.queries import (
     count_of_lane,
     newest_of_lane,
 )
+from bot.core.outbox.queue_policy import ALERT
 
 if TYPE_CHECKING:
     from bot.chat.messages.payloads import AlertPayment
@@ -55,9 +56,7 @@ def newest(tx: Transaction, queues: Queues, lane: str) -> list[UndeliveredAlert]
 
 def count(tx: Transaction, queues: Queues, lane: str) -> int:
     """Count the dead and waiting alerts of a chat."""
-    return sum(
-        count_of_lane(tx, queues.messages, lane, lanes.ALERT, state) for state in (DEAD, WAITING)
-    )
+    return sum(count_of_lane(tx, queues.messages, lane, ALERT, state) for state in (DEAD, WAITING))
 
 
 def given_up_payments(tx: Transaction, queues: Queues, lane: str) -> list[AlertPayment]:
@@ -79,7 +78,7 @@ def resend(tx: Transaction, queues: Queues, lane: str, now: int) -> int:
 def _alerts(
     tx: Transaction, queues: Queues, lane: str, state: str, most: int = EVERY
 ) -> list[StoredMessage]:
-    return newest_of_lane(tx, queues.messages, lane, lanes.ALERT, state, most=most)
+    return newest_of_lane(tx, queues.messages, lane, ALERT, state, most=most)
 
 
 def _payments(message: StoredMessage) -> tuple[AlertPayment, ...]:

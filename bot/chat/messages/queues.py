@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import JOBS
 from bot.chat.messages.payloads import ANSWERS, MESSAGES, PHOTOS
-from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Feeds, Gather, Pace, Queue
+from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Feeds, Gather, Pace, Queue
 from bot.core.outbox.retry_table import RetryTable
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from bot.chat.store.received_payments import (
     settle_uncertain,
     takings,
 )
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import outbox
+from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import choose
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Ledger:
         silent = listing.alerts == "silent" or quiet_hours.is_quiet(seller, self._now)
         language = seller.language if seller else choose(None)
         alert = Alert((payment,), language, is_silent=silent)
-        outbox.put(self._tx, queue, lane, alert, self._now, priority=lanes.ALERT)
+        outbox.put(self._tx, queue, lane, alert, self._now, priority=ALERT)
 
 
 class PaymentRecorder:

@@ -13,8 +13,9 @@ from bot.chat.messages.reply import Reply, escaped
 from bot.chat.store import listings, posts, seller_images, sellers
 from bot.chat.store.listings import DELETED
 from bot.core.errors import NotFound, NotReached, Refused, Throttled, Unauthorized
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import outbox
 from bot.core.outbox.outbox import State
+from bot.core.outbox.queue_policy import NOTICE
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Outcomes:
     ) -> None:
         """Retry as `job` after `delay` ms, in the background: button presses don't wait for it."""
         lane = f"{BACKGROUND}{job.listing_id}"
-        state = State(job, lane, lanes.NOTICE)
+        state = State(job, lane, NOTICE)
         await self._retry(message, state, self.now() + delay, follow, *values)
 
     async def proceed(self, message: Message, job: Job, follow: Follow, *values: object) -> None:
@@ -78,7 +79,7 @@ class Outcomes:
     def add_later(self, tx: Transaction, job: Job, delay: int) -> None:
         """Queue a job in the background, due in `delay` ms."""
         now, lane = self.now(), f"{BACKGROUND}{job.listing_id}"
-        outbox.put(tx, self.queues.jobs, lane, job, now, priority=lanes.NOTICE, due_at=now + delay)
+        outbox.put(tx, self.queues.jobs, lane, job, now, priority=NOTICE, due_at=now + delay)
 
     def refresh(self, tx: Transaction, listing_id: str) -> None:
         """Queue the refresh of all posts of a listing."""

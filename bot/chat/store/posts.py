@@ -14,12 +14,13 @@ from bot.chat.messages.payloads import Refresh
 from bot.chat.model.answers import Answer
 from bot.chat.store.listings import DELETED, short_id
 from bot.core import exact_json
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import outbox
 from bot.core.outbox.queries import QUEUED
+from bot.core.outbox.queue_policy import NOTICE
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
 
 SHARED, OWN, VISITED = 0, 1, 2
 """Whose post it is: an inline message's, the seller's, a visitor's who followed the link."""
@@ -131,7 +132,7 @@ def _put(tx: Transaction, queues: Outgoing, row: Row, now: int, due_at: int) -> 
     key, body = outbox.new_id(now), Refresh(row["id"])
     outbox.put(
         tx, queues.messages, row["lane"], body, now,
-        key=key, priority=lanes.NOTICE, due_at=due_at,
+        key=key, priority=NOTICE, due_at=due_at,
     )  # fmt: skip
     tx.execute("UPDATE posts SET waiting = :key WHERE id = :id", id=row["id"], key=key)
 

@@ -17,7 +17,7 @@ from bot.chat.telegram.intake import account_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from bot.core.outbox.lanes import Pace
+    from bot.core.outbox.queue_policy import Pace
 
 log = structlog.get_logger()
 

@@ -27,6 +27,7 @@ from bot.chat.store import listings, posts, shown_texts
 from bot.chat.telegram.failures import FailureKind, classify
 from bot.chat.telegram.transport import last_call_accepted
 from bot.core.outbox import lanes, outbox
+from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from bot.chat.messages.queues import Queues
     from bot.chat.telegram.failures import Failure
     from bot.core.database.database import Database, Transaction
-    from bot.core.outbox.lanes import Queue
     from bot.core.outbox.outbox import Message
+    from bot.core.outbox.queue_policy import Queue
 
 log = structlog.get_logger()
 
@@ -53,7 +54,7 @@ NEW_MESSAGE = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
 
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
-CLASS_LABELS = {lanes.REPLY: "reply", lanes.ALERT: "alert", lanes.NOTICE: "notice"}
+CLASS_LABELS = {REPLY: "reply", ALERT: "alert", NOTICE: "notice"}
 """The labels of priority classes in the metrics."""
 
 NEEDLESS = "needless"
@@ -187,7 +188,7 @@ class Sender:
                 self._pause(tx, attempt, failure.note)
             case FailureKind.CHAT_MOVED:
                 outbox.retry(tx, queue, message, now, failure.note)
-                outbox.move(tx, queue, message.lane, str(failure.value))
+                outbox.move_lane(tx, queue, message.lane, str(failure.value))
                 listings.move_chat(tx, int(message.lane), failure.value)
             case FailureKind.UNKNOWN_FILE if call.shows and isinstance(call.picture, str):
                 posts.save_card_picture(tx, call.shows.listing_id, None, None)
@@ -211,7 +212,7 @@ class Sender:
             outbox.bury(tx, queue, message, now, reason)  # nothing would resume the lane
             return
         _forget_text(tx, attempt.call)
-        if message.priority == lanes.ALERT or isinstance(message.body, Refresh):
+        if message.priority == ALERT or isinstance(message.body, Refresh):
             outbox.retry(tx, queue, message, now, reason)
         else:
             outbox.bury(tx, queue, message, now, reason)
@@ -278,7 +279,7 @@ def _split(payload: MessagePayload | CallbackAnswer) -> list[Alert]:
 def _is_given_up(message: Message, kind: FailureKind) -> bool:
     """Check whether no further attempt is made; an alert of a payment has more than others."""
     is_last = message.attempts >= MAX_ATTEMPTS
-    if message.priority == lanes.ALERT:
+    if message.priority == ALERT:
         return kind is FailureKind.REFUSED and is_last
     if kind in {FailureKind.UNCERTAIN, FailureKind.UNKNOWN_FILE}:
         return is_last

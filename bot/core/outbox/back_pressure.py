@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.core.outbox import lanes
-from bot.core.outbox.lanes import REPLY, SECOND
+from bot.core.outbox.queue_policy import REPLY, SECOND
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
-    from bot.core.outbox.lanes import Feeds, Queue
+    from bot.core.outbox.queue_policy import Feeds, Queue
 
 LOOK_AGAIN = 50
 """Milliseconds until a queue that waits for another looks at it again."""

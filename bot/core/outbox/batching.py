@@ -10,7 +10,7 @@ from bot.core.outbox import lanes
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
 
 LOOKED_AT = 100
 """Messages behind one that are looked at for it to bring."""

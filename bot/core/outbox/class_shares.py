@@ -12,13 +12,14 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 from bot.core.outbox import lanes
-from bot.core.outbox.lanes import ALERT, NOTICE, PRIORITIES, REPLY, WHOLE_QUEUE
+from bot.core.outbox.lanes import WHOLE_QUEUE
+from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from bot.core.database.database import Transaction
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
 
 CYCLE = (REPLY, ALERT, ALERT, REPLY, ALERT, ALERT, NOTICE, ALERT)
 """The turns while all wait. More than half are the alerts', for a machine that is too busy to use

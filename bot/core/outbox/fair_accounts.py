@@ -16,7 +16,7 @@ from bot.core.outbox.lanes import ACCOUNT, WHOLE_QUEUE
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
 
 FURTHEST = 3_600
 """Messages by which an account can fall behind the others: an hour of them at one a second."""

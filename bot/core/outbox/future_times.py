@@ -12,7 +12,7 @@ from bot.core.outbox.lanes import ACCOUNT, WHOLE_QUEUE
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
 
 LONGEST_HOLD = 60_000
 """Milliseconds that a start keeps a hold at most: one call too early only prolongs it."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from bot.core.outbox import lanes
+
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
 
 PASSED = 100
 """Lanes with a full group that a claim parks beside those that it takes from."""
@@ -34,7 +36,7 @@ ADMIT = """
 """
 
 
-class Groups:
+class LaneGroups:
     """The groups of a queue in one transaction, with what each may have under way yet."""
 
     def __init__(self, tx: Transaction, queue: Queue) -> None:
@@ -107,3 +109,12 @@ class Groups:
                 if name is not None:
                     self._taken[name] += row["n"]
         return self._taken
+
+
+def reopen_lanes(tx: Transaction, queue: Queue, names: set[str], now: int = 0) -> None:
+    """Reopen lanes that have fewer leased messages, and lanes that waited for their groups."""
+    groups = LaneGroups(tx, queue)
+    for lane in names:
+        if lanes.reopen(tx, queue, lane, now) is not None:
+            tx.wake(queue.name)
+        groups.settled(lane)

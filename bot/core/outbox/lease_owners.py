@@ -14,34 +14,34 @@ from functools import cache
 from pathlib import Path
 
 _numbers = itertools.count(1)
-_at_work: set[str] = set()
+_alive: set[str] = set()
 
 
-def begin() -> str:
+def register() -> str:
     """Give a name to a worker of this process that begins; no other ever had it."""
     owner = f"{_here()}:{next(_numbers)}"
-    _at_work.add(owner)
+    _alive.add(owner)
     return owner
 
 
-def end(owner: str) -> None:
+def unregister(owner: str) -> None:
     """Note that a worker of this process claims and handles no more."""
-    _at_work.discard(owner)
+    _alive.discard(owner)
 
 
-def is_at_work(owner: str) -> bool:
+def is_alive(owner: str) -> bool:
     """Whether a worker is known to be there: in this process, or in another of this machine."""
     process, _, _ = owner.rpartition(":")
     if process == _here():
-        return owner in _at_work
+        return owner in _alive
     _, _, rest = process.partition(":")
     pid, _, began = rest.partition(":")
     return _is_of_here(owner) and pid.isdecimal() and _began(int(pid)) == began
 
 
-def is_gone(owner: str) -> bool:
+def is_dead(owner: str) -> bool:
     """Whether a worker is known not to be there any more; nobody knows of other machines'."""
-    return _is_of_here(owner) and not is_at_work(owner)
+    return _is_of_here(owner) and not is_alive(owner)
 
 
 def _is_of_here(owner: str) -> bool:

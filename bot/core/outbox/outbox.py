@@ -22,19 +22,19 @@ from bot.core.outbox import (
     batching,
     class_shares,
     fair_accounts,
-    future_times,
     lanes,
-    lease_owners,
+    leases,
 )
 from bot.core.outbox.class_shares import Turns
-from bot.core.outbox.groups import Groups
-from bot.core.outbox.lanes import FOREVER, REPLY
+from bot.core.outbox.groups import LaneGroups, reopen_lanes
+from bot.core.outbox.lanes import FOREVER
+from bot.core.outbox.queue_policy import REPLY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
 
 BY_ID = (
     "SELECT id, lane, priority, body, attempts, failures, crashes, uncertain, created_at, rank"
@@ -159,8 +159,8 @@ def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -
 
     `owner` is who handles them (see core/outbox/lease_owners.py).
     """
-    _take_back(tx, queue, now)
-    groups = Groups(tx, queue)
+    leases.release_expired(tx, queue, now)
+    groups = LaneGroups(tx, queue)
     groups.admit()
     room = back_pressure.room(tx, queue, now, room)
     turns = Turns(tx, queue, now, room + groups.passed)
@@ -217,7 +217,7 @@ def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
         id=message.id,
         lease=message.lease,
     )
-    _go_on(tx, queue, {message.lane}, now)
+    reopen_lanes(tx, queue, {message.lane}, now)
     return bool(ours)
 
 
@@ -299,7 +299,7 @@ def split(tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Any]
     return True
 
 
-def move(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
+def move_lane(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
     """Hand all that waits in `lane` to the lane `other`."""
     tx.execute(
         "UPDATE outbox SET lane = :other"
@@ -331,33 +331,7 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
     return row is not None
 
 
-def recover(tx: Transaction, queue: Queue, now: int) -> int:
-    """At the start: what nobody known to be at work has leased comes again; how many."""
-    taken = _take_back(tx, queue, FOREVER)
-    lanes.rank_all(tx, queue)
-    future_times.correct(tx, queue, now)
-    return taken
-
-
-def inherit(tx: Transaction, queue: Queue) -> int:
-    """Let what workers had leased that are known to be gone come again, whatever the clock says.
-
-    Gives how many that were.
-    """
-    gone = [row for row in _leased(tx, queue, FOREVER) if lease_owners.is_gone(_owner(row))]
-    return _give_back(tx, queue, gone, crashed=True)
-
-
-def leave(tx: Transaction, queue: Queue, owner: str) -> int:
-    """Put back what `owner` leaves unfinished as it stops; how many.
-
-    Their outcomes are not known, but they have ended nobody.
-    """
-    left = [row for row in _leased(tx, queue, FOREVER) if _owner(row) == owner]
-    return _give_back(tx, queue, left, crashed=False)
-
-
-def forget(tx: Transaction, queue: Queue, before: int, most: int = FOREVER) -> int:
+def sweep(tx: Transaction, queue: Queue, before: int, most: int = FOREVER) -> int:
     """Delete up to `most` messages settled before `before`, the oldest first; return how many."""
     return tx.execute(
         f"DELETE FROM outbox WHERE id IN ({SETTLED})",  # noqa: S608 - our own words
@@ -365,51 +339,6 @@ def forget(tx: Transaction, queue: Queue, before: int, most: int = FOREVER) -> i
         before=before,
         most=most,
     )
-
-
-def _take_back(tx: Transaction, queue: Queue, until: int) -> int:
-    """Let what is leased no longer than `until` wait again, its outcome not known; how many.
-
-    A lease is not over as long as its owner is at work.
-    """
-    rows = _leased(tx, queue, until)
-    over = [row for row in rows if not lease_owners.is_at_work(_owner(row))]
-    return _give_back(tx, queue, over, crashed=True)
-
-
-def _leased(tx: Transaction, queue: Queue, until: int) -> list[Row]:
-    return tx.query(
-        "SELECT id, lane, lease FROM outbox"
-        " WHERE queue = :queue AND state = 'leased' AND leased_until <= :until",
-        queue=queue.name,
-        until=until,
-    )
-
-
-def _owner(row: Row) -> str:
-    return str(row["lease"] or "").rpartition("/")[0]
-
-
-def _give_back(tx: Transaction, queue: Queue, rows: list[Row], *, crashed: bool) -> int:
-    for row in rows:
-        tx.execute(
-            "UPDATE outbox SET state = 'waiting', leased_until = NULL, lease = NULL, uncertain = 1,"
-            " crashes = crashes + :crashed WHERE id = :id",
-            id=row["id"],
-            crashed=int(crashed),
-        )
-    if rows:
-        _go_on(tx, queue, {row["lane"] for row in rows})
-    return len(rows)
-
-
-def _go_on(tx: Transaction, queue: Queue, names: set[str], now: int = 0) -> None:
-    """Let lanes go on that have fewer messages under way, and who waited for them."""
-    groups = Groups(tx, queue)
-    for lane in names:
-        if lanes.reopen(tx, queue, lane, now) is not None:
-            tx.wake(queue.name)
-        groups.settled(lane)
 
 
 def _candidates(tx: Transaction, queue: Queue, lane: str, now: int, turns: Turns) -> list[Row]:
@@ -471,5 +400,5 @@ def _let_go(tx: Transaction, queue: Queue, message: Message, change: str, **valu
         lease=message.lease,
         **values,
     )
-    _go_on(tx, queue, {message.lane})
+    reopen_lanes(tx, queue, {message.lane})
     return bool(ours)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
 
 QUEUED = "(SELECT id, queue, lane, body, state, attempts, due_at, settled_at, note FROM outbox)"
 """Table of all queued messages, for joins by `id`; SQLite reads through it to the indexes."""

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.core.errors import StorageError
-from bot.core.outbox import lease_owners, outbox
+from bot.core.outbox import lease_owners, leases, outbox
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from bot.core.database.database import Database, Transaction
-    from bot.core.outbox.lanes import Queue
     from bot.core.outbox.outbox import Message
+    from bot.core.outbox.queue_policy import Queue
 
 log = structlog.get_logger()
 
@@ -60,7 +60,7 @@ class Worker:
         self._db = db
         self._job = job
         self._now = now
-        self._owner = lease_owners.begin()
+        self._owner = lease_owners.register()
         self._wake = db.listen(job.queue.name)
         self._under_way: set[asyncio.Task[None]] = set()
         self._full = False
@@ -82,7 +82,7 @@ class Worker:
         finally:
             self._idle.set()
             if not self._stopping:
-                lease_owners.end(self._owner)
+                lease_owners.unregister(self._owner)
 
     async def stop(self, patience: float) -> None:
         """Claim no more and let what is under way finish, `patience` seconds at most.
@@ -100,7 +100,7 @@ class Worker:
             if self._under_way:
                 await self._leave()
         finally:
-            lease_owners.end(self._owner)
+            lease_owners.unregister(self._owner)
 
     async def _leave(self) -> None:
         """Cancel what is under way and put it back: a stop is no crash."""
@@ -109,7 +109,7 @@ class Worker:
         queue = self._job.queue
         try:
             async with asyncio.timeout(LEAVING_SECONDS):
-                await self._db.transaction(lambda tx: outbox.leave(tx, queue, self._owner))
+                await self._db.transaction(lambda tx: leases.release_own(tx, queue, self._owner))
         except (StorageError, TimeoutError) as error:  # the next start takes it back
             log.debug("messages stay leased", queue=queue.name, reason=str(error))
 
@@ -117,7 +117,7 @@ class Worker:
         queue = self._job.queue
         while not self._stopping:
             try:
-                await self._db.transaction(lambda tx: outbox.recover(tx, queue, self._now()))
+                await self._db.transaction(lambda tx: leases.recover(tx, queue, self._now()))
             except StorageError as error:
                 log.debug("queue can't be read", queue=queue.name, reason=str(error))
                 await self._sleep(LONGEST_WAIT)
@@ -157,7 +157,7 @@ class Worker:
         """Return what was claimed, when the next claim may find more, and if a class is full."""
         now, queue = self._now(), self._job.queue
         if inherits:
-            outbox.inherit(tx, queue)
+            leases.release_dead(tx, queue)
         messages = outbox.claim(tx, queue, now, room, self._owner)
         next_open, is_full = outbox.next_claim(tx, queue, now)
         return messages, next_open, is_full

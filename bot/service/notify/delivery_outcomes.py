@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bot.core.database.database import Database, Transaction
-    from bot.core.outbox.lanes import Queue
     from bot.core.outbox.outbox import Message
+    from bot.core.outbox.queue_policy import Queue
 
 log = structlog.get_logger()
 

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from bot.core.outbox import outbox
-from bot.core.outbox.lanes import Queue
 from bot.core.outbox.payload_kinds import PayloadKinds
+from bot.core.outbox.queue_policy import Queue
 from bot.service.model.checkout import Settlement
 
 if TYPE_CHECKING:

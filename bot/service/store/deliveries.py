@@ -19,7 +19,7 @@ from bot.service.store.requests import Place
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
 
 WEBHOOK_PAYLOADS = PayloadKinds(webhook=WebhookReport)
 LETTER_PAYLOADS = PayloadKinds(
@@ -205,7 +205,7 @@ def sweep(tx: Transaction, queue: Queue, before: int, most: int) -> int:
     """Delete up to `most` of a queue's deliveries settled before `before`; return how many."""
     for statement in FORGET:
         tx.execute(f"{statement} ({SETTLED})", queue=queue.name, before=before, most=most)
-    return outbox.forget(tx, queue, before, most)  # last: the others are found through it
+    return outbox.sweep(tx, queue, before, most)  # last: the others are found through it
 
 
 def _delivery(row: Row) -> Delivery:

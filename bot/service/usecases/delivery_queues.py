@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from bot.core.net import webhook_addresses
 from bot.core.outbox import outbox
-from bot.core.outbox.lanes import Queue
+from bot.core.outbox.queue_policy import Queue
 from bot.service.model.delivery import Channel
 from bot.service.model.payment_reports import LetterReport, WebhookReport
 from bot.service.model.recipient import RecipientState

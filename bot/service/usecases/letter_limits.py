@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.core.outbox import outbox, queries
-from bot.core.outbox.lanes import Pace, Queue
+from bot.core.outbox.queue_policy import Pace, Queue
 from bot.service.model.payment_reports import ConfirmationQuestion
 from bot.service.model.recipient import DAY, RecipientState
 from bot.service.store import deliveries, recipients

@@ -163,7 +163,7 @@ class TelegramSide:
             queues.updates, queues.jobs, queues.messages, queues.answers, queues.photos,
         ):  # fmt: skip
             kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
-            await self._db.transaction(partial(outbox.forget, queue=queue, before=moment - kept))
+            await self._db.transaction(partial(outbox.sweep, queue=queue, before=moment - kept))
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
         await self._db.transaction(
             partial(seller_images.sweep_images, before=moment - seller_images.UNUSED_FOR)

@@ -13,7 +13,7 @@ from bot.chat.payments.recording import Ledger
 from bot.chat.store import sellers
 from bot.chat.store.received_payments import Payment
 from bot.chat.telegram.sender import MAX_ATTEMPTS
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import outbox, queue_policy
 from tests.support.chat_harness import COFFEE, STICKERS, service_answer
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
 
@@ -276,7 +276,7 @@ async def test_a_digest_that_was_given_up_is_a_line_a_request(
     def bury(tx: Transaction) -> None:
         queue, now, body = chat.queues.messages, chat.clock(), gathered[1]
         tx.execute("DELETE FROM outbox")
-        outbox.put(tx, queue, str(sam.id), body, now, priority=lanes.ALERT, uncertain=True)
+        outbox.put(tx, queue, str(sam.id), body, now, priority=queue_policy.ALERT, uncertain=True)
         (message,) = outbox.claim(tx, queue, now, 1)
         outbox.bury(tx, queue, message, now, "lost")
 

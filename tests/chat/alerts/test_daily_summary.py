@@ -15,6 +15,7 @@ from bot.chat.store import sellers
 from bot.chat.store.received_payments import Payment
 from bot.chat.times import local_time
 from bot.core.outbox import lanes
+from bot.core.outbox.queue_policy import NOTICE
 from tests.support.chat_harness import COFFEE, STICKERS, service_answer
 from tests.support.telegram_limits import parsed
 
@@ -78,7 +79,7 @@ def test_nothing_comes_before_its_time_and_to_nobody_who_did_not_wish_it(
     chat.clock.advance(1)
     assert put(chat) == ["📊 Nothing came in within the last 24 hours."]
     (row,) = [row for row in chat.rows("outbox") if row["queue"] == "messages"]
-    assert (row["lane"], row["priority"]) == (str(sam.id), lanes.NOTICE)
+    assert (row["lane"], row["priority"]) == (str(sam.id), NOTICE)
     assert put(chat) == []
 
 

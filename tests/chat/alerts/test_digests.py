@@ -20,7 +20,8 @@ from bot.chat.messages.queues import make_queues
 from bot.chat.payments.recording import Ledger
 from bot.chat.store.received_payments import Payment
 from bot.core.net.rates import Rate
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import leases, outbox
+from bot.core.outbox.queue_policy import NOTICE
 from bot.sandbox.world.faults import Fault
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.model import Draft
@@ -276,7 +277,7 @@ async def test_a_restart_allows_no_new_burst(burst: Burst) -> None:
     burst.sells(sam := chat.add_person("Sam"))
     burst.pay([sam.id] * 4)
     await burst.rest(chat.clock() + SECOND)
-    chat.db.run(lambda tx: outbox.recover(tx, chat.queues.messages, chat.clock()))
+    chat.db.run(lambda tx: leases.recover(tx, chat.queues.messages, chat.clock()))
     burst.pay([sam.id] * 4)
     await burst.rest()
     assert burst.texts(sam.id)[4:] == ["💰 $0.26 received for Coffee: 4 payments"]
@@ -296,7 +297,7 @@ async def test_a_message_posted_inline_has_a_lane_of_its_own_and_is_edited_there
     lane = f"inline:{inline_id}"
     body = TextMessage("after", "en", message_id=0)
     queue, now = chat.queues.messages, chat.clock()
-    chat.db.run(lambda tx: outbox.put(tx, queue, lane, body, now, priority=lanes.NOTICE))
+    chat.db.run(lambda tx: outbox.put(tx, queue, lane, body, now, priority=NOTICE))
     await sending.work()
     assert shown.text == "after"
     assert queue.lane_pace(lane) == queue.lane_pace("-7")

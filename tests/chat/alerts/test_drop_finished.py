@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.chat.alerts import delivery
 from bot.chat.store import listings, received_payments
 from bot.chat.telegram.sender import MAX_ATTEMPTS
-from bot.core.outbox import lanes
+from bot.core.outbox.queue_policy import ALERT
 from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
 from tests.support.drop_payments import lines, pay, texts
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
@@ -273,7 +273,7 @@ async def test_the_line_goes_behind_the_alerts_in_its_class(chat: ChatHarness, s
     pay(chat, drop(chat, sam, 1), 1)
     body = chat.said[0]
     chat.db.run(lambda tx: delivery.record_delivered(tx, chat.queues, body, chat.clock()))
-    assert [row["priority"] for row in chat.rows("outbox")] == [lanes.ALERT] * 2
+    assert [row["priority"] for row in chat.rows("outbox")] == [ALERT] * 2
 
 
 async def test_the_line_is_put_by_the_last_alert_and_no_earlier(

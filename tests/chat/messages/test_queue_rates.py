@@ -6,7 +6,7 @@ import pytest
 
 from bot.chat.messages.queues import make_queues
 from bot.core.net.rates import Rate
-from bot.core.outbox.lanes import Pace
+from bot.core.outbox.queue_policy import Pace
 
 TELEGRAM = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60))
 

@@ -10,7 +10,7 @@ import pytest
 from bot.chat.cards.request_card import card_of, status_of
 from bot.chat.store.listings import STOPPED
 from bot.chat.store.received_payments import BY_WEBHOOK, FOUND_LATER, UNCERTAIN, Payment
-from bot.core.outbox import lanes
+from bot.core.outbox.queue_policy import ALERT
 from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def test_a_payment_has_one_record_and_one_alert(chat: ChatHarness, sam: Pe
     assert await chat.recorder.record(listing, pay(1), 2) is False
     assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
     (row,) = [row for row in chat.rows("outbox") if row["queue"] == "messages"]
-    assert (row["lane"], row["priority"]) == (str(sam.id), lanes.ALERT)
+    assert (row["lane"], row["priority"]) == (str(sam.id), ALERT)
     assert chat.listing(listing.id).paid_count == 1
 
 

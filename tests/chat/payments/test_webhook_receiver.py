@@ -18,7 +18,7 @@ from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.store import received_payments
 from bot.core import exact_json, signing
 from bot.core.net import request_body
-from bot.core.outbox import lanes
+from bot.core.outbox.queue_policy import ALERT
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, REQUEST_ID, STICKERS, service_answer
 from tests.support.raw_http import endless_body
@@ -106,7 +106,7 @@ async def test_a_valid_webhook_is_stored_with_one_alert_and_answered_200(
     assert (row["amount"], row["currency"]) == (250, "USD")
     (message,) = chat.rows("outbox")
     assert (message["queue"], message["lane"]) == ("messages", str(sam.id))
-    assert message["priority"] == lanes.ALERT
+    assert message["priority"] == ALERT
     (text,) = chat.texts
     assert "$2.50" in text
     assert "pat@example.org" in text

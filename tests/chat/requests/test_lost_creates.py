@@ -21,7 +21,7 @@ from bot.chat.store import received_payments
 from bot.chat.store.listings import DELETED, LIVE
 from bot.chat.store.received_payments import Payment
 from bot.core.database import database, writer
-from bot.core.outbox import outbox
+from bot.core.outbox import leases
 from tests.support.chat_harness import PAINTING, STICKERS
 from tests.support.handcash_server import handcash
 from tests.support.product_process import free_port
@@ -283,7 +283,7 @@ async def test_an_attempt_that_lost_its_lease_writes_nothing(
     cloud.put("create", listing)
     (message,) = cloud.claim()
     queue, now = chat.queues.jobs, chat.clock()
-    chat.db.run(lambda tx: outbox.recover(tx, queue, now))
+    chat.db.run(lambda tx: leases.recover(tx, queue, now))
     await cloud.handler.perform(message)
     assert (chat.said, len(cloud.server.made)) == ([], 1)
     await cloud.due()

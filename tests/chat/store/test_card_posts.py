@@ -22,8 +22,8 @@ from bot.chat.store.posts import (
     MessagePlace,
     Shown,
 )
-from bot.core.outbox import outbox
-from bot.core.outbox.lanes import NOTICE
+from bot.core.outbox import leases, outbox
+from bot.core.outbox.queue_policy import NOTICE
 from tests.support.chat_harness import DROP, ChatHarness, service_answer
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def test_a_restart_does_not_queue_a_waiting_refresh_twice(posting: Posting) -> N
     posting.chat.clock.advance(1)
     posting.claim()
     queue, now = posting.chat.queues.messages, posting.chat.clock()
-    posting.db.run(lambda tx: outbox.recover(tx, queue, now))
+    posting.db.run(lambda tx: leases.recover(tx, queue, now))
     posting.refresh()
     assert len(posting.waiting) == 1
 

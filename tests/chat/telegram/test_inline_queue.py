@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.telegram.inline_queue import AT_ONCE, MAX_WAITING, InlineQueue
-from bot.core.outbox.lanes import Pace
+from bot.core.outbox.queue_policy import Pace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -20,8 +20,8 @@ from bot.chat.store.listings import CREATING
 from bot.chat.telegram.failures import BACKOFF
 from bot.chat.telegram.sender import MAX_ATTEMPTS, Sender
 from bot.core.net.rates import Rate
-from bot.core.outbox import outbox
-from bot.core.outbox.lanes import ALERT, NOTICE, REPLY
+from bot.core.outbox import leases, outbox
+from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
 from bot.core.outbox.worker import Job, Worker
 from bot.sandbox.world.limits import Limits
 from bot.sandbox.world.world import TOKEN
@@ -117,7 +117,7 @@ async def test_a_message_that_a_lost_process_may_have_sent_says_so(
     sending.put(sam.chat, "paid", priority=ALERT)
     queue, now = sending.queues.messages, sending.chat.clock()
     sending.chat.db.run(lambda tx: outbox.claim(tx, queue, now, 1) and None)
-    sending.chat.db.run(lambda tx: outbox.recover(tx, queue, now))
+    sending.chat.db.run(lambda tx: leases.recover(tx, queue, now))
     await sending.work()
     assert seen(sam.chat) == [f"{MARK}paid"]
 

@@ -13,7 +13,7 @@ from bot.chat.messages.queues import SENT_AT_ONCE
 from bot.chat.telegram import sender
 from bot.chat.telegram.failures import BACKOFF
 from bot.chat.telegram.sender import Sender
-from bot.core.outbox.lanes import ALERT
+from bot.core.outbox.queue_policy import ALERT
 from bot.sandbox.world.world import TOKEN
 from bot.wiring.app.telegram_bots import make_bot
 from tests.support.chat_harness import telegram_of

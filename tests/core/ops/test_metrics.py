@@ -19,7 +19,7 @@ from bot.core.errors import StorageError
 from bot.core.ops import metrics
 from bot.core.ops.metrics import REQUESTS, CountRequests, Family, Metrics, count_request
 from bot.core.outbox import lanes, outbox, queries
-from bot.core.outbox.lanes import Queue
+from bot.core.outbox.queue_policy import Queue
 from bot.wiring.app import metric_families
 from bot.wiring.app.application import Application, Extension
 from bot.wiring.web.server import WebServer

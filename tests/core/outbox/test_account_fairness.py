@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.database.database import open_database
-from bot.core.outbox import outbox
+from bot.core.outbox import leases, outbox
 from bot.core.outbox.fair_accounts import FURTHEST
-from bot.core.outbox.lanes import Pace, Queue
+from bot.core.outbox.queue_policy import Pace, Queue
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def accounts_of(crowd: Crowd) -> list[Row]:
 def test_what_an_account_had_is_known_after_a_restart(crowd: Crowd, clock: Clock) -> None:
     crowd.cause("ann", "ann", *["flood"] * 20)
     again = open_database(f"sqlite:///{crowd.db.path}")
-    again.run(lambda tx: outbox.recover(tx, QUEUE, clock()))
+    again.run(lambda tx: leases.recover(tx, QUEUE, clock()))
     restarted = Crowd(again, QUEUE, clock)
     restarted.cause("ann", "elsewhere", "ann again")
     restarted.cause("bob", "bob", *["bob"] * 20)
@@ -192,7 +192,7 @@ def test_no_clock_that_ran_ahead_puts_an_account_behind_for_ever(
     clock.advance(10 * FURTHEST)
     crowd.cause("ann", "ann", "early")
     clock.advance(-10 * FURTHEST)
-    crowd.db.run(lambda tx: outbox.recover(tx, QUEUE, clock()))
+    crowd.db.run(lambda tx: leases.recover(tx, QUEUE, clock()))
     (row,) = accounts_of(crowd)
     assert row["arrival_at"] <= clock() + FURTHEST * SECOND
 
@@ -201,7 +201,7 @@ def test_lanes_opened_before_accounts_were_known_are_served_too(db: Database, cl
     """As after a run with Telegram's limits lifted."""
     QueueHarness(db, Queue("test", lease=60_000), clock).put("old", "old")
     crowd = Crowd(db, QUEUE, clock)
-    db.run(lambda tx: outbox.recover(tx, QUEUE, clock()))
+    db.run(lambda tx: leases.recover(tx, QUEUE, clock()))
     crowd.cause("ann", "ann", "ann")
     assert sorted(crowd.serves()) == ["ann", "old"]
 

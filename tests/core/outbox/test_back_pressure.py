@@ -12,7 +12,7 @@ from bot.chat.messages.queues import REPLIES_WAITING, make_queues
 from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.back_pressure import LOOK_AGAIN
-from bot.core.outbox.lanes import ALERT, REPLY
+from bot.core.outbox.queue_policy import ALERT, REPLY
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.outbox import outbox
-from bot.core.outbox.lanes import ALERT, Pace, Queue
+from bot.core.outbox.queue_policy import ALERT, Pace, Queue
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def test_what_is_in_doubt_is_brought_along_by_nobody(post: QueueHarness) -> None
     post.db.run(
         lambda tx: outbox.retry(tx, post.queue, doubtful, post.clock(), "lost", uncertain=True)
     )
-    post.db.run(lambda tx: outbox.move(tx, post.queue, "old", "new"))
+    post.db.run(lambda tx: outbox.move_lane(tx, post.queue, "old", "new"))
     post.put("new", "5")
     assert sent(post) == ["1", "2+3"]
     for word in ("4", "5"):

@@ -13,7 +13,7 @@ from bot.chat.alerts import undelivered
 from bot.chat.messages.payloads import CallbackAnswer
 from bot.chat.provider.client import Client
 from bot.core.outbox import outbox
-from bot.core.outbox.lanes import Queue
+from bot.core.outbox.queue_policy import Queue
 from bot.core.outbox.worker import CRASHED, Job, Worker
 from bot.core.text.translations import t
 from bot.service.model.delivery import DeliveryState

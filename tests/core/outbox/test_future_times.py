@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import lanes, leases
 from bot.core.outbox.future_times import LONGEST_HOLD
-from bot.core.outbox.lanes import Queue
+from bot.core.outbox.queue_policy import Queue
 from tests.support.outbox_queue import ANN, BOB, MESSAGES, SECOND, QueueHarness, sent_at
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def chats(db: Database, clock: Clock) -> QueueHarness:
 
 
 def recover(post: QueueHarness) -> None:
-    post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock()))
+    post.db.run(lambda tx: leases.recover(tx, post.queue, post.clock()))
 
 
 def test_a_clock_that_ran_ahead_holds_up_nothing_after_a_restart(chats: QueueHarness) -> None:

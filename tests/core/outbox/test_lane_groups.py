@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.outbox import groups, lanes, outbox
-from bot.core.outbox.lanes import Queue
+from bot.core.outbox import groups, lanes, leases, outbox
+from bot.core.outbox.queue_policy import Queue
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ async def test_however_a_message_ends_its_room_is_free(
         elif how == "bury":
             outbox.bury(tx, post.queue, message, clock(), "no use")
         elif how == "recovered":
-            outbox.recover(tx, post.queue, clock())
+            leases.recover(tx, post.queue, clock())
 
     if how == "expired":
         clock.advance(60)
@@ -118,7 +118,7 @@ def test_room_that_a_lane_cannot_use_goes_to_the_next(
         elif how == "held":
             lanes.hold(tx, post.queue, "a/7", clock() + 5000)
         else:
-            outbox.move(tx, post.queue, "a/7", "elsewhere")
+            outbox.move_lane(tx, post.queue, "a/7", "elsewhere")
 
     post.put("a/0", "first", "second")
     post.put("a/1", "third")

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from bot.chat.messages.queues import make_queues
 from bot.core.database.database import open_database
 from bot.core.net.rates import Rate
-from bot.core.outbox import lanes, outbox
-from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Pace, Queue
+from bot.core.outbox import lanes, leases, outbox
+from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY, Pace, Queue
 from tests.support.outbox_queue import ANN, BOB, GROUP, MESSAGES, SECOND, QueueHarness, sent_at
 from tests.support.service_harness import NOON
 
@@ -133,7 +133,7 @@ class Run:
             if restart:
                 database.close()
                 database = open_database(f"sqlite:///{self.path}/bot.db")
-                database.run(lambda tx: outbox.recover(tx, MESSAGES, self.now))
+                database.run(lambda tx: leases.recover(tx, MESSAGES, self.now))
                 database.run(lambda tx: lanes.sweep(tx, MESSAGES, self.now))
         database.run(partial(self.work, until=None))
         database.close()
@@ -340,7 +340,7 @@ def test_lanes_are_found_by_an_index_however_many_wait_for_later(post: QueueHarn
         assert {line.replace("COVERING ", "") for line in looks} == {
             f"SEARCH lanes USING INDEX {index}"
         }
-        assert len(looks) == len(lanes.PRIORITIES)
+        assert len(looks) == len(PRIORITIES)
         found = [plan[plan.index(line) + 1] for line in looks]
         assert all(line.startswith("SCAN class") for line in found), "it sorts what it found"
 

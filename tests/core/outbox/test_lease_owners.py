@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.outbox import lease_owners, outbox
-from bot.core.outbox.lanes import Queue
+from bot.core.outbox import lease_owners, leases, outbox
+from bot.core.outbox.queue_policy import Queue
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from bot.core.outbox.outbox import Message
     from tests.support.service_harness import Clock
 
-BEGIN = "from bot.core.outbox import lease_owners; print(lease_owners.begin(), flush=True); input()"
+BEGIN = (
+    "from bot.core.outbox import lease_owners; print(lease_owners.register(), flush=True); input()"
+)
 
 
 @pytest.fixture
@@ -32,9 +34,9 @@ def post(db: Database, clock: Clock) -> QueueHarness:
 
 @pytest.fixture
 def owner() -> Iterator[str]:
-    made = lease_owners.begin()
+    made = lease_owners.register()
     yield made
-    lease_owners.end(made)
+    lease_owners.unregister(made)
 
 
 def claim(post: QueueHarness, owner: str) -> list[Message]:
@@ -42,25 +44,25 @@ def claim(post: QueueHarness, owner: str) -> list[Message]:
 
 
 def inherit(post: QueueHarness) -> int:
-    return post.db.run(lambda tx: outbox.inherit(tx, post.queue))
+    return post.db.run(lambda tx: leases.release_dead(tx, post.queue))
 
 
 def recover(post: QueueHarness) -> int:
-    return post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock()))
+    return post.db.run(lambda tx: leases.recover(tx, post.queue, post.clock()))
 
 
 def test_every_worker_has_a_name_of_its_own() -> None:
-    one, other = lease_owners.begin(), lease_owners.begin()
+    one, other = lease_owners.register(), lease_owners.register()
     assert one != other
-    assert lease_owners.is_at_work(one)
-    lease_owners.end(one)
-    assert (lease_owners.is_at_work(one), lease_owners.is_at_work(other)) == (False, True)
-    lease_owners.end(other)
+    assert lease_owners.is_alive(one)
+    lease_owners.unregister(one)
+    assert (lease_owners.is_alive(one), lease_owners.is_alive(other)) == (False, True)
+    lease_owners.unregister(other)
 
 
 @pytest.mark.parametrize("name", ["", "x", "::", "elsewhere:1:2:3", "a:b:c:d:e:f"])
 def test_who_is_not_known_is_not_there(name: str) -> None:
-    assert lease_owners.is_at_work(name) is False
+    assert lease_owners.is_alive(name) is False
 
 
 def test_a_worker_of_another_process_is_there_as_long_as_that_is() -> None:
@@ -73,31 +75,31 @@ def test_a_worker_of_another_process_is_there_as_long_as_that_is() -> None:
     assert child.stdout
     name = child.stdout.readline().strip()
     assert name.split(":")[1] == str(child.pid)
-    assert lease_owners.is_at_work(name) is True
+    assert lease_owners.is_alive(name) is True
     child.communicate("\n")
-    assert lease_owners.is_at_work(name) is False
+    assert lease_owners.is_alive(name) is False
 
 
 def test_a_number_that_was_given_to_another_process_since_is_nobodys() -> None:
-    host, pid, _, number = lease_owners.begin().split(":")
+    host, pid, _, number = lease_owners.register().split(":")
     assert pid == str(os.getpid())
     parent = os.getppid()
-    assert lease_owners.is_at_work(f"{host}:{parent}:1:{number}") is False
+    assert lease_owners.is_alive(f"{host}:{parent}:1:{number}") is False
 
 
 def test_of_a_worker_of_another_numbering_of_processes_nobody_knows() -> None:
     """Two containers may have one host name, and one machine before and after it starts anew."""
-    ours = lease_owners.begin()
+    ours = lease_owners.register()
     host, pid, _, number = ours.split(":")
     boot = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
     numbering = str(Path("/proc/self/ns/pid").stat().st_ino)
     foreign = {socket.gethostname(), host.replace(boot, "0" * 8), host.replace(numbering, "1")}
     assert len(foreign - {host}) == 3
-    assert lease_owners.is_gone(f"{host}:{pid}:1:{number}") is True
+    assert lease_owners.is_dead(f"{host}:{pid}:1:{number}") is True
     for other in foreign:
         gone = f"{other}:{pid}:1:{number}"
-        assert (lease_owners.is_gone(gone), lease_owners.is_at_work(gone)) == (False, False)
-    lease_owners.end(ours)
+        assert (lease_owners.is_dead(gone), lease_owners.is_alive(gone)) == (False, False)
+    lease_owners.unregister(ours)
 
 
 def test_a_lease_lasts_as_long_as_its_owner_works_whatever_the_clock_says(
@@ -116,7 +118,7 @@ def test_a_lease_comes_back_at_the_start_after_its_owner_is_gone(
 ) -> None:
     post.put("a", "one")
     claim(post, owner)
-    lease_owners.end(owner)
+    lease_owners.unregister(owner)
     assert recover(post) == 1
     again = post.first()
     assert (again.uncertain, again.attempts) == (True, 2)
@@ -131,7 +133,7 @@ def test_what_a_worker_leaves_is_inherited_before_its_lease_is_over(
     post.put("b", "elsewhere's")
     claim(post, "elsewhere:1:2:3")
     assert inherit(post) == 0
-    lease_owners.end(owner)
+    lease_owners.unregister(owner)
     assert inherit(post) == 1
     again = post.first()
     assert (again.body["word"], again.uncertain) == ("one", True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.outbox import lanes, outbox
-from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Queue
+from bot.core.outbox import lanes, leases, outbox
+from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Queue
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def test_what_a_lost_process_had_leased_comes_again_as_uncertain(post: QueueHarn
     post.put("a", "a1", "a2")
     post.put("b", "b1")
     post.claim()
-    assert post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock())) == 2
+    assert post.db.run(lambda tx: leases.recover(tx, post.queue, post.clock())) == 2
     assert [(m.body["word"], m.attempts, m.uncertain) for m in post.claim()] == [
         ("a1", 2, True),
         ("b1", 2, True),
@@ -191,7 +191,7 @@ def test_what_a_lost_process_had_leased_comes_again_as_uncertain(post: QueueHarn
 def test_recovering_leaves_other_queues_alone(post: QueueHarness, kept: QueueHarness) -> None:
     kept.put("a", "one")
     kept.claim()
-    assert post.db.run(lambda tx: outbox.recover(tx, post.queue, post.clock())) == 0
+    assert post.db.run(lambda tx: leases.recover(tx, post.queue, post.clock())) == 0
     assert kept.states() == {"one": "leased"}
 
 
@@ -276,7 +276,7 @@ def test_only_what_was_settled_long_ago_is_forgotten(kept: QueueHarness, clock: 
     kept.done(*kept.claim())
     clock.advance(10)
     kept.done(*kept.claim())
-    assert kept.db.run(lambda tx: outbox.forget(tx, kept.queue, clock())) == 1
+    assert kept.db.run(lambda tx: outbox.sweep(tx, kept.queue, clock())) == 1
     assert kept.states() == {"young": "done", "waiting": "waiting"}
 
 
@@ -289,7 +289,7 @@ def test_a_lane_that_moves_takes_along_all_that_waits_in_order(
 
     def move(tx: Transaction) -> None:
         outbox.retry(tx, post.queue, head, clock(), "moved")
-        outbox.move(tx, post.queue, "old", "new")
+        outbox.move_lane(tx, post.queue, "old", "new")
 
     post.db.run(move)
     assert {row["lane"] for row in post.rows()} == {"new"}
@@ -303,7 +303,7 @@ def test_a_lane_that_moves_takes_along_all_that_waits_in_order(
 def test_a_lane_moved_into_a_paused_one_waits_with_it(post: QueueHarness) -> None:
     post.put("old", "one")
     post.db.run(lambda tx: lanes.pause(tx, post.queue, "new", "blocked"))
-    post.db.run(lambda tx: outbox.move(tx, post.queue, "old", "new"))
+    post.db.run(lambda tx: outbox.move_lane(tx, post.queue, "old", "new"))
     assert post.claim() == []
     post.db.run(lambda tx: lanes.resume(tx, post.queue, "new"))
     assert post.words() == ["one"]

@@ -10,8 +10,8 @@ import pytest
 
 from bot.core.errors import Unreadable
 from bot.core.outbox import outbox
-from bot.core.outbox.lanes import Pace, Queue
 from bot.core.outbox.payload_kinds import PayloadKinds
+from bot.core.outbox.queue_policy import Pace, Queue
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pytest
 from bot.chat.messages.queues import CLASS_WIDTH, SENT_AT_ONCE, make_queues
 from bot.core.database.database import open_database
 from bot.core.net.rates import Rate
-from bot.core.outbox import outbox
+from bot.core.outbox import leases, outbox
 from bot.core.outbox.class_shares import CYCLE, after, in_turn
-from bot.core.outbox.lanes import ALERT, NOTICE, REPLY, Pace, Queue
+from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Pace, Queue
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_a_restart_grants_no_class_a_turn_twice(post: QueueHarness, clock: Clock
     assert sends(post, 3) == "RAA"
     again = open_database(f"sqlite:///{post.db.path}")
     restarted = QueueHarness(again, post.queue, clock)
-    again.run(lambda tx: outbox.recover(tx, post.queue, clock()))
+    again.run(lambda tx: leases.recover(tx, post.queue, clock()))
     assert sends(restarted, 5) == "RAANA"
     again.close()
 

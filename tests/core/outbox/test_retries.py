@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.outbox import lanes, outbox
-from bot.core.outbox.lanes import Queue
+from bot.core.outbox import outbox
 from bot.core.outbox.outbox import State
+from bot.core.outbox.queue_policy import NOTICE, Queue
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bot.core.outbox.outbox import Message
     from tests.support.service_harness import Clock
 
-AGAIN = State({"word": "one", "tries": 1}, lane="again:a", priority=lanes.NOTICE)
+AGAIN = State({"word": "one", "tries": 1}, lane="again:a", priority=NOTICE)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_the_next_attempt_has_the_body_of_its_state(post: QueueHarness) -> None:
     again = post.first()
 
     assert (again.id, again.body, again.attempts) == (first.id, {"word": "one", "tries": 1}, 2)
-    assert (again.lane, again.priority) == ("again:a", lanes.NOTICE)
+    assert (again.lane, again.priority) == ("again:a", NOTICE)
 
 
 def test_a_retry_in_another_lane_holds_up_nothing_of_its_first(post: QueueHarness) -> None:

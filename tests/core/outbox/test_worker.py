@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.core.outbox import worker
-from bot.core.outbox.lanes import FAILURES, Pace, Queue
+from bot.core.outbox.queue_policy import FAILURES, Pace, Queue
 from bot.core.outbox.worker import Job, Worker
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until

@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 
 from bot.core.database import database as db_module
 from bot.core.errors import StorageError
-from bot.core.outbox import lease_owners, outbox, worker
-from bot.core.outbox.lanes import FAILURES
+from bot.core.outbox import lease_owners, leases, outbox, worker
+from bot.core.outbox.queue_policy import FAILURES
 from bot.core.outbox.worker import STORAGE_PAUSE
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
@@ -93,12 +93,12 @@ async def test_a_worker_is_at_work_until_it_has_stopped(
     async with working(post, hands.handle):
         await hands.took(1)
         (owner,) = {str(row["lease"]).rpartition("/")[0] for row in post.rows()}
-        assert lease_owners.is_at_work(owner)
+        assert lease_owners.is_alive(owner)
         post.clock.advance(24 * 3600)
         assert post.claim() == []
         hands.may_go.set()
         await ended(post)
-    assert not lease_owners.is_at_work(owner)
+    assert not lease_owners.is_alive(owner)
 
 
 async def test_a_worker_takes_over_what_another_one_leaves(
@@ -106,13 +106,13 @@ async def test_a_worker_takes_over_what_another_one_leaves(
 ) -> None:
     """Not at its own start alone: the other one may end later."""
     monkeypatch.setattr(worker, "INHERIT_SECONDS", 0.0)
-    other = lease_owners.begin()
+    other = lease_owners.register()
     post.put("a", "one")
     post.db.run(lambda tx: outbox.claim(tx, post.queue, post.clock(), 1, other))
     async with working(post, hands.handle):
         await put(post, "b", "two")
         assert await hands.took(1) == ["two"]
-        lease_owners.end(other)
+        lease_owners.unregister(other)
         post.db.wake("test")
         assert await hands.took(2) == ["two", "one"]
     assert hands.taken[1].uncertain is True
@@ -145,11 +145,11 @@ async def test_a_worker_that_is_stopping_is_at_work_as_long_as_its_handlers_are(
         (owner,) = {str(row["lease"]).rpartition("/")[0] for row in post.rows()}
         stopping = asyncio.create_task(made.stop(SECONDS))
         await made._idle.wait()  # it claims no more
-        assert lease_owners.is_at_work(owner)
-        assert post.db.run(lambda tx: outbox.inherit(tx, post.queue)) == 0
+        assert lease_owners.is_alive(owner)
+        assert post.db.run(lambda tx: leases.release_dead(tx, post.queue)) == 0
         hands.may_go.set()
         await stopping
-    assert not lease_owners.is_at_work(owner)
+    assert not lease_owners.is_alive(owner)
     assert (hands.words, post.rows()) == (["slow"], [])
 
 

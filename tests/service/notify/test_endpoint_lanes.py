@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from bot.core.outbox.lanes import Queue
+    from bot.core.outbox.queue_policy import Queue
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.messages.buttons import decode
-from bot.core.outbox.lanes import ALERT
+from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import languages, t
 from tests.simulation.monkeys.typed_words import PAYER, PRIVATE, PUBLIC
 from tests.simulation.simulated_time import NOON

@@ -21,8 +21,8 @@ from bot.chat.messages.payloads import TextMessage
 from bot.core.database.database import open_database
 from bot.core.database.schema import migrations
 from bot.core.database.vault import Vault
-from bot.core.outbox import outbox
-from bot.core.outbox.lanes import ALERT
+from bot.core.outbox import leases, outbox
+from bot.core.outbox.queue_policy import ALERT
 from bot.service.model.delivery import Channel
 from bot.service.usecases.delivery_queues import queue_of
 from bot.wiring.maintenance.doubtful_messages import INWARD
@@ -334,7 +334,7 @@ def test_what_waited_or_was_being_sent_is_in_doubt_and_nobodys(chat: ChatHarness
     found = rows(DATABASE, "SELECT state, uncertain, lease FROM outbox ORDER BY state")
     assert found == [("done", 0, None), ("leased", 1, None), ("waiting", 1, None)]
     with closing(open_database(DATABASE_URL)) as db:
-        assert db.run(lambda tx: outbox.recover(tx, queue, NOON)) == 1
+        assert db.run(lambda tx: leases.recover(tx, queue, NOON)) == 1
         claimed = db.run(lambda tx: outbox.claim(tx, queue, NOON, 2, "new"))
     assert [(it.body.text, it.uncertain) for it in claimed] == [("1", True)]
 
