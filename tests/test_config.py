@@ -1,4 +1,4 @@
-"""Settings: each problem is one line that names the setting and says how to mend it."""
+"""Settings: each problem is one line that names the setting and says how to fix it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Remove `.env` and the settings of this machine."""
     monkeypatch.chdir(tmp_path)
     for name in config.Settings.model_fields:
@@ -103,7 +103,7 @@ def test_a_bad_setting_is_one_line_that_names_it(
         assert "\n" not in line
 
 
-def test_secrets_are_known_to_the_log_and_not_shown_by_the_settings(
+def test_the_log_knows_the_secrets_and_the_settings_do_not_print_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("BOT_TOKEN", TOKEN)
@@ -136,17 +136,17 @@ def test_a_problem_of_the_mail_server_does_not_repeat_its_password(
         assert "sesame" not in str(caught.value)
 
 
-def test_a_slash_at_the_end_of_an_address_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trailing_slash_of_an_address_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PUBLIC_URL", "https://pay.example.org/")
     assert config.load().url == "https://pay.example.org"
 
 
-def test_every_setting_that_can_be_wrong_is_among_these() -> None:
+def test_every_setting_that_can_be_wrong_has_a_case() -> None:
     named = {problem.partition(":")[0] for _, problems in BAD for problem in problems}
     assert named | FREE == {name.upper() for name in config.Settings.model_fields}
 
 
-def test_all_problems_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_problems_are_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOT_TOKEN", "123")
     monkeypatch.setenv("PORT", "70000")
     monkeypatch.setenv("API_RATE", "many")
@@ -184,20 +184,20 @@ def test_all_problems_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         ("log_format", "json", "json"),
     ],
 )
-def test_a_good_value_is_taken(
+def test_a_valid_value_is_accepted(
     monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: object
 ) -> None:
     monkeypatch.setenv(name.upper(), text)
     assert getattr(config.load(), name) == value
 
 
-def test_a_bot_api_server_of_ones_own_delivers_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_bot_api_server_delivers_to_any_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TELEGRAM_MODE", "webhook")
     monkeypatch.setenv("TELEGRAM_API_URL", "http://127.0.0.1:8081")
     assert config.load().url == "http://127.0.0.1:8080"
 
 
-def test_the_file_is_read_and_the_environment_comes_before_it(
+def test_the_environment_takes_precedence_over_the_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / ".env").write_text(
@@ -217,7 +217,7 @@ def test_settings_do_not_change() -> None:
 
 @pytest.mark.parametrize("name", ["PUBLIC_URL", "PAYMENTS_URL", "TELEGRAM_API_URL"])
 @pytest.mark.parametrize("address", ["http://a b", "http://a\tb", "http://a\x7fb", "http://a/b c"])
-def test_an_address_with_blanks_or_control_characters_is_no_address(
+def test_an_address_with_blanks_or_control_characters_is_refused(
     monkeypatch: pytest.MonkeyPatch, name: str, address: str
 ) -> None:
     monkeypatch.setenv(name, address)

@@ -1,4 +1,4 @@
-"""The database: whole transactions, one writer at a time, wake-ups only for what is committed."""
+"""The database: whole transactions, one writer, wake-ups for committed changes alone."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ database.close()
 """
 
 
-def keep(tx: Transaction, name: str = "a") -> int:
+def store_secret(tx: Transaction, name: str = "a") -> int:
     return tx.execute(KEEP, name=name, sealed="x")
 
 
 def count_up(tx: Transaction) -> None:
-    """Read, then write what was read and one more."""
+    """Read a number, then write the next one."""
     row = tx.one("SELECT sealed FROM kept_secrets WHERE name = 'counter'")
     assert row
     tx.execute(
@@ -54,16 +54,16 @@ def count_up(tx: Transaction) -> None:
     )
 
 
-async def test_a_transaction_commits_whole_and_gives_what_its_work_gives(db: Database) -> None:
-    assert await db.transaction(keep) == 1
+async def test_a_transaction_commits_whole_and_returns_the_result_of_its_work(db: Database) -> None:
+    assert await db.transaction(store_secret) == 1
     assert await db.query("SELECT * FROM kept_secrets") == [{"name": "a", "sealed": "x"}]
 
 
-async def test_a_transaction_that_raises_leaves_nothing_and_wakes_nobody(db: Database) -> None:
+async def test_a_transaction_that_raises_stores_nothing_and_wakes_no_listener(db: Database) -> None:
     woken = db.listen("topic")
 
     def work(tx: Transaction) -> None:
-        keep(tx)
+        store_secret(tx)
         tx.wake("topic")
         raise LookupError("no")
 
@@ -71,21 +71,21 @@ async def test_a_transaction_that_raises_leaves_nothing_and_wakes_nobody(db: Dat
         await db.transaction(work)
     assert await db.one(COUNT) == {"n": 0}
     assert not woken.is_set()
-    assert await db.transaction(keep) == 1
+    assert await db.transaction(store_secret) == 1
 
 
-async def test_a_statement_that_fails_undoes_those_before_it(db: Database) -> None:
+async def test_a_failing_statement_rolls_back_those_before_it(db: Database) -> None:
     with pytest.raises(sqlite3.IntegrityError):
-        await db.transaction(lambda tx: (keep(tx), keep(tx)))
+        await db.transaction(lambda tx: (store_secret(tx), store_secret(tx)))
     assert await db.one(COUNT) == {"n": 0}
 
 
-async def test_listeners_are_woken_only_once_the_commit_is_done(db: Database) -> None:
+async def test_listeners_are_woken_after_the_commit(db: Database) -> None:
     woken, other = db.listen("topic"), db.listen("other")
     may_end = threading.Event()
 
     def work(tx: Transaction) -> None:
-        keep(tx)
+        store_secret(tx)
         tx.wake("topic")
         may_end.wait(5)
 
@@ -99,13 +99,13 @@ async def test_listeners_are_woken_only_once_the_commit_is_done(db: Database) ->
     assert not other.is_set()
 
 
-async def test_a_commit_wakes_though_nobody_waits_for_its_result_any_more(db: Database) -> None:
+async def test_a_commit_wakes_listeners_though_its_caller_was_cancelled(db: Database) -> None:
     woken, begun, may_end = db.listen("topic"), threading.Event(), threading.Event()
 
     def work(tx: Transaction) -> None:
         begun.set()
         may_end.wait(5)
-        keep(tx)
+        store_secret(tx)
         tx.wake("topic")
 
     task = asyncio.create_task(db.transaction(work))
@@ -122,8 +122,8 @@ async def test_every_listener_of_a_topic_is_woken(db: Database) -> None:
     assert (first.is_set(), second.is_set()) == (True, True)
 
 
-async def test_who_only_reads_can_not_write(db: Database) -> None:
-    """What is written beside the writer would be in nobody's order."""
+async def test_readers_cannot_write(db: Database) -> None:
+    """A write beside the writer would have no place in the order of transactions."""
     with pytest.raises(StorageError, match="readonly"):
         await db.read(lambda tx: tx.execute("DELETE FROM migrations"))
     assert await db.read(lambda tx: len(tx.query("SELECT number FROM migrations"))) == len(
@@ -131,7 +131,7 @@ async def test_who_only_reads_can_not_write(db: Database) -> None:
     )
 
 
-async def test_readers_go_on_beside_a_writer(db: Database) -> None:
+async def test_readers_do_not_wait_for_the_writer(db: Database) -> None:
     """Twice as many reads as there are readers, while a transaction is open."""
     may_end = threading.Event()
     writing = asyncio.create_task(db.transaction(lambda _tx: may_end.wait(5)))
@@ -142,7 +142,7 @@ async def test_readers_go_on_beside_a_writer(db: Database) -> None:
 
 
 async def test_two_processes_that_read_then_write_wait_for_each_other(tmp_path: Path) -> None:
-    """BEGIN IMMEDIATE: neither loses a step, neither is refused as busy."""
+    """BEGIN IMMEDIATE: neither process loses a step or is refused as busy."""
     path = f"{tmp_path}/bot.db"
     database = open_database(f"sqlite:///{path}")
     database.run(lambda tx: tx.execute(KEEP, name="counter", sealed="0"))
@@ -159,7 +159,7 @@ async def test_two_processes_that_read_then_write_wait_for_each_other(tmp_path: 
 def test_migrating_twice_is_harmless(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/bot.db"
     first = open_database(url)
-    first.run(keep)
+    first.run(store_secret)
     second = open_database(url)
     second.migrate()
     assert second.run(lambda tx: tx.query("SELECT name FROM kept_secrets")) == [{"name": "a"}]
@@ -169,7 +169,7 @@ def test_migrating_twice_is_harmless(tmp_path: Path) -> None:
     second.close()
 
 
-def test_a_migration_that_fails_leaves_nothing_of_itself(
+def test_a_failed_migration_leaves_no_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = ("CREATE TABLE good (id TEXT)", "CREATE NONSENSE")
@@ -184,15 +184,15 @@ def test_a_migration_that_fails_leaves_nothing_of_itself(
     database.close()
 
 
-async def test_what_is_committed_is_durable_and_its_keys_hold(db: Database) -> None:
-    """synchronous=FULL (2), write-ahead log, foreign keys on."""
+async def test_commits_are_durable_and_foreign_keys_are_checked(db: Database) -> None:
+    """The connection has synchronous=FULL (2), a write-ahead log and foreign keys."""
     assert await db.query("PRAGMA synchronous") == [{"synchronous": 2}]
     assert await db.query("PRAGMA journal_mode") == [{"journal_mode": "wal"}]
     assert await db.query("PRAGMA foreign_keys") == [{"foreign_keys": 1}]
 
 
 @pytest.mark.parametrize("what", ["a folder", "no database", "below a file", "cut off"])
-def test_a_file_that_cannot_be_used_is_one_problem_of_the_configuration(
+def test_a_file_that_cannot_be_used_is_a_problem_of_the_configuration(
     tmp_path: Path, what: str
 ) -> None:
     (tmp_path / "text").write_text("no database at all, just text" * 100)
@@ -225,17 +225,17 @@ def test_an_address_names_a_file(url: str, path: str) -> None:
         *(":memory:", "sqlite:///:memory:"),
     ],
 )
-def test_another_address_is_refused_with_what_to_write(url: str) -> None:
+def test_another_address_is_refused_with_an_example(url: str) -> None:
     with pytest.raises(ConfigProblem, match=r"write sqlite:///data/bot\.db"):
         sqlite_path(url)
 
 
-def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
+def test_missing_folders_are_created(tmp_path: Path) -> None:
     open_database(f"sqlite:///{tmp_path}/a/b/bot.db").close()
     assert (tmp_path / "a/b/bot.db").is_file()
 
 
-async def test_a_database_that_is_locked_is_told_apart_from_a_bug(
+async def test_a_locked_database_is_a_storage_error_and_a_wrong_statement_a_bug(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """StorageError for what the machine is to blame for; a wrong statement stays what it is."""
@@ -253,44 +253,42 @@ async def test_a_database_that_is_locked_is_told_apart_from_a_bug(
     database.close()
 
 
-async def test_nothing_is_acknowledged_that_would_go_into_a_file_that_nobody_finds_again(
+async def test_nothing_is_committed_to_a_file_that_was_moved_or_deleted(
     db: Database,
 ) -> None:
-    """SQLite writes on to a file that was renamed or deleted; put back, it goes on by itself."""
+    """SQLite would write on to a file without a name. Once it is back, commits work again."""
     with moved(Path(db.path)), pytest.raises(StorageError, match="moved, deleted or replaced"):
-        await db.transaction(keep)
-    assert await db.transaction(keep) == 1
+        await db.transaction(store_secret)
+    assert await db.transaction(store_secret) == 1
 
 
-async def test_all_who_wait_for_a_lock_wait_at_the_same_time(
+async def test_queued_transactions_wait_for_a_lock_at_the_same_time(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counted from when each was asked for: behind the one writer the waits would add up else."""
+    """Each deadline counts from queueing. Else the waits would add up behind the one writer."""
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 1.0)
     with locked(Path(db.path)):
         begun = time.monotonic()
-        waiting = [db.transaction(keep) for _ in range(10)]
+        waiting = [db.transaction(store_secret) for _ in range(10)]
         found = await asyncio.gather(*waiting, return_exceptions=True)
         took = time.monotonic() - begun
     assert [str(error) for error in found] == ["database is locked"] * 10
     assert 1.0 <= took < 5
 
 
-async def test_a_lock_that_ends_in_time_is_waited_for(db: Database) -> None:
+async def test_a_transaction_waits_for_a_lock_that_ends_in_time(db: Database) -> None:
     with locked(Path(db.path)):
-        waiting = asyncio.create_task(db.transaction(keep))
+        waiting = asyncio.create_task(db.transaction(store_secret))
         await asyncio.sleep(0.05)
         assert not waiting.done()
     assert await waiting == 1
 
 
-async def test_closing_waits_for_nobodys_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_closing_waits_for_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 60.0)
     database = open_database(f"sqlite:///{tmp_path}/bot.db")
     with locked(tmp_path / "bot.db"):
-        waiting = asyncio.create_task(database.transaction(keep))
+        waiting = asyncio.create_task(database.transaction(store_secret))
         await asyncio.sleep(0.05)
         begun = time.monotonic()
         database.close()
@@ -299,16 +297,19 @@ async def test_closing_waits_for_nobodys_lock(
             await waiting
 
 
-async def test_the_log_has_trouble_once_and_its_end_for_all_who_met_it(
+async def test_the_log_has_one_line_for_a_fault_and_one_for_its_end(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A transaction that changes nothing proves nothing: an end is what reached the disk."""
+    """A transaction that changes nothing proves nothing.
+
+    The end is a write that reached the disk.
+    """
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.0)
     with capture_logs() as lines:
         with locked(Path(db.path)):
             for _ in range(3):
                 with pytest.raises(StorageError):
-                    await db.transaction(keep)
+                    await db.transaction(store_secret)
         await db.transaction(lambda tx: tx.query(COUNT))
         assert [line["event"] for line in lines] == ["database not usable"]
         await db.probe(PAYMENT_BYTES)
@@ -316,7 +317,7 @@ async def test_the_log_has_trouble_once_and_its_end_for_all_who_met_it(
     assert lines[1]["failures"] == db.health.failures == 3
 
 
-async def test_trouble_that_lasts_is_told_from_time_to_time(
+async def test_a_lasting_fault_is_logged_again_from_time_to_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     checked = Health("it fails", "it works")
@@ -329,10 +330,10 @@ async def test_trouble_that_lasts_is_told_from_time_to_time(
     assert checked.failures == 4
 
 
-def test_trouble_that_comes_and_goes_is_no_flood_of_lines(
+def test_a_fault_that_comes_and_goes_does_not_flood_the_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One begin and one end in CALM_SECONDS at most, however often it changes."""
+    """At most one beginning and one end are logged in CALM_SECONDS."""
     monkeypatch.setattr(health, "CALM_SECONDS", 3600.0)
     checked = Health("it fails", "it works")
     with capture_logs() as lines:
@@ -342,16 +343,16 @@ def test_trouble_that_comes_and_goes_is_no_flood_of_lines(
     assert [line["event"] for line in lines] == ["it fails", "it works"]
 
 
-async def test_a_read_that_the_machine_does_not_let_us_do_is_told_as_trouble(db: Database) -> None:
-    """Here by writing on a reader's connection, which SQLite refuses."""
+async def test_a_failed_read_is_a_fault_of_the_database(db: Database) -> None:
+    """The read fails since it writes on a reader's connection."""
     with capture_logs() as lines, pytest.raises(StorageError, match="readonly"):
-        await db.read(keep)
+        await db.read(store_secret)
     assert [line["event"] for line in lines] == ["database not usable"]
     assert db.health.failures == 1
 
 
-def test_a_file_that_was_moved_away_is_not_made_anew_over_its_newest_data(tmp_path: Path) -> None:
-    """SQLite would take the -wal that lies there for rubbish, and everything in it were gone."""
+def test_no_new_file_is_created_where_a_lost_files_newest_data_lies(tmp_path: Path) -> None:
+    """SQLite would delete the -wal of the lost file, and all data in it."""
     url, path = f"sqlite:///{tmp_path}/bot.db", tmp_path / "bot.db"
     database = open_database(url)
     database.run(lambda tx: tx.execute(KEEP, name="kept", sealed="x"))
@@ -365,15 +366,15 @@ def test_a_file_that_was_moved_away_is_not_made_anew_over_its_newest_data(tmp_pa
     database.close()
 
 
-def test_a_new_file_has_its_tables_in_it(tmp_path: Path) -> None:
-    """Copied or moved without its -wal it is no empty shell."""
+def test_a_new_file_contains_its_tables(tmp_path: Path) -> None:
+    """Copied or moved without its -wal, it has them still."""
     open_file = open_database(f"sqlite:///{tmp_path}/bot.db")
     assert (tmp_path / "bot.db").stat().st_size > 100_000
     open_file.close()
 
 
-async def test_a_row_is_read_at_once_though_every_reader_is_at_work(db: Database) -> None:
-    await db.transaction(keep)
+async def test_a_row_is_read_at_once_while_all_readers_are_busy(db: Database) -> None:
+    await db.transaction(store_secret)
     release = threading.Event()
     held = [db._readers.submit(release.wait, 30) for _ in range(2)]
     async with asyncio.timeout(10):
@@ -382,11 +383,11 @@ async def test_a_row_is_read_at_once_though_every_reader_is_at_work(db: Database
     assert all(one.result() for one in held)
 
 
-async def test_a_row_that_cannot_be_read_at_once_is_waited_for_beside_the_loop(
+async def test_a_row_that_cannot_be_read_at_once_is_read_by_a_thread(
     db: Database, tmp_path: Path
 ) -> None:
-    """A file that is locked, here one of its own in the place of what looks at once."""
-    await db.transaction(keep)
+    """A locked file takes the place of the one that the event loop reads."""
+    await db.transaction(store_secret)
     shut = tmp_path / "shut.db"
     with closing(sqlite3.connect(shut)) as holder, closing(sqlite3.connect(shut)) as at_once:
         holder.execute("CREATE TABLE kept_secrets (name, sealed)")

@@ -1,4 +1,4 @@
-"""Sums of takings are exact, however much that is."""
+"""Sums of takings are exact, however large they are."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ AMOUNTS = [MAX_MINOR, MAX_MINOR - 1, 1, 999_999_999, 1_000_000_000]
 
 
 @pytest.fixture
-def rich(chat: ChatHarness) -> Listing:
-    """A listing that took more than 64 bits hold."""
+def big_listing(chat: ChatHarness) -> Listing:
+    """A listing whose takings need more than 64 bits."""
     listing = chat.add_listing(chat.add_person("Sam"), COFFEE, service_answer())
 
     def record(tx: Transaction) -> None:
@@ -37,20 +37,20 @@ def rich(chat: ChatHarness) -> Listing:
     return listing
 
 
-def test_what_a_listing_took_is_exact_beyond_64_bits(chat: ChatHarness, rich: Listing) -> None:
-    (taken,) = chat.db.run(lambda tx: received_payments.takings(tx, rich.id))
+def test_takings_of_a_listing_are_exact(chat: ChatHarness, big_listing: Listing) -> None:
+    (taken,) = chat.db.run(lambda tx: received_payments.takings(tx, big_listing.id))
     assert taken == (sum(AMOUNTS), "USD")
     assert format_money(sum(AMOUNTS), "USD", "en") in chat.texts[-1]
 
 
-def test_what_a_day_took_is_exact_beyond_64_bits(chat: ChatHarness, rich: Listing) -> None:
-    now, seller = chat.clock(), rich.seller_id
+def test_takings_of_a_day_are_exact(chat: ChatHarness, big_listing: Listing) -> None:
+    now, seller = chat.clock(), big_listing.seller_id
     (day,) = chat.db.run(lambda tx: received_payments.takings_between(tx, seller, now, now + 1))
     assert (day.amounts, day.count) == (((sum(AMOUNTS), "USD"),), len(AMOUNTS))
 
 
 @given(st.lists(st.integers(0, MAX_MINOR), min_size=1, max_size=20))
-def test_parts_that_the_database_adds_up_are_the_sum(amounts: list[int]) -> None:
+def test_the_sums_of_the_parts_make_the_sum(amounts: list[int]) -> None:
     """The same whether Python splits an amount or SQL does."""
     split = [big_sums.split_amount(amount) for amount in amounts]
     parts = {"billions": sum(one for one, _ in split), "rest": sum(rest for _, rest in split)}
@@ -67,8 +67,8 @@ def test_sql_splits_an_amount_as_python_does(db: Database, amount: int) -> None:
 
 
 @pytest.mark.parametrize("amount", [1, MAX_MINOR])
-def test_what_is_taken_back_leaves_the_rest(amount: int) -> None:
-    """A payment that turns out to be another takes the place of the first."""
+def test_an_amount_can_be_subtracted_again(amount: int) -> None:
+    """A payment recorded with another amount is subtracted before the new amount is added."""
     first, back, second = (
         big_sums.split_amount(10**12),
         big_sums.split_amount(-(10**12)),

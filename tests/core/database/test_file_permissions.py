@@ -1,4 +1,4 @@
-"""Files that hold payers' data are for their owner only, from the first moment."""
+"""Files with payers' data belong to their owner alone, from the first moment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def _careless() -> Iterator[None]:
+def _open_umask() -> Iterator[None]:
     """An operator whose umask hides nothing."""
     before = os.umask(0)
     yield
@@ -33,7 +33,7 @@ def mode(path: Path) -> int:
 def test_a_new_database_is_never_open_to_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is private before SQLite first opens it, and so are the files beside it."""
+    """It is private before SQLite opens it, and so are the files beside it."""
     path, seen, connect = tmp_path / "data" / "bot.db", set(), sqlite3.connect
 
     def watched(*args: Any, **options: Any) -> Any:
@@ -54,8 +54,8 @@ def test_the_target_of_a_link_is_private_too(tmp_path: Path) -> None:
         assert mode(tmp_path / "elsewhere.db") == 0o600
 
 
-def test_a_database_that_is_there_keeps_its_bytes_and_its_mode(tmp_path: Path) -> None:
-    """Only a start closes it: commands beside a running bot change nothing."""
+def test_an_existing_database_keeps_its_bytes_and_its_mode(tmp_path: Path) -> None:
+    """Only a start makes it private: commands beside a running bot change nothing."""
     url, path = f"sqlite:///{tmp_path}/bot.db", tmp_path / "bot.db"
     open_database(url).close()
     path.chmod(0o644)
@@ -65,7 +65,7 @@ def test_a_database_that_is_there_keeps_its_bytes_and_its_mode(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("given", "left"), [(0o666, 0o600), (0o440, 0o400), (0o700, 0o700)])
-def test_closing_takes_from_others_and_gives_the_owner_nothing(
+def test_make_private_removes_the_rights_of_others_and_adds_none(
     tmp_path: Path, given: int, left: int
 ) -> None:
     path, missing = tmp_path / "bot.db", tmp_path / "bot.db-wal"

@@ -43,7 +43,7 @@ def add_app(tx: Transaction) -> None:
 
 
 def everything(db: Database) -> dict[str, list[dict[str, Any]]]:
-    """All rows of all tables, and the statements that made them."""
+    """Return all rows of all tables, and the statements that made them."""
 
     def read(tx: Transaction) -> dict[str, list[dict[str, Any]]]:
         made = tx.query("SELECT name, sql FROM sqlite_master ORDER BY name")
@@ -102,7 +102,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
         assert db.run(lambda tx: tx.query("SELECT color FROM apps")) == [{"color": "red"}]
 
 
-async def test_every_reference_leads_somewhere(db: Database) -> None:
+async def test_every_foreign_key_refers_to_a_key_of_a_table(db: Database) -> None:
     """SQLite creates a reference to a missing table or column, and fails when a row is written."""
     references = [
         (table["name"], reference)

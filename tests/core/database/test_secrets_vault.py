@@ -1,4 +1,4 @@
-"""Secrets at rest: nothing of them in the database, and a wrong key is said as such."""
+"""Secrets at rest: the database holds none in plain text, and a wrong key is reported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VAULT = Vault("key")
 
 
 @given(st.text())
-def test_what_was_sealed_opens_again_and_does_not_show(text: str) -> None:
+def test_a_sealed_text_opens_again_and_is_not_readable(text: str) -> None:
     sealed = VAULT.seal(text)
     assert Vault("key").open(sealed) == text
     assert len(text) < 8 or text not in sealed
@@ -37,12 +37,12 @@ def test_the_same_text_is_sealed_differently_each_time() -> None:
     [Vault("other").seal("text"), VAULT.seal("text")[:-2], "", "x"],
     ids=["another key", "cut", "empty", "short"],
 )
-def test_another_key_and_what_was_tampered_with_are_a_problem_of_secret_key(sealed: str) -> None:
+def test_another_key_or_a_changed_text_is_a_problem_of_secret_key(sealed: str) -> None:
     with pytest.raises(ConfigProblem, match=r"^SECRET_KEY: "):
         VAULT.open(sealed)
 
 
-def test_the_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+def test_the_key_is_created_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     path = tmp_path / "bot.key"
     key = load_or_create_key(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -54,7 +54,7 @@ def test_passwords_are_never_the_same() -> None:
     assert len({random_password() for _ in range(100)}) == 100
 
 
-def test_a_kept_secret_is_made_once_and_stored_sealed(db: Database) -> None:
+def test_a_stored_secret_is_created_once_and_sealed(db: Database) -> None:
     numbers = count()
 
     def make() -> str:
@@ -68,7 +68,7 @@ def test_a_kept_secret_is_made_once_and_stored_sealed(db: Database) -> None:
     assert all("secret" not in row["sealed"] for row in stored)
 
 
-def test_a_kept_secret_is_not_made_anew_where_the_key_is_wrong(db: Database) -> None:
+def test_a_wrong_key_does_not_replace_a_stored_secret(db: Database) -> None:
     db.run(lambda tx: load_or_create(tx, VAULT, "a", lambda: "secret"))
     with pytest.raises(ConfigProblem, match="SECRET_KEY"):
         db.run(lambda tx: load_or_create(tx, Vault("other"), "a", lambda: "another"))

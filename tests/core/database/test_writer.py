@@ -1,4 +1,4 @@
-"""The one writer: what waits is committed together, and is whole or not at all each."""
+"""The one writer: queued transactions are committed together, each whole or not at all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def held(db: Database) -> PausedWriter:
     return PausedWriter(db)
 
 
-async def test_what_waits_is_committed_at_once_in_the_order_of_asking(
+async def test_queued_transactions_are_one_commit_in_their_order(
     db: Database, held: PausedWriter
 ) -> None:
     names = [f"{number:02d}" for number in range(20)]
@@ -34,7 +34,7 @@ async def test_what_waits_is_committed_at_once_in_the_order_of_asking(
     assert there(db) == names
 
 
-async def test_those_of_one_commit_are_told_by_one_call_of_their_loop(
+async def test_one_call_of_the_loop_answers_all_of_a_commit(
     db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A call from a thread wakes the loop, which costs as much as a statement."""
@@ -51,7 +51,7 @@ async def test_those_of_one_commit_are_told_by_one_call_of_their_loop(
     assert calls.count(writer._answer) == 1
 
 
-async def test_one_that_fails_is_undone_alone(db: Database, held: PausedWriter) -> None:
+async def test_a_failing_transaction_is_rolled_back_alone(db: Database, held: PausedWriter) -> None:
     found = await held.together(
         db.transaction(partial(put, name="a")),
         db.transaction(partial(fail, name="b")),
@@ -62,8 +62,8 @@ async def test_one_that_fails_is_undone_alone(db: Database, held: PausedWriter) 
     assert there(db) == ["a", "c"]
 
 
-async def test_each_sees_what_those_before_it_have_done(db: Database, held: PausedWriter) -> None:
-    """As if one had been committed after the other."""
+async def test_each_transaction_sees_earlier_changes(db: Database, held: PausedWriter) -> None:
+    """As if each had been committed before the next one began."""
 
     def count(tx: Transaction) -> int:
         return len(tx.query("SELECT name FROM kept_secrets"))
@@ -77,10 +77,8 @@ async def test_each_sees_what_those_before_it_have_done(db: Database, held: Paus
     assert (found[1], found[3]) == (1, 1)
 
 
-async def test_nobody_hears_of_a_result_that_is_not_stored(
-    db: Database, held: PausedWriter
-) -> None:
-    """The disk is full at the last of them, and SQLite undoes the whole commit."""
+async def test_no_caller_gets_a_result_that_is_not_stored(db: Database, held: PausedWriter) -> None:
+    """The disk is full at the last of them, and SQLite rolls back the whole commit."""
     conn = db._writer._conn
     pages = conn.execute("PRAGMA page_count").fetchone()[0]
     conn.execute(f"PRAGMA max_page_count = {pages + 2}")
@@ -102,7 +100,7 @@ async def test_nobody_hears_of_a_result_that_is_not_stored(
     assert "b" in there(db)
 
 
-async def test_a_commit_that_fails_fails_for_all_of_them(
+async def test_a_failed_commit_is_an_error_for_all_of_its_group(
     db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = await held.together(db.transaction(partial(put, name="a")), db.transaction(orphan))
@@ -112,7 +110,7 @@ async def test_a_commit_that_fails_fails_for_all_of_them(
     assert await db.transaction(partial(put, name="b")) == "b"
 
 
-async def test_who_gave_up_before_it_began_has_asked_for_nothing(
+async def test_a_transaction_cancelled_before_it_begins_does_not_run(
     db: Database, held: PausedWriter
 ) -> None:
     gone = asyncio.ensure_future(db.transaction(partial(put, name="gone")))
@@ -125,7 +123,7 @@ async def test_who_gave_up_before_it_began_has_asked_for_nothing(
     assert gone.cancelled()
 
 
-async def test_no_commit_has_more_than_it_may(
+async def test_a_commit_has_no_more_than_max_group_transactions(
     db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "MAX_GROUP", 3)
@@ -134,8 +132,8 @@ async def test_no_commit_has_more_than_it_may(
     assert (held.commits, there(db)) == (3, names)
 
 
-async def test_who_asked_later_waits_on_when_others_have_waited_enough(db: Database) -> None:
-    """A lock of another process: each waits as long as it was to, and no longer."""
+async def test_each_transaction_waits_until_its_own_deadline(db: Database) -> None:
+    """Another process holds the lock: the first gives up, the later one waits on."""
     with closing(sqlite3.connect(db.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""The one writer beside trouble: each is answered, and whoever asks later has a turn."""
+"""The one writer beside failures: each caller is answered, and later ones have their turn."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ SECONDS = 5.0
 
 
 @contextmanager
-def patient(seconds: float) -> Iterator[None]:
-    """Let who asks within the block wait so long for other processes."""
+def deadline_of(seconds: float) -> Iterator[None]:
+    """Set the wait for other processes of transactions queued in the block."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "BUSY_TIMEOUT_SECONDS", seconds)
         yield
 
 
-async def one_told_late(db: Database) -> asyncio.Future[str]:
-    """Ask for two as one group while another process writes; the one not told that it is late."""
+async def queue_group_with_one_late(db: Database) -> asyncio.Future[str]:
+    """Queue two as one group while another process writes; return the one that still waits."""
     gate = threading.Event()
     db._writer._thread.submit(gate.wait, SECONDS)
-    with patient(0.05):
+    with deadline_of(0.05):
         early = asyncio.ensure_future(db.transaction(partial(put, name="early")))
         await asyncio.sleep(0)
-    with patient(60.0):
+    with deadline_of(60.0):
         late = asyncio.ensure_future(db.transaction(partial(put, name="late")))
         await asyncio.sleep(0)
     gate.set()
@@ -53,12 +53,12 @@ async def one_told_late(db: Database) -> asyncio.Future[str]:
     return late
 
 
-async def test_trouble_after_one_of_a_group_was_told_is_told_to_the_others(db: Database) -> None:
-    """And the writer goes on."""
+async def test_an_error_after_one_of_a_group_was_answered_reaches_the_others(db: Database) -> None:
+    """The writer goes on afterwards."""
     conn = db._writer._conn
     async with asyncio.timeout(2 * SECONDS):
         with locked(Path(db.path)):
-            late = await one_told_late(db)
+            late = await queue_group_with_one_late(db)
             conn.execute("PRAGMA query_only = ON")
             with pytest.raises(StorageError, match="readonly"):
                 await late
@@ -67,19 +67,19 @@ async def test_trouble_after_one_of_a_group_was_told_is_told_to_the_others(db: D
     assert there(db) == ["next"]
 
 
-async def test_closing_after_one_of_a_group_was_told_answers_the_others(tmp_path: Path) -> None:
+async def test_closing_after_one_of_a_group_was_answered_answers_the_others(tmp_path: Path) -> None:
     db = open_database(f"sqlite:///{tmp_path}/bot.db")
     async with asyncio.timeout(2 * SECONDS):
         with locked(Path(db.path)):
-            late = await one_told_late(db)
+            late = await queue_group_with_one_late(db)
             db.close()
             with pytest.raises(StorageError, match="locked"):
                 await late
     assert there(db) == []
 
 
-def test_an_event_loop_that_is_closed_by_then_does_not_stop_the_writer(db: Database) -> None:
-    """What was asked for is stored though nobody is left to hear of it."""
+def test_a_closed_event_loop_does_not_stop_the_writer(db: Database) -> None:
+    """Its transaction is stored, though no caller is left to get the result."""
     began, gate = threading.Event(), threading.Event()
 
     def slow(tx: Transaction) -> None:
@@ -99,8 +99,8 @@ def test_an_event_loop_that_is_closed_by_then_does_not_stop_the_writer(db: Datab
     assert there(db) == ["next", "slow"]
 
 
-async def test_who_failed_by_itself_hears_that_though_the_commit_fails_too(db: Database) -> None:
-    """Its own error says what it has to do; that of the commit is the others'."""
+async def test_a_transaction_keeps_its_own_error_when_the_commit_fails_too(db: Database) -> None:
+    """The error of the commit goes to the other callers."""
     found = await PausedWriter(db).together(
         db.transaction(partial(fail, name="a")),
         db.transaction(orphan),
@@ -113,8 +113,8 @@ async def test_who_failed_by_itself_hears_that_though_the_commit_fails_too(db: D
         assert other.execute("SELECT COUNT(*) FROM received_payments").fetchone() == (0,)
 
 
-async def test_a_stop_iteration_is_told_as_a_bug_and_the_others_hear_too(db: Database) -> None:
-    """No future takes it: whoever came behind it in the commit would wait for ever."""
+async def test_a_stop_iteration_becomes_a_bug_and_the_others_are_answered(db: Database) -> None:
+    """No future takes StopIteration: the others of the commit would wait for ever."""
 
     def stop(_tx: Transaction) -> None:
         raise StopIteration
@@ -127,7 +127,7 @@ async def test_a_stop_iteration_is_told_as_a_bug_and_the_others_hear_too(db: Dat
     assert there(db) == ["next"]
 
 
-async def test_one_that_can_not_be_woken_keeps_nobody_from_hearing(db: Database) -> None:
+async def test_an_error_while_waking_keeps_no_caller_from_its_result(db: Database) -> None:
     def wake(_topics: object) -> None:
         raise LookupError
 
@@ -144,8 +144,8 @@ async def test_one_that_can_not_be_woken_keeps_nobody_from_hearing(db: Database)
         assert await asyncio.gather(*futures) == ["told", "told"]
 
 
-def test_what_has_begun_can_not_be_cancelled(db: Database) -> None:
-    """It is stored: who was told that it was cancelled would do it again."""
+def test_a_transaction_that_has_begun_cannot_be_cancelled(db: Database) -> None:
+    """It is stored: a caller that took it for cancelled would repeat it."""
     began, gate = threading.Event(), threading.Event()
 
     def slow(tx: Transaction) -> str:
