@@ -109,7 +109,7 @@ def _allowed(path: str) -> str:
 
 
 async def _wrong_parameter(request: Request, error: Any) -> Response:
-    return _answer(request, body_parsing.refused(error.errors(), strip=1))
+    return _answer(request, body_parsing.invalid_body(error.errors(), strip=1))
 
 
 async def _unavailable(request: Request, _error: Exception) -> Response:

@@ -1,7 +1,7 @@
-"""Money: exact amounts in minor units, read as people write them, shown as they read them.
+"""Exact amounts in minor units, read as people write them and written as they read them.
 
-A currency is an upper-case code: ISO 4217 as Babel (CLDR) lists it in use today, with its
-decimals there, and those of `currencies.json` beside this file. No float comes near an amount.
+A currency is an upper-case code: of ISO 4217, if Babel (CLDR) lists it as in use, with CLDR's
+decimals, or of `currencies.json` beside this file. No amount is ever a float.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from bot.core.errors import MoneyError
 from bot.core.money import spellings
 from bot.core.text.sanitize import INVISIBLE_MARKS
 
-MAX_AMOUNT = 1_000_000_000  # in major units; our bound
+MAX_AMOUNT = 1_000_000_000  # in major units; our limit
 MAX_MINOR = 2**63 - 1  # BIGINT
 RATE_DIGITS = 8
-MAX_TEXT = 64  # characters; a longer one is no amount
+MAX_TEXT = 64  # characters; a longer text is no amount
 
 _DATA = Path(__file__).with_name("currencies.json")
 _NOT_ISO = frozenset({"CNH", "XXX"})  # beside ISO in CLDR's tables: ours, "no currency"
@@ -40,7 +40,7 @@ _SAME_MARK = {
     **dict.fromkeys([0x2012, 0x2013, 0x2014, 0x2212], "-"),  # dashes, minus
     0x060C: ",",  # Arabic comma
 }
-# Accents typed as apostrophes: NFKC would take one of them apart.
+# Accents typed as apostrophes: NFKC would split one of them.
 _BARE: dict[int, str | None] = {
     **INVISIBLE_MARKS,
     **dict.fromkeys([0x0060, 0x00B4, 0x02BC], "'"),
@@ -57,7 +57,7 @@ _LAKHS = re.compile(r"[1-9][0-9]?(?: [0-9]{2})+ [0-9]{3}")
 
 @dataclass(frozen=True, slots=True)
 class _Currency:
-    """Decimals of a currency; `shown` is how many are shown though they be zero."""
+    """Decimals of a currency; `shown` of them are written even if they are zero."""
 
     decimals: int
     shown: int
@@ -67,7 +67,6 @@ class _Currency:
 
 @cache
 def _table() -> dict[str, _Currency]:
-    """Every currency by its code."""
     own = json.loads(_DATA.read_text("utf-8"))
     table = {
         code: _Currency(
@@ -85,7 +84,7 @@ def _table() -> dict[str, _Currency]:
 
 @cache
 def _names() -> dict[str, spellings.Spelling]:
-    """What each folded spelling means that needs no other language: codes, symbols, aliases."""
+    """Return codes, symbols and aliases, folded, with their currencies."""
     table = _table()
     symbols = Locale("en").currency_symbols
     spelled = {symbols[code]: code for code in table if code in symbols}
@@ -96,18 +95,18 @@ def _names() -> dict[str, spellings.Spelling]:
 
 
 def currencies() -> frozenset[str]:
-    """Every code that is valid on the wire."""
+    """Return every code that the interface takes."""
     return frozenset(_table())
 
 
 @cache
 def _by_name() -> frozenset[str]:
-    """Return the currencies that people may name in words: `gold` beside a number is no price."""
+    """Return the currencies that people may name in words: `5 gold` is no price."""
     return frozenset(code for code, currency in _table().items() if currency.iso)
 
 
 def exponent(currency: str) -> int:
-    """How many decimals the currency has: 2 for USD, 0 for JPY, 8 for BSV.
+    """Return the number of decimals of a currency: 2 for USD, 0 for JPY, 8 for BSV.
 
     Raises MoneyError unknownCurrency, also for lower-case codes.
     """
@@ -118,20 +117,20 @@ def _currency(code: str) -> _Currency:
     try:
         return _table()[code]
     except KeyError:
-        message = f"{code[:MAX_TEXT]!r} is no currency known here"
+        message = f"{code[:MAX_TEXT]!r} is not a known currency"
         raise MoneyError("unknownCurrency", message) from None
 
 
 def find_currency(name: str) -> str:
-    """Code of the currency that a person named: `usd`, `Eur`, `€`, `sats`, `reais`.
+    """Return the code of the currency that a person named: `usd`, `Eur`, `€`, `sats`, `reais`.
 
-    Raises MoneyError unknownCurrency, also for what several share (`kr`).
+    Raises MoneyError unknownCurrency, also for a name of several currencies (`kr`).
     """
     return _meant(_spelling(name), name, None)
 
 
 def _spelling(name: str) -> spellings.Spelling:
-    """What a name may mean, whole or word by word: `$ MXN`."""
+    """Return the meaning of a name, whole or word by word: `$ MXN`."""
     table, folded = _names(), spellings.fold(name[:MAX_TEXT])
     words = [folded] if folded in table else folded.split()
     if words and all(word in table for word in words):
@@ -145,17 +144,17 @@ def _spelling(name: str) -> spellings.Spelling:
 
 
 def _meant(spelling: spellings.Spelling, name: str, default: str | None) -> str:
-    """Code of the one that is meant: to a seller in Canada, `$` may be two, `dollars` only one."""
+    """Choose the currency: with CAD as `default`, `$` is ambiguous and `dollars` is CAD."""
     meant = spelling.codes & {default, spelling.usual}
     if len(meant) != 1:
         several = ", ".join(sorted(spelling.codes))
-        message = f"{name[:MAX_TEXT]!r} does not say for sure which of {several}: write the code"
+        message = f"{name[:MAX_TEXT]!r} may be any of {several}: write the code"
         raise MoneyError("unknownCurrency", message)
     return min(meant)
 
 
 def to_minor(amount: Decimal, currency: str) -> int:
-    """Exact minor units (cents) of an amount: 0 < amount <= 1 000 000 000.
+    """Return the exact minor units (cents) of an amount: 0 < amount <= 1 000 000 000.
 
     Raises MoneyError unknownCurrency, notAnAmount (NaN, infinite), notPositive, tooLarge,
     tooManyDecimals. Cheap for any exponent: compared before it is written out.
@@ -177,7 +176,7 @@ def to_minor(amount: Decimal, currency: str) -> int:
 
 
 def _shifted(amount: Decimal, decimals: int) -> int | None:
-    """Amount times 10 ** decimals where that is whole; amount in (0, MAX_AMOUNT]."""
+    """Return amount * 10 ** decimals if it is whole; the amount is in (0, MAX_AMOUNT]."""
     _, digits, power = amount.as_tuple()
     shift = int(power) + decimals
     if shift < 0:
@@ -189,7 +188,7 @@ def _shifted(amount: Decimal, decimals: int) -> int | None:
 
 
 def from_minor(minor: int, currency: str) -> Decimal:
-    """Amount of so many minor units, with all the decimals of the currency: 500 USD is 5.00."""
+    """Return the amount of minor units, with all decimals of the currency: 500 USD is 5.00."""
     digits = tuple(map(int, str(abs(minor))))
     return Decimal((int(minor < 0), digits, -exponent(currency)))
 
@@ -210,7 +209,7 @@ def format_money(minor: int, currency: str, language: str) -> str:
 
 
 def format_number(value: Decimal, language: str) -> str:
-    """Write a number for people who compare it: eight significant digits, never an exponent."""
+    """Write a number with eight significant digits, without an exponent."""
     shown = Context(prec=RATE_DIGITS).create_decimal(value)
     return format_decimal(shown, "#,##0.###", locale=_locale(language), decimal_quantization=False)
 
@@ -224,24 +223,24 @@ def _locale(language: str) -> Locale:
 
 
 def read_amount(text: str, default_currency: str | None) -> tuple[Decimal, str | None]:
-    """Amount and currency as a person writes them: `2,50`, `$5`, `1 000 usd`, `5,-`, any digits.
+    """Read an amount and its currency: `2,50`, `$5`, `1 000 usd`, `5,-`, digits of any script.
 
-    The currency is `default_currency` where the text names none, or a word that it shares with
-    others: `5 kr` and SEK. Whether the amount is possible in it is for `to_minor` to say.
+    The currency is `default_currency` if the text has none, or a name that it shares with others:
+    `5 kr` and SEK. `to_minor` checks the amount against the currency's decimals and limits.
     Raises MoneyError notAnAmount, notPositive (a minus), unknownCurrency, and ambiguous with
-    `choices` (as decimals, as thousands) for `1.000` and `1,000`: that is asked, never guessed.
+    `choices` (as decimals, as thousands) for `1.000` and `1,000`, so that the person is asked.
     """
     number, currency = _split(text, default_currency)
     return _read_number(number), currency
 
 
 def read_currency(text: str, default_currency: str | None) -> str | None:
-    """Only the currency of an amount, for one that `read_amount` found ambiguous."""
+    """Read only the currency, of an amount that `read_amount` found ambiguous."""
     return _split(text, default_currency)[1]
 
 
 def _split(text: str, default: str | None) -> tuple[str, str | None]:
-    """Normalised number, and the currency's code: that beside it or the default."""
+    """Return the number in ASCII, and the code of the currency beside it or the default."""
     plain = _plain(text)
     if inside := _EURO_INSIDE.fullmatch(plain):
         return f"{_ungrouped(inside[1])}.{inside[2]}", "EUR"
@@ -260,7 +259,7 @@ def _split(text: str, default: str | None) -> tuple[str, str | None]:
 
 
 def _parts(plain: str) -> tuple[str, str, str]:
-    """What stands before the number, the number, and what stands after it."""
+    """Return the text before the number, the number, and the text after it."""
     found = _NUMBER.search(plain)
     if found is None:
         raise MoneyError("notAnAmount", "There is no number in it")
@@ -271,25 +270,25 @@ def _parts(plain: str) -> tuple[str, str, str]:
 
 
 def _without_stop(before: str, number: str) -> str:
-    """The number without a full stop that is an abbreviation's: Rs.500, but $.50 and USD .50."""
+    """Remove a full stop that belongs to an abbreviation: Rs.500, but not $.50 and USD .50."""
     touched = before.endswith("/") or unicodedata.category(before[-1:] or " ")[0] in "LM"
     dotted = spellings.fold(before) in spellings.DOTTED
     if touched and dotted and number[0] == ".":
         return number[1:]
     if touched or dotted:
-        raise MoneyError("notAnAmount", f"The mark in {before}{number} may be either's")
+        raise MoneyError("notAnAmount", f"The mark in {before}{number} is ambiguous")
     return number
 
 
 def _read_name(name: str) -> spellings.Spelling:
-    """What stands beside a number, where it can be a currency at all."""
+    """Return the meaning of the text beside a number. Raises MoneyError notAnAmount."""
     if not any(char.isalpha() or unicodedata.category(char) == "Sc" for char in name):
-        raise MoneyError("notAnAmount", f"{name!r} beside the number is not understood")
+        raise MoneyError("notAnAmount", f"{name!r} beside the number is no currency")
     return _spelling(name)
 
 
 def _plain(text: str) -> str:
-    """Text with every script's digits, spaces and separators spelled as in ASCII."""
+    """Write digits, spaces and separators of every script in ASCII."""
     if len(text) > MAX_TEXT:
         raise MoneyError("notAnAmount", f"Longer than {MAX_TEXT} characters")
     if any(unicodedata.category(char) == "No" for char in text):
@@ -303,7 +302,7 @@ def _plain(text: str) -> str:
 
 
 def _read_number(number: str) -> Decimal:
-    """Value of digits with separators; each separator is grouping, a decimal mark, or unclear."""
+    """Read digits with separators; each separates groups or decimals, or is ambiguous."""
     if whole := _WHOLE.search(number):
         return Decimal(_ungrouped(number[: whole.start()]))
     marks = re.findall("[^0-9]", number)
@@ -318,7 +317,7 @@ def _read_number(number: str) -> Decimal:
 
 
 def _read_one_mark(head: str, mark: str, tail: str) -> Decimal:
-    """`2.50` and `0,125` are decimals; `1.000` may also be a thousand."""
+    """Read a number with one mark: `2.50` has decimals, `1.000` may be a thousand."""
     as_decimal = Decimal(f"{head or '0'}.{tail}")
     if _THOUSANDS.fullmatch(f"{head} {tail}"):
         message = f"{head}{mark}{tail} may be {as_decimal} or {head}{tail}"
@@ -327,17 +326,17 @@ def _read_one_mark(head: str, mark: str, tail: str) -> Decimal:
 
 
 def _ungrouped(number: str) -> str:
-    """Digits of a whole number whose groups are set apart by one kind of mark."""
+    """Return the digits of a whole number whose groups have one kind of mark between them."""
     marks = set(re.findall("[^0-9]", number))
     if not marks:
         return number
     spaced = re.sub("[^0-9]", " ", number)
     grouped = _THOUSANDS.fullmatch(spaced) or (marks == {","} and _LAKHS.fullmatch(spaced))
     if len(marks) > 1 or _ARABIC_DECIMAL in marks or not grouped:
-        raise MoneyError("notAnAmount", f"{number} is not grouped as numbers are")
+        raise MoneyError("notAnAmount", f"{number} is not grouped like a number")
     return spaced.replace(" ", "")
 
 
 def _trimmed(amount: Decimal) -> Decimal:
-    """Drop the zeros that say nothing; never an exponent."""
+    """Remove trailing zeros, without an exponent."""
     return Decimal(f"{amount.normalize():f}")

@@ -1,6 +1,6 @@
-"""Which currency people mean by a symbol or a word: `€`, `reais`, `kr`, `dólares canadienses`.
+"""The currencies that people mean by a symbol or a word: `€`, `reais`, `kr`, `dólares canadienses`.
 
-A spelling that several currencies share means one of them only where something else says which.
+A spelling that several currencies share needs something else that decides between them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from babel.numbers import get_currency_name
 
 from bot.core.text.sanitize import INVISIBLE_MARKS
 
-# Beside CLDR's English symbols: one currency each, wherever in the world it is written.
+# Spellings of one currency each, in addition to CLDR's English symbols.
 UNSHARED = {
     "USD": "US$|US $|U$S|U$D|U$",
     "EUR": "€|EURO|EUROS|ЕВРО|يورو|यूरो",  # noqa: RUF001 - Cyrillic is meant
@@ -67,7 +67,7 @@ _RIALS = "SAR QAR OMR YER IRR"
 _DINARS = "KWD BHD JOD IQD LYD TND DZD RSD MKD"
 _FRANCS = "CHF XAF XOF XPF BIF CDF DJF GNF KMF RWF"
 
-# Several currencies' spellings, and those that are everyday words or units too (`5 ft`).
+# Spellings that several currencies share, or that are words or units too (`5 ft`).
 SHARED = {
     f"{DOLLARS} {PESOS}": "$",
     DOLLARS: "DOLLAR|DOLLARS|DÓLAR|DÓLARES|ДОЛЛАР|ДОЛЛАРА|ДОЛЛАРОВ|دولار|डॉलर",
@@ -98,13 +98,13 @@ SHARED = {
     "HUF": "FT",
 }
 
-# What most people mean by a shared symbol, where nothing else says which.
+# The usual meaning of a shared symbol if nothing else decides.
 _USUAL = {"$": "USD", "£": "GBP", "¥": "JPY"}
 
 # Short forms whose full stop may touch the number: Rs.500 is not half a rupee.
 DOTTED = {"RS", "FR", "SFR", "KR", "BS", "S/", "B/", "रु", "РУБ", "Р"}  # noqa: RUF001 - Cyrillic is meant
 
-# By script: its languages, and numbers that between them need each form of a name there.
+# By script: its languages, and numbers for which CLDR has all forms of a name.
 _LANGUAGES = {
     "LATIN": (("en", "de", "es", "pt", "fr"), (1, 2)),
     "CYRILLIC": (("ru",), (1, 2, 5)),
@@ -115,20 +115,20 @@ _LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """Currencies that a spelling may mean; `usual` is what it means by itself, if anything."""
+    """Currencies that a spelling may mean; `usual` is the one that it means alone, if any."""
 
     codes: frozenset[str]
     usual: str | None
 
     def beside(self, other: Spelling) -> Spelling:
-        """What both together mean: `$` and MXN are pesos; no codes where they contradict."""
+        """Combine two spellings: `$` and MXN are pesos; without codes if they contradict."""
         codes = self.codes & other.codes
         meant = (usual for usual in (self.usual, other.usual) if usual in codes)
         return Spelling(codes, next(meant, None))
 
 
 def spelling_of(code: str) -> Spelling:
-    """Give the spelling of one currency."""
+    """Return the spelling of one currency."""
     return Spelling(frozenset({code}), code)
 
 
@@ -136,13 +136,13 @@ _NOTHING = Spelling(frozenset(), None)
 
 
 def fold(name: str) -> str:
-    """Write a name as the tables have it: upper case, single spaces, no full stop after a word."""
+    """Fold a name as in the tables: upper case, single spaces, no full stop after a word."""
     plain = unicodedata.normalize("NFKC", name.translate(INVISIBLE_MARKS)).upper()
     return " ".join(filter(None, (word.rstrip(".") for word in plain.split())))
 
 
 def own_spellings() -> dict[str, Spelling]:
-    """Give our own spellings, folded."""
+    """Return the spellings of this module, folded."""
     single = {
         name: spelling_of(code) for code, names in UNSHARED.items() for name in names.split("|")
     }
@@ -156,10 +156,10 @@ def own_spellings() -> dict[str, Spelling]:
 
 
 def find_in_cldr(name: str, codes: frozenset[str]) -> Spelling:
-    """Look a folded name up among CLDR's of the languages written in its script.
+    """Find a folded name among CLDR's names in the languages of its script.
 
-    Their files are opened at the first such name, for Latin ones cost 5 MB and 60 ms: never at the
-    start. While they can't be opened, nothing is found.
+    Their files are read at the first such name, not at the start: the Latin ones cost 5 MB and
+    60 ms. If they can't be read, nothing is found.
     """
     letter = next(filter(str.isalpha, name), "A")
     script = unicodedata.name(letter, "").partition(" ")[0]
@@ -172,7 +172,7 @@ def find_in_cldr(name: str, codes: frozenset[str]) -> Spelling:
 
 @cache
 def _cldr(script: str, codes: frozenset[str]) -> dict[str, str]:
-    """Code by each name and symbol that is one currency's in all those languages."""
+    """Return the code of each name and symbol that means one currency in all those languages."""
     found: dict[str, set[str]] = {}
     languages, counts = _LANGUAGES.get(script, ((), ()))
     for language in languages:

@@ -62,9 +62,9 @@ def create(creation: Creation, request_id: str, app_id: str, now: int) -> Paymen
     """
     kind, total = creation.terms.kind, creation.total_units
     if kind is Kind.LIMIT and total is None:
-        raise _invalid("totalUnits", "is required with expirationType limit")
+        raise invalid_field("totalUnits", "is required with expirationType limit")
     if kind is not Kind.LIMIT and total is not None:
-        raise _invalid("totalUnits", f"goes with expirationType limit, not with {kind}")
+        raise invalid_field("totalUnits", f"goes with expirationType limit, not with {kind}")
     if kind is Kind.ONCE:
         total = 1
     return PaymentRequest(
@@ -121,7 +121,7 @@ def minor(amount: Decimal, currency: str, field: str) -> int:
     try:
         return amounts.to_minor(amount, currency)
     except MoneyError as error:
-        raise _invalid(field, str(error)) from None
+        raise invalid_field(field, str(error)) from None
 
 
 def _webhook(webhook: Webhook | None, change: Edit) -> Webhook | None:
@@ -131,7 +131,7 @@ def _webhook(webhook: Webhook | None, change: Edit) -> Webhook | None:
     if url is None:
         if isinstance(change.custom_parameters, Keep):
             return None
-        raise _invalid("notifications.webhook.webhookUrl", "is required: there is none yet")
+        raise invalid_field("notifications.webhook.webhookUrl", "is required: there is none yet")
     kept = webhook.custom_parameters if webhook else None
     return Webhook(url, _or(change.custom_parameters, kept))
 
@@ -147,6 +147,7 @@ def _decreased(request: PaymentRequest, count: int) -> Units | None:
     return replace(units, remaining=units.remaining - count, decreased=units.decreased + count)
 
 
-def _invalid(field: str, message: str) -> InvalidBody:
+def invalid_field(field: str, message: str) -> InvalidBody:
+    """Return an InvalidBody about one field."""
     problem = FieldProblem(field, message)
     return InvalidBody(f"{field}: {message}", [problem])

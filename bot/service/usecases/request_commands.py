@@ -11,7 +11,6 @@ from bot.core.errors import (
     FieldProblem,
     ForbiddenAddress,
     IdempotencyMismatch,
-    InvalidBody,
     MoneyError,
     NotEnoughUnits,
     NotFound,
@@ -179,28 +178,24 @@ def _check_price(exchange: Exchange, terms: Terms) -> None:
     try:
         shares = quote.quote(terms, exchange.rate(terms.currency, terms.instrument)).shares
     except MoneyError as error:
-        raise _wrong(PRICE_FIELD, str(error)) from None
+        raise changes.invalid_field(PRICE_FIELD, str(error)) from None
     if 0 in shares:
         field = f"receivers.{shares.index(0)}.sendAmount"
-        raise _wrong(field, f"comes to nothing in {terms.instrument}")
+        raise changes.invalid_field(field, f"comes to nothing in {terms.instrument}")
 
 
 def _check_webhook(caller: Caller, url: str) -> None:
     try:
         host = check_url(url, caller.policy.allow)
     except ForbiddenAddress as error:
-        raise _wrong(WEBHOOK_FIELD, str(error)) from None
+        raise changes.invalid_field(WEBHOOK_FIELD, str(error)) from None
     if host == INTERNAL_HOST and caller.app_id != caller.policy.embedded_app_id:
         message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
-        raise _wrong(WEBHOOK_FIELD, message)
+        raise changes.invalid_field(WEBHOOK_FIELD, message)
 
 
 def _check_redirect(caller: Caller, url: str) -> None:
     try:
         links.check_app(url, caller.policy.schemes)
     except ValueError as error:
-        raise _wrong(REDIRECT_FIELD, str(error)) from None
-
-
-def _wrong(field: str, message: str) -> InvalidBody:
-    return InvalidBody(f"{field}: {message}", [FieldProblem(field, message)])
+        raise changes.invalid_field(REDIRECT_FIELD, str(error)) from None

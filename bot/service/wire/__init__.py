@@ -1,1 +1,1 @@
-"""Between the interface's JSON and the model."""
+"""The interface's JSON: bodies into the model, the model into answers."""

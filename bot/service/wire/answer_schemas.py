@@ -1,6 +1,6 @@
-"""What the service answers: shapes for the schema, written from the model.
+"""Schemas of the service's answers, for the OpenAPI document.
 
-Where the interface and HandCash Cloud name a thing twice, both names are there.
+Where the interface and HandCash Cloud name a field differently, an answer has both names.
 Amounts are Decimals that `exact_json` writes as numbers.
 """
 
@@ -18,7 +18,7 @@ Id: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{24}$")]
 
 
 def _never_null(schema: dict[str, Any]) -> None:
-    """Say that what was not given is left out; pydantic takes None for an answer, too."""
+    """Remove null from a schema: fields without a value are left out of answers."""
     for field in schema["properties"].values():
         field.pop("default", None)
         kinds = [kind for kind in field.pop("anyOf", ()) if kind != {"type": "null"}]
@@ -26,7 +26,7 @@ def _never_null(schema: dict[str, Any]) -> None:
 
 
 class Answer(BaseModel):
-    """JSON that we write; fields that were not given are left out."""
+    """JSON that the service writes; fields without a value are left out."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -38,7 +38,7 @@ class Answer(BaseModel):
 
 
 class ProductAnswer(Answer):
-    """What is paid for."""
+    """The product that is paid for."""
 
     name: str
     description: str | None = None
@@ -47,7 +47,7 @@ class ProductAnswer(Answer):
 
 
 class ReceiverAnswer(Answer):
-    """Who gets how much, in the currency beside it."""
+    """A receiver and its share, in `currencyCode`."""
 
     send_amount: Number
     currency_code: str
@@ -56,17 +56,17 @@ class ReceiverAnswer(Answer):
 
 
 class WebhookAnswer(Answer):
-    """Where payments are told."""
+    """Where payments are reported."""
 
     webhook_url: str
     custom_parameters: dict[str, Any] | None = None
 
 
 class NotificationsAnswer(Answer):
-    """Who is told of payments.
+    """Who gets reports of payments.
 
-    `emailState`: the address awaits its holder's confirmation and gets nothing yet, was confirmed
-    at `emailConfirmedAt`, or wants no more; not there where nobody has to confirm it.
+    `emailState`: the address is `unconfirmed` and gets no letters yet, was `confirmed` at
+    `emailConfirmedAt`, or has unsubscribed (`ended`); left out if nobody has to confirm it.
     """
 
     webhook: WebhookAnswer | None = None
@@ -84,7 +84,7 @@ class PaymentAmount(Answer):
 
 
 class PublicAnswer(Answer):
-    """What anybody may see of a request: what its pay page shows."""
+    """The public part of a request, which its pay page shows."""
 
     id: Id
     payment_request_url: str
@@ -149,10 +149,10 @@ class RequestList(Answer):
 
 
 class PaidAnswer(Answer):
-    """What the payer gave where it is of another currency than the price.
+    """What the payer paid, if in another currency than the price.
 
-    `shares` are the receivers' in their order and sum to `amount`; one unit of the price's
-    currency bought `rate` units of this one, by the word of `rateSource` at `ratedAt`.
+    `shares` are those of the receivers in their order; their sum is `amount`. One unit of the
+    price's currency bought `rate` units of this one, according to `rateSource` at `ratedAt`.
     """
 
     amount: Number
@@ -166,8 +166,8 @@ class PaidAnswer(Answer):
 class PaymentAnswer(Answer):
     """A payment; amounts in `currencyCode`.
 
-    `settlement` says what is out of the ordinary: the money came `late`, after its reservation
-    had lapsed, or `oversold`, when no unit was left for it.
+    `settlement` is set for money that came `late`, after its reservation had lapsed, or that is
+    `oversold`: no unit was left for it.
     """
 
     transaction_id: Id
@@ -188,7 +188,7 @@ class PaymentList(Answer):
 
 
 class StatsAnswer(Answer):
-    """What a request brought in; `uniqueUsers` counts payers who said who they are."""
+    """Totals of a request; `uniqueUsers` counts payers who entered who they are."""
 
     total_payments: int
     total_volume: Number
@@ -197,7 +197,7 @@ class StatsAnswer(Answer):
 
 
 class WebhookEvent(Answer):
-    """Body of the webhook of a payment; `oversold` where no unit was left for its money."""
+    """Body of the webhook of a payment; `oversold` if no unit was left for it."""
 
     payment_request_id: Id
     transaction_id: Id
@@ -212,14 +212,14 @@ class WebhookEvent(Answer):
 
 
 class FieldProblemAnswer(Answer):
-    """What is wrong with one field."""
+    """A problem of one field."""
 
     field: str
     message: str
 
 
 class ErrorAnswer(Answer):
-    """Why it was not done: `code` for machines, `message` for people."""
+    """An error: `code` for machines, `message` for people."""
 
     code: str
     message: str

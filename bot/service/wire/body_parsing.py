@@ -1,4 +1,4 @@
-"""Bodies of create and edit into the model; every problem is a FieldProblem with its path."""
+"""Bodies of create and edit read into the model; every problem is a FieldProblem with its path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.exact_json import JsonError
-from bot.service.model.changes import KEEP, Creation, Edit, Keep, minor
+from bot.service.model.changes import KEEP, Creation, Edit, Keep, invalid_field, minor
 from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
 from bot.service.wire.body_schemas import CreateBody, EditBody, NotificationsBody, NotificationsEdit
 
@@ -27,7 +27,7 @@ MAX_DEPTH = 32
 MAX_PROBLEMS = 20
 MAX_NAME = 100  # characters of a field's name that an answer repeats
 
-# What pydantic says in the language of Python, said in that of JSON.
+# Messages for pydantic's error types, which speak of Python: these speak of JSON.
 _MESSAGES = {
     "missing": "is required",
     "extra_forbidden": "is not a field of this body",
@@ -61,12 +61,12 @@ def read_edit(text: str, now: int) -> Edit:
     body = _validated(EditBody, text)
     product, notifications = body.product, body.notifications
     return Edit(
-        name=_given(product, "name"),
-        description=_given(product, "description"),
-        long_description=_given(product, "long_description"),
-        image_url=_given(product, "image_url"),
-        price_before_discount=_given(body, "price_before_discount"),
-        redirect_url=_given(body, "redirect_url"),
+        name=_field(product, "name"),
+        description=_field(product, "description"),
+        long_description=_field(product, "long_description"),
+        image_url=_field(product, "image_url"),
+        price_before_discount=_field(body, "price_before_discount"),
+        redirect_url=_field(body, "redirect_url"),
         expires_at=_new_end(body, now),
         decrease=_units(body),
         **_new_notifications(body, notifications),
@@ -88,11 +88,11 @@ def _validated(kind: type[B], text: str) -> B:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        raise refused(error.errors(include_url=False, include_context=False)) from None
+        raise invalid_body(error.errors(include_url=False, include_context=False)) from None
 
 
-def refused(errors: Iterable[ErrorDetails], strip: int = 0) -> InvalidBody:
-    """Give the refusal for pydantic's errors, `strip` parts of each path left out."""
+def invalid_body(errors: Iterable[ErrorDetails], strip: int = 0) -> InvalidBody:
+    """Return the InvalidBody of pydantic's errors, each path without its first `strip` parts."""
     problems = [_problem(error, strip) for error in errors][:MAX_PROBLEMS]
     first = problems[0]
     return InvalidBody(f"{first.field}: {first.message}", problems)
@@ -104,15 +104,11 @@ def _problem(error: ErrorDetails, strip: int) -> FieldProblem:
     return FieldProblem(path, message)
 
 
-def _conflict(field: str, message: str) -> InvalidBody:
-    return InvalidBody(f"{field}: {message}", [FieldProblem(field, message)])
-
-
 def _terms(body: CreateBody) -> Terms:
     instrument = _one_of(body, "instrument_currency_code", "currency_code")
     denomination = _one_of(body, "denomination_currency_code", "denominated_in", "currency")
     if instrument is None:
-        raise _conflict("instrumentCurrencyCode", "is required")
+        raise invalid_field("instrumentCurrencyCode", "is required")
     currency = denomination or instrument
     product, notifications = body.product, body.notifications or NotificationsBody()
     terms = Terms(
@@ -145,7 +141,7 @@ def _one_of(body: CreateBody, *spellings: str) -> str | None:
     for name in given[1:]:
         if values[name] != values[given[0]]:
             fields = CreateBody.model_fields
-            raise _conflict(str(fields[name].alias), f"differs from {fields[given[0]].alias}")
+            raise invalid_field(str(fields[name].alias), f"differs from {fields[given[0]].alias}")
     return str(values[given[0]]) if given else None
 
 
@@ -166,11 +162,11 @@ def _json(value: dict[str, Any] | None) -> str | None:
 
 def _end(seconds: int | None, at: int | None, now: int) -> int | None:
     if seconds is not None and at is not None:
-        raise _conflict("expiresAt", "does not go together with expirationInSeconds")
+        raise invalid_field("expiresAt", "does not go together with expirationInSeconds")
     return at if seconds is None else now + seconds * 1000
 
 
-def _given(body: BaseModel, name: str) -> Any:
+def _field(body: BaseModel, name: str) -> Any:
     return getattr(body, name) if name in body.model_fields_set else KEEP
 
 
@@ -185,21 +181,21 @@ def _units(body: EditBody) -> int:
 
 
 def _new_notifications(body: EditBody, notifications: NotificationsEdit | None) -> dict[str, Any]:
-    """Give what an edit says of webhook and e-mail; null clears at each level."""
+    """Return the edit's fields about webhook and e-mail; null clears at each level."""
     if "notifications" not in body.model_fields_set:
         return {}
     if notifications is None:
         return {"webhook_url": None, "email": None}
-    told = {"email": _given(notifications, "email")}
+    fields = {"email": _field(notifications, "email")}
     if "webhook" not in notifications.model_fields_set:
-        return told
+        return fields
     webhook = notifications.webhook
     if webhook is None:
-        return told | {"webhook_url": None}
-    parameters = _given(webhook, "custom_parameters")
+        return fields | {"webhook_url": None}
+    parameters = _field(webhook, "custom_parameters")
     if parameters is not KEEP:
         parameters = _json(parameters)
-    return told | {
-        "webhook_url": _given(webhook, "webhook_url"),
+    return fields | {
+        "webhook_url": _field(webhook, "webhook_url"),
         "custom_parameters": parameters,
     }

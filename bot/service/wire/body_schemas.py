@@ -1,4 +1,4 @@
-"""Bodies of create and edit, field by field (interface sections 2.1 and 4.3)."""
+"""Schemas of the bodies of create and edit (interface sections 2.1 and 4.3)."""
 
 from typing import Annotated, Any, Literal
 
@@ -27,7 +27,7 @@ from bot.service.wire.field_types import (
 )
 
 ON_CHAIN = "onChain"
-"""How HandCash Cloud calls a payment in the instrument currency, which is its default."""
+"""HandCash Cloud's name of a payment in the instrument currency, its default."""
 
 
 def _distinct(values: list[PayerField]) -> list[PayerField]:
@@ -44,7 +44,7 @@ def _method(value: Any) -> Any:
 
 
 class Body(BaseModel):
-    """JSON from outside: nothing is converted, nothing unknown is passed over."""
+    """JSON from an application: no value is converted, no unknown field ignored."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, alias_generator=to_camel, validate_by_name=False
@@ -52,7 +52,7 @@ class Body(BaseModel):
 
 
 class ProductBody(Body):
-    """What is paid for."""
+    """The product that is paid for."""
 
     name: Name
     description: Text | None = None
@@ -61,7 +61,7 @@ class ProductBody(Body):
 
 
 class ReceiverBody(Body):
-    """Who gets how much; the amount is in the denomination currency where one is given."""
+    """A receiver and its share, in the denomination currency if one is given."""
 
     send_amount: Amount
     destination: Destination
@@ -69,14 +69,14 @@ class ReceiverBody(Body):
 
 
 class WebhookBody(Body):
-    """Where payments are told."""
+    """Where payments are reported."""
 
     webhook_url: WebhookUrl
     custom_parameters: Parameters | None = None
 
 
 class NotificationsBody(Body):
-    """Who is told of payments."""
+    """Who gets reports of payments."""
 
     webhook: WebhookBody | None = None
     email: Email | None = None
@@ -107,7 +107,7 @@ _ONE_END: JsonDict = {"anyOf": [_absent("expirationInSeconds"), _absent("expires
 class CreateBody(Body):
     """Creation parameters; one spelling of each currency is enough.
 
-    `totalUnits` goes with `limit`, and only with it; when it ends is said in one way or not at all.
+    `totalUnits` belongs to `limit` alone; `expirationInSeconds` and `expiresAt` exclude each other.
     """
 
     model_config = ConfigDict(
@@ -165,7 +165,7 @@ class CreateBody(Body):
 
 
 class ProductEdit(Body):
-    """What of the product is to change."""
+    """The fields of the product to change."""
 
     name: Name = ""
     description: Text | None = None
@@ -174,21 +174,21 @@ class ProductEdit(Body):
 
 
 class WebhookEdit(Body):
-    """What of the webhook is to change."""
+    """The fields of the webhook to change."""
 
     webhook_url: WebhookUrl = ""
     custom_parameters: Parameters | None = None
 
 
 class NotificationsEdit(Body):
-    """What of the notifications is to change."""
+    """The fields of the notifications to change."""
 
     webhook: WebhookEdit | None = None
     email: Email | None = None
 
 
 class EditBody(Body):
-    """The fields to change: what is left out stays, null clears what is optional."""
+    """The fields to change: a field left out stays, null clears an optional one."""
 
     model_config = ConfigDict(
         json_schema_extra={

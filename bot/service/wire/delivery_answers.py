@@ -1,4 +1,4 @@
-"""Deliveries as their applications see them: shapes for the schema, written from the model."""
+"""Deliveries as their applications see them: schemas and answers."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypeAlias
@@ -14,9 +14,9 @@ DeliveryId: TypeAlias = Annotated[str, Field(pattern="^(webhook|email)-[0-9a-f]{
 
 
 class DeliveryItem(Answer):
-    """What is owed of a payment: `attempts` counts since it was put, or last sent anew.
+    """A report of a payment; `attempts` counts from the first, or from the last retry.
 
-    `nextAt` is there while it waits, `settledAt` once it no longer does.
+    `nextAt` is set while it waits, `settledAt` afterwards.
     """
 
     id: DeliveryId
@@ -33,7 +33,7 @@ class DeliveryItem(Answer):
 
 
 class AttemptAnswer(Answer):
-    """One try: `status` and the first KiB of `answer` as they came, or the `trouble` instead."""
+    """One attempt: `status` and the first KiB of `answer`, or the `trouble` without an answer."""
 
     at: Time
     took_ms: int
@@ -43,7 +43,7 @@ class AttemptAnswer(Answer):
 
 
 class DeliveryAnswer(DeliveryItem):
-    """A delivery with every try, those before it was sent anew too."""
+    """A delivery with every attempt, also those before a retry."""
 
     log: list[AttemptAnswer]
 
@@ -56,7 +56,7 @@ class DeliveryList(Answer):
 
 
 def item(it: Delivery) -> Json:
-    """Give a DeliveryItem, as the list has them and a retry answers with."""
+    """Write a DeliveryItem: an item of the list, and the answer of a retry."""
     return given(
         id=it.id,
         paymentRequestId=it.request_id,
@@ -73,7 +73,7 @@ def item(it: Delivery) -> Json:
 
 
 def delivery(it: Delivery, attempts: Sequence[Attempt]) -> Json:
-    """Answer of get: a DeliveryAnswer."""
+    """Write a DeliveryAnswer, the answer of get."""
     return item(it) | {"log": [_attempt(one) for one in attempts]}
 
 

@@ -1,4 +1,4 @@
-"""What is kept, as exports have it: names of the interface, exact amounts, times in UTC."""
+"""Records of exports: the interface's names, exact amounts, times in UTC."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from bot.core.database.database import Row
 
 PAYER = ("paymail", "email", "phoneNumber")
-"""What payers said about themselves."""
+"""What payers entered about themselves."""
 
 UNITS = ("totalUnits", "remainingUnits", "reservedUnits")
-"""Empty for a request without."""
+"""Empty for a request without units."""
 
 
 def payment(row: Row, *, payers: bool) -> dict[str, Any]:
-    """Give a payment, its payer with `payers` only; `paidAmount` is what they gave."""
+    """Return the record of a payment, with its payer if `payers`."""
     currency, paid_in = row["currency"], row["instrument_currency"]
     record = {
         "transactionId": row["id"],
@@ -44,9 +44,9 @@ def payment(row: Row, *, payers: bool) -> dict[str, Any]:
 
 
 def request(row: Row) -> dict[str, Any]:
-    """Give a request with what it brought in: all the money that came, oversold or not.
+    """Return the record of a request with its totals, oversold payments too.
 
-    Its units are those that the interface tells of it.
+    Its units are those of the interface's answer.
     """
     currency = row["denomination_currency"] or row["instrument_currency"]
     count = row["paid_count"] + row["oversold_count"]

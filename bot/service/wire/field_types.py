@@ -1,4 +1,4 @@
-"""Kinds of fields in bodies: what pydantic checks of them, and what the schema says about it."""
+"""Types of the fields of bodies, with pydantic's checks and their JSON schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bot.core.text import links
 if TYPE_CHECKING:
     from pydantic.config import JsonDict
 
-# Our bounds, where the interface shows none.
+# Our limits, where the interface has none.
 NAME, TEXT, URL, DESTINATION, TAG = 100, 500, links.LONGEST_URL, 512, 100
 RECEIVERS, TAGS = 1000, 20
 TOTAL_UNITS, SECONDS = 1_000_000, 315_360_000
@@ -35,7 +35,7 @@ _MS = timedelta(milliseconds=1)
 
 
 def has_controls(text: str) -> bool:
-    """Whether a C0 or C1 control character or DEL is in it."""
+    """Return whether a text has a C0 or C1 control character or DEL."""
     return any(char < " " or "\x7f" <= char <= "\x9f" for char in text)
 
 
@@ -58,7 +58,7 @@ def _visible(text: str) -> str:
 
 
 def _integer(value: Any) -> Any:
-    """JSON has one kind of number: 5.0 is the integer 5."""
+    """Convert 5.0 to 5: JSON has one type of number."""
     if isinstance(value, Decimal) and value.copy_abs() <= MAX_INTEGER and value == int(value):
         return int(value)
     return value
@@ -93,7 +93,7 @@ def _parameters(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _keys(value: Any) -> list[str]:
-    """Give the keys at every level."""
+    """Return the keys at every level."""
     if isinstance(value, list):
         return [key for inner in value for key in _keys(inner)]
     if isinstance(value, dict):
@@ -109,7 +109,7 @@ def _moment(value: Any) -> int:
     except ValueError:
         raise ValueError("must be a time such as 2027-01-31T18:00:00Z") from None
     if read.tzinfo is None:
-        raise ValueError("must say its zone: add Z for UTC, or an offset")
+        raise ValueError("must have a time zone: add Z for UTC, or an offset")
     try:
         return (read.astimezone(UTC) - _EPOCH) // _MS
     except OverflowError:
@@ -117,7 +117,7 @@ def _moment(value: Any) -> int:
 
 
 def iso(at: int) -> str:
-    """Time in epoch ms as ISO 8601 in UTC, as JavaScript writes it."""
+    """Write a time in epoch ms as ISO 8601 in UTC, as JavaScript writes it."""
     return (_EPOCH + at * _MS).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

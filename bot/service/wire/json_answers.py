@@ -1,7 +1,7 @@
-"""The model as the interface's JSON: plain data of the shapes that `answers` documents.
+"""The model as the interface's JSON: plain data with the schemas of `answer_schemas`.
 
-No model of pydantic's is made on the way, which takes longer than all the rest: tests hold what
-is written to the shapes.
+No pydantic model is built, which would take longer than everything else: tests compare the data
+with the schemas.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ if TYPE_CHECKING:
     )
 
 Json: TypeAlias = dict[str, Any]
-"""A JSON object; amounts in it are Decimals, which `exact.dumps` writes as numbers."""
+"""A JSON object; amounts in it are Decimals, which `exact_json.dumps` writes as numbers."""
 
 
 def pay_url(public_url: str, request_id: str) -> str:
-    """Address of the pay page."""
+    """Return the URL of the pay page."""
     return f"{public_url}/pay/{request_id}"
 
 
 def qr_url(public_url: str, request_id: str) -> str:
-    """Address of the QR picture."""
+    """Return the URL of the QR picture."""
     return f"{public_url}/qr/{request_id}.png"
 
 
 def request(public_url: str, it: PaymentRequest, now: int) -> Json:
-    """Answer of create, get and edit: a RequestAnswer."""
+    """Write a RequestAnswer, the answer of create, get and edit."""
     end = None if it.expires_at is None else iso(it.expires_at)
     return _request(public_url, it, now, end)
 
 
 def item(public_url: str, it: PaymentRequest, now: int) -> Json:
-    """Give a RequestItem, as the list has them."""
+    """Write a RequestItem, an item of the list."""
     end = None if it.expires_at is None else it.expires_at // 1000
     return _request(public_url, it, now, end)
 
 
 def public(public_url: str, it: PaymentRequest, now: int) -> Json:
-    """Answer for anybody: a PublicAnswer."""
+    """Write a PublicAnswer, which needs no credentials."""
     end = None if it.expires_at is None else iso(it.expires_at)
-    return _shown(public_url, it, now) | given(expiresAt=end)
+    return _public_fields(public_url, it, now) | given(expiresAt=end)
 
 
 def payment(it: Payment) -> Json:
-    """Give a PaymentAnswer, as a request's payments have them."""
+    """Write a PaymentAnswer."""
     return given(
         transactionId=it.id,
         amount=amounts.from_minor(it.amount, it.currency),
@@ -90,7 +90,7 @@ def _paid(it: Quote) -> Json | None:
 
 
 def stats(it: Stats) -> Json:
-    """Answer of the public figures: a StatsAnswer."""
+    """Write a StatsAnswer, the public totals."""
     return {
         "totalPayments": it.payments,
         "totalVolume": amounts.from_minor(it.volume, it.currency),
@@ -101,7 +101,7 @@ def stats(it: Stats) -> Json:
 
 def event(it: WebhookReport) -> bytes:
     """Write the body of a webhook, a WebhookEvent."""
-    told = given(
+    fields = given(
         paymentRequestId=it.request_id,
         transactionId=it.transaction_id,
         customParameters=_parameters(it.custom_parameters),
@@ -113,25 +113,25 @@ def event(it: WebhookReport) -> bytes:
         oversold=it.oversold or None,
         completedAt=iso(it.completed_at),
     )
-    return exact_json.dumps(told).encode()
+    return exact_json.dumps(fields).encode()
 
 
 def error(refusal: Refused) -> Json:
-    """Answer for what was not done: an ErrorAnswer."""
+    """Write an ErrorAnswer."""
     info = [{"field": one.field, "message": one.message} for one in refusal.info]
     return {"code": refusal.code, "message": refusal.message, "info": info}
 
 
 def given(**values: Any) -> Json:
-    """Give the fields that have a value: what was not given is left out of an answer."""
+    """Return the fields that have a value: an answer leaves out the others."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | None) -> Json:
-    """Give what the application sees beside what everybody does."""
+    """Write the public fields and those for the application."""
     terms = it.terms
     parameters = terms.webhook.custom_parameters if terms.webhook else None
-    return _shown(public_url, it, now) | given(
+    return _public_fields(public_url, it, now) | given(
         currencyCode=terms.instrument,
         receivers=_receivers(terms.receivers, terms.currency),
         notifications=_notifications(it),
@@ -141,8 +141,8 @@ def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | Non
     )
 
 
-def _shown(public_url: str, it: PaymentRequest, now: int) -> Json:
-    """Give what everybody with the link may see."""
+def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
+    """Write the public fields."""
     terms = it.terms
     return given(
         id=it.id,
@@ -220,7 +220,7 @@ def _parameters(text: str | None) -> Json:
 
 
 def units(it: PaymentRequest) -> Json:
-    """Give the units of a request that counts them for payers, else nothing."""
+    """Return the units of a limited drop, nothing for other kinds."""
     if it.terms.kind is not Kind.LIMIT or it.units is None:
         return {}
     reserved = it.units.reserved or None
