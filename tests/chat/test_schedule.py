@@ -76,7 +76,7 @@ async def test_overdue_work_is_done_once_at_the_start(
 async def test_the_service_is_asked_when_a_reservation_may_have_lapsed(
     cards: SharedCards, work: Schedule
 ) -> None:
-    """Only it knows whether the unit was sold."""
+    """Only the service knows whether the unit was sold."""
     told = service_answer(total_units=5, remaining_units=4, reserved_units=1)
     listing = listed(cards, told)
     cards.chat.clock.advance(RESERVATION_LAPSE / 1000 - 1)
@@ -108,7 +108,7 @@ async def test_several_batches_are_done_at_once(
 
 
 async def test_a_new_time_wakes_the_schedule(chat: ChatHarness, work: Schedule) -> None:
-    """A request that ends in seconds does not wait for the next look half a minute on."""
+    """A request that ends in seconds does not wait for the next check in half a minute."""
 
     async def is_over(listing_id: str) -> bool:
         sql = "SELECT due_at FROM listings WHERE id = :id"

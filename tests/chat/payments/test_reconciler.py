@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 async def market(
     tmp_path: Path, chat: ChatHarness, sam: Person
 ) -> AsyncIterator[ReconciledService]:
-    """Our own service with that seller's requests."""
+    """Open our own service with that seller's requests."""
     async with open_reconciled_service(tmp_path, chat, sam) as it:
         yield it
 
@@ -104,7 +104,7 @@ async def test_missing_payments_are_recorded_in_order_with_the_units_left(
 async def test_only_as_many_pages_are_read_as_are_needed(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    """The newest payments come first, and those that are missing are mostly new."""
+    """The newest payments come first, and missing payments are mostly new."""
     listing = await market.add_listing(COFFEE)
     paid = [await market.pay(listing) for _ in range(PAGE + 2)]
     for transaction in paid[1:-1]:
@@ -123,7 +123,7 @@ async def test_only_as_many_pages_are_read_as_are_needed(
 async def test_new_payments_do_not_hide_an_old_one(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    """Those that come while we look are not among the missing, however many they are."""
+    """Payments during the comparison are not among the missing ones, however many they are."""
     listing = await market.add_listing(COFFEE)
     old = await market.pay(listing)
     for _ in range(PAGE):
@@ -143,7 +143,7 @@ async def test_new_payments_do_not_hide_an_old_one(
 async def test_foreign_requests_are_left_alone(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    """Of another bot on the same application, and of no bot at all."""
+    """They belong to another bot of the same application, or to no bot."""
     for parameters in ({"listing": "theirs"}, {"listing": 7}, {}):
         hook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": parameters}
         made = await market.service.create(notifications={"webhook": hook})

@@ -39,7 +39,7 @@ def listed(chat: ChatHarness, sam: Person, number: int) -> Listing:
 async def test_a_failed_comparison_is_a_line_in_the_log_and_the_next_one_runs(
     chat: ChatHarness, client: Client, peer: ScriptedServer, sam: Person
 ) -> None:
-    """A later look finds what this one did not."""
+    """A later comparison finds what this one missed."""
     listing = listed(chat, sam, 1)
     counted = http_response(
         200, {"items": [item(listing, str(listing.request_id), paymentsCount=1)]}
@@ -80,7 +80,7 @@ async def test_an_unreadable_listing_does_not_hide_the_others(
 async def test_a_foreign_request_with_half_a_character_is_ignored(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    """What a database can't even be asked for keeps nobody from the others."""
+    """A database can't even search for it; the other requests are compared all the same."""
     listing = listed(chat, sam, 1)
     ours = item(listing, str(listing.request_id), paymentsCount=1)
     hook = {"webhook": {"customParameters": {"listing": STRANGE}}}

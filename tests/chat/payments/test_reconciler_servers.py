@@ -42,7 +42,7 @@ def looking(chat: ChatHarness, client: Client, recorded_sleep: RecordedSleep) ->
 async def looks(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, *items: dict[str, Any]
 ) -> int:
-    """Let it look at a server with these requests, more than a minute after the look before."""
+    """Compare with a server that has these requests, a minute after the comparison before."""
     chat.clock.advance(61)
     await peer.add_answers(http_response(200, {"items": list(items)}))
     return await looking.compare()
@@ -51,7 +51,7 @@ async def looks(
 async def test_units_that_stay_gone_for_a_minute_were_sold(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    """What the price is, marked as found later; nothing is known of who paid."""
+    """The alerts show the price, marked as found later, and no payer."""
     listing = chat.add_listing(sam, DROP, service_answer())
     gone = item(listing, **units(3))
     assert [await looks(chat, looking, peer, gone) for _ in range(3)] == [0, 2, 0]
@@ -63,7 +63,7 @@ async def test_units_that_stay_gone_for_a_minute_were_sold(
 async def test_webhooks_that_arrive_meanwhile_count(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    """Of three units that were gone a minute ago two have been told since, and one sold anew."""
+    """Of three units gone a minute ago two have had webhooks since, and one more is sold."""
     listing = chat.add_listing(sam, DROP, service_answer())
     assert await looks(chat, looking, peer, item(listing, **units(2))) == 0
     for name in ("t1", "t2"):
@@ -111,7 +111,7 @@ async def test_a_late_webhook_replaces_a_placeholder_as_possibly_repeated(
 async def test_handcashs_late_webhook_records_no_second_payment(
     chat: ChatHarness, sam: Person, recorded_sleep: RecordedSleep
 ) -> None:
-    """It names nothing but the transaction, so the seller reads that it may be the one found."""
+    """It names only the transaction, so its alert says "possibly repeated"."""
     app = FastAPI()
     secret = "the application's own"
     app.include_router(Receiver(chat.db, chat.recorder, Proof(secret, None), chat.clock).router())
@@ -145,7 +145,7 @@ async def test_handcashs_late_webhook_records_no_second_payment(
 async def test_a_listed_payments_own_amount_counts_else_the_price(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    """What is left is counted: more may have been sold since the server was asked."""
+    """The units left are counted: more may have been sold since the server was asked."""
     listing = chat.add_listing(sam, DROP, service_answer())
     listed = [
         {"transactionId": "t2", "settlement": "oversold", "amount": 3, "currencyCode": "EUR"},
@@ -178,7 +178,7 @@ async def test_a_one_off_that_is_closed_for_no_other_reason_was_paid(
 async def test_payments_that_are_counted_but_not_listed_are_recorded_by_their_number(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    """Of a donation too, by a server that has the count and no list of payments."""
+    """The server sends a count and has no list of payments; it works for donations too."""
     listing = chat.add_listing(sam, COFFEE, service_answer())
     for status, found in ((404, 0), (405, 2)):
         chat.clock.advance(61)
@@ -192,7 +192,7 @@ async def test_payments_that_are_counted_but_not_listed_are_recorded_by_their_nu
 async def test_a_gap_between_count_and_list_is_reported_once(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    """Nor is the whole list read again at each look for nothing."""
+    """The list is not read again at each comparison either."""
     listing = chat.add_listing(sam, COFFEE, service_answer())
     counted = http_response(200, {"items": [item(listing, paymentsCount=2)]})
     with capture_logs() as logs:
@@ -208,7 +208,7 @@ async def test_a_gap_between_count_and_list_is_reported_once(
 async def test_a_payment_dated_in_the_future_is_found_when_its_time_has_come(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    """It is listed, so nothing is amiss."""
+    """The payment is listed, so no gap is logged."""
     listing = chat.add_listing(sam, COFFEE, service_answer())
     paid = {"transactionId": "t1", "completedAt": (chat.clock() + 10_000) // 1000}
     counted = http_response(200, {"items": [item(listing, paymentsCount=1)]})
@@ -227,7 +227,7 @@ OTHER = "f" * 24
 async def test_a_duplicate_request_is_deleted(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person, state: str
 ) -> None:
-    """Whatever the listing's own state: nobody has the link of the other."""
+    """It is deleted in every state of the listing: nobody has its link."""
     listing = chat.add_listing(sam, DROP, service_answer(), state=state)
     await peer.add_answers(
         http_response(200, {"items": [item(listing), item(listing, OTHER)]}), http_response(200)
@@ -259,7 +259,7 @@ async def test_duplicates_are_left_alone_while_the_create_job_is_at_work(
 async def test_a_deleted_listings_own_request_is_not_touched(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    """It was taken for gone by a server that has it: its link may hang somewhere."""
+    """A server that has it counted as having lost it; its link may be in use."""
     listing = chat.add_listing(sam, COFFEE, service_answer(), state=DELETED)
     await looks(chat, looking, peer, item(listing))
     assert len(peer.calls) == 1
@@ -280,7 +280,7 @@ async def test_a_paid_duplicate_is_left_to_the_operator(
     sam: Person,
     case: tuple[Wish, dict[str, Any]],
 ) -> None:
-    """Said once, not at each look."""
+    """It is logged once, not at each comparison."""
     wish, fields = case
     listing = chat.add_listing(sam, wish, service_answer())
     with capture_logs() as logs:
@@ -293,7 +293,7 @@ async def test_a_paid_duplicate_is_left_to_the_operator(
 
 
 async def runs(looking: Reconciler, recorded_sleep: RecordedSleep, sleeps: int) -> list[float]:
-    """Let it run until so many sleeps; those between the looks."""
+    """Run it for a number of sleeps; return the waits between comparisons."""
     recorded_sleep.most = sleeps
     with pytest.raises(asyncio.CancelledError):
         await looking.run()
@@ -303,7 +303,7 @@ async def runs(looking: Reconciler, recorded_sleep: RecordedSleep, sleeps: int) 
 async def test_failures_delay_the_next_comparison_more_and_more(
     looking: Reconciler, peer: ScriptedServer, recorded_sleep: RecordedSleep
 ) -> None:
-    """Each is a line in the log, and a look that succeeds ends it."""
+    """Each failure is a line in the log, and a success resets the delays."""
     failures = [
         http_response(500),
         CUT,

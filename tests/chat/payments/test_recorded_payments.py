@@ -63,7 +63,7 @@ async def test_the_same_transaction_of_two_requests_is_two_payments(
 async def test_the_units_left_only_go_down_in_any_order_of_webhooks(
     chat: ChatHarness, sam: Person, told: list[int | None], known: int
 ) -> None:
-    """Where the service does not say, it is counted from the payments told."""
+    """Without a number from the service, the recorded payments are subtracted."""
     listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
     for number, left in enumerate(told):
         await chat.recorder.record(listing, pay(number), left)
@@ -75,7 +75,7 @@ async def test_the_units_left_only_go_down_in_any_order_of_webhooks(
 async def test_units_of_lapsed_reservations_are_available_again(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """Three pieces, two of them held while one is paid; they lapse, and one more is paid."""
+    """Of three units, two are held while one is paid; they lapse, and one more is paid."""
     listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
     for payment, left in [(replace(pay(1), reserved_units=2), 0), (pay(2), 1)]:
         await chat.recorder.record(listing, payment, left)
@@ -86,7 +86,7 @@ async def test_units_of_lapsed_reservations_are_available_again(
 async def test_units_of_a_lapsed_reservation_are_taken_from_the_webhook(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """As many remain and are reserved together, but a reservation lapsed."""
+    """The sum of remaining and reserved units is the same, but a reservation lapsed."""
     listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=0, reserved_units=2))
     await chat.recorder.record(listing, pay(1), 2)
     card = card_of(chat.listing(listing.id), chat.clock())
@@ -96,7 +96,7 @@ async def test_units_of_a_lapsed_reservation_are_taken_from_the_webhook(
 async def test_a_drop_whose_last_units_are_only_reserved_is_not_sold_out(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """Whoever holds them may yet go away."""
+    """Their payers may still give up."""
     listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
     held = replace(pay(1), reserved_units=2)
     await chat.recorder.record(listing, held, 0)
@@ -134,7 +134,7 @@ async def test_a_payment_before_the_answer_to_create_has_an_alert(
 async def test_each_alert_shows_the_units_left_after_its_own_payment(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """However the webhooks overtook each other: one alert, and one only, says sold out."""
+    """In any order of webhooks, exactly one alert says sold out."""
     listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
     for number, left in enumerate([1, 0, 2]):
         await chat.recorder.record(listing, pay(number), left)
@@ -172,7 +172,7 @@ async def test_the_webhook_of_a_placeholder_counts_once_as_possibly_repeated(
 async def test_a_repeated_webhook_replaces_one_placeholder_only(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """Though another one that was found is still without a name."""
+    """Another placeholder stays."""
     listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
     await chat.recorder.record_missing(listing.id, 0, 2)
     chat.clear_messages()
@@ -198,7 +198,7 @@ async def test_one_more_payment_settles_one_uncertain_payment_only(
 async def test_a_settled_uncertain_payment_has_no_second_alert(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """The lost webhook never comes: each later payment is told once, for a day with the doubt."""
+    """The lost webhook never comes: each later payment has one alert, marked for a day."""
     listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
     await chat.recorder.record_missing(listing.id, 0, 1)
     for number in (1, 2):
@@ -215,7 +215,7 @@ async def test_a_settled_uncertain_payment_has_no_second_alert(
 async def test_a_list_of_payments_replaces_placeholders_without_an_alert(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """A server that learns to list payments: they are the ones that were found."""
+    """The server lists payments from now on: they are the placeholders' payments."""
     listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
     await chat.recorder.record_missing(listing.id, 0, 1)
     assert await chat.recorder.record(listing, replace(pay(1), found=True), None) is False

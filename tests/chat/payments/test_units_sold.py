@@ -54,7 +54,7 @@ def listing(wish: Wish, state: str = LIVE) -> Listing:
 def test_sold_units_are_counted_from_the_servers_answer(
     wish: Wish, fields: dict[str, Any], number: int
 ) -> None:
-    """A count where there is one; of units what is gone and not reserved; else why it is closed.
+    """By its count, else by units gone and not reserved, else by the reason why it is closed.
 
     Units that were taken out are off the wish, and off the total of some servers.
     """

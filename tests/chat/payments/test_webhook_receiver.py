@@ -92,7 +92,7 @@ async def service(chat: ChatHarness, listing: Listing) -> AsyncIterator[Service]
 
 @pytest.fixture
 async def handcash(chat: ChatHarness, listing: Listing) -> AsyncIterator[Service]:
-    """A server for whose webhooks there is no signing secret."""
+    """Return a receiver without a signing secret."""
     async with client(serve(chat, None)) as http:
         yield Service(chat, http, listing)
 
@@ -148,7 +148,7 @@ async def test_an_unknown_address_is_404_with_any_proof(service: Service, token:
 async def test_without_a_signature_it_is_401_also_with_the_applications_secret(
     service: Service,
 ) -> None:
-    """Where there is a signing secret, HandCash's weaker proof counts for nothing."""
+    """With a signing secret, HandCash's weaker proof is not accepted."""
     assert await service.sends(json.dumps(PAID).encode()) == 401
     assert await service.sends(json.dumps(PAID | {"appSecret": APP_SECRET}).encode()) == 401
     assert service.nothing_happened()
@@ -300,7 +300,7 @@ async def test_a_body_that_stalls_is_refused_and_nothing_is_stored(
 async def test_handcash_is_authenticated_by_the_applications_secret_in_the_body(
     handcash: Service, chat: ChatHarness
 ) -> None:
-    """It sends no amount: the alert takes the price of the request."""
+    """It sends no amount: the alert shows the price of the request."""
     assert await handcash.sends(json.dumps(HANDCASH).encode()) == 200
     (row,) = chat.rows("received_payments")
     assert (row["amount"], row["currency"]) == (250, "USD")
@@ -346,7 +346,7 @@ async def test_a_payment_with_any_amount_has_an_alert(
     counts: tuple[int, str],
     word: str | None,
 ) -> None:
-    """Another server's way to write money keeps no payment from its seller, nor spoils the sum."""
+    """An amount in an unknown format must not lose the payment or spoil the sum."""
     assert await service.signs(PAID | fields) == 200
     (row,) = chat.rows("received_payments")
     (sum_,) = chat.db.run(lambda tx: received_payments.takings(tx, row["listing_id"]))
@@ -388,7 +388,7 @@ async def test_handcash_without_the_right_secret_is_401_and_nothing_is_stored(
 
 
 async def test_without_a_signing_secret_a_signature_counts_for_nothing(handcash: Service) -> None:
-    """Nobody here could check it."""
+    """The signature could not be verified."""
     assert await handcash.signs(PAID) == 401
     assert handcash.nothing_happened()
 

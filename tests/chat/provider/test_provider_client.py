@@ -35,7 +35,7 @@ LEAST = {"id": ID, "paymentRequestUrl": URL}
 
 
 async def created(client: Client, peer: ScriptedServer, **fields: Any) -> Answer:
-    """What the client reads in an answer with these fields."""
+    """Return what the client parses from an answer with these fields."""
     await peer.add_answers(http_response(200, LEAST | fields))
     return await client.create({}, "key")
 
@@ -152,7 +152,7 @@ def _far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def test_times_are_parsed_as_text_and_as_seconds(
     client: Client, peer: ScriptedServer, told_at: Any, read_at: int | None
 ) -> None:
-    """In UTC where no zone is told, wherever this machine stands."""
+    """A time without a zone is UTC, whatever this machine's zone."""
     assert (await created(client, peer, expiresAt=told_at)).expires_at == read_at
 
 
@@ -295,7 +295,7 @@ async def test_a_refusal_without_a_message_has_our_own(
 async def test_retry_after_is_parsed_as_seconds(
     client: Client, peer: ScriptedServer, header: str, seconds: float | None
 ) -> None:
-    """As seconds or as a date, which is meant by the server's own clock."""
+    """It is sent as seconds or as a date, which is compared with the server's own Date."""
     await peer.add_answers(
         http_response(429, Retry_After=header, Date="Fri, 15 Jan 2027 08:00:00 GMT")
     )
@@ -330,7 +330,7 @@ async def test_stopping_is_an_edit_that_ends_it_in_a_second(
 async def test_resuming_removes_the_end_or_sets_a_distant_one(
     client: Client, peer: ScriptedServer
 ) -> None:
-    """Not every server takes null."""
+    """The distant end is for servers that take no null."""
     await peer.add_answers(http_response(400, {"code": "invalidBody"}), http_response(200, LEAST))
     await client.resume(ID, None)
     assert [json.loads(call.body) for call in peer.calls] == [
@@ -351,7 +351,7 @@ async def test_deleting_a_missing_request_is_no_error(
 async def with_service(
     db: Database, clock: Clock, act: Callable[[Client], Awaitable[None]]
 ) -> None:
-    """Act on our own service, over HTTP."""
+    """Run a function with a client of our own service, over HTTP."""
     vault = Vault("key")
     made = db.run(lambda tx: applications.create(tx, vault, "bot", clock()))
     service = make_service(db, clock, "http://pay.test", allow=LOOPBACK)

@@ -35,7 +35,7 @@ OF = {"customParameters": {"listing": "abc"}}
 
 @pytest.fixture
 async def ours(service: ServiceHarness) -> AsyncIterator[Client]:
-    """The client of that shop, over HTTP."""
+    """Open a client of that service, over HTTP."""
     app = create_app(make_service(service.db, service.clock, "http://pay.test"))
     keys = service.credentials
     async with serve_asgi(app) as root:
@@ -71,7 +71,7 @@ async def test_a_list_in_pages_is_read_to_its_end(client: Client, peer: Scripted
 async def test_a_list_that_comes_whole_is_cut_into_pages(
     client: Client, peer: ScriptedServer
 ) -> None:
-    """HandCash knows no pages."""
+    """HandCash has no pages."""
     await peer.add_answers(http_response(200, {"items": numbered(0, 2 * PAGE + 1)}))
     pages = [page async for page in client.request_pages()]
     assert [len(page) for page in pages] == [PAGE, PAGE, 1]
@@ -172,7 +172,7 @@ async def test_a_server_without_a_list_of_payments_raises_not_found(
 async def test_requests_of_one_listing_come_oldest_first(
     client: Client, peer: ScriptedServer
 ) -> None:
-    """More than one where a server made a lost create twice; wherever in the list they stand."""
+    """There are several if a server made a lost create twice, anywhere in the list."""
     one, two, three = (item | OF for item in numbered(0, 3))
     await peer.add_answers(
         http_response(200, {"items": [two | {"createdAt": NOON_ISO}, LEAST], "nextCursor": "a"}),
@@ -201,7 +201,7 @@ async def test_requests_of_one_listing_come_oldest_first(
 async def test_a_list_is_read_back_to_the_listings_creation(
     client: Client, peer: ScriptedServer, ages: tuple[int | None, ...], pages: int
 ) -> None:
-    """With a day for clocks that differ, and to the end unless it goes back in time."""
+    """A day is added for clocks that differ; a list in another order is read to its end."""
     items = [LEAST | ({} if age is None else {"createdAt": NOON // 1000 - age}) for age in ages]
     await peer.add_answers(
         http_response(200, {"items": items, "nextCursor": "a"}),
@@ -215,7 +215,7 @@ async def test_a_list_is_read_back_to_the_listings_creation(
 async def test_a_server_without_single_requests_is_asked_for_its_list(
     client: Client, peer: ScriptedServer, status: int
 ) -> None:
-    """The published interface has no get."""
+    """The published interface has no call for a single request."""
     other = LEAST | {"id": "f" * 24}
     await peer.add_answers(http_response(status), http_response(200, {"items": [other, LEAST]}))
     assert (await client.get(ID)).id == ID
@@ -268,7 +268,7 @@ async def test_an_unreadable_item_does_not_hide_the_others(
 async def test_an_unreadable_request_does_not_count_as_missing(
     client: Client, peer: ScriptedServer
 ) -> None:
-    """It would be made a second time."""
+    """Otherwise it would be created a second time."""
     listed = http_response(200, {"items": [BROKEN]})
     await peer.add_answers(http_response(404), listed, listed, listed)
     with pytest.raises(errors.BadAnswer):

@@ -50,7 +50,7 @@ def test_a_plain_wish_sends_only_the_required_fields() -> None:
 
 
 def test_a_full_wish_sends_each_field() -> None:
-    """Seconds are counted from now and up, as the interface counts them from creation."""
+    """Seconds are counted from now and rounded up: the interface counts them from creation."""
     assert body(FULL) == {
         "product": {
             "name": "Coffee",
@@ -86,14 +86,14 @@ def test_the_sellers_instrument_overrides_the_operators(
 
 
 def test_times_that_passed_during_an_outage_are_adjusted() -> None:
-    """A start is over, so it opens at once; an end is as near as the interface lets one say."""
+    """It opens at once, and ends in one second, the least that the interface takes."""
     sent = body(FULL, now=NOW + 100_000)
     assert "enabledAt" not in sent
     assert sent["expirationInSeconds"] == 1
 
 
 def test_the_service_accepts_as_many_receivers_as_one_message_holds() -> None:
-    """A thousand lines of Telegram's 4,096 characters, all of them in one request."""
+    """A message of 4,096 characters holds about a thousand lines, each a receiver."""
     letters = "abcdefghijklmnopqrstuvwxyz0123456789"
     typed = "\n".join(f"{one}{two}" for one in letters[:28] for two in letters)[: 3 * 1000 - 1]
     assert len(typed) <= TEXT_LIMIT

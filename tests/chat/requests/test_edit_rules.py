@@ -67,7 +67,7 @@ def change(field: str, value: str | int | None) -> Change:
 def test_each_field_is_sent_as_the_interface_has_it(
     field: str, value: str | int | None, body: dict[str, Any]
 ) -> None:
-    """With the rest of its object: a server that takes that as a whole must lose nothing."""
+    """The rest of its object is sent along: a server may replace that object as a whole."""
     assert edit_body(change(field, value), listing(), ADDRESSES, NOON) == body
 
 
@@ -84,7 +84,7 @@ def test_an_edit_changes_only_its_field_of_the_wish(field: str, value: str | int
 def test_removed_units_are_subtracted_from_the_wish_which_keeps_at_least_one(
     number: int, left: int
 ) -> None:
-    """A listing whose wish says 0 pieces could not be read any more."""
+    """A wish of 0 units could not be parsed any more."""
     assert wished(DROP, change("units", number)).units == left
 
 
@@ -122,7 +122,7 @@ def test_at_most_the_units_left_are_removed_and_never_all_of_a_drop(
 def test_removed_units_are_distinguished_from_sold_ones(
     before: UnitCounts, later: UnitCounts, gone: int | None
 ) -> None:
-    """By the server's count of payments, else by those told; or by its total where that falls."""
+    """Payments are subtracted, by the server's count or ours; a lower total is the exact answer."""
     assert before.removed_until(later) == gone
 
 
@@ -175,7 +175,7 @@ def test_a_confirmed_edit_is_assumed_in_the_known_answer() -> None:
 
 
 def test_a_duplicate_has_no_times_that_have_passed() -> None:
-    """Else it would be over as soon as it is there."""
+    """Otherwise it would have ended as soon as it is created."""
     past = replace(COFFEE, starts_at=NOON - 2, ends_at=NOON - 1)
     ahead = replace(COFFEE, starts_at=NOON + 1, ends_at=NOON + 2)
     assert (fresh(past, NOON), fresh(ahead, NOON)) == (COFFEE, ahead)

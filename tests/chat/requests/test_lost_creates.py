@@ -42,7 +42,7 @@ def listing(chat: ChatHarness) -> Listing:
 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the client wait for answers a moment only."""
+    """Set the client's timeout to one second."""
     monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(1.0))
 
 
@@ -60,7 +60,7 @@ async def test_a_create_whose_answer_was_lost_is_found_in_the_list(
 async def test_nothing_is_created_again_while_the_server_may_still_be_at_work(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
-    """The time-out came first; the request appears in the list half a minute later."""
+    """The timeout came first; the request appears in the list half a minute later."""
     await cloud.create(listing, SLOW)
     await cloud.advance(30)
     assert (cloud.server.asked("POST"), cloud.server.made) == (1, {})
@@ -110,7 +110,7 @@ async def test_a_clock_that_is_set_back_neither_shortens_nor_extends_the_settlin
 async def test_a_request_that_a_lost_create_makes_late_is_deleted(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
-    """The seller has the second; the first came when nobody waited for it any more."""
+    """The seller has the second request; the first one was made after the settling time."""
     await cloud.create(listing, SLOW)
     await cloud.advance(SETTLING / 1000)
     shown = cloud.server.only.id
@@ -148,7 +148,7 @@ async def test_of_two_requests_the_paid_one_stays(cloud: HandCashJobs, chat: Cha
 async def test_of_two_requests_the_one_with_a_recorded_payment_stays(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
-    """Of a donation only the webhook tells that it was paid."""
+    """The server's answer about a donation does not show payments; only the webhook does."""
     await cloud.make(listing)
     chat.clock.advance(5)
     paid = await cloud.make(listing)
@@ -228,7 +228,7 @@ async def test_a_server_that_takes_idempotency_keys_gets_the_create_again_at_onc
 async def test_a_create_that_was_not_sent_needs_no_settling_time(
     chat: ChatHarness, listing: Listing
 ) -> None:
-    """Nothing was sent, so the first try after it is back makes the request."""
+    """Nothing was sent, so the first retry creates the request."""
     port = int(free_port())
     client = Client(f"http://127.0.0.1:{port}", "app", "secret")
     calling = RequestJobs(chat, client, instrument="BSV")
@@ -257,7 +257,7 @@ async def test_a_throttled_create_is_retried_after_retry_after(
 async def test_a_locked_database_is_no_failure_of_the_service(
     cloud: HandCashJobs, listing: Listing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The request was made, and that is written down as soon as it can be."""
+    """The request was made, and is stored as soon as the database takes it."""
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.05)
     monkeypatch.setattr(database, "STORE_RETRY_SECONDS", 0.01)
     cloud.put("create", listing)
@@ -293,7 +293,7 @@ async def test_an_attempt_that_lost_its_lease_writes_nothing(
 async def test_an_attempt_as_a_whole_has_a_time_limit(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that drips its answer never lets one read time out."""
+    """No read times out by itself at a server that drips its answer."""
     monkeypatch.setattr(job_failures, "TIME_LIMIT", 1.0)
     await cloud.create(listing, SLOW)
     assert chat.texts == [service_text("waiting")]
@@ -306,7 +306,7 @@ async def test_an_attempt_as_a_whole_has_a_time_limit(
 async def test_retried_creates_leave_room_for_new_jobs(
     cloud: HandCashJobs, chat: ChatHarness
 ) -> None:
-    """A service that hangs holds each call for its whole time-out."""
+    """A service that hangs holds each job for its whole time limit."""
     sam = chat.add_person("Sam")
     for _ in range(12):
         cloud.put("create", chat.add_listing(sam))

@@ -48,7 +48,7 @@ def known(chat: ChatHarness, cloud: HandCashJobs) -> str | None:
 
 
 def is_sold_as_wished(cloud: HandCashJobs, listing: Listing) -> bool:
-    """Whether the server has one request, of the seller's price, and the seller has its link."""
+    """Check that the server has one request, of the seller's price, and the seller its link."""
     only = cloud.server.only
     price = (sum(one["sendAmount"] for one in only.body["receivers"]), only.price_in)
     shown = (cloud.state(listing), cloud.shown(listing))
@@ -58,7 +58,7 @@ def is_sold_as_wished(cloud: HandCashJobs, listing: Listing) -> bool:
 async def test_a_dialect_that_the_server_ignores_is_followed_by_the_next(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
-    """What it made for 5 BSV is deleted first; the seller sees only the card of 5 USD."""
+    """The request for 5 BSV is deleted first; the seller gets only the card of 5 USD."""
     cloud.server.understands = CORRECTED
     await cloud.create(listing)
     assert is_sold_as_wished(cloud, listing)
@@ -70,7 +70,7 @@ async def test_a_dialect_that_the_server_ignores_is_followed_by_the_next(
 async def test_each_dialect_has_its_own_idempotency_key(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
-    """A server that takes keys holds each against its body."""
+    """A server refuses a known key with another body."""
     cloud.server.understands = CORRECTED
     await cloud.create(listing)
     asked = [call for call in cloud.server.calls if call.method == "POST"]
@@ -145,7 +145,7 @@ async def test_a_request_that_the_server_does_not_delete_is_reported(
 async def test_a_price_that_is_refused_in_every_dialect_is_asked_for_again(
     cloud: HandCashJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    """The first refusal is said, not that of a spelling which the server never had."""
+    """The seller reads the first dialect's refusal, not that of an unknown dialect."""
     dong = replace(COFFEE, amount=5, currency="VND")
     await cloud.create(listing := chat.add_listing(sam, dong))
     assert (cloud.state(listing), cloud.server.made) == (FAILED, {})
@@ -177,7 +177,7 @@ async def test_each_seller_is_warned_once_of_a_server_that_sends_no_prices(
 async def test_a_later_dialect_counts_only_if_the_server_sends_the_price(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
-    """Refused in one, ignored in the next: without a price told nobody knows what it costs."""
+    """Refused in one, ignored in the next: without a price in the answer the cost is unknown."""
     cloud.server.refused, cloud.server.tells_prices = frozenset({TYPED}), False
     await cloud.create(listing)
     assert (cloud.state(listing), cloud.server.made) == (FAILED, {})
@@ -189,7 +189,7 @@ async def test_a_later_dialect_counts_only_if_the_server_sends_the_price(
 async def test_a_price_that_cannot_be_fetched_now_is_fetched_later(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, *, trouble: Trouble, understands: str
 ) -> None:
-    """A server that tells prices in its list alone: no card says $5.00 of a request for 5 BSV."""
+    """This server sends prices in its list only; no card shows $5.00 for a request of 5 BSV."""
     cloud.server.understands, cloud.server.tells_prices = understands, False
     cloud.server.fail("GET", trouble)
     await cloud.create(listing)
@@ -216,7 +216,7 @@ async def test_a_blank_end_is_no_end(
 async def test_a_paid_request_is_never_deleted_for_its_price(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
-    """Money came for it: the seller has it, whatever it costs."""
+    """Its payers have paid it, at whatever price."""
     cloud.server.understands = CORRECTED
     cloud.put("create", listing)
     await cloud.die_at("POST")
@@ -250,7 +250,7 @@ async def test_one_request_of_the_sellers_price_stays_whichever_answer_is_lost(
 async def test_one_request_of_the_sellers_price_stays_wherever_the_process_dies(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, steps: str, understands: str
 ) -> None:
-    """Between a create and its comparison too: what it made is found, and goes."""
+    """A request that a dying attempt made is found and deleted."""
     cloud.server.understands = understands
     cloud.put("create", listing)
     for method in steps.split():

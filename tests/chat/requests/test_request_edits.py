@@ -37,7 +37,7 @@ DAY = 24 * 3600 * 1000
 
 @pytest.fixture
 async def listing(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> Listing:
-    """A drop of five that is there, with nothing more to be said of it."""
+    """Create a drop of five units, and clear its messages."""
     return await made(cloud, chat, sam, replace(DROP, name="Coffee"))
 
 
@@ -84,7 +84,7 @@ async def test_a_cleared_field_is_stored_and_confirmed(
 async def test_a_picture_is_sent_by_its_address_and_kept(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person
 ) -> None:
-    """It would be swept with what forms were left with."""
+    """Without the mark it would be swept with unused pictures."""
     image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()))
     assert (await edited(cloud, listing, "picture", image)).wish.image == image
     assert cloud.server.only.body["product"]["imageUrl"] == f"{IMAGES}/{image}"
@@ -110,7 +110,7 @@ async def test_a_replaced_picture_is_released_unless_another_request_uses_it(
 async def test_the_picture_of_a_deleted_request_is_swept_unless_another_uses_it(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, sam: Person, call: str
 ) -> None:
-    """Whether its seller deletes it or the server has it no more; a duplicate has it as well."""
+    """Its seller deletes it, or the server has it no more; a duplicate request uses it too."""
 
     def keep(tx: Transaction) -> list[str]:
         made = [seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
@@ -165,7 +165,7 @@ async def test_a_new_end_is_counted_from_its_sending(
 async def test_a_new_end_resumes_a_stopped_request(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness, value: int | None
 ) -> None:
-    """This server knows no null: an end far away stands for none."""
+    """This server takes no null: a distant end stands for none."""
     cloud.put("stop", listing)
     await cloud.due()
     chat.clock.advance(5)
@@ -203,7 +203,7 @@ async def test_resuming_after_the_end_removes_it(
 async def test_after_a_lost_stop_an_existing_end_does_not_count_as_stopped(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
-    """The request ends soon anyway, so an end soon does not say that it was stopped."""
+    """The request ends soon anyway, so a near end is no proof of a stop."""
     await edited(cloud, listing, "end", chat.clock() + 3_600_000)
     cloud.server.fail("PUT", BROKEN)
     cloud.put("stop", listing)
@@ -269,7 +269,7 @@ async def test_an_edit_that_was_cut_short_is_sent_again(
 async def test_a_check_for_cards_notifies_nobody(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
-    """Neither how it stands nor that the server is down; what is gone is."""
+    """The seller reads neither the result nor a failure; a missing request is marked as deleted."""
     cloud.put("look", listing)
     await cloud.due()
     cloud.server.down(FAILING)
@@ -297,7 +297,7 @@ async def test_the_answer_after_a_refusal_is_the_new_value(
     sam: Person,
     refusal: tuple[str, str, str],
 ) -> None:
-    """Also where no e-mail could be sent: that may be mended by then, and Cancel is there."""
+    """It also works after `emailUnavailable`: the operator may have fixed that by then."""
     code, field, said = refusal
     cloud.server.fail("PUT", Trouble(http_response(400, {"code": code, "message": "No."})))
     await edited(cloud, listing, field, "https://a.test/" if field == "redirect" else "a@b.test")
@@ -340,7 +340,7 @@ async def test_wrong_credentials_or_an_unreachable_server_change_nothing(
 async def test_the_webhook_is_sent_along_with_the_mail_address(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
-    """This server takes notifications as a whole: without it the request would fall silent."""
+    """This server replaces `notifications` as a whole: without it webhooks would end."""
     await edited(cloud, listing, "email", None)
     hook = cloud.server.only.body["notifications"]["webhook"]
     assert hook["webhookUrl"] == f"{RECEIVER}/{listing.token}"

@@ -130,7 +130,7 @@ async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
 async def test_a_new_requests_end_is_scheduled(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    """Its cards expire by themselves, though nothing else ever happens to it."""
+    """Its cards expire even if nothing else ever happens to it."""
     end = chat.clock() + 3_600_000
     listing = chat.add_listing(sam, replace(STICKERS, ends_at=end))
     made = {"id": REQUEST_ID, "paymentRequestUrl": URL, "expiresAt": end // 1000}
@@ -142,7 +142,7 @@ async def test_a_new_requests_end_is_scheduled(
 async def test_a_lost_answer_makes_no_second_request(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    """The server is asked whether it has the listing before it is asked to make it."""
+    """The server's list is searched before anything is created."""
     listing = chat.add_listing(sam)
     asking.put("create", listing)
     assert await asking.work(CUT) == [("POST", "paymentRequests")]
@@ -221,7 +221,7 @@ async def test_the_services_retry_after_is_respected(
 async def test_a_create_is_given_up_after_a_day_of_outage(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    """Before the service forgets the key under which it may have made it."""
+    """The service forgets idempotency keys after 24 hours."""
     listing = chat.add_listing(sam)
     await asking.ask("create", listing, CUT)
     chat.clock.advance(PATIENCE / 1000 + 1)
@@ -260,7 +260,7 @@ async def test_a_refusal_opens_the_form_at_the_step_it_is_about(
 async def test_a_refusal_of_any_length_is_shown(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
-    """What Telegram would not take, nobody would hear of."""
+    """Telegram refuses longer texts."""
     listing = chat.add_listing(sam, COFFEE, service_answer())
     await asking.ask(call, listing, http_response(409, {"message": "<" * 5000}))
     (text,) = chat.texts
@@ -332,7 +332,7 @@ async def test_a_request_that_is_gone_at_the_service_leaves_the_list_with_a_text
 async def test_a_change_with_an_unknown_outcome_is_not_confirmed(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str, failure: bytes
 ) -> None:
-    """Neither the change was answered nor the question how the request stands."""
+    """Both the change and the fetch after it fail."""
     listing = chat.add_listing(sam, COFFEE, service_answer())
     await asking.ask(call, listing, failure, failure, **PLACE)
     assert chat.texts == [t("en", "service-silent")]

@@ -49,7 +49,7 @@ ODD = [HTML, EMPTY, WRONG, *(redirect(code, "http://x.test/") for code in (301, 
 async def test_answers_of_another_server_are_retried_and_tell_the_operator_the_fix(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, trouble: Trouble
 ) -> None:
-    """A page of maintenance passes by itself, a wrong address does not: nothing is given up."""
+    """A maintenance page passes by itself, a wrong address does not: nothing is given up."""
     cloud.server.down(trouble)
     with capture_logs() as logs:
         await cloud.create(listing)
@@ -83,7 +83,7 @@ async def test_each_kind_of_failure_has_one_text_and_the_end_another(
 async def test_a_given_up_request_is_deleted_if_it_was_made_after_all(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
-    """The seller was told to make it again."""
+    """The seller was asked to create it again."""
     await cloud.create(listing, LOST)
     cloud.server.down(FAILING)
     chat.clock.advance(PATIENCE / 1000 + 1)
@@ -124,7 +124,7 @@ async def test_wrong_credentials_end_no_create_that_may_have_been_made(
 async def test_an_untrusted_certificate_is_named_in_the_log(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, tmp_path: Path
 ) -> None:
-    """Nothing is sent to such a server; the seller hears that it does not answer."""
+    """Nothing is sent to such a server; the seller reads that it does not answer."""
     front = free_port()
     async with open_tcp_relay(
         cloud.server.url.rpartition(":")[2], front, make_certificate(tmp_path)
@@ -143,7 +143,7 @@ async def test_an_untrusted_certificate_is_named_in_the_log(
 async def test_a_name_that_is_too_long_for_the_server_is_asked_for_again(
     cloud: HandCashJobs, chat: ChatHarness
 ) -> None:
-    """The server names the field in its words alone."""
+    """The server names the field only in its message."""
     sam = chat.add_person("Sam")
     listing = chat.add_listing(sam, replace(COFFEE, name="C" * 26))
     chat.db.run(lambda tx: sellers.save_destination(tx, sam.id, "$anna"))

@@ -39,7 +39,7 @@ CHANGES = [
 
 @pytest.fixture
 async def listing(cloud: HandCashJobs, chat: ChatHarness) -> Listing:
-    """A request that is there, with nothing more to be said of it."""
+    """Create a request, and clear its messages."""
     made = chat.add_listing(chat.add_person("Sam"))
     await cloud.create(made)
     chat.clear_messages()
@@ -47,7 +47,7 @@ async def listing(cloud: HandCashJobs, chat: ChatHarness) -> Listing:
 
 
 async def standing(cloud: HandCashJobs, listing: Listing, state: str) -> None:
-    """Bring a request to the state in which a test begins."""
+    """Set a request to the state in which a test begins."""
     if state == STOPPED:
         await asked(cloud, "stop", listing)
         cloud.chat.clock.advance(5)
@@ -61,7 +61,7 @@ async def asked(cloud: HandCashJobs, call: str, listing: Listing) -> None:
 
 
 def shown(chat: ChatHarness, listing: Listing) -> str:
-    """The card as it must be now."""
+    """Return the text of the current card."""
     return seller_card(card_of(chat.listing(listing.id), chat.clock()), "en").text
 
 
@@ -145,7 +145,7 @@ async def test_wrong_credentials_are_not_shown_as_a_refusal_of_the_seller(
 async def test_a_stop_that_took_effect_late_is_found_by_the_next_check(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server was still at work when it was asked: the words promise nothing."""
+    """The server was still at work when it was asked: the text promises nothing."""
     monkeypatch.setattr(client_module, "TIMEOUT", httpx.Timeout(1.0))
     impatient = Client(cloud.server.url, cloud.server.app_id, cloud.server.app_secret)
     calling = RequestJobs(chat, impatient)
@@ -165,7 +165,7 @@ async def test_a_stop_that_took_effect_late_is_found_by_the_next_check(
 async def test_a_request_that_is_active_at_the_server_is_not_stopped_here(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
-    """Its resuming was lost and nobody could say so then."""
+    """The answer to its resume was lost, and the fetch after it failed."""
     await standing(cloud, listing, STOPPED)
     cloud.server.fail("PUT", Trouble(works=True), LOST)
     cloud.server.fail("GET", BROKEN)
@@ -178,7 +178,7 @@ async def test_a_request_that_is_active_at_the_server_is_not_stopped_here(
 async def test_a_stopped_request_stays_stopped_when_it_is_checked(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
 ) -> None:
-    """In the second that a stop takes as well."""
+    """It stays stopped during the second that a stop takes, too."""
     await asked(cloud, "stop", listing)
     await asked(cloud, "refresh", listing)
     assert cloud.state(listing) == STOPPED

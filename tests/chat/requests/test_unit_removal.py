@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def listing(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> Listing:
-    """A drop of five that is there, with nothing more to be said of it."""
+    """Create a drop of five units, and clear its messages."""
     return await made(cloud, chat, sam, replace(DROP, name="Coffee"))
 
 
 def left(listing: Listing) -> tuple[int | None, int | None, int | None]:
-    """Units of the wish, what is left by the server's word, and units of the drop there."""
+    """Return the wish's units, and the server's remaining and total units."""
     told = listing.answer
     return (
         listing.wish.units,
@@ -44,14 +44,14 @@ def left(listing: Listing) -> tuple[int | None, int | None, int | None]:
 async def test_units_are_removed_once_and_subtracted_everywhere(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
-    """This server lowers what remains and leaves its total as it was."""
+    """This server lowers the remaining units and keeps its total."""
     after = await edited(cloud, listing, "units", 2)
     assert (left(after), cloud.server.only.remaining) == ((3, 3, 5), 3)
     assert (chat.texts, len(puts(cloud))) == ([saved("units", value=2)], 1)
 
 
 async def sold(cloud: HandCashJobs, count: int) -> None:
-    """Let so many be paid for, each told by its webhook."""
+    """Pay for a number of units, each with its webhook."""
     chat = cloud.chat
     for _ in range(count):
         transaction = await cloud.server.pay(cloud.server.only.id, hook=False)
@@ -61,7 +61,7 @@ async def sold(cloud: HandCashJobs, count: int) -> None:
 
 
 async def ends(sending: SenderHarness, sam: Person) -> list[str]:
-    """What was said at the end of the drop, once all is said that is to be."""
+    """Return the lines at the end of the drop, after all messages are sent."""
     for _ in range(3):
         await sending.work_later()
     texts = [message.text for message in sam.chat.from_bot()]
@@ -71,7 +71,7 @@ async def ends(sending: SenderHarness, sam: Person) -> list[str]:
 async def test_a_drop_that_ends_by_a_removal_says_what_was_sold(
     cloud: HandCashJobs, listing: Listing, sending: SenderHarness, sam: Person
 ) -> None:
-    """How many were sold, not how many there were; and not while some of those are left."""
+    """The line counts the sold units, not all of the drop, and is not sent while some are left."""
     await sold(cloud, 2)
     await edited(cloud, listing, "units", 2)
     assert await ends(sending, sam) == []
@@ -111,7 +111,7 @@ async def look(cloud: HandCashJobs) -> int:
 
 
 async def _rest(_seconds: float) -> None:
-    """Let no time pass."""
+    """Return at once."""
 
 
 async def test_removed_units_never_count_as_sold(
@@ -132,7 +132,7 @@ async def test_a_removal_with_a_lost_answer_is_made_once(
     trouble: Trouble,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The server may be at work for long: nothing is said to be undone before it has had time."""
+    """The server may be at work for long: nothing is reported before the settling time."""
     monkeypatch.setattr("bot.chat.requests.job_failures.TIME_LIMIT", 1.0)
     cloud.server.fail("PUT", trouble)
     await edited(cloud, listing, "units", 2)
@@ -150,7 +150,7 @@ async def test_a_removal_with_a_lost_answer_is_made_once(
 async def test_units_of_an_uncertain_removal_do_not_count_as_sold_meanwhile(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
-    """No money came: who compares before that is found out tells of none."""
+    """No money came: a comparison in between records no payment."""
     cloud.server.fail("PUT", LOST)
     await edited(cloud, listing, "units", 2)
     assert (await look(cloud), chat.texts) == (0, [])
@@ -190,7 +190,7 @@ async def test_a_power_cut_during_a_removal_removes_nothing_twice(
 async def test_payments_meanwhile_do_not_count_as_removed_units(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
-    """Told by their webhooks, they explain what is gone."""
+    """Their webhooks explain the missing units."""
     cloud.server.fail("PUT", BROKEN)
     await edited(cloud, listing, "units", 1)
     await cloud.server.pay(cloud.server.only.id, hook=False)
@@ -204,7 +204,7 @@ async def test_payments_meanwhile_do_not_count_as_removed_units(
 async def test_a_removal_that_stays_unknown_is_reported_at_the_end(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
-    """Two are to be taken out, and one is gone: neither was all of it made nor none."""
+    """Two units should be removed and one is gone: neither all nor nothing was done."""
     cloud.server.fail("PUT", BROKEN)
     await edited(cloud, listing, "units", 2)
     cloud.server.only.remaining = 4
@@ -226,7 +226,7 @@ async def test_no_units_are_removed_while_another_removal_is_uncertain(
 async def test_presses_in_a_row_remove_no_more_than_there_is(
     cloud: HandCashJobs, listing: Listing, chat: ChatHarness
 ) -> None:
-    """Each is counted after the one before it was made."""
+    """Each removal is counted after the one before it."""
     for _ in range(4):
         put(cloud, listing, "units", 2)
     await cloud.due()
@@ -246,7 +246,7 @@ async def test_a_drop_without_units_left_can_still_be_read(
 async def test_a_donation_has_no_units_to_remove(
     cloud: HandCashJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    """By an old button of a form at most; the server is not asked to."""
+    """Only an old form's button can ask for it; the server is not called."""
     donation = await made(cloud, chat, sam, COFFEE)
     await edited(cloud, donation, "units", 1)
     assert (puts(cloud), chat.texts) == ([], [t("en", "units-all", name="Coffee", left=0)])

@@ -74,7 +74,7 @@ class Posting:
 
     @property
     def waiting(self) -> list[tuple[str, int, int]]:
-        """Lane, class and wait in ms of what is to change a post."""
+        """Return the lane, class and wait in ms of each refresh."""
         rows = [row for row in self.chat.rows("outbox") if row["state"] == "waiting"]
         return [(row["lane"], row["priority"], row["due_at"] - self.chat.clock()) for row in rows]
 
@@ -94,7 +94,7 @@ def test_each_post_has_one_waiting_refresh_of_the_lowest_class(posting: Posting)
 
 
 def test_a_change_after_the_claim_queues_another_refresh(posting: Posting) -> None:
-    """What is being sent may have been made before the change."""
+    """The refresh under way may have read the listing before the change."""
     post = posting.own(1)
     posting.refresh()
     posting.chat.clock.advance(1)
@@ -134,7 +134,7 @@ def test_older_cards_are_deleted_over_time(posting: Posting) -> None:
 
 
 def test_visitors_cards_are_not_refreshed(posting: Posting) -> None:
-    """A request that thousands look at would cost thousands of edits a payment."""
+    """A request with thousands of visitors would cost thousands of edits a payment."""
     posting.keep(MessagePlace("7", 1), VISITED)
     posting.refresh()
     assert posting.waiting == []

@@ -32,7 +32,7 @@ def found(
 def test_pattern_characters_are_searched_literally(
     chat: ChatHarness, sam: Person, text: str
 ) -> None:
-    """Who types % looks for a per cent sign, not for anything."""
+    """A % in a search means a per cent sign."""
     listed(chat, sam, "Plain 50 axb")
     listed(chat, sam, f"With 5{text}")
     assert found(chat, sam, text) == [f"With 5{text}"]
@@ -42,13 +42,13 @@ def test_pattern_characters_are_searched_literally(
 def test_letters_of_every_script_are_found_in_either_case(
     chat: ChatHarness, sam: Person, text: str
 ) -> None:
-    """As people mean it: ß is SS, a final sigma is a sigma."""
+    """ß matches SS, and a final sigma matches a sigma."""
     listed(chat, sam, "Die Größe, η Οδός")
     assert found(chat, sam, text) == ["Die Größe, η Οδός"]
 
 
 def test_a_search_returns_the_requested_page(chat: ChatHarness, sam: Person) -> None:
-    """Newest first, only what is live, only one's own; an id finds its request."""
+    """It returns the seller's own live requests, newest first; an id finds its request."""
     other = chat.add_person("Other")
     ids = [listed(chat, sam, f"Coffee {number}") for number in range(5)]
     listed(chat, sam, "Coffee stopped", STOPPED)
@@ -62,7 +62,7 @@ def test_a_search_returns_the_requested_page(chat: ChatHarness, sam: Person) -> 
 def test_the_list_counts_and_pages_live_and_stopped_requests(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """Live and stopped requests, newest first; what is deleted or not made yet is left out."""
+    """Newest first; deleted requests and those being created are left out."""
     for number in range(4):
         listed(chat, sam, f"Nr. {number}", STOPPED if number % 2 else LIVE)
     listed(chat, sam, "Deleted", DELETED)
