@@ -1,4 +1,4 @@
-"""Work on strangers' bytes: in a process of its own, bounded, one at a time."""
+"""Work on strangers' bytes: in a process of its own, within limits, one at a time."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ async def done(task: str, budget: Budget = BUDGET) -> str:
     return (await BoundedChild(MODULE, budget).run(task.encode())).decode()
 
 
-async def test_what_a_child_answers_is_returned() -> None:
+async def test_the_answer_of_a_child_is_returned() -> None:
     assert await done("echo hello") == "hello"
 
 
-async def test_a_large_piece_of_work_arrives_whole() -> None:
+async def test_a_large_piece_of_work_arrives_complete() -> None:
     assert await done(f"size {'a' * 5_000_000}") == "5000000"
 
 
@@ -46,14 +46,14 @@ async def test_a_large_piece_of_work_arrives_whole() -> None:
         ("die", "killed by signal 9"),
     ],
 )
-async def test_a_child_beyond_its_budget_is_ended_and_says_why(task: str, reason: str) -> None:
+async def test_a_child_beyond_its_budget_ends_with_a_reason(task: str, reason: str) -> None:
     with pytest.raises(OverBudget, match=reason):
         await done(task)
 
 
 @linux
-def test_memory_is_bounded_though_the_kernel_can_not_be_told_whom_to_kill() -> None:
-    """As of a Python with file capabilities, whose files in /proc are the superuser's."""
+def test_memory_is_limited_where_the_oom_score_can_not_be_set() -> None:
+    """As with a Python that has file capabilities, whose files in /proc belong to root."""
     work = (
         "import resource; from bot.core import bounded_process as child;"
         " child.HIGHEST_OOM_SCORE = 'refused';"
@@ -74,7 +74,7 @@ async def test_a_child_writes_no_files(tmp_path: Path) -> None:
     assert not (tmp_path / "file").exists() or (tmp_path / "file").read_text() == ""
 
 
-async def test_a_child_that_does_not_read_is_ended() -> None:
+async def test_a_child_that_does_not_read_ends() -> None:
     child = BoundedChild("tests.no_such_module", BUDGET)
     with pytest.raises(OverBudget, match="exit status 1"):
         await child.run(bytes(5_000_000))
@@ -86,7 +86,7 @@ async def test_within_its_budget_memory_is_granted() -> None:
 
 
 @linux
-async def test_a_child_is_the_first_to_die_and_knows_none_of_our_environment(
+async def test_a_child_is_killed_first_and_has_none_of_our_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("BOT_TOKEN", "42:secret")
@@ -96,7 +96,7 @@ async def test_a_child_is_the_first_to_die_and_knows_none_of_our_environment(
 
 
 async def test_one_child_works_at_a_time() -> None:
-    """The second begins when the first has ended."""
+    """The second starts when the first has ended."""
     child = BoundedChild(MODULE, BUDGET)
     spans = [
         [float(moment) for moment in said.split()]
@@ -122,7 +122,7 @@ async def test_a_cancelled_call_kills_its_child(tmp_path: Path) -> None:
         os.kill(pid, signal.SIG_DFL)
 
 
-async def test_where_no_process_can_be_started_the_work_waits(
+async def test_a_process_that_can_not_be_started_is_a_storage_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")

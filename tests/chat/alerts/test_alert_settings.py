@@ -1,4 +1,4 @@
-"""How a seller hears of payments: on, silent or off, quiet hours, and what was not delivered."""
+"""Alert settings: on, silent or off, quiet hours, and the list of undelivered alerts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pay(chat: ChatHarness, listing: Listing, *numbers: int, oversold: bool = Fal
 
 
 def told(chat: ChatHarness) -> list[tuple[str, bool]]:
-    """The first lines of the messages to be sent about money, and whether they make no sound."""
+    """Return the first line of each waiting alert, and whether it is silent."""
     return [
         (body.text.splitlines()[0], body.is_silent)
         for body in chat.worded
@@ -53,7 +53,7 @@ def told(chat: ChatHarness) -> list[tuple[str, bool]]:
 
 
 async def give_up(chat: ChatHarness, sending: SenderHarness, *listings: Listing) -> None:
-    """Let alerts of these be refused until they are given up."""
+    """Refuse the alerts of these payments until they are given up."""
     for number, listing in enumerate(listings):
         sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
         pay(chat, listing, 100 + number)
@@ -71,10 +71,10 @@ ALERT = "💰 <b>$5.00</b> received for <b>Coffee</b>"
 @pytest.mark.parametrize(
     ("mode", "expected"), [("on", [(ALERT, False)]), ("silent", [(ALERT, True)]), ("off", [])]
 )
-async def test_a_requests_payments_are_told_as_its_seller_chose(
+async def test_alerts_of_a_request_follow_its_setting(
     chat: ChatHarness, sam: Person, listing: Listing, mode: str, expected: list[tuple[str, bool]]
 ) -> None:
-    """Chosen by a button, confirmed by its answer; recorded and counted in any case."""
+    """The setting is chosen by a button and confirmed; payments are recorded in any case."""
     other = "on" if mode != "on" else "off"
     for press in (other, mode):
         await chat.presses(sam, f"alerts:{listing.id}:{press}")
@@ -86,7 +86,7 @@ async def test_a_requests_payments_are_told_as_its_seller_chose(
     assert chat.listing(listing.id).paid_count == 1
 
 
-async def test_other_requests_are_told_as_before(
+async def test_other_requests_keep_their_alert_setting(
     chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     other = chat.add_listing(sam, replace(COFFEE, name="Cake"), service_answer(id="k"))
@@ -96,7 +96,7 @@ async def test_other_requests_are_told_as_before(
     assert told(chat) == [("💰 <b>$5.00</b> received for <b>Cake</b>", False)]
 
 
-async def test_the_menu_ticks_what_is_chosen_and_leads_back_to_the_card(
+async def test_the_alert_menu_ticks_the_setting_and_leads_back_to_the_card(
     chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     await chat.presses(sam, f"alerts:{listing.id}")
@@ -109,10 +109,10 @@ async def test_the_menu_ticks_what_is_chosen_and_leads_back_to_the_card(
     assert "you owe it back" in chat.worded[0].text
 
 
-async def test_what_is_chosen_already_is_said_and_changes_nothing(
+async def test_choosing_the_same_setting_again_changes_nothing(
     chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
-    """A double tap would edit the menu into itself, which Telegram refuses."""
+    """A double press would edit the menu to the same text, which Telegram refuses."""
     for _ in range(2):
         await chat.presses(sam, f"alerts:{listing.id}:silent")
     assert [one.text for one in chat.answers] == [chat.answers[0].text] * 2
@@ -120,7 +120,7 @@ async def test_what_is_chosen_already_is_said_and_changes_nothing(
 
 
 @pytest.mark.parametrize("data", ["alerts:{}", "alerts:{}:off"])
-async def test_nobody_chooses_for_another_seller(
+async def test_nobody_changes_the_setting_of_another_seller(
     chat: ChatHarness, sam: Person, listing: Listing, data: str
 ) -> None:
     pat = chat.add_person("Pat")
@@ -131,7 +131,7 @@ async def test_nobody_chooses_for_another_seller(
     assert sam.id != pat.id
 
 
-async def test_money_that_is_owed_back_is_told_though_alerts_are_off(
+async def test_an_oversold_payment_has_an_alert_although_alerts_are_off(
     chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, STICKERS, service_answer(id="s", remaining_units=0))
@@ -149,10 +149,10 @@ async def test_money_that_is_owed_back_is_told_though_alerts_are_off(
         *[(21, "Europe/Berlin", True), (6, "Europe/Berlin", False), (22, None, True)],
     ],
 )
-async def test_in_quiet_hours_alerts_come_at_once_and_without_a_sound(
+async def test_alerts_in_quiet_hours_are_immediate_and_silent(
     chat: ChatHarness, sam: Person, listing: Listing, case: tuple[int, str | None, bool]
 ) -> None:
-    """From 22:00 to 7:00 by the seller's clock, UTC where they have said no zone."""
+    """From 22:00 to 7:00 in the seller's zone, in UTC without one."""
     hour, zone, silent = case
 
     def choose(tx: Transaction) -> None:
@@ -168,7 +168,7 @@ async def test_in_quiet_hours_alerts_come_at_once_and_without_a_sound(
     assert row["due_at"] == chat.clock()
 
 
-async def test_a_zone_that_is_known_no_more_costs_no_alert(
+async def test_a_zone_that_no_longer_exists_costs_no_alert(
     chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     chat.db.run(lambda tx: sellers.save_quiet(tx, sam.id, (0, 1439)))
@@ -177,7 +177,7 @@ async def test_a_zone_that_is_known_no_more_costs_no_alert(
     assert told(chat) == [(ALERT, False)]
 
 
-async def test_alerts_says_that_everything_was_delivered(
+async def test_alerts_command_confirms_that_everything_was_delivered(
     chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
 ) -> None:
     pay(chat, listing, 1)
@@ -187,10 +187,10 @@ async def test_alerts_says_that_everything_was_delivered(
     assert chat.worded[0].keyboard is None
 
 
-async def test_alerts_lists_what_was_given_up_newest_first_and_sends_it_again(
+async def test_alerts_command_lists_dead_alerts_newest_first_and_resends_them(
     chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
 ) -> None:
-    """Amount, request, when and why; then they come in their old order."""
+    """With amount, request, time and reason; they are resent in their old order."""
     cake = chat.add_listing(sam, replace(COFFEE, name="<Cake>", amount=700), service_answer(id="k"))
     await give_up(chat, sending, listing, cake)
     await chat.says(sam, "/alerts")
@@ -212,10 +212,10 @@ async def test_alerts_lists_what_was_given_up_newest_first_and_sends_it_again(
     assert chat.answers[-1].text == "Everything was delivered."
 
 
-async def test_what_waited_while_the_chat_was_blocked_is_listed_and_comes(
+async def test_alerts_of_a_blocked_chat_are_listed_and_delivered_later(
     chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
 ) -> None:
-    """To write is to let the bot in again."""
+    """A message of the person unblocks the bot."""
     sending.fault(**BLOCKED, times=2)
     pay(chat, listing, 1)
     await sending.work()
@@ -230,10 +230,10 @@ async def test_what_waited_while_the_chat_was_blocked_is_listed_and_comes(
     assert sum("received for" in m.text for m in sam.chat.from_bot()) == 2
 
 
-async def test_alerts_shows_ones_own_only(
+async def test_alerts_command_shows_only_the_persons_own(
     chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
 ) -> None:
-    """Nor does another's press send them."""
+    """Nor does a press of another person resend them."""
     await give_up(chat, sending, listing)
     pat = chat.add_person("Pat")
     await chat.says(pat, "/alerts")
@@ -244,7 +244,7 @@ async def test_alerts_shows_ones_own_only(
     assert [row["lane"] for row in dead] == [str(sam.id)]
 
 
-async def test_alerts_stays_one_message_however_many_are_missing(
+async def test_alerts_command_always_answers_one_message(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     wish = replace(COFFEE, name="&<" * 50)
@@ -265,7 +265,7 @@ async def test_alerts_stays_one_message_however_many_are_missing(
     assert chat.world.refused == []
 
 
-async def test_a_digest_that_was_given_up_is_a_line_a_request(
+async def test_a_dead_digest_is_listed_as_a_line_for_each_request(
     chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     pay(chat, listing, 1, 2, 3)

@@ -1,4 +1,4 @@
-"""Payments as messages: an alert for one, a digest for those that came at once."""
+"""Payments as messages: an alert for one, a digest for several at once."""
 
 from __future__ import annotations
 
@@ -92,23 +92,23 @@ AMOUNTS = [
 
 
 @pytest.mark.parametrize(("payments", "line"), AMOUNTS)
-def test_an_amount_that_is_not_the_price_is_told_with_it(
+def test_an_amount_that_is_not_the_price_is_shown_with_the_price(
     payments: list[AlertPayment], line: str
 ) -> None:
-    """Also once it has lain in the queue."""
+    """Also after it was stored in the queue."""
     read = [payment for one in bodies(*payments) for payment in one.payments]
     assert read == payments
     assert line in check(alert_reply(read, "en")).split("⚠️")[1]
 
 
 @pytest.mark.parametrize(("payment", "expected"), ALERTS)
-def test_an_alert_tells_amount_payer_and_what_is_left(payment: AlertPayment, expected: str) -> None:
+def test_an_alert_shows_amount_payer_and_units_left(payment: AlertPayment, expected: str) -> None:
     reply = alert_reply([payment], "en")
     assert expected == check(reply)
     assert actions(reply.rows) == [("card", LISTING)]
 
 
-def test_a_possibly_repeated_alert_says_so_first() -> None:
+def test_a_possibly_repeated_alert_begins_with_a_mark() -> None:
     text = alert_reply([COFFEE], "en").text
     marked = parsed(mark_possibly_repeated(text, "en")).text
     assert marked == f"{MARK}\n💰 $5.00 received for Coffee"
@@ -117,12 +117,12 @@ def test_a_possibly_repeated_alert_says_so_first() -> None:
     assert check(known) == marked
 
 
-def test_what_is_marked_already_is_not_marked_again() -> None:
+def test_a_marked_text_is_not_marked_again() -> None:
     known = alert_reply([replace(COFFEE, repeated=True)], "en").text
     assert mark_possibly_repeated(known, "en") == known
 
 
-def test_a_payment_that_no_webhook_told_says_that_it_was_found_later() -> None:
+def test_a_payment_that_the_reconciler_found_is_marked_so() -> None:
     found = check(alert_reply([replace(PACK, found=True)], "en"))
     assert found == (
         "💰 $2.50 received for Pack\n"
@@ -130,7 +130,7 @@ def test_a_payment_that_no_webhook_told_says_that_it_was_found_later() -> None:
     )
 
 
-def test_a_digest_counts_each_request_and_says_what_is_left() -> None:
+def test_a_digest_shows_payments_and_units_left_by_request() -> None:
     payments = [PACK, COFFEE, replace(PACK, remaining_units=5), COFFEE, COFFEE]
     reply = alert_reply(payments, "en")
     assert check(reply) == (
@@ -148,7 +148,7 @@ def test_a_digest_of_one_request_needs_no_headline() -> None:
     assert labels(reply.rows) == ["Show the request"]
 
 
-def test_a_digest_never_adds_up_what_is_of_two_currencies() -> None:
+def test_a_digest_never_adds_two_currencies() -> None:
     reply = alert_reply([COFFEE, replace(COFFEE, currency="EUR"), COFFEE], "en")
     assert check(reply) == (
         "3 payments\n"
@@ -157,8 +157,8 @@ def test_a_digest_never_adds_up_what_is_of_two_currencies() -> None:
     assert actions(reply.rows) == [("card", LISTING)]
 
 
-def test_an_alert_says_the_running_total_of_its_request_last() -> None:
-    """As of that payment; the first one is its own total."""
+def test_an_alert_ends_with_the_total_of_its_request() -> None:
+    """As of that payment; the first payment has no total."""
     first = replace(PACK, together=((250, "USD"),), count=1)
     tenth = replace(PACK, together=((2500, "USD"),), count=10)
     assert check(alert_reply([first], "en")) == "💰 $2.50 received for Pack\n7 of 10 left"
@@ -167,14 +167,14 @@ def test_an_alert_says_the_running_total_of_its_request_last() -> None:
     )
 
 
-def test_a_total_never_adds_up_what_is_of_two_currencies() -> None:
+def test_a_total_never_adds_two_currencies() -> None:
     paid = replace(COFFEE, together=((1000, "USD"), (700, "EUR")), count=3)
     last = check(alert_reply([paid], "en")).splitlines()[-1]
     assert last == "Together: $10.00 + €7.00 from 3 payments"
 
 
-def test_a_digest_says_each_requests_total_once_as_of_its_last_payment() -> None:
-    """In whatever order they come, also where a request was paid in two currencies."""
+def test_a_digest_shows_the_total_of_each_request_once() -> None:
+    """In any order of arrival, also for a request paid in two currencies."""
     coffee = [replace(COFFEE, together=((500 * count, "USD"),), count=count) for count in (4, 6, 5)]
     euro = replace(COFFEE, currency="EUR", together=((3000, "USD"), (500, "EUR")), count=7)
     pack = replace(PACK, together=((500, "USD"),), count=2)
@@ -186,7 +186,7 @@ def test_a_digest_says_each_requests_total_once_as_of_its_last_payment() -> None
     )
 
 
-def test_a_digest_names_every_payer_and_what_is_out_of_the_ordinary() -> None:
+def test_a_digest_names_every_payer_and_each_remark() -> None:
     ann = replace(PACK, payer={"email": "ann@a.b", "paymail": "ann"})
     bob = replace(PACK, payer={"email": "bob@a.b"}, oversold=True, remaining_units=0)
     assert check(alert_reply([ann, bob, replace(PACK, found=True)], "en")) == (
@@ -198,8 +198,8 @@ def test_a_digest_names_every_payer_and_what_is_out_of_the_ordinary() -> None:
     )
 
 
-def test_a_digest_says_what_is_left_by_the_lowest_sum_of_remaining_and_reserved() -> None:
-    """What is reserved may come back: fewer remain at times though the word is the older one."""
+def test_a_digest_shows_the_lowest_number_of_units_left() -> None:
+    """Reserved units may return: an older payment can have fewer remaining units."""
     older = replace(PACK, remaining_units=1, reserved_units=3)
     newer = replace(PACK, remaining_units=2, reserved_units=0)
     expected = "💰 $5.00 received for Pack: 2 payments of $2.50\n2 of 10 left"
@@ -208,11 +208,11 @@ def test_a_digest_says_what_is_left_by_the_lowest_sum_of_remaining_and_reserved(
 
 
 def bodies(*payments: AlertPayment) -> list[Alert]:
-    """What the queue holds of them: written and read as the outbox does."""
+    """Return the payloads of these payments, encoded and decoded as by the outbox."""
     return [MESSAGES.decode(MESSAGES.encode(Alert((payment,), "en"))) for payment in payments]
 
 
-def test_what_a_message_brings_is_kept_with_it_in_order() -> None:
+def test_a_digest_keeps_its_payments_in_order() -> None:
     total = ((750, "USD"), (500, "EUR"))
     payments = [PACK, COFFEE, replace(PACK, payer={"email": "ann@a.b"}, together=total, count=3)]
     gathered = join_alerts(bodies(*payments))
@@ -224,7 +224,7 @@ def test_what_a_message_brings_is_kept_with_it_in_order() -> None:
     assert again[1].payments == (*payments, COFFEE)
 
 
-def test_one_alone_and_what_is_no_payment_stay_as_they_are() -> None:
+def test_a_single_alert_and_other_messages_are_not_joined() -> None:
     words = TextMessage("Hello", "en")
     (repeated,) = bodies(replace(COFFEE, repeated=True))
     alone: list[list[MessagePayload]]
@@ -241,7 +241,7 @@ def test_one_alone_and_what_is_no_payment_stay_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("silent", "expected"), [((True, True), True), ((True, False), False), ((False, True), False)]
 )
-def test_a_digest_is_silent_only_if_all_of_it_is(
+def test_a_digest_is_silent_only_if_all_its_alerts_are(
     silent: tuple[bool, bool], *, expected: bool
 ) -> None:
     gathered = join_alerts([Alert((COFFEE,), "en", is_silent=one) for one in silent])
@@ -250,7 +250,7 @@ def test_a_digest_is_silent_only_if_all_of_it_is(
     assert alert_message(Alert((COFFEE,), "en", is_silent=silent[0])).is_silent is silent[0]
 
 
-def test_a_digest_comes_apart_into_alerts_that_stay_alone() -> None:
+def test_a_digest_is_split_into_alerts_that_stay_alone() -> None:
     gathered = join_alerts(bodies(PACK, COFFEE))
     assert gathered is not None
     single = split_digest(gathered[1])
@@ -260,8 +260,8 @@ def test_a_digest_comes_apart_into_alerts_that_stay_alone() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 50, 2000])
-def test_a_message_brings_no_more_than_telegram_takes(size: int) -> None:
-    """With room to say that it is possibly repeated; what does not fit comes with the next."""
+def test_a_digest_fits_into_telegrams_limit(size: int) -> None:
+    """With room for the mark of a repetition; further payments are in the next message."""
     payer = {"email": "x" * size, "phoneNumber": "&" * size}
     gathered = join_alerts(bodies(*[replace(PACK, payer=payer)] * (MAX_PAYMENTS + 50)))
     assert gathered is not None
@@ -273,8 +273,8 @@ def test_a_message_brings_no_more_than_telegram_takes(size: int) -> None:
     parsed(mark_possibly_repeated(text, "en"))
 
 
-def test_a_message_tells_of_no_more_payments_than_anybody_reads() -> None:
-    """Those that a digest brought along count too."""
+def test_a_digest_has_a_limited_number_of_payments() -> None:
+    """Payments of a digest count too."""
     assert size_of(bodies(*[COFFEE] * (MAX_PAYMENTS + 1))) == (MAX_PAYMENTS, MAX_PAYMENTS)
     two = join_alerts(bodies(COFFEE, COFFEE))
     assert two is not None
@@ -289,14 +289,14 @@ def test_a_message_tells_of_no_more_payments_than_anybody_reads() -> None:
 
 
 def size_of(found: list[Alert]) -> tuple[int, int]:
-    """How many messages come together, and of how many payments they tell."""
+    """Return the number of messages joined and of their payments."""
     gathered = join_alerts(found)
     assert gathered is not None
     return gathered[0], len(gathered[1].payments)
 
 
-def test_a_digest_keeps_room_to_say_that_it_is_possibly_repeated() -> None:
-    """To the last unit: with one more it brings less."""
+def test_a_digest_keeps_room_for_the_mark_of_a_repetition() -> None:
+    """To the last unit: with one more it has fewer payments."""
 
     def payments(last: int) -> list[AlertPayment]:
         sizes = [200] * 19 + [last]
@@ -311,8 +311,8 @@ def test_a_digest_keeps_room_to_say_that_it_is_possibly_repeated() -> None:
 
 
 @given(st.lists(st.text(max_size=300), min_size=2, max_size=20), st.text(max_size=50))
-def test_no_words_break_an_alert(names: list[str], other: str) -> None:
-    """Whatever a person or another server writes, Telegram takes the message."""
+def test_no_text_breaks_an_alert(names: list[str], other: str) -> None:
+    """Telegram accepts the message with any text of a person or another server."""
     payments = [
         AlertPayment(LISTING, "drop", name, 1, "BTC", {other: name, name: 1}, 1, 2)
         for name in names
@@ -326,7 +326,7 @@ def test_no_words_break_an_alert(names: list[str], other: str) -> None:
     check(alert_reply(told, "en"))
 
 
-def test_the_worst_words_break_nothing() -> None:
+def test_the_worst_texts_break_nothing() -> None:
     data = dict.fromkeys(map(str, range(99)), EVIL)
     assert "<b>&amp;" in check(
         alert_reply([AlertPayment(LISTING, "oneoff", EVIL, 1, "USD", data)], "en")

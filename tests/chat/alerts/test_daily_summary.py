@@ -1,4 +1,4 @@
-"""The daily summary: what came in by request, at the seller's time, once."""
+"""The daily summary: takings by request, once a day at the seller's local time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAY = 24 * 3600
 
 
 def wish(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "UTC") -> None:
-    """Let somebody wish for a summary, as the form does."""
+    """Switch a seller's summary on, as the form does."""
 
     def save(tx: Transaction) -> None:
         sellers.ensure_seller(tx, person.id, "en", chat.clock())
@@ -42,7 +42,7 @@ def wish(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "
 
 
 def put(chat: ChatHarness) -> list[str]:
-    """Put what is due; the texts."""
+    """Queue the due summaries and return their texts."""
     chat.clear_messages()
     chat.db.run(lambda tx: daily_summary.enqueue_due(tx, chat.queues, chat.clock()))
     return chat.texts
@@ -64,14 +64,12 @@ def due_at(chat: ChatHarness, zone: str) -> str:
 
 
 def at(chat: ChatHarness, shown: str, zone: str) -> None:
-    """Set the clock to what one shows there."""
+    """Set the clock to a local time in a zone."""
     moment = datetime.fromisoformat(shown).replace(tzinfo=ZoneInfo(zone))
     chat.clock.at = int(moment.timestamp() * 1000)
 
 
-def test_nothing_comes_before_its_time_and_to_nobody_who_did_not_wish_it(
-    chat: ChatHarness, sam: Person
-) -> None:
+def test_no_summary_is_early_or_unrequested(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     chat.add_listing(chat.add_person("Pat"))
     chat.clock.advance(12 * 3600 - 1)
@@ -83,8 +81,8 @@ def test_nothing_comes_before_its_time_and_to_nobody_who_did_not_wish_it(
     assert put(chat) == []
 
 
-def test_it_says_by_request_what_came_in_and_what_is_left(chat: ChatHarness, sam: Person) -> None:
-    """Sums by currency, the request most often paid first, and all together."""
+def test_a_summary_shows_takings_and_units_left_by_request(chat: ChatHarness, sam: Person) -> None:
+    """Sums by currency, the request with the most payments first, and the total."""
     wish(chat, sam)
     pack = chat.add_listing(sam, STICKERS, service_answer(id="s", total_units=3, remaining_units=3))
     coffee = chat.add_listing(sam, replace(COFFEE, name="<Coffee>"), service_answer(id="c"))
@@ -101,7 +99,7 @@ def test_it_says_by_request_what_came_in_and_what_is_left(chat: ChatHarness, sam
     ]
 
 
-def test_of_two_processes_that_see_it_due_one_puts_it(chat: ChatHarness, sam: Person) -> None:
+def test_one_of_two_processes_queues_a_summary(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     chat.clock.advance(DAY)
     now = chat.clock()
@@ -113,7 +111,7 @@ def test_of_two_processes_that_see_it_due_one_puts_it(chat: ChatHarness, sam: Pe
     assert chat.db.run(race) == [True, False]
 
 
-def test_another_sellers_money_is_not_in_it(chat: ChatHarness, sam: Person) -> None:
+def test_a_summary_has_no_payments_of_other_sellers(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     pay(chat, chat.add_listing(chat.add_person("Pat"), COFFEE, service_answer(id="c")), 1)
     chat.clock.advance(12 * 3600)
@@ -121,7 +119,7 @@ def test_another_sellers_money_is_not_in_it(chat: ChatHarness, sam: Person) -> N
 
 
 def test_each_payment_is_in_one_summary(chat: ChatHarness, sam: Person) -> None:
-    """However late the summary is put: what came meanwhile is in the next."""
+    """However late the summary is queued: later payments are in the next one."""
     wish(chat, sam)
     coffee = chat.add_listing(sam, COFFEE, service_answer(id="c"))
     counts = []
@@ -132,7 +130,7 @@ def test_each_payment_is_in_one_summary(chat: ChatHarness, sam: Person) -> None:
     assert counts == [1, 2, 2]
 
 
-def test_what_was_missed_comes_once(chat: ChatHarness, sam: Person) -> None:
+def test_missed_summaries_are_sent_as_one(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     chat.clock.advance(5 * 24 * 3600)
     assert len(put(chat)) == 1
@@ -151,10 +149,10 @@ def test_what_was_missed_comes_once(chat: ChatHarness, sam: Person) -> None:
         ("Asia/Kathmandu", "2027-03-27 20:00", EVENING, "2027-03-28 20:00"),
     ],
 )
-def test_it_comes_at_the_same_local_time_across_summer_time(
+def test_a_summary_keeps_its_local_time_across_summer_time(
     chat: ChatHarness, sam: Person, case: tuple[str, str, int, str]
 ) -> None:
-    """A time that comes twice in one night is one summary; one that is left out comes at once."""
+    """A time that occurs twice in one night has one summary; a skipped time has one at once."""
     zone, before, minute, expected = case
     at(chat, before, zone)
     chat.clock.advance(-1)
@@ -164,7 +162,7 @@ def test_it_comes_at_the_same_local_time_across_summer_time(
     assert due_at(chat, zone) == expected
 
 
-def test_a_day_of_25_hours_leaves_no_payment_out(chat: ChatHarness, sam: Person) -> None:
+def test_a_day_of_25_hours_omits_no_payment(chat: ChatHarness, sam: Person) -> None:
     at(chat, "2027-10-30 20:30", "Europe/Berlin")
     wish(chat, sam, zone="Europe/Berlin")
     pay(chat, chat.add_listing(sam, COFFEE, service_answer(id="c")), 1)
@@ -173,9 +171,7 @@ def test_a_day_of_25_hours_leaves_no_payment_out(chat: ChatHarness, sam: Person)
     assert "from 1 payment" in text
 
 
-def test_a_chat_that_may_not_be_written_to_gets_none_piled_up(
-    chat: ChatHarness, sam: Person
-) -> None:
+def test_a_paused_chat_collects_no_summaries(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     chat.db.run(lambda tx: lanes.pause(tx, chat.queues.messages, str(sam.id), "blocked"))
     for _ in range(3):
@@ -186,7 +182,7 @@ def test_a_chat_that_may_not_be_written_to_gets_none_piled_up(
     assert len(put(chat)) == 1
 
 
-def test_in_quiet_hours_it_makes_no_sound(chat: ChatHarness, sam: Person) -> None:
+def test_a_summary_in_quiet_hours_is_silent(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     chat.db.run(lambda tx: sellers.save_quiet(tx, sam.id, (19 * 60, 7 * 60)))
     chat.clock.advance(12 * 3600)
@@ -194,7 +190,9 @@ def test_in_quiet_hours_it_makes_no_sound(chat: ChatHarness, sam: Person) -> Non
     assert chat.worded[0].is_silent is True
 
 
-def test_many_are_put_batch_by_batch(chat: ChatHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_summaries_are_queued_in_batches(
+    chat: ChatHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(daily_summary, "BATCH", 2)
     for number in range(5):
         wish(chat, chat.add_person(f"Seller {number}"))
@@ -207,9 +205,7 @@ def test_many_are_put_batch_by_batch(chat: ChatHarness, monkeypatch: pytest.Monk
     assert len({row["lane"] for row in chat.rows("outbox")}) == 5
 
 
-def test_after_a_clock_that_ran_ahead_it_comes_again_each_day(
-    chat: ChatHarness, sam: Person
-) -> None:
+def test_summaries_continue_after_a_clock_that_ran_ahead(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     chat.clock.advance(400 * 24 * 3600)
     put(chat)
@@ -218,14 +214,14 @@ def test_after_a_clock_that_ran_ahead_it_comes_again_each_day(
     assert due_at(chat, "UTC") == "2027-01-15 20:00"
 
 
-def test_a_zone_that_is_known_no_more_holds_up_nobody(chat: ChatHarness, sam: Person) -> None:
+def test_a_zone_that_no_longer_exists_delays_no_summary(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     chat.db.run(lambda tx: sellers.save_zone(tx, sam.id, "Mars/Olympus"))
     chat.clock.advance(12 * 3600)
     assert len(put(chat)) == 1
 
 
-def test_it_stays_one_message_however_much_came_in(chat: ChatHarness, sam: Person) -> None:
+def test_a_summary_is_always_one_message(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     for number in range(daily_summary.MAX_LISTED + 3):
         listing = chat.add_listing(

@@ -1,4 +1,4 @@
-"""Bursts of payments at Telegram's limits: nothing lost, no limit broken, digests where need be."""
+"""Bursts of payments at Telegram's limits: nothing lost, no limit broken, digests where needed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TOTAL = re.compile(r"\nTogether: \$([\d,.]+) from (\d+) payments$")
 
 @pytest.fixture
 def chat(db: Database, clock: Clock) -> ChatHarness:
-    """The chat at Telegram's rates, beside a Telegram that holds it to its limits."""
+    """Build the chat at Telegram's rates, with a sandbox that enforces the limits."""
     made = ChatHarness(
         db,
         clock,
@@ -65,7 +65,7 @@ def chat(db: Database, clock: Clock) -> ChatHarness:
 
 @dataclass
 class Burst:
-    """Payments that come while messages go, on a clock that moves when nothing is left to do."""
+    """Payments that arrive while messages are sent, on a clock that moves when all are idle."""
 
     sending: SenderHarness
     listings: dict[int, Listing] = field(default_factory=dict)
@@ -114,16 +114,16 @@ class Burst:
             await self.send()
 
     def texts(self, seller: int) -> list[str]:
-        """What the seller was told, but for the running totals."""
+        """Return the texts sent to the seller, without the totals."""
         return [TOTAL.sub("", text) for text in self.whole(seller)]
 
     def whole(self, seller: int) -> list[str]:
-        """What the seller was told, but for the word that an amount is not the price."""
+        """Return the texts sent to the seller, without remarks on other amounts than the price."""
         said = self.chat.world.chats[seller].from_bot()
         return [OTHER.sub("", message.text) for message in said]
 
     def check(self) -> None:
-        """See that each seller was told of each payment, once, in order, with the total by then."""
+        """Check that each seller got each payment once, in order, with the total at that time."""
         for seller, amounts in self.paid.items():
             left, so_far = iter(amounts), []
             for text in self.whole(seller):
@@ -148,7 +148,7 @@ def burst(sending: SenderHarness) -> Burst:
 
 
 def check_limits(times: dict[int, list[float]], count: int, seconds: float, burst: int) -> None:
-    """No window holds more than its rate allows after a burst, whatever the window."""
+    """Check that no window of any length has more calls than its rate and burst allow."""
     for sent in times.values():
         for first, begin in enumerate(sent):
             for number, end in enumerate(sent[first:], start=1):
@@ -165,7 +165,7 @@ def sent_by_chat(chat: ChatHarness) -> dict[int, list[float]]:
     return times
 
 
-async def test_a_storm_of_payments_takes_the_time_that_the_limits_need(burst: Burst) -> None:
+async def test_alerts_of_a_storm_take_no_longer_than_the_limits_need(burst: Burst) -> None:
     """Twenty payments for each chat, while Telegram refuses one call in fifty for some seconds.
 
     Time stands still while something can be done, so this is the time that waiting takes.
@@ -204,14 +204,14 @@ async def test_a_storm_of_payments_takes_the_time_that_the_limits_need(burst: Bu
     assert took <= max(ARRIVING, messages / 30 * 1.1) + LONGEST_HOLD
 
 
-async def test_a_few_payments_at_once_are_told_one_by_one(burst: Burst) -> None:
+async def test_a_few_payments_at_once_get_an_alert_each(burst: Burst) -> None:
     burst.sells(sam := burst.chat.add_person("Sam"))
     burst.pay([sam.id] * 4)
     await burst.rest()
     assert burst.texts(sam.id) == [f"💰 $0.0{number} received for Coffee" for number in range(1, 5)]
 
 
-async def test_more_than_a_chat_may_get_at_once_come_as_a_digest(burst: Burst) -> None:
+async def test_payments_beyond_a_chats_limit_are_joined_to_a_digest(burst: Burst) -> None:
     burst.sells(sam := burst.chat.add_person("Sam"))
     burst.pay([sam.id] * 10)
     began = burst.chat.clock()
@@ -222,7 +222,7 @@ async def test_more_than_a_chat_may_get_at_once_come_as_a_digest(burst: Burst) -
 
 
 async def digest_in_doubt(burst: Burst) -> Person:
-    """Tell a seller three payments, and three more in a digest whose answer is lost."""
+    """Send a seller three alerts, and three more payments in a digest whose answer is lost."""
     burst.sells(sam := burst.chat.add_person("Sam"))
     burst.pay([sam.id] * 3)
     await burst.rest()
@@ -232,7 +232,7 @@ async def digest_in_doubt(burst: Burst) -> Person:
     return sam
 
 
-async def test_a_digest_whose_answer_was_lost_repeats_the_same_payments_and_says_so(
+async def test_a_digest_whose_answer_was_lost_repeats_the_same_payments_with_a_mark(
     burst: Burst,
 ) -> None:
     sam = await digest_in_doubt(burst)
@@ -243,8 +243,8 @@ async def test_a_digest_whose_answer_was_lost_repeats_the_same_payments_and_says
     assert burst.texts(sam.id)[3:] == [lost, f"{MARK}{lost}", rest]
 
 
-async def test_a_digest_that_telegram_refuses_is_told_one_by_one(burst: Burst) -> None:
-    """So that what is wrong with one of them costs no other payment its alert."""
+async def test_a_refused_digest_is_split_into_alerts(burst: Burst) -> None:
+    """So that one bad payment costs no other one its alert."""
     chat = burst.chat
     burst.sells(sam := chat.add_person("Sam"))
     burst.pay([sam.id] * 3)
@@ -260,10 +260,10 @@ async def test_a_digest_that_telegram_refuses_is_told_one_by_one(burst: Burst) -
     assert chat.states(chat.queues.messages) == []
 
 
-async def test_a_digest_in_doubt_that_is_refused_keeps_its_doubt_in_each_part(
+async def test_an_uncertain_digest_that_is_refused_makes_each_part_uncertain(
     burst: Burst,
 ) -> None:
-    """Nobody knows whether the payments were told by the answer that was lost."""
+    """The lost answer may have belonged to a delivered message."""
     sam = await digest_in_doubt(burst)
     burst.sending.fault("error", method="sendMessage", code=400, description="Bad Request: no")
     await burst.rest()
@@ -284,10 +284,10 @@ async def test_a_restart_allows_no_new_burst(burst: Burst) -> None:
     assert chat.world.refused == []
 
 
-async def test_a_message_posted_inline_has_a_lane_of_its_own_and_is_edited_there(
+async def test_a_message_posted_inline_has_a_lane_of_its_own(
     sending: SenderHarness,
 ) -> None:
-    """At a group's pace, for it may stand in one."""
+    """At the pace of a group, because it may be in one."""
     chat = sending.chat
     sam, pat = chat.add_person("Sam"), chat.add_person("Pat")
     shown = chat.world.post(

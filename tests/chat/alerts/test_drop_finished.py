@@ -1,4 +1,4 @@
-"""The line at the end of a drop: units sold = alerts delivered, said once, and never too early."""
+"""The announcement at the end of a drop: units sold and alerts delivered, once and in time."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def drop(chat: ChatHarness, sam: Person, units: int = 3, number: int = 0) -> Lis
 
 
 def deliver(chat: ChatHarness, body: MessagePayload) -> None:
-    """Settle an alert as the sender does once Telegram took it."""
+    """Settle an alert as the sender does once Telegram accepted it."""
     chat.db.run(lambda tx: delivery.record_delivered(tx, chat.queues, body, chat.clock()))
 
 
-async def test_a_drop_ends_with_a_line_once_its_last_alert_is_delivered(
+async def test_the_end_of_a_drop_is_announced_once_its_last_alert_is_delivered(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     listing = drop(chat, sam)
@@ -49,10 +49,10 @@ async def test_a_drop_ends_with_a_line_once_its_last_alert_is_delivered(
     assert len(texts(sam)) == 4
 
 
-async def test_it_is_not_said_while_an_alert_is_under_way(
+async def test_the_end_is_not_announced_while_an_alert_is_under_way(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    """Though all is sold; nor while units are left and all is told."""
+    """Although all is sold; nor while units are left and all alerts are delivered."""
     listing = drop(chat, sam)
     pay(chat, listing, 1, 2)
     await sending.work()
@@ -65,7 +65,7 @@ async def test_it_is_not_said_while_an_alert_is_under_way(
     assert lines(sam) == ["🏁 Stickers: all 3 sold = 3 alerts delivered"]
 
 
-async def test_a_drop_of_one_says_so(
+async def test_the_end_of_a_drop_of_one_is_announced(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     pay(chat, drop(chat, sam, 1), 1)
@@ -76,7 +76,7 @@ async def test_a_drop_of_one_says_so(
 async def test_alerts_whose_answers_were_lost_count_once(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    """Each comes twice then, the second marked, and is one payment still."""
+    """Each is sent twice, the second one marked, and counts as one payment."""
     pay(chat, drop(chat, sam, 2), 1, 2)
     for _ in range(2):
         sending.fault("cut", method="sendMessage")
@@ -86,7 +86,7 @@ async def test_alerts_whose_answers_were_lost_count_once(
     assert lines(sam) == ["🏁 Stickers: all 2 sold = 2 alerts delivered"]
 
 
-async def test_a_line_whose_own_answer_was_lost_is_marked_when_it_comes_again(
+async def test_an_announcement_whose_answer_was_lost_is_repeated_with_a_mark(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     pay(chat, drop(chat, sam, 1), 1)
@@ -100,7 +100,7 @@ async def test_a_line_whose_own_answer_was_lost_is_marked_when_it_comes_again(
     assert second == f"Possibly repeated: I may have told you this already.\n{first}"
 
 
-async def test_what_could_not_be_delivered_is_counted_and_alerts_is_named(
+async def test_the_announcement_counts_undelivered_alerts_and_names_the_command(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     listing = drop(chat, sam)
@@ -117,10 +117,10 @@ async def test_what_could_not_be_delivered_is_counted_and_alerts_is_named(
     )
 
 
-async def test_the_line_comes_though_the_very_last_alert_is_given_up(
+async def test_the_end_is_announced_although_the_last_alert_is_given_up(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    """And what is sent again later brings no second line."""
+    """And an alert that is resent later causes no second announcement."""
     listing = drop(chat, sam, 1)
     sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
     pay(chat, listing, 1)
@@ -137,7 +137,7 @@ async def test_the_line_comes_though_the_very_last_alert_is_given_up(
     assert lines(sam) == [line]
 
 
-async def test_alerts_of_other_requests_that_were_given_up_are_not_counted(
+async def test_dead_alerts_of_other_requests_are_not_counted(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
@@ -149,7 +149,7 @@ async def test_alerts_of_other_requests_that_were_given_up_are_not_counted(
     assert lines(sam) == ["🏁 Stickers: the only one sold = 1 alert delivered"]
 
 
-async def test_while_the_chat_is_blocked_the_line_waits_like_the_alerts(
+async def test_the_announcement_waits_while_the_chat_is_blocked(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     pay(chat, drop(chat, sam, 1), 1)
@@ -162,10 +162,10 @@ async def test_while_the_chat_is_blocked_the_line_waits_like_the_alerts(
     assert lines(sam) == ["🏁 Stickers: the only one sold = 1 alert delivered"]
 
 
-async def test_where_alerts_were_off_the_line_says_so(
+async def test_the_announcement_counts_alerts_that_were_off(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    """It comes without a sound, and at once: no alert is waited for."""
+    """It is silent and immediate: no alert is under way."""
     listing = drop(chat, sam)
     pay(chat, listing, 1)
     mute(chat, listing, "off")
@@ -185,10 +185,10 @@ async def test_where_alerts_were_off_the_line_says_so(
     ]
 
 
-async def test_oversold_payments_are_named_apart(
+async def test_the_announcement_counts_oversold_payments_separately(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    """They are no units sold, and their alert comes though alerts are off."""
+    """They are no units sold, and have an alert although alerts are off."""
     listing = drop(chat, sam, 2)
     pay(chat, listing, 1)
     pay(chat, listing, 2, oversold=True)
@@ -203,10 +203,10 @@ async def test_oversold_payments_are_named_apart(
     )
 
 
-async def test_a_payment_told_twice_because_it_was_found_first_counts_once(
+async def test_a_payment_with_two_alerts_counts_once(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    """Nor is the line said when all that was told is one of two."""
+    """Nor is the end announced while one of two payments has no alert."""
     listing = drop(chat, sam, 2)
     await chat.recorder.record_missing(listing.id, 0, 1)
     pay(chat, listing, 1)
@@ -217,10 +217,10 @@ async def test_a_payment_told_twice_because_it_was_found_first_counts_once(
     assert lines(sam) == ["🏁 Stickers: all 2 sold = 2 alerts delivered"]
 
 
-async def test_a_doubt_that_is_settled_counts_both(
+async def test_a_resolved_placeholder_counts_both_payments(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    """The one that was found and the one that came by its webhook have both been told."""
+    """The payment that was found and the one of the webhook both have an alert."""
     listing = drop(chat, sam, 2)
     await chat.recorder.record_missing(listing.id, 0, 1)
     pay(chat, listing, 1)
@@ -231,10 +231,10 @@ async def test_a_doubt_that_is_settled_counts_both(
     assert (found.told, found.listing.paid_count) == (2, 2)
 
 
-async def test_units_that_were_taken_out_are_not_waited_for(
+async def test_a_drop_ends_without_the_units_taken_out(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    """Whether the server or the chat knows of it."""
+    """Whether the server or only the chat knows it."""
     listing = drop(chat, sam, 3)
     pay(chat, listing, 1, 2)
     await sending.work()
@@ -248,7 +248,7 @@ async def test_units_that_were_taken_out_are_not_waited_for(
     assert lines(sam) == ["🏁 Stickers: all 2 sold = 2 alerts delivered"]
 
 
-async def test_other_kinds_have_no_such_line(
+async def test_other_kinds_have_no_announcement(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     pay(chat, chat.add_listing(sam, COFFEE, service_answer(id="c")), 1)
@@ -257,10 +257,10 @@ async def test_other_kinds_have_no_such_line(
     assert (len(texts(sam)), lines(sam)) == (2, [])
 
 
-async def test_a_listing_that_a_later_version_wrote_hinders_no_alert(
+async def test_an_unreadable_listing_holds_up_no_alert(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    """It is settled as delivered, and not sent again."""
+    """Its alert is settled as delivered, and not sent again."""
     pay(chat, drop(chat, sam, 1), 1)
     chat.db.run(lambda tx: tx.execute('UPDATE listings SET wish = \'{"kind": "auction"}\''))
     await sending.work()
@@ -268,18 +268,18 @@ async def test_a_listing_that_a_later_version_wrote_hinders_no_alert(
     assert chat.states(chat.queues.messages) == []
 
 
-async def test_the_line_goes_behind_the_alerts_in_its_class(chat: ChatHarness, sam: Person) -> None:
-    """So that a blocked chat keeps it as well."""
+async def test_the_announcement_is_queued_behind_the_alerts_in_their_class(
+    chat: ChatHarness, sam: Person
+) -> None:
+    """So that a blocked chat keeps it too."""
     pay(chat, drop(chat, sam, 1), 1)
     body = chat.said[0]
     chat.db.run(lambda tx: delivery.record_delivered(tx, chat.queues, body, chat.clock()))
     assert [row["priority"] for row in chat.rows("outbox")] == [ALERT] * 2
 
 
-async def test_the_line_is_put_by_the_last_alert_and_no_earlier(
-    chat: ChatHarness, sam: Person
-) -> None:
-    """One that is still to come may be given up yet, and then the line says so."""
+async def test_only_the_last_alert_queues_the_announcement(chat: ChatHarness, sam: Person) -> None:
+    """A waiting alert may still be given up, and the announcement must count it."""
     listing = drop(chat, sam)
     pay(chat, listing, 1, 2, 3)
     bodies = chat.said

@@ -1,4 +1,4 @@
-"""What stands beside a request's card: the edit menu, its poster, its payments."""
+"""The menus of a request: edit, delete, poster and payments."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ CARD = Card(
 SAM = Seller("en", zone="Europe/Berlin")
 
 
-def test_all_that_the_interface_lets_one_edit_is_a_button() -> None:
-    """And what it doesn't let is one too, that says why."""
+def test_each_editable_field_is_a_button() -> None:
+    """Fixed fields have a button too, which explains why."""
     reply = menus.edit_menu(CARD, "en")
     check(reply)
     fields = ("name", "description", "picture", "redirect", "email", "end", "units", "postertext")
@@ -41,25 +41,25 @@ def test_all_that_the_interface_lets_one_edit_is_a_button() -> None:
     ]
 
 
-def test_only_a_drop_has_units_to_take_out() -> None:
+def test_only_a_drop_offers_to_take_out_units() -> None:
     reply = menus.edit_menu(replace(CARD, kind="donation"), "en")
     assert ("edit", LISTING, "units") not in actions(reply.rows)
 
 
-def test_the_menu_leaves_what_the_card_says() -> None:
+def test_the_edit_menu_keeps_the_text_of_the_card() -> None:
     assert menus.edit_menu(CARD, "en").text.startswith("<b>Sticker pack</b>")
     assert menus.edit_menu(CARD, "en").picture is None
 
 
-def test_what_cannot_be_changed_is_said_with_why_and_what_to_do() -> None:
+def test_fixed_fields_are_explained_with_a_way_out() -> None:
     reply = menus.fixed_menu(CARD, "en")
     text = check(reply)
     assert "The link is out in the world" in text
     assert actions(reply.rows) == [("duplicate", LISTING), ("edit", LISTING)]
 
 
-def test_deleting_is_asked_about_saying_what_is_lost_and_what_stays() -> None:
-    """Being paid right now: the seller hears that as well."""
+def test_the_delete_question_states_what_is_lost_and_what_stays() -> None:
+    """Open checkouts are stated too."""
     reply = menus.delete_question(replace(CARD, reserved_units=2), "en")
     text = check(reply)
     for part in (
@@ -124,8 +124,8 @@ def page(*receipts: ListedPayment, place: tuple[int, int] = (0, 1), seller: Sell
     return check(menus.payments_page(CARD, receipts, place, seller))
 
 
-def test_a_page_of_payments_says_when_how_much_and_from_whom() -> None:
-    """In the seller's time, what the payer typed as they typed it."""
+def test_a_page_of_payments_shows_time_amount_and_payer() -> None:
+    """In the seller's time, with the payer's data as typed."""
     text = page(
         receipt(payer={"email": "<b>pat</b>@x.test", "phoneNumber": ""}, oversold=True),
         receipt(found=True),
@@ -148,17 +148,17 @@ def test_a_page_of_payments_says_when_how_much_and_from_whom() -> None:
     ]
 
 
-def test_without_a_zone_times_are_said_to_be_utc() -> None:
+def test_without_a_zone_times_are_in_utc() -> None:
     text = page(receipt(), seller=Seller("en"))
     assert "Times: UTC" in text
     assert "08:00" in text
 
 
-def test_where_nobody_paid_that_is_said() -> None:
+def test_a_request_without_payments_has_a_page_of_its_own() -> None:
     assert "There are none yet" in page()
 
 
-def test_one_turns_pages_as_far_as_there_are_any() -> None:
+def test_payment_pages_have_buttons_only_to_existing_pages() -> None:
     reply = menus.payments_page(CARD, [receipt()], (1, 3), SAM)
     assert "(page 2 of 3)" in check(reply)
     assert actions(reply.rows) == [
@@ -175,7 +175,7 @@ def test_one_turns_pages_as_far_as_there_are_any() -> None:
         st.text(max_size=300), st.one_of(st.text(max_size=4096), st.integers(), st.none())
     ),
 )
-def test_nothing_that_a_person_typed_breaks_a_menu(name: str, payer: dict[str, Any]) -> None:
+def test_no_typed_text_breaks_a_menu(name: str, payer: dict[str, Any]) -> None:
     shown = replace(CARD, name=name, url=f"{URL}?{name}")
     full = replace(shown, taken=tuple((10**17, code) for code in ("USD", "EUR", "BTC", "JPY")))
     worst = receipt(payer=payer, oversold=True, found=True, in_doubt=True, amount=10**17)
@@ -193,7 +193,7 @@ def test_nothing_that_a_person_typed_breaks_a_menu(name: str, payer: dict[str, A
             check(menus.saved_reply(shown, Change(LISTING, field, name), seller, NOON))
 
 
-def test_new_words_for_the_poster_lead_back_to_it() -> None:
+def test_a_new_poster_text_leads_back_to_the_poster() -> None:
     change = Change(LISTING, "postertext", "Today only")
     assert ("poster", LISTING) in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)
     change = Change(LISTING, "name", "Tea")

@@ -1,4 +1,4 @@
-"""A request as messages: card, list, article."""
+"""The texts of a request: card, list, inline result."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ STATES = [
 
 
 @pytest.mark.parametrize(("shown", "state"), STATES)
-def test_a_card_says_how_the_request_stands(shown: Card, state: str) -> None:
+def test_a_card_shows_the_status_of_the_request(shown: Card, state: str) -> None:
     text = check(seller_card(shown, "en"))
     assert text.endswith(f"\n{state}\n{URL}")
 
@@ -138,14 +138,16 @@ def test_a_card_shows_the_request_with_its_qr() -> None:
         ("soldOut", ["duplicate", "delete"]),
     ],
 )
-def test_only_what_can_be_stopped_or_resumed_offers_it(status: str, expected: list[str]) -> None:
-    """What is over for good offers to make another of it in that place."""
+def test_only_a_request_that_can_be_stopped_or_resumed_offers_it(
+    status: str, expected: list[str]
+) -> None:
+    """A request that has ended for good offers a duplicate in that place."""
     reply = seller_card(replace(DROP, status=status), "en")
     check(reply)
     assert expected == [word for word, *_ in actions(reply.rows[-1:])]
 
 
-def test_what_came_in_is_said_by_currency_and_with_how_many_payments() -> None:
+def test_takings_are_shown_by_currency_with_the_number_of_payments() -> None:
     both = replace(DROP, taken=((625, "USD"), (100, "EUR")))
     assert "\nPaid 3 times · $6.25 + €1.00 taken so far\n" in check(seller_card(both, "en"))
     assert "\n3-mal bezahlt · bisher 6,25 $ + 1,00 € eingenommen\n" in check(
@@ -164,7 +166,7 @@ def test_what_came_in_is_said_by_currency_and_with_how_many_payments() -> None:
         ("scheduled", "Europe/Berlin", "Opens Fri, 15 Jan 2027, 09:00 (Berlin)"),
     ],
 )
-def test_a_start_or_an_end_to_come_is_said_in_the_sellers_zone(
+def test_a_future_start_or_end_is_shown_in_the_sellers_zone(
     status: str, zone: str | None, line: str
 ) -> None:
     timed = replace(DROP, status=status, zone=zone, starts_at=NOON, ends_at=NOON + DAY)
@@ -173,20 +175,20 @@ def test_a_start_or_an_end_to_come_is_said_in_the_sellers_zone(
 
 
 @pytest.mark.parametrize("status", ["soldOut", "expired", "stopped", "completed", "deleted"])
-def test_what_is_over_says_no_time_and_is_stamped(status: str) -> None:
+def test_an_ended_request_shows_no_time_and_is_stamped(status: str) -> None:
     over = replace(DROP, status=status, ends_at=NOON)
     assert "2027" not in check(seller_card(over, "en"))
     assert (stamp_text(over, "en"), stamp_text(over, "de")) == STAMPS[status]
     assert stamp_text(DROP, "en") is None
 
 
-def test_a_time_beyond_all_calendars_is_not_said() -> None:
+def test_a_time_beyond_all_calendars_is_not_shown() -> None:
     assert "Ends" not in check(seller_card(replace(DROP, ends_at=10**18), "en"))
 
 
 @pytest.mark.parametrize(("url", "picture"), [(URL, LISTING), ("", None)])
-def test_a_deleted_request_says_so_and_offers_nothing(url: str, picture: str | None) -> None:
-    """Its picture is stamped; one that never had a link has none."""
+def test_a_deleted_request_shows_it_and_offers_nothing(url: str, picture: str | None) -> None:
+    """Its picture is stamped; without a link it has no picture."""
     gone = replace(DROP, status="deleted", url=url)
     own = "<b>Sticker pack</b> is deleted. Its link no longer works."
     assert seller_card(gone, "en") == Reply(own, picture=picture)
@@ -208,7 +210,7 @@ def test_a_card_without_an_address_has_no_links_yet() -> None:
     assert check(reply).endswith("7 of 10 left")
 
 
-def test_a_long_description_gives_way_to_the_rest_never_within_an_escape() -> None:
+def test_a_long_description_is_cut_but_never_within_an_escape() -> None:
     reply = seller_card(replace(DROP, name="&" * 100, description="<😀" * 400), "en")
     text = check(reply)
     assert "&" * 100 in text
@@ -224,7 +226,7 @@ def test_a_card_can_always_be_marked_as_repeated() -> None:
     assert parsed(marked, 1024).text.startswith("Possibly repeated")
 
 
-def test_a_link_too_long_to_show_is_left_to_the_button() -> None:
+def test_a_link_too_long_for_the_text_is_only_on_the_button() -> None:
     url = URL + "?" + "x" * 1500
     reply = seller_card(replace(DROP, url=url), "en")
     assert url not in check(reply)
@@ -246,19 +248,21 @@ def test_the_list_shows_each_request_as_a_button_to_its_card() -> None:
     ("page", "turns"),
     [(0, [("list", "1")]), (1, [("list", "0"), ("list", "2")]), (2, [("list", "1")])],
 )
-def test_the_list_turns_where_there_is_a_page(page: int, turns: list[tuple[str, str]]) -> None:
+def test_the_list_has_buttons_only_to_existing_pages(
+    page: int, turns: list[tuple[str, str]]
+) -> None:
     reply = list_page([DROP], page, 3, "en")
     assert f"(page {page + 1} of 3)" in check(reply)
     assert turns == [action for action in actions(reply.rows) if action[0] == "list"]
 
 
-def test_an_empty_list_offers_to_make_one() -> None:
+def test_an_empty_list_offers_a_new_request() -> None:
     reply = list_page([], 0, 1, "en")
     assert "/new" in check(reply)
     assert actions(reply.rows) == [("new",)]
 
 
-def test_the_list_names_what_is_still_being_made() -> None:
+def test_the_list_names_requests_that_are_being_created() -> None:
     waiting = "⏳ Coffee is still being made: I tell you as soon as it is ready."
     assert check(list_page([], 0, 1, "en", pending=["Coffee"])) == waiting
     assert check(list_page([DROP], 0, 1, "en", pending=["Coffee"])).endswith(f"\n{waiting}")
@@ -287,7 +291,7 @@ def test_a_shared_request_on_localhost_has_its_link_as_text() -> None:
         ("completed", "Paid: closed", "PAID"),
     ],
 )
-def test_others_see_that_it_can_not_be_paid_and_no_button_to_pay(
+def test_others_see_an_unpayable_request_without_a_pay_button(
     status: str, expected: str, brief: str
 ) -> None:
     article = inline_article(replace(DROP, status=status, taken=((5, "USD"),)), "en")
@@ -297,13 +301,13 @@ def test_others_see_that_it_can_not_be_paid_and_no_button_to_pay(
     assert "Taken" not in article.text
 
 
-def test_what_is_not_open_yet_can_be_looked_at_but_not_paid() -> None:
+def test_a_scheduled_request_can_be_opened_but_not_paid() -> None:
     reply = public_card(replace(DROP, status="scheduled"), "en")
     assert "Scheduled: not open yet" in reply.text
     assert reply.rows == ((Button("🔗 Open", url=URL),),)
 
 
-def test_a_visitor_can_bring_the_card_up_to_date() -> None:
+def test_a_visitor_can_refresh_the_card() -> None:
     reply = visitor_card(DONATION, "en")
     check(reply)
     assert (labels(reply.rows), actions(reply.rows)) == (
@@ -313,8 +317,8 @@ def test_a_visitor_can_bring_the_card_up_to_date() -> None:
 
 
 @given(st.text(max_size=300), st.text(max_size=700), st.text(max_size=50))
-def test_no_words_break_a_message(name: str, description: str, other: str) -> None:
-    """Whatever a person or another server writes, Telegram takes the message."""
+def test_no_text_breaks_a_message(name: str, description: str, other: str) -> None:
+    """Telegram accepts the message with any text of a person or another server."""
     shown = replace(DROP, name=name, description=description, url=URL + other)
     check(seller_card(shown, "en"))
     check(list_page([shown] * 8, 1, 3, "en"))
@@ -325,7 +329,7 @@ def test_no_words_break_a_message(name: str, description: str, other: str) -> No
     assert units(article.title) <= 120
 
 
-def test_the_worst_words_break_nothing() -> None:
+def test_the_worst_texts_break_nothing() -> None:
     worst = replace(DROP, name=EVIL, description=EVIL)
     for reply in (
         seller_card(worst, "en"),
@@ -350,8 +354,8 @@ def test_shortening_counts_as_telegram_does(text: str, limit: int, expected: str
     assert units(expected) <= limit
 
 
-def test_writing_from_right_to_left_stays_in_its_place() -> None:
-    """A name that turns the direction, also one that leaves it open, turns nothing after it."""
+def test_right_to_left_text_affects_nothing_after_it() -> None:
+    """A name that changes the direction, even without ending it, changes nothing after it."""
     shalom, rlm = "\u05e9\u05dc\u05d5\u05dd", "\u200f"
     assert escaped(shalom) == f"\u2068{shalom}\u2069"
     assert escaped(f"5{rlm}") == f"\u20685{rlm}\u2069"

@@ -1,4 +1,4 @@
-"""A request's messages are made when they are sent, kept up to date, and touched only for news."""
+"""Cards are built when they are sent, kept up to date, and edited only for a change."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def drop(chat: ChatHarness, sam: Person) -> Listing:
 
 
 def methods(chat: ChatHarness) -> list[str]:
-    """The calls that changed or made a message, in order."""
+    """Return the calls that edited or sent a message, in order."""
     told = ("send", "editMessage")
     return [call.method for call in chat.world.calls if call.method.startswith(told)]
 
@@ -62,7 +62,7 @@ def methods(chat: ChatHarness) -> list[str]:
 def press(
     cards: SharedCards, listing: Listing, message: Message, reply: Reply | None = None
 ) -> None:
-    """Put what a press on a card's button brings: the card in its place, or another reply."""
+    """Queue the reply to a press on a card's button, in its place."""
     chat, card = cards.chat, reply
     if card is None:
         card = chat.db.run(
@@ -71,7 +71,7 @@ def press(
     cards.put_body(message.chat, replacement(card, "en", message.id, is_picture=True))
 
 
-async def test_a_card_is_a_picture_with_its_code_and_is_known_from_then_on(
+async def test_a_card_is_a_picture_and_recorded_as_a_post(
     cards: SharedCards, drop: Listing
 ) -> None:
     card = await cards.card(drop)
@@ -83,7 +83,7 @@ async def test_a_card_is_a_picture_with_its_code_and_is_known_from_then_on(
     assert lent == (card.photo, post["picture"])
 
 
-async def test_a_burst_of_payments_is_one_edit_that_says_what_is_left_and_taken(
+async def test_a_burst_of_payments_is_one_edit_with_units_left_and_takings(
     cards: SharedCards, drop: Listing
 ) -> None:
     card = await cards.card(drop)
@@ -94,7 +94,9 @@ async def test_a_burst_of_payments_is_one_edit_that_says_what_is_left_and_taken(
     assert [name for name in methods(cards.chat) if "edit" in name] == ["editMessageCaption"]
 
 
-async def test_a_refresh_waits_a_moment_for_more_to_come(cards: SharedCards, drop: Listing) -> None:
+async def test_a_refresh_waits_a_moment_for_further_changes(
+    cards: SharedCards, drop: Listing
+) -> None:
     card = await cards.card(drop)
     await cards.pay(drop)
     await cards.work_later(0.9)
@@ -103,10 +105,10 @@ async def test_a_refresh_waits_a_moment_for_more_to_come(cards: SharedCards, dro
     assert "4 of 5 left" in card.text
 
 
-async def test_a_card_that_a_block_kept_from_its_news_shows_it_afterwards(
+async def test_a_card_is_refreshed_when_its_chat_is_no_longer_blocked(
     cards: SharedCards, drop: Listing, sam: Person
 ) -> None:
-    """It is still there when its seller lets the bot in again."""
+    """Its refresh is kept until the seller unblocks the bot."""
     card = await cards.card(drop)
     sam.block()
     cards.state(drop, STOPPED)
@@ -120,10 +122,8 @@ async def test_a_card_that_a_block_kept_from_its_news_shows_it_afterwards(
     assert "Stopped" in card.text
 
 
-async def test_what_a_message_shows_already_is_not_sent_again(
-    cards: SharedCards, drop: Listing
-) -> None:
-    """Telegram refuses that: neither when it is asked for, nor when somebody presses."""
+async def test_an_edit_without_a_change_is_not_sent(cards: SharedCards, drop: Listing) -> None:
+    """Telegram refuses such edits: no refresh and no press causes one."""
     card = await cards.card(drop)
     cards.change(drop, lambda _tx: None)
     press(cards, drop, card)
@@ -132,9 +132,7 @@ async def test_what_a_message_shows_already_is_not_sent_again(
     assert (cards.edits(), cards.waiting) == (0, [])
 
 
-async def test_a_sold_out_card_gets_a_new_picture_and_says_so(
-    cards: SharedCards, drop: Listing
-) -> None:
+async def test_a_sold_out_card_gets_a_stamped_picture(cards: SharedCards, drop: Listing) -> None:
     card = await cards.card(drop)
     before = card.photo
     await cards.pay(drop, 5)
@@ -145,7 +143,7 @@ async def test_a_sold_out_card_gets_a_new_picture_and_says_so(
 
 
 @pytest.mark.parametrize("state", [STOPPED, listings.LIVE])
-async def test_a_stop_is_stamped_and_taken_back_with_the_picture_that_was(
+async def test_a_resumed_card_gets_its_earlier_picture_again(
     cards: SharedCards, drop: Listing, state: str
 ) -> None:
     card = await cards.card(drop)
@@ -157,9 +155,7 @@ async def test_a_stop_is_stamped_and_taken_back_with_the_picture_that_was(
     assert ("Stopped" in card.text) == (state == STOPPED)
 
 
-async def test_a_menu_in_a_cards_place_is_left_alone_until_the_card_is_asked_for(
-    cards: SharedCards, drop: Listing
-) -> None:
+async def test_a_menu_is_not_replaced_by_a_refresh(cards: SharedCards, drop: Listing) -> None:
     card = await cards.card(drop)
     press(cards, drop, card, Reply("a menu"))
     await cards.work()
@@ -175,7 +171,7 @@ async def test_a_menu_in_a_cards_place_is_left_alone_until_the_card_is_asked_for
     assert "editMessageMedia" not in methods(cards.chat)
 
 
-async def test_the_newest_cards_are_kept_up_to_date_and_a_press_makes_one_the_newest(
+async def test_the_newest_cards_are_refreshed_and_a_press_makes_one_the_newest(
     cards: SharedCards, drop: Listing
 ) -> None:
     shown = []
@@ -194,10 +190,10 @@ async def test_the_newest_cards_are_kept_up_to_date_and_a_press_makes_one_the_ne
     assert uploads == []
 
 
-async def test_a_card_of_before_this_version_is_brought_up_to_date_by_a_press(
+async def test_an_unrecorded_card_is_refreshed_by_a_press(
     cards: SharedCards, drop: Listing
 ) -> None:
-    """Nothing is known of it, so picture and words are sent."""
+    """Its content is unknown, so picture and text are sent."""
     card = await cards.card(drop)
     cards.chat.db.run(lambda tx: tx.execute("DELETE FROM posts"))
     await cards.pay(drop)
@@ -207,7 +203,7 @@ async def test_a_card_of_before_this_version_is_brought_up_to_date_by_a_press(
     assert len(cards.posts()) == 1
 
 
-async def test_a_card_that_changed_while_it_was_on_its_way_is_made_anew_at_once(
+async def test_a_card_that_changed_while_it_was_sent_is_refreshed(
     cards: SharedCards, drop: Listing
 ) -> None:
     chat = cards.chat
@@ -239,10 +235,10 @@ async def test_the_sellers_picture_is_drawn_beside_the_code(
     assert sizes[0] != sizes[1]
 
 
-async def test_a_file_id_that_telegram_does_not_know_is_forgotten_and_the_picture_sent(
+async def test_an_unknown_file_id_is_forgotten_and_the_picture_uploaded(
     cards: SharedCards, drop: Listing
 ) -> None:
-    """As after a change of the bot's token: each bot has its own."""
+    """As after a change of the bot's token: each bot has its own file_ids."""
     first = await cards.card(drop)
     lent = cards.chat.db.run(lambda tx: posts.card_picture(tx, drop.id))
     assert lent
@@ -254,16 +250,14 @@ async def test_a_file_id_that_telegram_does_not_know_is_forgotten_and_the_pictur
     cards.chat.world.refused.clear()
 
 
-async def test_a_second_card_of_the_same_is_sent_without_an_upload(
+async def test_a_second_card_of_a_request_is_sent_without_an_upload(
     cards: SharedCards, drop: Listing
 ) -> None:
     first, second = await cards.card(drop), await cards.card(drop)
     assert (first.photo, first.id == second.id) == (second.photo, False)
 
 
-async def test_a_card_that_is_gone_is_forgotten(
-    cards: SharedCards, sam: Person, drop: Listing
-) -> None:
+async def test_a_deleted_card_is_forgotten(cards: SharedCards, sam: Person, drop: Listing) -> None:
     card = await cards.card(drop)
     cards.chat.world.remove(card)
     await cards.pay(drop)
@@ -287,7 +281,7 @@ async def test_a_shared_request_becomes_a_card_with_its_picture_and_a_pay_button
     assert [button["text"] for button in posted.buttons] == ["Pay $2.50"]
 
 
-async def test_a_shared_card_follows_what_is_sold_and_loses_its_button_at_the_end(
+async def test_a_shared_card_shows_units_sold_and_loses_its_button_at_the_end(
     cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
     card = await cards.card(drop)
@@ -306,7 +300,7 @@ async def test_a_shared_card_follows_what_is_sold_and_loses_its_button_at_the_en
     assert posted.photo == card.photo
 
 
-async def test_the_words_of_a_shared_card_change_where_no_card_is_left_to_lend_a_picture(
+async def test_only_the_text_of_a_shared_card_changes_without_an_uploaded_picture(
     cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
     card = await cards.card(drop)
@@ -325,10 +319,10 @@ async def test_the_words_of_a_shared_card_change_where_no_card_is_left_to_lend_a
     chat.world.refused.clear()
 
 
-async def test_a_request_of_which_telegram_has_no_picture_is_shared_in_words(
+async def test_a_request_without_an_uploaded_picture_is_shared_as_text(
     cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
-    """Made before this version: no card is known that could lend one. It follows all the same."""
+    """No card with a picture is known. Its refreshes continue all the same."""
     posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
     await cards.work_later()
     assert cards.edits() == 0
@@ -340,10 +334,10 @@ async def test_a_request_of_which_telegram_has_no_picture_is_shared_in_words(
     assert posted.photo
 
 
-async def test_a_drop_in_five_chats_sold_out_at_once_costs_few_edits_and_says_so_in_all(
+async def test_a_drop_in_five_chats_is_sold_out_in_all_after_few_edits(
     db: Database, clock: Clock
 ) -> None:
-    """Two hundred payments within a minute, at Telegram's own limits: not one call is refused."""
+    """Two hundred payments within a minute, at Telegram's limits: no call is refused."""
     chat = ChatHarness(
         db,
         clock,

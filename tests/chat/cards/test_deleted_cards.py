@@ -1,4 +1,4 @@
-"""What is deleted says so wherever it is shown, in words and with a stamp on its picture."""
+"""A deleted request is shown as deleted in every post, in text and on the picture."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def drop(chat: ChatHarness, sam: Person) -> Listing:
 
 
 def answers(cards: SharedCards, card: Message, reply: Reply) -> None:
-    """Put what a press on a card's button brings in its place."""
+    """Queue the reply to a press on a card's button, in its place."""
     cards.put_body(card.chat, replacement(reply, "en", card.id, is_picture=True))
 
 
 def gone_and_stamped(cards: SharedCards, own: Message, *shared: Message) -> None:
-    """Each message says that its request is gone, in words and picture, and none is followed."""
+    """Check that each post shows the deletion in text and picture, and none is refreshed."""
     assert own.text == "Stickers is deleted. Its link no longer works."
     assert {message.text for message in shared} <= {"Stickers is no longer available."}
     assert {message.photo for message in shared} <= {own.photo}
@@ -45,7 +45,7 @@ def gone_and_stamped(cards: SharedCards, own: Message, *shared: Message) -> None
     assert (cards.posts(), cards.waiting) == ([], [])
 
 
-async def test_a_shared_card_of_a_deleted_request_says_so_and_is_followed_no_more(
+async def test_a_shared_card_of_a_deleted_request_shows_it_and_is_no_longer_refreshed(
     cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
     card = await cards.card(drop)
@@ -61,7 +61,7 @@ async def test_a_shared_card_of_a_deleted_request_says_so_and_is_followed_no_mor
 async def test_a_deleted_request_is_stamped_wherever_it_is_shown(
     cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
-    """Nobody scans a code that leads nowhere any more."""
+    """Nobody shall scan a code that leads nowhere."""
     card, second = await cards.card(drop), await cards.card(drop)
     chats = [sam.dialog(chat.add_person(name)) for name in ("Pat", "Kim")]
     posted = [await cards.share(sam, group) for group in chats]
@@ -74,10 +74,10 @@ async def test_a_deleted_request_is_stamped_wherever_it_is_shown(
     assert second.photo == card.photo
 
 
-async def test_a_shared_card_that_comes_before_the_stamp_is_stamped_all_the_same(
+async def test_a_shared_card_posted_before_the_deletion_is_stamped_too(
     cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
-    """The question stands in the own card's place, so nothing is lent until it is answered."""
+    """The question replaces the seller's card: no stamped picture exists until it is answered."""
     card = await cards.card(drop)
     posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
     await cards.work()
@@ -91,10 +91,10 @@ async def test_a_shared_card_that_comes_before_the_stamp_is_stamped_all_the_same
     gone_and_stamped(cards, card, posted)
 
 
-async def test_a_deleted_request_is_stamped_though_its_photo_is_swept(
+async def test_a_deleted_request_is_stamped_although_its_photo_is_swept(
     cards: SharedCards, chat: ChatHarness, sam: Person
 ) -> None:
-    """The card is drawn without it."""
+    """The card is drawn without the photo."""
     out = io.BytesIO()
     Image.new("RGB", (64, 48), (200, 30, 30)).save(out, "JPEG")
     image = chat.db.run(

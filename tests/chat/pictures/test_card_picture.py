@@ -1,4 +1,4 @@
-"""The card in the chat: it can be scanned, says what it should, and shows nothing else."""
+"""The picture of a card: its code can be scanned and it shows exactly its content."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def darkest(picture: Image.Image) -> int:
 def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
     length: int, *, with_photo: bool
 ) -> None:
-    """And both at once, whatever else the card shows."""
+    """And both at once, with any other content of the card."""
     face = CardContent(
         "Sticker pack",
         "1,000,000,000.00 USD",
@@ -74,7 +74,7 @@ def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
 
 
 def test_the_code_of_a_usual_link_fills_its_white_panel() -> None:
-    """With its border nine tenths and more of the panel's width."""
+    """With its border it has at least nine tenths of the panel's width."""
     (code,) = zxingcpp.read_barcodes(shown(PLAIN))
     across = code.position.top_right.x - code.position.top_left.x
     modules = qr.module_image(LINK).width
@@ -111,7 +111,7 @@ def test_any_link_is_read(path: str, *, dark: bool, hint: str | None, with_photo
 
 
 def test_the_code_has_four_modules_of_white_around_it() -> None:
-    """On a dark card with a photo, too, between the words above and below."""
+    """On a dark card with a photo too, between the texts above and below."""
     picture = shown(replace(PLAIN, photo=prepared_photo(), dark=True, hint="Scan to pay")).convert(
         "L"
     )
@@ -128,7 +128,7 @@ def test_the_code_has_four_modules_of_white_around_it() -> None:
 
 @pytest.mark.parametrize("words", ["SOLD OUT", "AUSVERKAUFT", "EXPIRED", "完売"])
 def test_a_stamp_lies_across_a_faded_code(words: str) -> None:
-    """Red from side to side of the code, and no dark module left."""
+    """It is red from side to side of the code, and no dark module is left."""
     plain, stamped = shown(PLAIN), shown(replace(PLAIN, stamp=words))
     assert plain.size == stamped.size
     box = (90, card_picture.HEADER + card_picture.MARGIN + 12, 710, plain.height - 55)
@@ -142,13 +142,13 @@ def test_a_stamp_lies_across_a_faded_code(words: str) -> None:
     assert darkest(plain.crop(box)) < 20
 
 
-def test_stamps_say_different_things() -> None:
-    """What can't be written is a bar, which says enough over a faded code."""
+def test_different_stamps_look_different() -> None:
+    """A text that can't be drawn becomes a bar."""
     stamps = ["SOLD OUT", "EXPIRED", "完売"]
     assert len({draw_card(replace(PLAIN, stamp=stamp)) for stamp in stamps}) == len(stamps)
 
 
-def test_light_and_dark_differ_and_both_have_the_code_on_white() -> None:
+def test_light_and_dark_cards_both_have_the_code_on_white() -> None:
     for dark, ground in ((False, (0xEE, 0xF1, 0xF6)), (True, (0x12, 0x15, 0x1C))):
         picture = shown(replace(PLAIN, dark=dark))
         corner, paper = picture.getpixel((5, 800)), picture.getpixel((60, 800))
@@ -171,7 +171,7 @@ def test_a_card_is_small_enough_to_send_quickly(mode: str) -> None:
 
 
 def contrasts(picture: Image.Image) -> list[float]:
-    """Of white letters upon each pixel, as WCAG 2.2 computes it, the worst first."""
+    """Compute the contrast of white letters on each pixel by WCAG 2.2, the lowest first."""
     parts = np.asarray(picture.convert("RGB")) / 255
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return sorted((1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05)).ravel().tolist())
@@ -179,15 +179,15 @@ def contrasts(picture: Image.Image) -> list[float]:
 
 @pytest.mark.parametrize("colour", ["white", "lime", "yellow", "cyan", "#ffb080", "#8080ff", None])
 def test_name_and_price_can_be_read_on_a_photo_of_any_colour(colour: str | None) -> None:
-    """Contrast is 4.5 but for a pixel in fifty, which glitters."""
+    """The contrast is at least 4.5, except for one pixel in fifty."""
     photo = saved(Image.new("RGB", (1280, 960), colour)) if colour else prepared_photo()
     ground = draw_header(photo, (card_picture.WIDTH, card_picture.HEADER), (300, 250), dark=False)
     behind = contrasts(ground.crop((0, 250, 300, card_picture.HEADER)))
     assert behind[len(behind) // 50] >= 4.5
 
 
-def test_a_photo_is_darkened_only_behind_its_words() -> None:
-    """A white one is white above and beside them to the foot, a dark one is left as it is."""
+def test_a_photo_is_darkened_only_behind_the_text() -> None:
+    """A white photo stays white above and beside the text, a dark one stays as it is."""
     white = shown(replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), "white"))))
     for box in ((0, 0, 800, 100), (640, 0, 800, card_picture.HEADER - 8)):
         assert 255 - darkest(ImageChops.invert(white.crop(box))) == 255
@@ -199,21 +199,21 @@ def test_a_photo_is_darkened_only_behind_its_words() -> None:
     assert darkest(ground.convert("RGB")) >= 58
 
 
-def test_words_are_light_on_any_photo() -> None:
-    """Behind white letters a white photo is dark enough: a contrast of 4.5."""
+def test_text_is_white_on_a_dark_enough_photo() -> None:
+    """Behind white letters a white photo is dark enough for a contrast of 4.5."""
     face = replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), "white")))
     behind = shown(face).crop((0, card_picture.HEADER - 190, 30, card_picture.HEADER - 8))
     assert 255 - darkest(ImageChops.invert(behind)) <= 118
 
 
 @pytest.mark.parametrize("size", [(1280, 64), (64, 1280), (64, 64), (1280, 960), (960, 1280)])
-def test_a_photo_of_any_form_fills_the_head(size: tuple[int, int]) -> None:
+def test_a_photo_of_any_shape_fills_the_header(size: tuple[int, int]) -> None:
     picture = shown(replace(PLAIN, photo=saved(Image.new("RGB", size, (250, 120, 10)))))
     assert picture.getpixel((5, 5)) == pytest.approx((250, 120, 10), abs=8)
     assert picture.getpixel((795, 5)) == pytest.approx((250, 120, 10), abs=8)
 
 
-def test_each_thing_given_is_shown() -> None:
+def test_each_part_of_the_content_is_drawn() -> None:
     faces = [
         PLAIN,
         *(
@@ -231,7 +231,7 @@ def test_each_thing_given_is_shown() -> None:
 @pytest.mark.parametrize(
     "name", ["コーヒー", "קפה", "قهوة", "कॉफ़ी", "☕☕", "\u202e", "", UNASSIGNED, "\ud800"]
 )
-def test_a_name_that_the_font_cannot_write_is_left_out(name: str) -> None:
+def test_a_name_that_the_font_cannot_draw_is_left_out(name: str) -> None:
     assert same(replace(PLAIN, name=name), replace(PLAIN, name=""))
     assert not same(replace(PLAIN, name="x"), replace(PLAIN, name=""))
 
@@ -249,21 +249,21 @@ def test_emoji_are_dropped_from_a_name_and_the_rest_stays(name: str) -> None:
 @example(text="x" * 4096, where="name")
 @example(text="\u0301" * 4096, where="name")
 @example(text="a\u0301\u0302\u0303" * 50, where="name")
-def test_nothing_that_anybody_types_breaks_a_card_or_draws_a_box(text: str, where: str) -> None:
-    """What is drawn is what the font has: taking out the rest changes nothing."""
+def test_no_text_breaks_a_card_or_draws_a_missing_glyph(text: str, where: str) -> None:
+    """Only letters of the font are drawn: removing the others changes nothing."""
     said = text_fitting.drawable_text(text)
     assert said is None or text_fitting.can_draw(said)
     assert same(changed(where, text), changed(where, said or ""))
 
 
 @pytest.mark.parametrize("code", ["", "x" * 3000])
-def test_a_link_that_no_code_holds_is_a_bug(code: str) -> None:
+def test_a_link_that_no_code_holds_is_a_value_error(code: str) -> None:
     with pytest.raises(ValueError, match="QR code"):
         draw_card(replace(PLAIN, code=code))
 
 
-def test_a_card_is_drawn_alike_twice_and_leaves_its_photo_alone() -> None:
-    """What is kept between two cards is not drawn upon."""
+def test_a_card_is_drawn_alike_twice() -> None:
+    """Cached images are not drawn on."""
     one, other = (
         replace(PLAIN, photo=prepared_photo()),
         replace(PLAIN, name="W" * 90, photo=prepared_photo()),
@@ -277,8 +277,8 @@ def test_a_card_is_drawn_alike_twice_and_leaves_its_photo_alone() -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_what_is_over_looks_dark_and_is_not_to_be_scanned(language: str) -> None:
-    """What can be paid is light, and says in the seller's language what to do with its code."""
+def test_the_card_of_an_ended_request_is_dark_and_has_no_hint(language: str) -> None:
+    """The card of a payable request is light and has a hint in the seller's language."""
     listing = Listing("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
     drawn = {}
     for status in ("active", "soldOut"):

@@ -1,4 +1,4 @@
-"""Photos in the child: the largest that are taken fit into its budget, of whatever kind."""
+"""The child's budget: the largest accepted photos of every kind fit into it."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ async def prepared(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", TAKEN)
-async def test_the_largest_that_are_taken_fit(name: str) -> None:
+async def test_the_largest_accepted_photos_fit_into_the_budget(name: str) -> None:
     assert max(opened(await prepared(name)).size) == 1280
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_what_would_not_fit_is_refused_by_its_head(name: str) -> None:
+async def test_photos_beyond_the_budget_are_refused_by_their_header(name: str) -> None:
     with pytest.raises(PictureError) as caught:
         await prepared(name)
     assert caught.value.reason == REFUSED[name]
 
 
 @pytest.mark.parametrize("name", sorted(CRAFTED.keys() - set(TAKEN) - REFUSED.keys()))
-async def test_of_the_rest_each_is_taken_or_refused_with_a_reason(name: str) -> None:
+async def test_any_other_photo_is_accepted_or_refused_with_a_reason(name: str) -> None:
     with suppress(PictureError, OverBudget):
         assert max(opened(await prepared(name)).size) <= 1280

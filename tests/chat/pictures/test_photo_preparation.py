@@ -1,4 +1,4 @@
-"""A seller's photo: what is taken, what is made of it, and what is refused unread."""
+"""The preparation of photos: accepted formats, the result, and refusals before decoding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def refused(data: bytes) -> str:
 
 
 def corners() -> Image.Image:
-    """Red at the upper left, green at the upper right, blue below."""
+    """Draw red at the upper left, green at the upper right, blue below."""
     picture = Image.new("RGB", (300, 200), BLUE)
     picture.paste(RED, (0, 0, 150, 100))
     picture.paste(GREEN, (150, 0, 300, 100))
@@ -49,7 +49,7 @@ def colour(picture: Image.Image, across: float, down: float) -> str:
 
 
 def png_head(width: int, height: int, *, data: bytes = b"") -> bytes:
-    """A PNG that says to be of this size and is not."""
+    """Build a PNG whose header claims this size, without its pixels."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return (
@@ -79,7 +79,7 @@ def test_a_photo_is_at_most_1280_pixels_a_side_and_never_enlarged(
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
-def test_each_format_of_photos_is_taken(kind: str) -> None:
+def test_each_format_of_photos_is_accepted(kind: str) -> None:
     made = opened(prepare(saved(corners(), kind)))
     assert [colour(made, 0.2, 0.2), colour(made, 0.8, 0.2), colour(made, 0.5, 0.8)] == [
         "red", "green", "blue",
@@ -94,8 +94,8 @@ def test_other_formats_are_refused(kind: str) -> None:
 @pytest.mark.parametrize(
     "mode", ["1", "L", "LA", "P", "CMYK", "I;16", "RGBA", "YCbCr"], ids=lambda mode: mode
 )
-def test_a_photo_of_any_kind_of_colours_looks_the_same(mode: str) -> None:
-    """Bright stays bright, dark stays dark, whatever the bits of a pixel."""
+def test_a_photo_in_any_colour_mode_looks_the_same(mode: str) -> None:
+    """Bright stays bright and dark stays dark in any bit depth."""
     grey = Image.new("L", (200, 100), 40)
     grey.paste(215, (100, 0, 200, 100))
     if mode == "I;16":
@@ -114,7 +114,7 @@ def test_a_photo_of_any_kind_of_colours_looks_the_same(mode: str) -> None:
     assert (dark, bright) == pytest.approx(expected, abs=20)
 
 
-def test_what_is_transparent_becomes_white() -> None:
+def test_transparent_pixels_become_white() -> None:
     picture = corners().convert("RGBA")
     picture.paste((0, 0, 0, 0), (0, 100, 300, 200))
     made = opened(prepare(saved(picture, "PNG")))
@@ -127,7 +127,7 @@ def test_what_is_transparent_becomes_white() -> None:
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG"])
-def test_an_animation_gives_its_first_picture(kind: str) -> None:
+def test_the_first_frame_of_an_animation_is_used(kind: str) -> None:
     later = [Image.new("RGB", (300, 200), BLUE)]
     data = saved(Image.new("RGB", (300, 200), RED), kind, save_all=True, append_images=later)
     assert colour(opened(prepare(data)), 0.5, 0.5) == "red"
@@ -141,8 +141,8 @@ def test_an_animation_gives_its_first_picture(kind: str) -> None:
         (7, "blue green blue"), (8, "green blue red"),
     ],
 )  # fmt: skip
-def test_a_photo_stands_upright(orientation: int, expected: str) -> None:
-    """Upper left, upper right and lower left, as each of EXIF's eight orientations says."""
+def test_a_photo_is_rotated_upright(orientation: int, expected: str) -> None:
+    """For each of EXIF's eight orientations: upper left, upper right and lower left."""
     exif = Image.Exif()
     exif[0x0112] = orientation
     made = opened(prepare(saved(corners(), exif=exif)))
@@ -152,8 +152,8 @@ def test_a_photo_stands_upright(orientation: int, expected: str) -> None:
 
 
 @pytest.mark.parametrize("profiled", [True, False])
-def test_nothing_is_left_of_what_a_file_says_beside_its_pixels(*, profiled: bool) -> None:
-    """Neither where it was taken, nor comments, nor the profile, nor a small picture within."""
+def test_all_metadata_is_removed(*, profiled: bool) -> None:
+    """The place, comments, the profile, and the embedded thumbnail."""
     exif = Image.Exif()
     exif[0x010E] = SECRET.decode()
     exif.get_ifd(0x8825)[1] = "N"
@@ -172,8 +172,8 @@ def test_nothing_is_left_of_what_a_file_says_beside_its_pixels(*, profiled: bool
     assert not any(marker in made for marker in (b"Exif", b"ICC_PROFILE", b"http://ns.adobe"))
 
 
-def test_colours_of_a_profile_become_those_of_screens() -> None:
-    """A profile that means green by red: what is seen counts, not the numbers."""
+def test_colours_of_a_profile_are_converted_to_srgb() -> None:
+    """A profile that swaps red and green: the visible colours count, not the numbers."""
     profile = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
     red, green = profile.index(b"rXYZ"), profile.index(b"gXYZ")
     profile[red : red + 4], profile[green : green + 4] = b"gXYZ", b"rXYZ"
@@ -181,7 +181,7 @@ def test_colours_of_a_profile_become_those_of_screens() -> None:
     assert colour(opened(prepare(data)), 0.5, 0.5) == "green"
 
 
-def test_a_profile_that_nobody_can_read_is_passed_over() -> None:
+def test_an_unreadable_colour_profile_is_ignored() -> None:
     data = saved(corners(), "PNG", icc_profile=b"no profile at all")
     assert colour(opened(prepare(data)), 0.2, 0.2) == "red"
 
@@ -194,15 +194,17 @@ def test_a_profile_that_nobody_can_read_is_passed_over() -> None:
         ((2**31 - 1, 64), "tooLarge"),
     ],
 )  # fmt: skip
-def test_a_bomb_is_refused_before_it_is_unpacked(size: tuple[int, int], reason: str) -> None:
-    """By its head alone: there are no pixels behind it, and no memory is taken."""
+def test_a_decompression_bomb_is_refused_before_decoding(
+    size: tuple[int, int], reason: str
+) -> None:
+    """Its header is enough: it has no pixels, and no memory is allocated."""
     tracemalloc.start()
     assert refused(png_head(*size)) == reason
     assert tracemalloc.get_traced_memory()[1] < 1_000_000
     tracemalloc.stop()
 
 
-def test_a_jpeg_may_have_50_megapixels_as_it_is_decoded_small() -> None:
+def test_a_jpeg_that_is_decoded_small_may_have_50_megapixels() -> None:
     made = opened(prepare(saved(Image.new("RGB", (8000, 6200), RED), quality=50)))
     assert made.size == (1280, 992)
     assert refused(saved(Image.new("L", (8000, 6300)), quality=50)) == "tooLarge"
@@ -222,7 +224,7 @@ def test_a_large_jpeg_is_never_whole_in_memory(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("kind", "how"), [("PNG", {}), ("JPEG", {"progressive": True})])
-def test_what_is_decoded_whole_may_have_25_megapixels(kind: str, how: dict[str, bool]) -> None:
+def test_a_picture_decoded_whole_may_have_25_megapixels(kind: str, how: dict[str, bool]) -> None:
     assert refused(saved(Image.new("L", (5100, 5000)), kind, **how)) == "tooLarge"
 
 
@@ -232,7 +234,7 @@ def test_a_file_of_more_than_10_mb_is_refused() -> None:
     assert prepare(data + bytes(photo_preparation.MAX_BYTES - len(data)))
 
 
-def test_a_jpeg_that_goes_over_its_pixels_without_end_is_refused() -> None:
+def test_a_jpeg_with_too_many_scans_is_refused() -> None:
     data = saved(sample_photo((400, 300)), progressive=True)
     last = data.rindex(b"\xff\xda")
     scan = data[last:-2]
@@ -241,7 +243,7 @@ def test_a_jpeg_that_goes_over_its_pixels_without_end_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
-def test_a_photo_that_ends_too_soon_is_refused(kind: str, part: float) -> None:
+def test_a_truncated_photo_is_refused(kind: str, part: float) -> None:
     data = saved(sample_photo((400, 300)), kind)
     assert refused(data[: int(len(data) * part)]) in {"damaged", "unknownFormat"}
 
@@ -262,10 +264,10 @@ SMALL = {
     kind=st.sampled_from([*SMALL]),
     changes=st.lists(st.tuples(st.floats(0, 0.999), st.binary(min_size=1, max_size=6)), max_size=4),
 )
-def test_whatever_a_file_says_it_is_taken_or_refused(
+def test_any_damaged_file_is_accepted_or_refused(
     kind: str, changes: list[tuple[float, bytes]]
 ) -> None:
-    """Bytes changed anywhere: a photo as ours are, or PictureError; never another exception."""
+    """With bytes changed anywhere: a prepared photo or PictureError, never another exception."""
     data = bytearray(SMALL[kind])
     for place, bytes_ in changes:
         at = int(place * len(data))

@@ -1,4 +1,4 @@
-"""What a person sends prints nothing beside the log."""
+"""A photo that a person sends causes no output beside the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Posters and squares: their sizes, their code in every form, and PDFs that are sound."""
+"""Posters and squares: sizes, the code in every format, and valid PDFs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def changed(field: str, value: Any) -> PosterContent:
 
 
 def printed(data: bytes, dpi: int = 150) -> Image.Image:
-    """The first page of a PDF, as a printer would see it."""
+    """Render the first page of a PDF as a printer does."""
     page = pypdfium2.PdfDocument(data)[0]
     picture: Image.Image = page.render(scale=dpi / 72).to_pil()
     return picture
@@ -87,8 +87,8 @@ def test_the_code_of_a_square_is_as_large_as_whole_pixels_allow() -> None:
 
 
 @pytest.mark.parametrize("sheet", [PLAIN, RICH], ids=["plain", "rich"])
-def test_a_printed_pdf_is_read(sheet: PosterContent) -> None:
-    """On one side of exactly A4, finely and coarsely printed."""
+def test_the_code_of_a_printed_pdf_is_read(sheet: PosterContent) -> None:
+    """It is one page of exactly A4, readable at fine and coarse resolution."""
     data = poster_pdf(sheet)
     document = pypdfium2.PdfDocument(data)
     assert len(document) == 1
@@ -106,8 +106,8 @@ def test_a_poster_has_300_dpi_on_a4_and_a_square_1080_pixels() -> None:
 
 
 @pytest.mark.parametrize("name", ["Sticker pack", "ÄÅéñşžǘ Ωά Жёй ﬁ ½ №"])
-def test_png_and_pdf_are_one_poster(name: str) -> None:
-    """Letters stand where they stand in the picture, composed ones whole; so do photo and code."""
+def test_png_and_pdf_look_the_same(name: str) -> None:
+    """Letters, composed ones too, photo and code are at the same places."""
     small, sheet = (496, 702), replace(RICH, name=name)
     pixels = opened(poster_png(sheet)).resize(small, Image.Resampling.BOX).convert("L")
     page = printed(poster_pdf(sheet), 300).resize(small, Image.Resampling.BOX).convert("L")
@@ -115,20 +115,20 @@ def test_png_and_pdf_are_one_poster(name: str) -> None:
     assert sum(abs(one - other) > 90 for one, other in pairs) < 0.001 * small[0] * small[1]
 
 
-def test_words_of_a_pdf_can_be_copied() -> None:
-    """Its text is text, and its code and letters are not pictures."""
+def test_the_text_of_a_pdf_can_be_copied() -> None:
+    """Its text is text, and only the photo is an image."""
     data = poster_pdf(replace(PLAIN, name="Crème Ω Ж", price="5,00 €", text="Für alle."))
     assert words(data) == "Crème Ω Ж 5,00 € Scan to pay Für alle."
     assert data.count(b"/Subtype /Image") == 1
 
 
-def test_a_pdf_holds_the_letters_that_it_shows_and_its_title() -> None:
+def test_a_pdf_contains_only_the_glyphs_it_uses_and_its_title() -> None:
     data = poster_pdf(replace(PLAIN, name="Tea (5) \\ ☕"))
     assert len(data) < 120_000
     assert pypdfium2.PdfDocument(data).get_metadata_dict()["Title"] == "Tea (5) \\ ☕"
 
 
-def test_a_pdf_names_any_title_and_nobody_else() -> None:
+def test_a_pdf_has_any_title_and_no_author() -> None:
     data = poster_pdf(replace(PLAIN, name="\ud800 \u202eTea \0 ☕ שלום"))
     about = pypdfium2.PdfDocument(data).get_metadata_dict()
     assert about["Title"] == "? \u202eTea \0 ☕ שלום"
@@ -141,8 +141,8 @@ def test_a_pdf_embeds_the_fonts_of_the_project_and_no_other() -> None:
     assert poster_pdf(RICH).count(b"/BaseFont") == len(fonts)
 
 
-def test_pdfs_drawn_at_the_same_time_are_those_drawn_alone() -> None:
-    """The same sheet always makes the same bytes."""
+def test_pdfs_drawn_in_parallel_equal_those_drawn_alone() -> None:
+    """The same content always makes the same bytes."""
     sheets = [replace(PLAIN, name=name, text=name * 3) for name in ("Tea", "Žluť", "Ωά", "Кофе")]
     alone = [*map(poster_pdf, sheets)]
     with ThreadPoolExecutor(len(sheets)) as threads:
@@ -150,14 +150,14 @@ def test_pdfs_drawn_at_the_same_time_are_those_drawn_alone() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(FONTS.glob("*.ttf")), ids=lambda path: path.stem)
-def test_widths_are_those_that_lines_are_broken_by(path: Path) -> None:
+def test_a_pdf_has_the_letter_widths_that_lines_are_split_by(path: Path) -> None:
     font, large = TTFont(path.stem, str(path)), ImageFont.truetype(str(path), 1000)
     for char in LETTERS:
         assert font.stringWidth(char, 1000) == pytest.approx(large.getlength(char), abs=1)
 
 
 @pytest.mark.parametrize("draw", [square_png, poster_pdf])
-def test_each_thing_given_is_shown(draw: Callable[[PosterContent], bytes]) -> None:
+def test_each_part_of_the_content_is_drawn(draw: Callable[[PosterContent], bytes]) -> None:
     sheets = [
         PLAIN,
         *(
@@ -174,7 +174,7 @@ def test_each_thing_given_is_shown(draw: Callable[[PosterContent], bytes]) -> No
 
 @settings(max_examples=12)
 @given(text=st.text(max_size=300), where=st.sampled_from(["name", "price", "text", "hint"]))
-def test_nothing_that_anybody_types_breaks_a_sheet_or_draws_a_box(text: str, where: str) -> None:
+def test_no_text_breaks_a_poster_or_draws_a_missing_glyph(text: str, where: str) -> None:
     said = (
         "\n".join(drawable_lines(text))
         if where == "text"
@@ -197,7 +197,7 @@ def lines(data: bytes) -> list[str]:
 
 
 def capital(data: bytes, char: str) -> float:
-    """Millimetres that a capital of a PDF's text is high, the last one that there is."""
+    """Measure the height of the last such capital in a PDF, in millimetres."""
     page = pypdfium2.PdfDocument(data)[0].get_textpage()
     at = page.get_text_range().rindex(char)
     _, bottom, _, top = page.get_charbox(at)
@@ -207,13 +207,13 @@ def capital(data: bytes, char: str) -> float:
 @pytest.mark.parametrize(
     "text", ["Thank You", "Home made jam. Thank you very much for your help, You"]
 )
-def test_short_words_are_read_from_a_metre(text: str) -> None:
+def test_a_short_text_can_be_read_from_a_metre(text: str) -> None:
     assert capital(poster_pdf(replace(PLAIN, text=text)), "Y") >= 6
     assert capital(poster_pdf(replace(PLAIN, text=text)), "S") >= 9
 
 
-def test_the_code_of_a_poster_is_seen_from_afar() -> None:
-    """Twelve centimetres of modules and more, and four modules of white on each side."""
+def test_the_code_of_a_poster_is_twelve_centimetres_wide() -> None:
+    """At least twelve centimetres of modules, and four white modules on each side."""
     for sheet in (PLAIN, replace(RICH, code=PLAIN.code), RICH):
         picture = opened(poster_png(sheet))
         (code,) = zxingcpp.read_barcodes(picture)
@@ -228,39 +228,39 @@ def test_the_code_of_a_poster_is_seen_from_afar() -> None:
         assert within == pytest.approx([border] * 2 + [border + across] * 2, abs=3)
 
 
-def test_line_breaks_of_the_words_are_kept_and_each_line_tidied() -> None:
+def test_line_breaks_are_kept_and_each_line_is_normalized() -> None:
     text = "  Mo-Fr  9-18 \r\n\n Sa 9-13\n\u200b\nThank you!"
     data = poster_pdf(replace(PLAIN, text=text))
     assert lines(data)[-3:] == ["Mo-Fr 9-18", "Sa 9-13", "Thank you!"]
 
 
-def test_lines_that_are_too_many_are_joined_rather_than_cut() -> None:
+def test_too_many_lines_are_joined_rather_than_cut() -> None:
     text = "\n".join(f"n{number}" for number in range(70))
     data = poster_pdf(replace(PLAIN, text=text))
     assert words(data).endswith(" ".join(text.split()))
 
 
 @pytest.mark.parametrize("text", ["x" * 4096, "word and more " * 290, "x\n" * 2048])
-def test_no_more_of_a_text_is_looked_at_than_can_be_stored(text: str) -> None:
-    """Thousands of characters take no longer to break into lines than three hundred."""
+def test_a_text_beyond_its_limit_is_ignored(text: str) -> None:
+    """Thousands of characters take no longer to split into lines than three hundred."""
     assert MAX_TEXT == MAX_POSTER_TEXT
     assert square_png(replace(PLAIN, text=text)) == square_png(replace(PLAIN, text=text[:300]))
     assert sum(map(len, drawable_lines(text))) <= MAX_TEXT
 
 
-def test_words_that_end_in_dots_are_as_large_as_others() -> None:
+def test_a_text_that_ends_with_an_ellipsis_is_as_large_as_others() -> None:
     one, other = (poster_pdf(replace(PLAIN, text=f"And Yet{end}")) for end in ("…", "."))
     assert capital(one, "Y") == capital(other, "Y")
 
 
 @pytest.mark.parametrize("draw", [square_png, poster_png, poster_pdf])
-def test_a_link_that_no_code_holds_is_a_bug(draw: Callable[[PosterContent], bytes]) -> None:
+def test_a_link_that_no_code_holds_is_a_value_error(draw: Callable[[PosterContent], bytes]) -> None:
     with pytest.raises(ValueError, match="QR code"):
         draw(replace(PLAIN, code="x" * 3000))
 
 
 @pytest.mark.parametrize("size", [(1, 1), (7, 64), (33, 65), (200, 300)])
-def test_a_png_packed_by_us_is_the_picture(size: tuple[int, int]) -> None:
+def test_an_encoded_png_has_the_same_pixels(size: tuple[int, int]) -> None:
     picture = sample_photo((max(size[0], 4), max(size[1], 40))).crop((0, 0, *size))
     picture.paste((1, 2, 3), (0, size[1] // 2, *size))
     made = opened(png.encode(picture, 72))

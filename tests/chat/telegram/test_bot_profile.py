@@ -1,4 +1,4 @@
-"""How the bot presents itself at Telegram."""
+"""The bot's profile at Telegram."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 async def test_commands_and_descriptions_are_set_in_each_language(
     chat: ChatHarness, code: str, language: str
 ) -> None:
-    """English is for everybody whose language the bot does not speak."""
+    """English is for all languages that the bot lacks."""
     async with telegram_of(chat.world) as bot:
         await set_profile(bot)
         menu = await bot.get_my_commands(language_code=code) or await bot.get_my_commands()
@@ -32,7 +32,7 @@ async def test_commands_and_descriptions_are_set_in_each_language(
 
 
 @pytest.mark.parametrize("fault", [Fault("error", times=9), Fault("error", retry_after=60)])
-async def test_a_refusal_is_a_line_in_the_log_and_the_bot_works_without(
+async def test_a_refused_profile_is_logged_and_the_bot_works_without_it(
     chat: ChatHarness, fault: Fault
 ) -> None:
     async with telegram_of(chat.world) as bot:
@@ -43,7 +43,7 @@ async def test_a_refusal_is_a_line_in_the_log_and_the_bot_works_without(
     assert "exc_info" not in logs[0]
 
 
-async def test_a_refusal_is_told_in_telegrams_words(chat: ChatHarness) -> None:
+async def test_a_refused_profile_is_logged_in_telegrams_words(chat: ChatHarness) -> None:
     async with telegram_of(chat.world) as bot:
         fault = Fault(
             "error", "setMyCommands", code=400, description="Bad Request: no such command"

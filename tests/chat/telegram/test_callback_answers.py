@@ -1,4 +1,4 @@
-"""Answers to presses: given once, settled where they come too late, never in each other's way."""
+"""Answers to callbacks: sent once, settled where too late, independent of each other."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def pressed(sending: SenderHarness) -> CallbackQuery:
-    """Let somebody press a button."""
+    """Press a button."""
     world, sam = sending.chat.world, sending.chat.add_person()
     return sam.press_old(world.post(sam.chat, world.bot, Draft({"text": "x"}, None)), "list:0")
 
 
-async def test_a_callback_is_answered_with_its_words(sending: SenderHarness) -> None:
+async def test_a_callback_is_answered_with_its_text(sending: SenderHarness) -> None:
     query = pressed(sending)
     await sending.answer(query.id, "Done")
     assert query.answer is not None
@@ -32,8 +32,8 @@ async def test_a_callback_too_old_to_be_answered_is_settled(sending: SenderHarne
     assert (query.answer, bodies(sending.chat.db, sending.queues.answers)) == (None, [])
 
 
-async def test_a_forbidden_answer_stops_no_later_one(sending: SenderHarness) -> None:
-    """Nothing would ever resume the lane of answers."""
+async def test_a_forbidden_callback_answer_pauses_no_lane(sending: SenderHarness) -> None:
+    """Nothing would resume the lane of answers."""
     first, second = pressed(sending), pressed(sending)
     sending.fault("error", code=403, description="Forbidden: bot was blocked by the user")
     await sending.answer(first.id)

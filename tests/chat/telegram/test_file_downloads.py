@@ -1,4 +1,4 @@
-"""Files come from the Bot API server over HTTP, by their path, and never more than asked for."""
+"""Downloads from the Bot API server: over HTTP, by path, and within the limit of bytes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Server:
             await bot.request.shutdown()
 
     async def endless(self) -> AsyncIterator[bytes]:
-        """What a client that reads on for ever would take; one that leaves takes far less."""
+        """Stream more than any client may read; one that stops reads far less."""
         for _ in range(100_000):
             self.sent += MOST
             yield bytes(MOST)
@@ -87,8 +87,8 @@ async def test_a_file_is_fetched_from_its_path_below_the_bots_files(server: Serv
     assert server.downloads == ["photos/file 0.jpg"]
 
 
-async def test_a_file_of_this_machine_is_not_read(server: Server, tmp_path: Path) -> None:
-    """As a server in local mode names it; nor is it asked for over HTTP."""
+async def test_a_file_on_this_machine_is_not_read(server: Server, tmp_path: Path) -> None:
+    """As a server in local mode names it; nor is it requested over HTTP."""
     secret = tmp_path / "secret.jpg"
     secret.write_bytes(b"of the disk")
     server.result = RESULT | {"file_path": str(secret)}
@@ -119,14 +119,14 @@ async def test_an_answer_of_another_shape_is_refused(server: Server, result: obj
         await server.fetch()
 
 
-async def test_a_server_that_sends_without_end_is_left(server: Server) -> None:
+async def test_a_download_without_end_is_cancelled(server: Server) -> None:
     server.response = StreamingResponse(server.endless())
     with pytest.raises(TooManyBytes):
         await server.fetch()
     assert server.sent < 10_000_000
 
 
-async def test_a_file_that_is_said_to_be_larger_is_not_fetched(server: Server) -> None:
+async def test_a_file_announced_as_too_large_is_not_fetched(server: Server) -> None:
     server.result = RESULT | {"file_size": MOST + 1}
     with pytest.raises(TooManyBytes):
         await server.fetch()
@@ -150,15 +150,15 @@ async def test_an_answer_that_is_no_file_is_an_error(
         await server.fetch()
 
 
-async def test_a_server_asks_to_be_left_alone_for_a_while(server: Server) -> None:
+async def test_the_wait_that_a_server_requests_is_kept(server: Server) -> None:
     server.response = Response(status_code=429, headers={"Retry-After": "7"})
     with pytest.raises(Overloaded) as caught:
         await server.fetch()
     assert caught.value.retry_after == 7
 
 
-async def test_a_lost_connection_is_told_without_the_token(server: Server) -> None:
-    """Its error's own words hold the address, and so the token."""
+async def test_a_lost_connection_is_reported_without_the_token(server: Server) -> None:
+    """The text of the error contains the address, and so the token."""
     server.root = "http://127.0.0.1:1"
     downloads = Downloads(make_bot(server.root, TOKEN, 2), server.root, server.clock)
     with pytest.raises(Unreachable) as caught:

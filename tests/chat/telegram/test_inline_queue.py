@@ -1,4 +1,4 @@
-"""Inline queries taken in: few at a time, the newest of each person, and none without bound."""
+"""The queue of inline queries: few at a time, the newest of each person, limited in number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def query(person: int, text: str = "") -> dict[str, Any]:
 
 
 class Slow:
-    """Answers queries once each is let go; whose are under way, and what was answered."""
+    """Answers queries when released, and records those under way and answered."""
 
     def __init__(self, pace: Pace | None = None) -> None:
         self.counted: list[tuple[str, ...]] = []
@@ -64,7 +64,7 @@ class Slow:
 
 
 async def settled() -> None:
-    """Let every task go on as far as it can."""
+    """Run every task as far as it can."""
     for _ in range(20):
         await asyncio.sleep(0)
 
@@ -76,14 +76,14 @@ async def slow() -> AsyncIterator[Slow]:
     await made.searching.close()
 
 
-async def test_few_are_under_way_and_the_others_wait_in_the_order_of_coming(slow: Slow) -> None:
+async def test_few_queries_are_under_way_and_the_others_wait_in_order(slow: Slow) -> None:
     await slow.take(*map(query, range(10)))
     assert list(slow.under_way) == list(range(AT_ONCE))
     await slow.let_go(2)
     assert list(slow.under_way) == [0, 1, 3, AT_ONCE]
 
 
-async def test_of_one_person_one_is_under_way_and_the_newest_waits(slow: Slow) -> None:
+async def test_a_person_has_one_query_under_way_and_the_newest_waiting(slow: Slow) -> None:
     await slow.take(*(query(7, text) for text in ("c", "co", "cof", "coff")))
     assert list(slow.under_way) == [7]
     await slow.let_all_go()
@@ -91,7 +91,7 @@ async def test_of_one_person_one_is_under_way_and_the_newest_waits(slow: Slow) -
     assert slow.dropped == 2
 
 
-async def test_a_newer_query_keeps_the_place_of_the_one_that_waited(slow: Slow) -> None:
+async def test_a_newer_query_takes_the_place_of_the_waiting_one(slow: Slow) -> None:
     await slow.take(*map(query, range(AT_ONCE)))
     await slow.take(query(8, "old"), query(9), query(8, "new"))
     await slow.let_go(0)
@@ -99,13 +99,13 @@ async def test_a_newer_query_keeps_the_place_of_the_one_that_waited(slow: Slow) 
     assert slow.answered == [(0, ""), (8, "new")]
 
 
-async def test_one_who_never_stops_leaves_the_others_their_connections(slow: Slow) -> None:
+async def test_a_person_who_never_stops_blocks_nobody_else(slow: Slow) -> None:
     await slow.take(*(query(7, f"{number}") for number in range(5000)))
     await slow.take(query(8))
     assert list(slow.under_way) == [7, 8]
 
 
-async def test_five_thousand_at_once_make_a_few_tasks_and_the_oldest_are_dropped(
+async def test_five_thousand_queries_make_few_tasks_and_the_oldest_are_dropped(
     slow: Slow,
 ) -> None:
     before = len(asyncio.all_tasks())
@@ -117,7 +117,7 @@ async def test_five_thousand_at_once_make_a_few_tasks_and_the_oldest_are_dropped
     assert [person for person, _ in slow.answered] == [*range(AT_ONCE), *newest]
 
 
-async def test_they_are_answered_no_faster_than_messages_are_sent() -> None:
+async def test_queries_are_answered_no_faster_than_messages_are_sent() -> None:
     slow = Slow(Pace(60_000, 2))
     await slow.take(*map(query, range(3)))
     assert list(slow.under_way) == [0, 1]
@@ -126,7 +126,7 @@ async def test_they_are_answered_no_faster_than_messages_are_sent() -> None:
     await slow.searching.close()
 
 
-async def test_what_waited_for_the_pace_is_answered_when_it_allows() -> None:
+async def test_a_query_that_waits_for_the_pace_is_answered_later() -> None:
     slow = Slow(Pace(30))
     await slow.take(query(1), query(2))
     async with asyncio.timeout(10):
@@ -134,7 +134,7 @@ async def test_what_waited_for_the_pace_is_answered_when_it_allows() -> None:
     await slow.searching.close()
 
 
-async def test_an_answer_that_fails_is_a_line_in_the_log_and_the_next_goes_on() -> None:
+async def test_a_failed_answer_is_logged_and_the_next_query_is_answered() -> None:
     answered = []
 
     async def answer(update: dict[str, Any]) -> None:
@@ -151,7 +151,7 @@ async def test_an_answer_that_fails_is_a_line_in_the_log_and_the_next_goes_on() 
     assert [(line["event"], line["id"]) for line in logs] == [("inline query not answered", 1)]
 
 
-async def test_closing_gives_up_what_waits_and_what_is_under_way(slow: Slow) -> None:
+async def test_closing_cancels_waiting_queries_and_those_under_way(slow: Slow) -> None:
     await slow.take(*map(query, range(10)))
     await slow.searching.close()
     assert (slow.under_way, slow.answered) == ({}, [])

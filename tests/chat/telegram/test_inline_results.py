@@ -1,4 +1,4 @@
-"""Inline queries: a seller's own requests, to be posted anywhere; nobody else's, nothing stale."""
+"""Inline results: only a seller's own requests, up to date, to be posted anywhere."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Searching:
         self.inline = inline
 
     async def types(self, person: Person, text: str, offset: str = "") -> InlineQuery:
-        """Type after the bot's name; the query, with what the bot answered to it."""
+        """Send a query as typed after the bot's name; return it with its answer."""
         asked = person.ask_inline(text, offset=offset)
         await self.inline.answer(self.chat.world.updates.pending.pop())
         return asked
@@ -71,7 +71,7 @@ async def test_a_seller_finds_live_requests_by_a_part_of_the_name(
     assert listings(await search.types(sam, coffee.id)) == [coffee.id]
 
 
-async def test_what_is_posted_carries_the_link(
+async def test_a_posted_result_contains_the_link(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     chat.add_listing(sam, COFFEE, service_answer())
@@ -82,7 +82,7 @@ async def test_what_is_posted_carries_the_link(
     assert [button.get("url") for button in posted.buttons] == [URL]
 
 
-async def test_a_result_shows_its_price_what_is_left_and_the_sellers_picture(
+async def test_a_result_shows_price_units_left_and_the_sellers_picture(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     pictured = replace(STICKERS, image="abc123")
@@ -114,7 +114,7 @@ async def test_a_result_without_a_picture_shows_the_code_where_telegram_can_fetc
     assert chat.world.refused == []
 
 
-async def test_nobody_finds_what_is_anothers(
+async def test_nobody_finds_requests_of_others(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())
@@ -124,7 +124,7 @@ async def test_nobody_finds_what_is_anothers(
 
 
 @pytest.mark.parametrize("state", [CREATING, STOPPED, FAILED, DELETED])
-async def test_only_what_can_be_paid_is_shared(
+async def test_only_payable_requests_are_shared(
     chat: ChatHarness, search: Searching, sam: Person, state: str
 ) -> None:
     chat.add_listing(sam, COFFEE, service_answer(), state=state)
@@ -134,7 +134,7 @@ async def test_only_what_can_be_paid_is_shared(
 async def test_the_answer_is_personal_and_not_cached(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    """Telegram would give it to everybody for five minutes."""
+    """Otherwise Telegram caches it for everybody for five minutes."""
     await search.types(sam, "")
     (call,) = chat.world.calls_of("answerInlineQuery")
     assert (call.params["is_personal"], int(call.params["cache_time"])) in ((True, 0), ("true", 0))
@@ -145,7 +145,7 @@ async def test_a_button_leads_to_a_new_request(search: Searching, sam: Person) -
     assert found.button == {"text": "Make a new request", "start_parameter": "new"}
 
 
-async def test_that_nothing_was_found_is_said(
+async def test_a_search_without_results_has_its_own_label(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     chat.add_listing(sam, COFFEE, service_answer())
@@ -169,7 +169,7 @@ async def test_many_results_come_in_pages(
 
 
 @pytest.mark.parametrize("offset", ["x", "-1", "1.5", "٣", "9" * 5000, "999999"])
-async def test_an_offset_of_anybodys_making_does_no_harm(
+async def test_an_invented_offset_means_the_first_page(
     chat: ChatHarness, search: Searching, sam: Person, offset: str
 ) -> None:
     chat.add_listing(sam, COFFEE, service_answer())
@@ -178,10 +178,10 @@ async def test_an_offset_of_anybodys_making_does_no_harm(
 
 
 @pytest.mark.parametrize("text", ["\ud800", "coffee\udfff", "\udfff\ud800"])
-async def test_half_a_character_finds_nothing_and_does_no_harm(
+async def test_a_lone_surrogate_finds_nothing(
     chat: ChatHarness, search: Searching, sam: Person, text: str
 ) -> None:
-    """JSON can carry a lone surrogate, no database and no answer can."""
+    """JSON can contain a lone surrogate; databases and answers can't."""
     chat.add_listing(sam, COFFEE, service_answer())
     with capture_logs() as logs:
         found = await search.types(sam, text)
@@ -189,7 +189,7 @@ async def test_half_a_character_finds_nothing_and_does_no_harm(
     assert await search.types(sam, "", text)
 
 
-async def test_a_failure_at_telegram_is_a_line_in_the_log(
+async def test_a_failure_at_telegram_is_logged(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     chat.world.faults.add(Fault("error", "answerInlineQuery"))
@@ -200,7 +200,7 @@ async def test_a_failure_at_telegram_is_a_line_in_the_log(
     ]
 
 
-async def test_a_query_that_came_too_late_is_a_line_in_the_log(
+async def test_a_query_answered_too_late_is_logged(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     sam.ask_inline("x")
@@ -213,13 +213,13 @@ async def test_a_query_that_came_too_late_is_a_line_in_the_log(
 
 
 def ruin(db: Database) -> None:
-    """Leave nothing in the file that could be read."""
+    """Overwrite the contents of the file."""
     db.checkpoint()
     file = Path(db.path)
     file.write_bytes(bytes(file.stat().st_size))
 
 
-async def test_a_database_in_trouble_is_a_line_in_the_log(
+async def test_a_failing_database_is_logged(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     ruin(chat.db)
@@ -231,7 +231,7 @@ async def test_a_database_in_trouble_is_a_line_in_the_log(
     assert chat.world.calls_of("answerInlineQuery") == []
 
 
-async def test_anything_else_is_left_alone(
+async def test_any_other_update_is_ignored(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     sam.send("hello")
@@ -239,7 +239,7 @@ async def test_anything_else_is_left_alone(
     assert chat.world.calls_of("answerInlineQuery") == []
 
 
-async def test_a_query_that_cannot_be_read_is_a_line_in_the_log(search: Searching) -> None:
+async def test_an_unreadable_query_is_logged(search: Searching) -> None:
     with capture_logs() as logs:
         await search.inline.answer({"update_id": 1, "inline_query": {"from": {"id": 7}}})
     assert [(line["event"], line["reason"]) for line in logs] == [

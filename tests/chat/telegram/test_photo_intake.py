@@ -1,4 +1,4 @@
-"""Sellers' photos: fetched, made harmless, kept with the form that they were sent for."""
+"""Sellers' photos: downloaded, prepared and stored with their form."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WEEKS = 5 * 7 * 24 * 3600
 
 
 class Studio:
-    """A seller in the middle of a form, and what fetches the photos."""
+    """A seller in the middle of a form, and the intake of photos."""
 
     def __init__(self, chat: ChatHarness, photos: PhotoIntake) -> None:
         self.chat = chat
@@ -89,7 +89,7 @@ async def served(db: Database, image_id: str) -> tuple[int, bytes, dict[str, str
 
 
 async def test_a_photo_becomes_the_picture_of_the_form_and_is_served(studio: Studio) -> None:
-    """As a JPEG that browsers keep and that nothing can be made to run in."""
+    """As a JPEG with headers for caching and against scripts."""
     await studio.begin()
     await studio.send(photo())
     assert studio.kept == [studio.draft["image"]]
@@ -114,7 +114,7 @@ async def test_a_second_photo_takes_the_place_of_the_first(studio: Studio) -> No
     assert studio.kept == [studio.draft["image"]]
 
 
-async def test_a_photo_of_no_use_is_told_and_the_form_stays(studio: Studio) -> None:
+async def test_a_useless_photo_is_explained_and_the_form_stays(studio: Studio) -> None:
     await studio.begin()
     before = studio.draft
     studio.chat.clear_messages()
@@ -125,7 +125,7 @@ async def test_a_photo_of_no_use_is_told_and_the_form_stays(studio: Studio) -> N
 
 @pytest.mark.parametrize("megabytes", [12, 21])
 async def test_a_file_is_too_large_for_us_or_for_telegram(studio: Studio, megabytes: int) -> None:
-    """Telegram hands bots files of 20 MB at most: the answer is the same, and says what to do."""
+    """Telegram lets bots download 20 MB at most; the reply is the same."""
     await studio.begin()
     studio.chat.clear_messages()
     studio.sam.send_document("big.png", photo() + bytes(megabytes * 2**20))
@@ -135,7 +135,7 @@ async def test_a_file_is_too_large_for_us_or_for_telegram(studio: Studio, megaby
     assert studio.kept == []
 
 
-async def test_a_photo_whose_form_is_over_is_not_kept(studio: Studio) -> None:
+async def test_a_photo_whose_form_has_ended_is_not_stored(studio: Studio) -> None:
     await studio.begin()
     studio.sam.send_photo(photo())
     await studio.chat.take()
@@ -145,8 +145,10 @@ async def test_a_photo_whose_form_is_over_is_not_kept(studio: Studio) -> None:
     assert (studio.kept, studio.chat.texts) == ([], [])
 
 
-async def test_telegram_is_asked_again_and_then_the_seller(studio: Studio, clock: Clock) -> None:
-    """After as many tries as there are waits, and one: a photo is never lost without a word."""
+async def test_a_failed_download_is_retried_and_then_the_seller_is_asked(
+    studio: Studio, clock: Clock
+) -> None:
+    """After one more attempt than there are delays."""
     await studio.begin()
     studio.chat.clear_messages()
     studio.chat.world.faults.add(Fault("error", method="getFile", times=len(BACKOFF) + 1))
@@ -160,7 +162,7 @@ async def test_telegram_is_asked_again_and_then_the_seller(studio: Studio, clock
     assert studio.chat.states(studio.chat.queues.photos) == []
 
 
-async def test_a_photo_comes_when_telegram_is_back(studio: Studio, clock: Clock) -> None:
+async def test_a_photo_is_downloaded_once_telegram_is_back(studio: Studio, clock: Clock) -> None:
     await studio.begin()
     studio.chat.world.faults.add(Fault("error", method="getFile"))
     await studio.send(photo())
@@ -199,10 +201,10 @@ async def test_a_photo_backs_off_while_no_child_process_can_be_started(
     assert studio.kept == [studio.draft["image"]]
 
 
-async def test_a_picture_that_takes_too_much_memory_is_told(
+async def test_a_picture_that_takes_too_much_memory_is_explained(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The seller reads what to do; nobody tries again."""
+    """The reply names a way out, and there is no retry."""
     await studio.begin()
     studio.chat.clear_messages()
     tight = Budget(memory=20_000_000, processor=5, seconds=20.0, answer=1_000_000)
@@ -214,13 +216,13 @@ async def test_a_picture_that_takes_too_much_memory_is_told(
 
 
 @pytest.mark.parametrize("path", ["of the disk", None])
-async def test_a_file_path_on_our_disk_is_no_photo(
+async def test_a_file_path_on_this_machine_is_no_photo(
     studio: Studio,
     path: str | None,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What a Bot API server names there is not published; a line in the log says why."""
+    """The file is not published, and the log has the reason."""
     secret = tmp_path / "secret.jpg"
     secret.write_bytes(photo())
     asked = {"file_id": "f", "file_unique_id": "u"} | ({"file_path": str(secret)} if path else {})
@@ -240,7 +242,7 @@ async def test_a_file_path_on_our_disk_is_no_photo(
     assert "file_path" in logs[0]["reason"]
 
 
-async def test_the_seller_is_asked_for_another_photo_where_one_ends_the_process(
+async def test_the_seller_is_asked_for_another_photo_after_one_that_ends_the_process(
     studio: Studio, clock: Clock
 ) -> None:
     await studio.begin()
@@ -257,10 +259,8 @@ async def test_the_seller_is_asked_for_another_photo_where_one_ends_the_process(
     assert studio.kept == []
 
 
-async def test_pictures_that_nothing_has_are_swept_after_a_month(
-    studio: Studio, clock: Clock
-) -> None:
-    """One in a form stays with it, one of a request for good."""
+async def test_unused_pictures_are_swept_after_a_month(studio: Studio, clock: Clock) -> None:
+    """A picture of a form or a request stays."""
     await studio.begin()
     await studio.send(photo())
 
@@ -278,7 +278,7 @@ async def test_pictures_that_nothing_has_are_swept_after_a_month(
     assert loose not in studio.kept
 
 
-async def test_somebody_elses_picture_is_not_kept_for_one(studio: Studio, clock: Clock) -> None:
+async def test_a_picture_of_another_seller_is_not_kept(studio: Studio, clock: Clock) -> None:
     pat: Person = studio.chat.add_person("Pat")
     made = studio.chat.db.run(lambda tx: seller_images.add_image(tx, pat.id, b"p", clock()))
     assert not studio.chat.db.run(lambda tx: seller_images.keep_image(tx, made, studio.sam.id))

@@ -1,4 +1,4 @@
-"""What Telegram would refuse is not sent: an edit that changes nothing, a message too soon."""
+"""Calls that Telegram would refuse are not made: edits without a change, messages too soon."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ ONE, TWO = (Reply(text, ((KEY,),)) for text in ("one", "two"))
 
 
 async def cards(sending: SenderHarness, sam: Person, *replies: Reply, message_id: int) -> None:
-    """Put these in the place of a message, one after the other, and send them."""
+    """Queue these texts as edits of a message, one after the other, and send them."""
     for reply in replies:
         sending.put_body(sam.chat, replacement(reply, "en", message_id, is_picture=False))
     await sending.work()
 
 
-async def test_a_message_is_not_changed_into_itself(sending: SenderHarness, sam: Person) -> None:
+async def test_an_edit_to_the_same_text_is_not_sent(sending: SenderHarness, sam: Person) -> None:
     sending.put_body(sam.chat, new_message(ONE, "en"))
     await sending.work()
     (message,) = sam.chat.from_bot()
@@ -46,10 +46,10 @@ async def test_a_message_is_not_changed_into_itself(sending: SenderHarness, sam:
     assert sending.waiting == []
 
 
-async def test_of_a_message_that_nobody_remembers_an_edit_is_made(
+async def test_a_message_without_a_known_text_is_edited(
     sending: SenderHarness, sam: Person
 ) -> None:
-    """And what its refusal says is remembered."""
+    """And the refusal makes its text known."""
     world, draft = sending.chat.world, Draft({"text": ONE.text}, markup(ONE.rows))
     message = world.post(sam.chat, world.bot, draft)
     await cards(sending, sam, ONE, ONE, message_id=message.id)
@@ -58,7 +58,7 @@ async def test_of_a_message_that_nobody_remembers_an_edit_is_made(
     ]
 
 
-async def test_an_edit_that_was_given_up_leaves_nothing_known(
+async def test_an_edit_that_was_given_up_leaves_no_known_text(
     sending: SenderHarness, sam: Person
 ) -> None:
     sending.put_body(sam.chat, new_message(ONE, "en"))
@@ -69,7 +69,7 @@ async def test_an_edit_that_was_given_up_leaves_nothing_known(
     assert len(sending.chat.world.refused) == 2, "the second was tried, though it said so before"
 
 
-async def test_what_is_said_is_remembered_for_as_long_as_somebody_may_tap_twice(
+async def test_a_text_is_known_as_long_as_a_person_may_press_twice(
     sending: SenderHarness, sam: Person
 ) -> None:
     sending.put_body(sam.chat, new_message(ONE, "en"))
@@ -79,10 +79,10 @@ async def test_what_is_said_is_remembered_for_as_long_as_somebody_may_tap_twice(
     assert chat.db.run(partial(memory.sweep_texts, before=now + 1)) == 1
 
 
-async def test_a_message_long_on_its_way_has_the_next_ones_no_closer_behind(
+async def test_the_pace_counts_from_the_arrival_of_a_slow_message(
     db: Database, clock: Clock
 ) -> None:
-    """A large picture takes a second to make: Telegram counts from when it came."""
+    """A large picture takes a second; Telegram counts from its arrival."""
     chat = ChatHarness(
         db,
         clock,

@@ -11,7 +11,7 @@ from bot.sandbox.world.world import TOKEN
 
 
 def caused(error: telegram.TelegramError, cause: Exception) -> telegram.TelegramError:
-    """Chain an error to its cause, as python-telegram-bot raises it."""
+    """Link an error to its cause, as python-telegram-bot raises it."""
     error.__cause__ = cause
     return error
 

@@ -1,4 +1,4 @@
-"""Messages out: in order, none lost, none twice unsaid, and no chat waits for another."""
+"""The sender: messages in order, none lost, repetitions marked, chats independent."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_messages_arrive_once_in_order_and_as_html(
     assert sending.waiting == []
 
 
-async def test_replies_go_before_alerts_and_these_before_notices(
+async def test_replies_go_before_alerts_and_alerts_before_notices(
     sending: SenderHarness, sam: Person
 ) -> None:
     for text, priority in (("notice", NOTICE), ("alert", ALERT), ("reply", REPLY)):
@@ -72,7 +72,7 @@ async def test_links_are_shown_without_a_preview(sending: SenderHarness, sam: Pe
     assert "is_disabled" in str(call.params["link_preview_options"])
 
 
-async def test_a_429_holds_its_chat_as_long_as_asked_and_no_other(
+async def test_a_429_delays_only_its_chat_as_long_as_requested(
     sending: SenderHarness, sam: Person, pat: Person
 ) -> None:
     sending.fault("error", chat_id=sam.id, retry_after=7)
@@ -88,7 +88,7 @@ async def test_a_429_holds_its_chat_as_long_as_asked_and_no_other(
 
 
 @pytest.mark.parametrize("kind", ["cut", "error"])
-async def test_a_message_whose_answer_was_lost_comes_again_and_says_so(
+async def test_a_message_whose_answer_was_lost_is_repeated_with_a_mark(
     sending: SenderHarness, sam: Person, kind: str
 ) -> None:
     sending.fault(kind, method="sendMessage", accepted=True, code=504)
@@ -99,7 +99,7 @@ async def test_a_message_whose_answer_was_lost_comes_again_and_says_so(
     assert seen(sam.chat) == ["paid", f"{MARK}paid", "next"]
 
 
-async def test_a_picture_whose_answer_was_lost_comes_again_and_says_so(
+async def test_a_picture_whose_answer_was_lost_is_repeated_with_a_mark(
     sending: SenderHarness, sam: Person
 ) -> None:
     sending.fault("cut", method="sendPhoto")
@@ -111,7 +111,7 @@ async def test_a_picture_whose_answer_was_lost_comes_again_and_says_so(
     assert second == f"{MARK}{first}"
 
 
-async def test_a_message_that_a_lost_process_may_have_sent_says_so(
+async def test_a_message_that_a_dead_process_may_have_sent_is_marked(
     sending: SenderHarness, sam: Person
 ) -> None:
     sending.put(sam.chat, "paid", priority=ALERT)
@@ -122,7 +122,7 @@ async def test_a_message_that_a_lost_process_may_have_sent_says_so(
     assert seen(sam.chat) == [f"{MARK}paid"]
 
 
-async def test_a_text_with_no_room_for_the_mark_comes_again_without(
+async def test_a_text_without_room_for_the_mark_is_repeated_unmarked(
     sending: SenderHarness, sam: Person
 ) -> None:
     longest = "x" * TEXT_LIMIT
@@ -133,10 +133,10 @@ async def test_a_text_with_no_room_for_the_mark_comes_again_without(
     assert seen(sam.chat) == [longest, longest]
 
 
-async def test_a_message_that_never_left_comes_once_and_unmarked(
+async def test_a_message_that_was_not_sent_is_delivered_once_and_unmarked(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """Telegram's door is closed; when it opens the message arrives as if nothing had been."""
+    """The server accepts no connection for a while."""
     async with telegram_of(chat.world) as bot:
         sending = SenderHarness(chat, bot)
         sending.put(sam.chat, "paid", priority=ALERT)
@@ -148,9 +148,7 @@ async def test_a_message_that_never_left_comes_once_and_unmarked(
     assert seen(sam.chat) == ["paid"]
 
 
-async def test_an_edit_is_never_marked_for_it_cannot_double(
-    sending: SenderHarness, sam: Person
-) -> None:
+async def test_a_repeated_edit_is_never_marked(sending: SenderHarness, sam: Person) -> None:
     sending.put(sam.chat, "old")
     await sending.work()
     (shown,) = sam.chat.from_bot()
@@ -163,7 +161,7 @@ async def test_an_edit_is_never_marked_for_it_cannot_double(
 
 
 @pytest.mark.parametrize("message_id", ["same", "unknown"])
-async def test_an_edit_that_has_nothing_to_do_is_settled(
+async def test_an_edit_that_changes_nothing_is_settled(
     sending: SenderHarness, sam: Person, message_id: str
 ) -> None:
     sending.put(sam.chat, "old")
@@ -175,7 +173,7 @@ async def test_an_edit_that_has_nothing_to_do_is_settled(
     assert (seen(sam.chat), sending.waiting) == (["old", "next"], [])
 
 
-async def test_what_telegram_refuses_is_kept_for_the_operator_and_the_next_goes_on(
+async def test_a_refused_message_is_kept_as_a_dead_letter_and_the_next_is_sent(
     sending: SenderHarness, sam: Person
 ) -> None:
     sending.put(sam.chat, "<b>broken", "next")
@@ -219,7 +217,7 @@ async def test_a_blocked_chat_keeps_its_alerts_and_drops_replies(
     assert states == ["dead", "waiting", "waiting"]
 
 
-async def test_kept_alerts_come_unmarked_and_in_order_when_the_person_writes_again(
+async def test_kept_alerts_are_delivered_unmarked_and_in_order_when_the_person_writes_again(
     sending: SenderHarness, sam: Person
 ) -> None:
     sam.block()
@@ -233,10 +231,10 @@ async def test_kept_alerts_come_unmarked_and_in_order_when_the_person_writes_aga
     assert len(seen(sam.chat)) == 3
 
 
-async def test_who_lets_the_bot_in_again_while_it_is_being_refused_is_told(
+async def test_a_person_who_unblocks_the_bot_during_a_refusal_gets_the_message(
     sending: SenderHarness, sam: Person
 ) -> None:
-    """The news of it may come before the refusal does: so one is no reason to be silent."""
+    """The update of it may arrive before the refusal, so one refusal pauses nothing."""
     sam.block()
     sending.put(sam.chat, "paid 1", priority=ALERT)
     await sending.work()
@@ -245,7 +243,7 @@ async def test_who_lets_the_bot_in_again_while_it_is_being_refused_is_told(
     assert seen(sam.chat) == ["paid 1"]
 
 
-async def test_a_group_that_moves_takes_along_its_messages_and_listings(
+async def test_messages_and_listings_follow_a_group_that_moves(
     sending: SenderHarness, chat: ChatHarness, sam: Person
 ) -> None:
     group = sam.new_group("Market")
@@ -258,7 +256,7 @@ async def test_a_group_that_moves_takes_along_its_messages_and_listings(
     assert chat.listing(listing.id).state != CREATING
 
 
-async def test_where_a_method_is_unknown_alerts_wait_and_the_rest_is_given_up(
+async def test_for_an_unknown_method_alerts_wait_and_other_messages_are_given_up(
     sending: SenderHarness, sam: Person
 ) -> None:
     """A proxy that answers 404 for a while costs no payment its alert."""
@@ -272,10 +270,10 @@ async def test_where_a_method_is_unknown_alerts_wait_and_the_rest_is_given_up(
     assert seen(sam.chat) == ["paid"]
 
 
-async def test_a_call_that_was_taken_is_not_made_again_for_an_answer_of_another_shape(
+async def test_an_accepted_call_with_an_unreadable_answer_is_not_repeated(
     sending: SenderHarness, sam: Person
 ) -> None:
-    """A Bot API server of somebody's own may answer `ok` and little more."""
+    """Another server of the Bot API may answer `ok` and little more."""
     calls = 0
 
     async def answer_little(_request: Request) -> JSONResponse:
@@ -293,7 +291,7 @@ async def test_a_call_that_was_taken_is_not_made_again_for_an_answer_of_another_
     assert (calls, sending.waiting) == (2, [])
 
 
-async def test_a_reply_that_is_never_clearly_answered_is_given_up_an_alert_is_not(
+async def test_a_reply_without_a_clear_answer_is_given_up_but_an_alert_is_not(
     sending: SenderHarness, sam: Person
 ) -> None:
     sending.fault("error", code=500, description="Internal Server Error", times=1000)
@@ -319,7 +317,7 @@ async def test_a_failure_is_one_line_in_the_log_with_its_reason(
 
 
 async def test_at_telegrams_own_limits_not_one_call_is_refused(db: Database, clock: Clock) -> None:
-    """Eight people and a group get five messages each, at the product's rates, on a set clock."""
+    """Eight people and a group get five messages each, at the default rates, on a set clock."""
     chat = ChatHarness(
         db,
         clock,
@@ -339,9 +337,7 @@ async def test_at_telegrams_own_limits_not_one_call_is_refused(db: Database, clo
     assert [seen(private) for private in chats] == [[*"abcde"]] * 9
 
 
-async def test_a_worker_sends_what_is_put_while_it_runs(
-    sending: SenderHarness, sam: Person
-) -> None:
+async def test_a_running_worker_sends_new_messages(sending: SenderHarness, sam: Person) -> None:
     made = Worker(
         sending.chat.db, Job(sending.queues.messages, sending.sender.send), sending.chat.clock
     )

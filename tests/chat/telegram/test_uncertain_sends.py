@@ -1,4 +1,4 @@
-"""Messages of which nobody knows whether they arrived: none holds its chat, each says so once."""
+"""Uncertain messages: none holds up its chat, each repetition is marked once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COFFEE = AlertPayment("abcdefghij", "donation", "Coffee", 500, "USD", repeated=T
 
 @asynccontextmanager
 async def dripping() -> AsyncIterator[str]:
-    """A server that takes a call and then says a byte now and then, for ever."""
+    """Serve an answer that drips a byte at a time and never ends."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -56,10 +56,10 @@ async def dripping() -> AsyncIterator[str]:
     server.close()
 
 
-async def test_an_answer_that_never_ends_holds_its_chat_no_longer_than_a_bound(
+async def test_an_answer_that_never_ends_delays_its_chat_for_a_limited_time(
     chat: ChatHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A time-out that begins anew with each byte would never come."""
+    """A timeout that restarts with each byte would never fire."""
     monkeypatch.setattr(sender, "CALL_SECONDS", 10 * DRIP_SECONDS)
     sam = chat.add_person("Sam")
     async with dripping() as root:
@@ -80,8 +80,8 @@ async def test_an_answer_that_never_ends_holds_its_chat_no_longer_than_a_bound(
     assert [message.text for message in sam.chat.from_bot()] == [f"{MARK}paid"]
 
 
-async def test_a_repetition_says_so_once_for_whatever_reasons(chat: ChatHarness) -> None:
-    """The payment may have been told before, and then the answer to its alert is lost."""
+async def test_a_repetition_is_marked_only_once(chat: ChatHarness) -> None:
+    """The payment may have an earlier alert, and the answer to this one is lost too."""
     sam = chat.add_person("Sam")
     async with telegram_of(chat.world) as bot:
         sending = SenderHarness(chat, bot)

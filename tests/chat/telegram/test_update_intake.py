@@ -1,4 +1,4 @@
-"""Updates in: stored before they are confirmed, each once, from whichever side they come."""
+"""The intake of updates: stored before they are confirmed, each once, by polling and webhook."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def refused(status: int, **parameters: Any) -> bytes:
 
 
 class Polling:
-    """A poller at work; instead of sleeping it notes how long it would have."""
+    """A poller that records its delays instead of sleeping."""
 
     def __init__(self, chat: ChatHarness, telegram: ScriptedServer) -> None:
         self.telegram = telegram
@@ -80,7 +80,7 @@ class Polling:
 
 @asynccontextmanager
 async def polling(chat: ChatHarness, *answers: bytes) -> AsyncIterator[Polling]:
-    """Poll a server that gives these answers and then holds the call."""
+    """Poll a server that returns these answers and then holds the call."""
     async with open_scripted_server(*answers) as telegram:
         made = Polling(chat, telegram)
         task = asyncio.create_task(made.poller.run())
@@ -90,7 +90,7 @@ async def polling(chat: ChatHarness, *answers: bytes) -> AsyncIterator[Polling]:
         await made.poller.close()
 
 
-async def test_polling_asks_long_and_names_the_kinds_it_wants(chat: ChatHarness) -> None:
+async def test_a_poll_is_long_and_names_the_kinds_of_updates(chat: ChatHarness) -> None:
     async with polling(chat) as poll:
         (asked,) = await poll.asked(1)
     assert json.loads(asked["allowed_updates"]) == [
@@ -108,7 +108,7 @@ async def test_an_update_is_stored_before_the_next_call_confirms_it(chat: ChatHa
         assert stored(chat) == [5, 9, 10]
 
 
-async def test_an_update_that_cannot_be_stored_is_not_confirmed_and_comes_again(
+async def test_an_update_that_cannot_be_stored_is_not_confirmed(
     chat: ChatHarness,
 ) -> None:
     chat.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))
@@ -157,7 +157,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-async def test_a_call_that_fails_is_waited_out_in_one_line_without_the_token(
+async def test_a_failed_poll_is_one_line_in_the_log_without_the_token(
     chat: ChatHarness, failure: str
 ) -> None:
     with capture_logs() as logs:
@@ -171,20 +171,20 @@ async def test_a_call_that_fails_is_waited_out_in_one_line_without_the_token(
     assert not any(line.get("exc_info") for line in logs)
 
 
-async def test_a_429_is_waited_out_for_as_long_as_telegram_asks(chat: ChatHarness) -> None:
+async def test_after_a_429_polling_waits_as_long_as_telegram_asks(chat: ChatHarness) -> None:
     async with polling(chat, refused(429, retry_after=17), ok(message(5))) as poll:
         await poll.asked(3)
     assert poll.waits == [17]
 
 
-async def test_failures_in_a_row_are_waited_out_longer_and_longer(chat: ChatHarness) -> None:
+async def test_the_delay_grows_with_failures_in_a_row(chat: ChatHarness) -> None:
     bad = refused(500)
     async with polling(chat, *[bad] * 6, ok(message(5)), bad) as poll:
         await poll.asked(9)
     assert poll.waits == [1.0, 2.0, 5.0, 15.0, 30.0, 30.0, 1.0]
 
 
-async def test_a_server_that_does_not_hold_the_call_is_not_asked_in_a_spin(
+async def test_a_server_that_does_not_hold_the_call_is_not_polled_in_a_busy_loop(
     chat: ChatHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(intake, "MIN_WAIT", SECONDS)  # however slow this machine is
@@ -193,10 +193,10 @@ async def test_a_server_that_does_not_hold_the_call_is_not_asked_in_a_spin(
     assert poll.waits == [SECONDS, SECONDS]
 
 
-async def test_an_update_that_nobody_can_read_is_confirmed_and_holds_up_nothing(
+async def test_an_unreadable_update_is_confirmed_and_holds_up_nothing(
     chat: ChatHarness,
 ) -> None:
-    """Else it would come again, and all after it wait, for ever."""
+    """Otherwise it would return for ever and hold up all later ones."""
     odd = {"update_id": 6, "message": "no object"}
     async with polling(chat, ok(message(5), odd, "nothing")) as poll:
         assert (await poll.asked(2))[1]["offset"] == "7"
@@ -226,7 +226,7 @@ async def test_inline_queries_are_answered_at_once_and_never_stored(chat: ChatHa
         ({"callback_query": {"message": "x", "from": 8}}, "0"),
     ],
 )
-def test_an_update_keeps_the_order_of_its_chat_whatever_its_form(
+def test_updates_of_any_form_keep_the_order_of_their_chat(
     update: dict[str, Any], lane: str
 ) -> None:
     assert lane_of(update) == lane
@@ -245,7 +245,7 @@ def test_an_update_keeps_the_order_of_its_chat_whatever_its_form(
         ({"edited_message": {"from": {"id": 8}}}, "0"),
     ],
 )
-def test_an_update_counts_for_the_person_who_caused_it_in_whatever_chat(
+def test_an_update_counts_for_the_person_who_caused_it_in_any_chat(
     update: dict[str, Any], account: str
 ) -> None:
     assert account_of(update) == account
@@ -253,7 +253,7 @@ def test_an_update_counts_for_the_person_who_caused_it_in_whatever_chat(
 
 @pytest.fixture
 async def telegram(chat: ChatHarness) -> AsyncIterator[httpx.AsyncClient]:
-    """Telegram in webhook mode."""
+    """Serve the webhook and yield its client."""
     app = FastAPI()
     app.include_router(webhook_router(chat.intake, SECRET))
     async with client(app, {SECRET_HEADER: SECRET}) as http:
@@ -269,7 +269,7 @@ async def test_webhook_an_update_is_stored_and_then_answered_200(
 
 
 @pytest.mark.parametrize("told", [None, "", "s3cret_toke", "S3CRET_TOKEN", "schlüssel"])
-async def test_webhook_who_does_not_know_the_secret_is_401_and_nothing_is_stored(
+async def test_webhook_a_call_without_the_secret_is_401_and_nothing_is_stored(
     chat: ChatHarness, telegram: httpx.AsyncClient, told: str | None
 ) -> None:
     del telegram.headers[SECRET_HEADER]
@@ -301,10 +301,10 @@ async def test_webhook_a_body_above_a_mebibyte_is_413_and_nothing_is_stored(
     assert (answer.status_code, stored(chat)) == (413, [])
 
 
-async def test_webhook_an_update_as_deep_as_may_be_is_stored(
+async def test_webhook_an_update_of_the_greatest_depth_is_stored(
     chat: ChatHarness, telegram: httpx.AsyncClient
 ) -> None:
-    """And so is one with more text in it than any other body may have."""
+    """And so is one with more text than any other body may have."""
     deep = b'{"update_id": 5, "message": {"a": ' + b"[" * 98 + b"]" * 98 + b"}}"
     assert (await telegram.post(WEBHOOK_PATH, content=deep)).status_code == 200
     long = message(6) | {"more": "x" * 100_000}
@@ -323,7 +323,7 @@ async def test_webhook_a_body_that_stalls_is_400_and_nothing_is_stored(
     assert [line["reason"] for line in logs] == ["The body did not arrive in time."]
 
 
-async def test_webhook_what_cannot_be_stored_is_not_answered_200(
+async def test_webhook_an_update_that_cannot_be_stored_is_not_answered_200(
     chat: ChatHarness, telegram: httpx.AsyncClient
 ) -> None:
     chat.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))

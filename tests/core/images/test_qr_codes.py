@@ -1,4 +1,4 @@
-"""QR codes: sound to every reader, in every size they are sent in."""
+"""QR codes: readable by every decoder in every size."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def image(data: bytes) -> Image.Image:
 
 
 def decoded(picture: Image.Image) -> set[str]:
-    """What two decoders read: OpenCV's misses a few sound codes."""
+    """Return the results of two decoders: OpenCV's misses a few valid codes."""
     grey = np.asarray(picture.convert("L"))
     found = {code.text for code in zxingcpp.read_barcodes(grey)}
     return found | {cv2.QRCodeDetector().detectAndDecode(grey)[0]} - {""}
@@ -73,7 +73,7 @@ def test_both_decoders_read_a_typical_address() -> None:
 @example("123456789" * 600)
 @example("x" * qr.MAX_BYTES)
 def test_any_text_decodes_back(text: str) -> None:
-    """Whatever fits is read as it was written, also in the largest version."""
+    """Any text that fits is read unchanged, also in the largest version."""
     assume("0" * 40 not in text)  # qrcode 8.2 can't divide a block that is all zeros
     assert text in decoded(image(qr.png(text, scale=4)))
 
@@ -106,7 +106,7 @@ def test_pictures_are_large_enough_and_small_files(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_the_drawing_has_the_same_modules(text: str) -> None:
+def test_the_svg_has_the_same_modules(text: str) -> None:
     """The SVG's path covers exactly the dark modules, four in from each side."""
     root = ET.fromstring(qr.svg(text))
     modules = qr.matrix(text)
@@ -130,8 +130,8 @@ def test_the_drawing_has_the_same_modules(text: str) -> None:
     assert decoded(big) == {text}
 
 
-def test_the_title_is_text_and_nothing_else() -> None:
-    """What a person typed can't become markup."""
+def test_the_title_of_an_svg_is_escaped() -> None:
+    """Text of a person can't become markup."""
     title = '<script>"&'
     root = ET.fromstring(qr.svg(URL, title=title))
     assert root[0].text == title
@@ -140,8 +140,8 @@ def test_the_title_is_text_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_penalty_points_are_the_standards(text: str) -> None:
-    """Our scoring and qrcode's give every mask the same points, and we take the best."""
+def test_penalty_points_follow_the_standard(text: str) -> None:
+    """Our scores of all masks equal the library's, and the best mask is used."""
     scores = []
     for mask in range(8):
         code: QRCode = QRCode(error_correction=ERROR_CORRECT_M, mask_pattern=mask)
@@ -153,7 +153,7 @@ def test_penalty_points_are_the_standards(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_the_symbol_is_one_that_qrcode_makes(text: str) -> None:
+def test_the_symbol_is_one_that_the_library_makes(text: str) -> None:
     """Under the mask we chose, every module is the library's own."""
     made = []
     for mask in range(8):
@@ -165,8 +165,8 @@ def test_the_symbol_is_one_that_qrcode_makes(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x" * (qr.MAX_BYTES + 1), "0" * 100_000, "\ud800"])
-def test_texts_that_no_code_holds_are_bugs(text: str) -> None:
-    """Callers bound their texts; beyond it is a ValueError and no picture."""
+def test_texts_that_no_code_holds_are_value_errors(text: str) -> None:
+    """Callers limit their texts; a longer one raises ValueError."""
     with pytest.raises(ValueError, match=r"QR code|surrogates"):
         qr.png(text)
     with pytest.raises(ValueError, match=r"QR code|surrogates"):

@@ -1,4 +1,4 @@
-"""Words in pictures: what the font has, and how words are made to fit."""
+"""Text in pictures: the letters of the font, and lines that fit a width."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lines(text: str, *, max_lines: int = 2, sizes: tuple[int, ...] = (40, 20)) -
     "text",
     ["Coffee", "Crème brûlée", "Кофе", "Ωμέγα", "5,00 €", "₿ ₴ ₹ ¥ £ ₺ ₽ zł", "“x” \u2013 y…"],
 )
-def test_the_font_has_what_europe_writes_and_its_money(text: str) -> None:
+def test_the_font_has_the_letters_and_currency_signs_of_europe(text: str) -> None:
     assert text_fitting.can_draw(text)
 
 
@@ -40,11 +40,11 @@ def test_the_font_has_what_europe_writes_and_its_money(text: str) -> None:
         "\u0665",
     ],
 )
-def test_what_it_has_not_or_would_set_wrongly_is_said(text: str) -> None:
+def test_letters_that_the_font_lacks_or_would_misplace_are_recognized(text: str) -> None:
     assert not text_fitting.can_draw(text)
 
 
-def test_a_text_is_composed_and_its_spaces_are_plain() -> None:
+def test_a_normalized_text_is_composed_and_has_plain_spaces() -> None:
     assert text_fitting.normalize(" e\u0301\u00a0 5\u202f€ ") == "é 5 €"
 
 
@@ -65,16 +65,16 @@ def test_a_text_is_composed_and_its_spaces_are_plain() -> None:
         ("", None),
     ],
 )
-def test_what_a_picture_can_show_of_a_text(text: str, expected: str | None) -> None:
-    """Emoji and what can't be seen are dropped, never letters: then nothing is shown."""
+def test_the_drawable_part_of_a_text(text: str, expected: str | None) -> None:
+    """Emoji and invisible characters are removed; a text with undrawable letters is not shown."""
     assert text_fitting.drawable_text(text) == expected
 
 
 @pytest.mark.parametrize("text", ["x" * 4096, "ab " * 1365, "i" * 100_000])
-def test_a_text_of_any_length_is_fitted_by_few_looks(
+def test_a_text_of_any_length_is_fitted_with_few_measurements(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long it is, a line costs some measurements of as much as may fit."""
+    """Each line costs a few measurements of no more text than may fit."""
     looks = 0
     measure = ImageFont.FreeTypeFont.getlength
 
@@ -88,7 +88,7 @@ def test_a_text_of_any_length_is_fitted_by_few_looks(
     assert looks < 50_000
 
 
-def test_the_largest_size_at_which_all_fits_is_taken() -> None:
+def test_the_largest_size_in_which_the_text_fits_is_used() -> None:
     short, long = (
         text_fitting.fit(text, WIDTH, (60, 40, 20), max_lines=2)
         for text in ("Coffee", "Coffee for the whole team")
@@ -99,8 +99,8 @@ def test_the_largest_size_at_which_all_fits_is_taken() -> None:
 
 @pytest.mark.parametrize("text", ["word " * 30, "x" * 200, "a " + "long" * 40, "W" * 60])
 @pytest.mark.parametrize("max_lines", [1, 2, 3])
-def test_what_does_not_fit_ends_with_an_ellipsis(text: str, max_lines: int) -> None:
-    """No line is wider than allowed, none is too many, and it is the text's start."""
+def test_a_text_that_does_not_fit_ends_with_an_ellipsis(text: str, max_lines: int) -> None:
+    """No line is too wide, there are not too many, and they are the start of the text."""
     found = text_fitting.fit(text.strip(), WIDTH, (40, 30), max_lines=max_lines)
     assert len(found.lines) == max_lines
     assert all(found.font.getlength(line) <= WIDTH for line in found.lines)
@@ -110,11 +110,11 @@ def test_what_does_not_fit_ends_with_an_ellipsis(text: str, max_lines: int) -> N
     assert len(said) > max_lines
 
 
-def test_a_text_is_broken_between_words_where_it_can_be() -> None:
+def test_a_text_is_split_between_words_where_possible() -> None:
     assert lines("Coffee for the whole team", sizes=(36,)) == ("Coffee for the", "whole team")
 
 
-def test_a_word_that_no_line_holds_is_broken_and_lost_nowhere() -> None:
+def test_a_word_wider_than_a_line_is_split_without_loss() -> None:
     word = "Donaudampfschifffahrt"
     broken = lines(word, sizes=(36,))
     assert ("".join(broken), len(broken)) == (word, 2)
@@ -127,7 +127,7 @@ def test_repeated_words_are_cut_at_the_right_place() -> None:
 
 
 @pytest.mark.parametrize("bold", [False, True])
-def test_no_letter_is_narrower_than_what_may_be_left_unread(*, bold: bool) -> None:
+def test_no_letter_is_narrower_than_the_minimum_letter_width(*, bold: bool) -> None:
     letters = text_fitting.load_font(1000, bold=bold)
     every = filter(text_fitting.can_draw, map(chr, range(0x20, 0x3000)))
     assert min(map(letters.getlength, every)) > 1000 * text_fitting._MIN_LETTER_WIDTH
