@@ -11,12 +11,13 @@ from functools import cache
 from babel import Locale
 
 from bot.core.text.sanitize import DIRECTION_MARKS
+from bot.core.text.translations import languages
 
 MAX_TEXT = 64  # characters; a longer text is not about a time
 
 SHORTEST = 3  # letters that the name of a month or a weekday may be cut to
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt")
-"""The languages in which times and places are read."""
+"""The languages in which times and places are read, beside those of the texts."""
 
 _ALSO_MONTHS = {1: {"janner"}, 2: {"feber"}, 3: {"maerz"}}
 _ALSO_WEEKDAYS = {
@@ -155,7 +156,7 @@ def _named(word: str, kind: str, also: dict[int, set[str]]) -> list[int]:
 def _cldr_names(kind: str) -> dict[int, set[str]]:
     """Return the folded names of months or weekdays in all languages that can be loaded now."""
     found: defaultdict[int, set[str]] = defaultdict(set)
-    for language in LANGUAGES:
+    for language in dict.fromkeys((*languages(), *LANGUAGES)):
         with suppress(OSError):  # no file handle is left: the next text may find one
             for number, name in _names_in(language, kind):
                 found[number].add(name)
