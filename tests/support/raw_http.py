@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from bot.wiring.web.server import WebServer
 from tests.support.http_messages import HttpAnswer, read_answer
+from tests.support.service_harness import headers_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from tests.support.service_harness import ServiceHarness
 
 SECONDS = 8.0
 """Seconds that what happens at once may take on a busy machine.
@@ -20,6 +23,7 @@ SECONDS = 8.0
 Fewer than HEAD_SECONDS, after which the server closes what should have been closed at once.
 """
 
+JSON = "Content-Type: application/json"
 NOBODY = ("192.0.2.1",)
 """A proxy that nobody here is."""
 
@@ -135,3 +139,16 @@ def post(path: str, body: bytes, *headers: str, length: int | None = None) -> by
     told = f"Content-Length: {len(body) if length is None else length}"
     head = [f"POST {path} HTTP/1.1", "Host: x", told, *headers, "", ""]
     return "\r\n".join(head).encode() + body
+
+
+def credentials(service: ServiceHarness) -> list[str]:
+    """Return the head's lines of a JSON call with the application's credentials."""
+    return [JSON, *(f"{name}: {value}" for name, value in headers_of(service.credentials).items())]
+
+
+def long_field(size: int) -> str:
+    return "X: " + "x" * size
+
+
+async def is_answering(server: RunningServer) -> bool:
+    return (await server.ask(get("/docs"))).status == 200

@@ -11,16 +11,12 @@ from PIL import Image
 
 from bot.core.net.rates import Rate
 from bot.core.text.links import check_redirect
-from bot.service.app import create_app
 from bot.service.model import redirects
 from bot.service.page.reader import reader_of
 from tests.support.service_harness import (
     DROP,
     URL,
     ServiceHarness,
-    client,
-    form_token,
-    make_service,
     open_service,
 )
 
@@ -28,9 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import httpx
-
-ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
-GIVEN = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+44 20 7946 0958"}
 
 
 async def page(service: ServiceHarness, request_id: str, **headers: str) -> httpx.Response:
@@ -171,119 +164,6 @@ async def test_unknown_and_deleted_requests_have_a_404_page(service: ServiceHarn
         assert answer.status_code == 404
         assert "Nothing to pay here" in answer.text
     assert (await service.pay(made["id"])).status_code == 404
-
-
-async def test_the_payer_is_asked_and_what_they_said_is_kept(service: ServiceHarness) -> None:
-    made = await service.create(**ASKED)
-    looked = await page(service, made["id"])
-    assert re.findall(r'<input id="(\w+)" name="(\w+)"', looked.text) == [
-        (name, name) for name in ASKED["requestedUserData"]
-    ]
-    answer = await service.pay(made["id"], form_token(looked.text), **GIVEN)
-    assert answer.status_code == 303
-    listed = await service.seller.get(f"/v3/paymentRequests/{made['id']}/payments")
-    assert listed.json()["items"][0]["userData"] == GIVEN | {"phoneNumber": "+442079460958"}
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("paymail", ""),
-        ("paymail", "me"),
-        ("paymail", "me@localhost"),
-        ("email", "a b@c.example"),
-        ("email", "me@" + "x" * 300 + ".example"),
-        ("email", "me@a..example"),
-        ("phoneNumber", "123456"),
-        ("phoneNumber", "1" * 16),
-        ("phoneNumber", "call me 1234567"),
-        ("phoneNumber", "٠١٢٣٤٥٦٧٨"),
-    ],
-)
-async def test_malformed_payer_data_is_shown_at_its_field(
-    service: ServiceHarness, field: str, value: str
-) -> None:
-    """400 with the page, the other values kept, nothing paid."""
-    made = await service.create(**ASKED)
-    answer = await service.pay(made["id"], **(GIVEN | {field: value}))
-    assert answer.status_code == 400
-    wrong = re.findall(r'<input id="(\w+)"[^>]*aria-invalid="true"', answer.text)
-    assert wrong == [field]
-    for name, given in GIVEN.items():
-        if name != field:
-            assert f'value="{given}"' in answer.text
-    assert 'role="alert"' in answer.text
-    assert await service.rows("payments") == []
-
-
-async def test_fields_that_were_not_asked_for_are_not_kept(service: ServiceHarness) -> None:
-    made = await service.create(requestedUserData=["email"])
-    await service.pay(made["id"], **GIVEN, shoeSize="44")
-    (row,) = await service.rows("payments")
-    assert row["user_data"] == '{"email": "me@b.example"}'
-
-
-@pytest.mark.parametrize("token", ["", "short", "x" * 65, "not a token at all, really"])
-async def test_a_form_without_a_sound_token_pays_nothing(
-    service: ServiceHarness, token: str
-) -> None:
-    made = await service.create()
-    answer = await service.pay(made["id"], token)
-    assert answer.status_code == 400
-    assert "nothing was paid" in answer.text
-    assert (await service.pay(made["id"], form_token(answer.text))).status_code == 303
-
-
-async def test_a_body_that_is_no_form_is_refused_with_a_page(service: ServiceHarness) -> None:
-    made = await service.create()
-    path = f"/pay/{made['id']}"
-    form = {"Content-Type": "application/x-www-form-urlencoded"}
-    for answer, status in (
-        (await service.anyone.post(path, json={"token": "t" * 32}), 415),
-        (await service.anyone.post(path, files={"token": b"t"}), 415),
-        (await service.anyone.post(path, content="a" * 70_000, headers=form), 413),
-        (await service.anyone.post(path, content="a=1&" * 30, headers=form), 400),
-        (await service.anyone.post(path, content=b"token=\xff", headers=form), 400),
-        (await service.anyone.put(path), 405),
-    ):
-        assert answer.status_code == status
-        assert answer.headers["content-type"] == "text/html; charset=utf-8"
-        assert "<h1>" in answer.text
-    assert await service.rows("payments") == []
-
-
-@pytest.mark.parametrize(
-    ("url", "target"),
-    [
-        ("https://t.example", "https://t.example?transactionId={}"),
-        ("https://t.example/a?x=1#f", "https://t.example/a?x=1&transactionId={}#f"),
-        ("https://t.example/?", "https://t.example/?transactionId={}"),
-        ("shop://paid", "shop://paid?transactionId={}"),
-        ("shop:///paid?a=b", "shop:///paid?a=b&transactionId={}"),
-        ("tg://resolve?domain=x", "tg://resolve?domain=x&transactionId={}"),
-        ("https://münchen.example/ö", "https://xn--mnchen-3ya.example/%C3%B6?transactionId={}"),
-    ],
-)
-async def test_paid_leads_to_the_redirect_with_the_transaction(
-    tmp_path: Path, url: str, target: str
-) -> None:
-    async with open_service(tmp_path, schemes=frozenset({"shop", "tg"})) as service:
-        made = await service.create(redirectUrl=url)
-        answer = await service.pay(made["id"])
-        (row,) = await service.rows("payments")
-    assert answer.status_code == 303
-    assert answer.headers["location"] == target.format(row["id"])
-
-
-async def test_an_app_that_was_taken_off_the_list_is_not_opened_any_more(tmp_path: Path) -> None:
-    """What was stored while REDIRECT_SCHEMES named it leads to the receipt."""
-    async with open_service(tmp_path, schemes=frozenset({"shop"})) as service:
-        made = await service.create(redirectUrl="shop://paid")
-        assert (await service.pay(made["id"])).headers["location"].startswith("shop://paid?")
-        without = create_app(make_service(service.db, service.clock))
-        async with client(without) as anyone:
-            answer = await anyone.post(f"/pay/{made['id']}", data={"token": "u" * 32})
-    assert f"/pay/{made['id']}/receipt/" in answer.headers["location"]
 
 
 @pytest.mark.parametrize(

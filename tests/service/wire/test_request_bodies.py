@@ -14,31 +14,12 @@ from hypothesis import strategies as st
 from bot.core import exact_json
 from bot.core.errors import InvalidBody
 from bot.core.exact_json import canonical
-from bot.service.model.changes import Edit
 from bot.service.model.request import Kind, Product, Receiver, Webhook
 from bot.service.wire import body_parsing
 from bot.service.wire.body_parsing import read_json
 from bot.service.wire.field_types import iso
-
-NOW = 1_800_000_000_000
-NEW: dict[str, Any] = {
-    "product": {"name": "Coffee"},
-    "instrumentCurrencyCode": "USD",
-    "receivers": [{"sendAmount": 5, "destination": "alice"}],
-    "expirationType": "never",
-}
-
-
-def body(**fields: Any) -> str:
-    return exact_json.dumps(NEW | fields)
-
-
-def refused(text: str, *, edit: bool = False) -> dict[str, str]:
-    """The problems that a body is refused for, by field."""
-    read = body_parsing.read_edit if edit else body_parsing.read_create
-    with pytest.raises(InvalidBody) as refusal:
-        read(text, NOW)
-    return {one.field: one.message for one in refusal.value.info}
+from tests.support.service_harness import NEW
+from tests.support.wire_bodies import NOW, body, refused, webhook
 
 
 def test_every_field_of_create_is_read() -> None:
@@ -234,10 +215,6 @@ def test_what_a_create_is_refused_for_is_named(fields: dict[str, Any], field: st
     assert list(refused(body(**fields))) == [field]
 
 
-def webhook(parameters: Any) -> dict[str, Any]:
-    return {"webhook": {"webhookUrl": "https://h.example", "customParameters": parameters}}
-
-
 @pytest.mark.parametrize("parameters", [{"a\nb": 1}, {"a": [{"\x00": 1}]}, {"a": "x" * 8200}, [1]])
 def test_custom_parameters_are_bounded_and_their_keys_are_plain(parameters: Any) -> None:
     path = "notifications.webhook.customParameters"
@@ -295,65 +272,6 @@ def test_a_refusal_names_many_fields_but_not_thousands() -> None:
     unknown = {f"x{number}": 1 for number in range(3000)}
     assert len(refused(body(**unknown))) == body_parsing.MAX_PROBLEMS
     assert max(map(len, refused(body(**{"y" * 9000: 1})))) == body_parsing.MAX_NAME
-
-
-@pytest.mark.parametrize(
-    ("text", "edit"),
-    [
-        ("{}", Edit()),
-        ('{"product":{}}', Edit()),
-        ('{"product":{"name":"Tea"}}', Edit(name="Tea")),
-        ('{"product":{"description":null}}', Edit(description=None)),
-        ('{"redirectUrl":null}', Edit(redirect_url=None)),
-        ('{"expirationInSeconds":1}', Edit(expires_at=NOW + 1000)),
-        ('{"expirationInSeconds":null}', Edit(expires_at=None)),
-        ('{"expiresAt":"2027-01-15T08:00:00Z"}', Edit(expires_at=NOW)),
-        ('{"decreaseRemainingUnits":3}', Edit(decrease=3)),
-        ('{"priceBeforeDiscount":1.10}', Edit(price_before_discount=Decimal("1.10"))),
-        ('{"notifications":null}', Edit(webhook_url=None, email=None)),
-        ('{"notifications":{}}', Edit()),
-        ('{"notifications":{"email":null}}', Edit(email=None)),
-        ('{"notifications":{"webhook":null}}', Edit(webhook_url=None)),
-        (
-            '{"notifications":{"webhook":{"webhookUrl":"https://h.example"}}}',
-            Edit(webhook_url="https://h.example"),
-        ),
-        (
-            '{"notifications":{"webhook":{"customParameters":{"b":1}}}}',
-            Edit(custom_parameters='{"b":1}'),
-        ),
-        (
-            '{"notifications":{"webhook":{"customParameters":null}}}',
-            Edit(custom_parameters=None),
-        ),
-    ],
-)
-def test_an_edit_says_what_changes_and_nothing_more(text: str, edit: Edit) -> None:
-    assert body_parsing.read_edit(text, NOW) == edit
-
-
-@pytest.mark.parametrize(
-    ("text", "field"),
-    [
-        ('{"product":null}', "product"),
-        ('{"product":{"name":null}}', "product.name"),
-        ('{"receivers":[]}', "receivers"),
-        ('{"expirationType":"never"}', "expirationType"),
-        ('{"totalUnits":5}', "totalUnits"),
-        ('{"enabledAt":"2027-01-15T08:00:00Z"}', "enabledAt"),
-        ('{"decreaseRemainingUnits":0}', "decreaseRemainingUnits"),
-        ('{"decreaseRemainingUnits":-1}', "decreaseRemainingUnits"),
-        ('{"decreaseRemainingUnits":"1"}', "decreaseRemainingUnits"),
-        ('{"decreaseRemainingUnits":null}', "decreaseRemainingUnits"),
-        (
-            '{"notifications":{"webhook":{"webhookUrl":null}}}',
-            "notifications.webhook.webhookUrl",
-        ),
-        ('{"expirationInSeconds":1,"expiresAt":"2027-01-15T08:00:00Z"}', "expiresAt"),
-    ],
-)
-def test_what_can_not_be_edited_is_named(text: str, field: str) -> None:
-    assert list(refused(text, edit=True)) == [field]
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=9))

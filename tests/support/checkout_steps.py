@@ -1,0 +1,51 @@
+"""Checkouts of one request: their money, units and webhooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.core.outbox import outbox
+from bot.service.rails.rail import SETTLEMENTS
+from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.service.usecases.settlement_job import SettlementHandler
+
+if TYPE_CHECKING:
+    import httpx
+
+    from bot.service.model.payment_reports import WebhookReport
+    from tests.support.service_harness import ServiceHarness
+
+RESERVATION = 60
+ONE: dict[str, Any] = {"expirationType": "limit", "totalUnits": 1}
+HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
+
+
+async def hear(service: ServiceHarness) -> int:
+    """Take every settlement that the rail reports by now; return how many."""
+    settler = SettlementHandler(service.db, service.clock)
+    messages = await service.db.transaction(
+        lambda tx: outbox.claim(tx, SETTLEMENTS, service.clock(), 100)
+    )
+    for message in messages:
+        await settler.handle(message)
+    return len(messages)
+
+
+async def units(service: ServiceHarness) -> tuple[int, int, int, int]:
+    """Return the only request's remaining, reserved, paid and oversold units."""
+    (row,) = await service.rows("payment_requests")
+    return (
+        row["remaining_units"], row["reserved_units"], row["paid_count"], row["oversold_count"],
+    )  # fmt: skip
+
+
+async def reports(service: ServiceHarness) -> list[WebhookReport]:
+    rows = await service.db.query("SELECT body FROM outbox WHERE queue = 'webhooks' ORDER BY id")
+    return [WEBHOOKS.decode(row["body"]) for row in rows]
+
+
+async def look(service: ServiceHarness, answer: httpx.Response) -> httpx.Response:
+    """Follow the redirect to the payer's checkout."""
+    assert answer.status_code == 303, answer.text
+    assert "/checkout/" in answer.headers["location"]
+    return await service.anyone.get(answer.headers["location"])
