@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.messages.jobs import (
     CheckRequest,
     CreateRequest,
+    DeleteDoubles,
     DeleteRequest,
     EditRequest,
     Job,
     RefreshCard,
-    RemoveDuplicates,
     RemoveUnits,
     ReplyTo,
     ResumeRequest,
@@ -21,9 +21,9 @@ from bot.chat.messages.jobs import (
     StopRequest,
 )
 from bot.chat.provider.client import Client
-from bot.chat.requests.create_body import request_body
 from bot.chat.requests.job_handler import JobHandler
 from bot.chat.requests.payment_server import Addresses, PaymentServer
+from bot.chat.requests.request_bodies import request_body
 from bot.core import exact_json
 from bot.core.money.amounts import from_minor
 from bot.core.outbox import leases, outbox
@@ -70,7 +70,7 @@ PLACE = {"message_id": 5, "is_picture": True}
 
 KINDS: dict[str, type[Job]] = {
     "create": CreateRequest,
-    "tidy": RemoveDuplicates,
+    "tidy": DeleteDoubles,
     "look": CheckRequest,
     "card": SendCard,
     "refresh": RefreshCard,

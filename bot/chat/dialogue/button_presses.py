@@ -142,7 +142,7 @@ def _duplicate(turn: Turn, listing: Listing) -> str | None:
     """Begin a new request with all that this one has; the words of the answer, if any."""
     if not turn.may_create:
         return turn.words("not-allowed")
-    wish = edit_rules.fresh(listing.wish, turn.now)
+    wish = edit_rules.copy_wish(listing.wish, turn.now)
     form = duplicate(wish, listings.short_id(6), turn.seller, turn.draft)
     return _ask_beside(turn, listing, form)
 

@@ -29,7 +29,7 @@ def form_of(turn: Turn, listing: Listing, field: str) -> Outcome:
     draft_id = listings.short_id(6)
     return edit_form(
         draft_id,
-        edit_rules.asked_about(listing, field),
+        edit_rules.request_for_form(listing, field),
         field,
         turn.seller,
         current=turn.draft,
@@ -50,7 +50,7 @@ def apply(turn: Turn, change: Change) -> None:
 
 
 def _set_poster_text(turn: Turn, listing: Listing, change: Change) -> None:
-    text = edit_rules.text(change)
+    text = edit_rules.text_of(change)
     listings.set_poster_text(turn.tx, listing.id, text)
     values = (listing.poster_text, text)
     audit_trail.record_edit(turn.tx, listing, POSTER_TEXT.name, values, turn.now)
@@ -66,7 +66,7 @@ def _why_not(turn: Turn, listing: Listing, change: Change) -> str | None:
     name = escaped(listing.wish.name, NAME)
     if pending.is_removal_uncertain(turn.tx, turn.queues, listing.id):
         return turn.words("units-doubted", name=name)
-    problem = edit_rules.problem_of(listing, change)
+    problem = edit_rules.removal_problem(listing, change)
     left = own_card(turn, listing).remaining_units
     return problem and turn.words(problem, name=name, left=left or 0)
 

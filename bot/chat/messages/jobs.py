@@ -120,7 +120,7 @@ class CreateRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveDuplicates:
+class DeleteDoubles:
     """Delete the requests that lost creates of a listing made late."""
 
     listing_id: str
@@ -208,11 +208,11 @@ CardJob: TypeAlias = SendCard | RefreshCard | StopRequest | ResumeRequest | Dele
 SellerJob: TypeAlias = CreateRequest | CardJob | EditRequest | RemoveUnits
 """Jobs that a seller asked for and whose outcome they get."""
 
-Job: TypeAlias = SellerJob | RemoveDuplicates | CheckRequest
+Job: TypeAlias = SellerJob | DeleteDoubles | CheckRequest
 
 JOBS = PayloadKinds(
     create=CreateRequest,
-    duplicates=RemoveDuplicates,
+    doubles=DeleteDoubles,
     check=CheckRequest,
     card=SendCard,
     refresh=RefreshCard,

@@ -131,7 +131,7 @@ class Reconciler:
                 if answer.id == listing.request_id:
                     found += await self._missing.record(answer, listing)
                 else:
-                    await self._remove_duplicate(answer, listing)
+                    await self._delete_double(answer, listing)
             except (PeerError, Refused) as error:
                 self._failures += 1
                 if self._failures > MOST_FAILURES or requested_wait(error):
@@ -139,7 +139,7 @@ class Reconciler:
                 log.warning("request not compared", listing=listing.id, reason=_reason(error))
         return found
 
-    async def _remove_duplicate(self, answer: Answer, listing: Listing) -> None:
+    async def _delete_double(self, answer: Answer, listing: Listing) -> None:
         """Delete a request that a server made a second time, after a lost answer.
 
         Nobody has its link; if it was paid all the same, the operator has to look at it. The create
@@ -152,7 +152,7 @@ class Reconciler:
             await self._client.delete(answer.id)
             log.warning("double request deleted", listing=listing.id, request=answer.id)
         elif await self._db.transaction(
-            lambda tx: reconciler_memory.mark_duplicate_reported(tx, listing.id, answer.id)
+            lambda tx: reconciler_memory.mark_double_reported(tx, listing.id, answer.id)
         ):
             log.error("double request was paid", listing=listing.id, request=answer.id)
 

@@ -114,7 +114,7 @@ class Attempt:
         return made
 
     async def find(self) -> Answer | None:
-        """Find the request in the server's list, and delete any duplicates.
+        """Find the request in the server's list, and delete any doubles.
 
         Raises OtherPrice if the lost create made one of another price, PeerError and Refused.
         """
@@ -151,7 +151,7 @@ class Attempt:
             failure = DialectFailure(price=_price_of(error.requests[0]))
             return self._progress.after_failure(dialect.name, failure, made)
         if self.is_misspelled(error) and dialect and isinstance(error, Refused):
-            problem = problem_of(error)
+            problem = refused_field(error)
             failure = DialectFailure(field=problem.field, message=problem.message)
             return self._progress.after_failure(dialect.name, failure)
         not_done = isinstance(error, NotReached | Throttled | Refused)
@@ -170,7 +170,7 @@ class Attempt:
         several = len(self._order.dialects) > 1
         if not several or not self._is_sent or not isinstance(error, InvalidBody):
             return False
-        return is_about_spelling(problem_of(error))
+        return is_about_spelling(refused_field(error))
 
     def is_final(self, error: Exception) -> bool:
         """Check whether a retry is of no use.
@@ -233,7 +233,7 @@ class Attempt:
         return kept
 
 
-async def delete_duplicates(client: Client, listing: Listing, paid: Collection[str]) -> None:
+async def delete_doubles(client: Client, listing: Listing, paid: Collection[str]) -> None:
     """Delete the requests that lost creates made late, beside the one that the seller has.
 
     Raises PeerError and Refused.
@@ -255,7 +255,7 @@ async def _delete_all_but(
         log.warning("made twice, one deleted", listing=listing_id, request=extra.id)
 
 
-def problem_of(error: Refused) -> FieldProblem:
+def refused_field(error: Refused) -> FieldProblem:
     """Return the field that a refusal is about, from its `info` or from its message."""
     if error.info:
         return error.info[0]

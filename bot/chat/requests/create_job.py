@@ -1,4 +1,4 @@
-"""The jobs that create a request and delete its duplicates."""
+"""The jobs that create a request and delete its doubles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.forms.existing import reopen
-from bot.chat.messages.jobs import CreateRequest, RemoveDuplicates
+from bot.chat.messages.jobs import CreateRequest, DeleteDoubles
 from bot.chat.messages.reply import escaped
 from bot.chat.provider.dialects import DIALECTS, Dialect, dialects_to_try, instrument_of
 from bot.chat.requests import audit_trail
@@ -15,12 +15,12 @@ from bot.chat.requests.create_attempt import (
     NoDialect,
     Order,
     OtherPrice,
-    delete_duplicates,
-    problem_of,
+    delete_doubles,
+    refused_field,
 )
-from bot.chat.requests.create_body import request_body
 from bot.chat.requests.job_failures import RETRIES, delay_text, in_time, log_failure
 from bot.chat.requests.job_outcomes import nothing
+from bot.chat.requests.request_bodies import request_body
 from bot.chat.store import listings, sellers, server_dialects
 from bot.chat.store.listings import FAILED, LIVE
 from bot.chat.store.received_payments import paid_request_ids
@@ -52,11 +52,11 @@ PATIENCE = 20 * 3600 * 1000
 """Milliseconds after which a create is given up: the service knows its key for 24 hours."""
 
 TIDYING = 300_000
-"""Milliseconds until the list is searched for duplicates that a lost create made late."""
+"""Milliseconds until the list is searched for doubles that a lost create made late."""
 
 
 class CreateHandler:
-    """Performs CreateRequest and RemoveDuplicates."""
+    """Performs CreateRequest and DeleteDoubles."""
 
     def __init__(self, outcomes: Outcomes, server: PaymentServer) -> None:
         self._outcomes = outcomes
@@ -106,11 +106,11 @@ class CreateHandler:
                 return None
         return await attempt.create(write)
 
-    async def remove_duplicates(self, message: Message, listing: Listing) -> None:
+    async def delete_doubles(self, message: Message, listing: Listing) -> None:
         """Delete the requests that lost creates made late; retry while the server fails."""
         paid = await self._outcomes.db.read(lambda tx: paid_request_ids(tx, listing.id))
         try:
-            await in_time(delete_duplicates(self._server.client, listing, paid))
+            await in_time(delete_doubles(self._server.client, listing, paid))
         except (PeerError, Refused) as error:
             log_failure(message.body, error)
             is_given_up = self._outcomes.now() - message.created_at > PATIENCE
@@ -205,7 +205,7 @@ class CreateHandler:
     ) -> None:
         """Open the form at the step that a refusal is about."""
         language = job.reply_to.language
-        problem = problem_of(error)
+        problem = refused_field(error)
         words = problem.message
         if isinstance(error, EmailUnavailable):
             words = t(language, "email-unavailable")
@@ -245,7 +245,7 @@ class CreateHandler:
         self._outcomes.send_text(tx, job, "service-given-up", name=escaped(listing.wish.name))
 
     def _tidy_later(self, tx: Transaction, job: CreateRequest) -> None:
-        self._outcomes.add_later(tx, RemoveDuplicates(job.listing_id), TIDYING)
+        self._outcomes.add_later(tx, DeleteDoubles(job.listing_id), TIDYING)
 
 
 def _progress_of(message: Message, now: int) -> CreateProgress:

@@ -15,8 +15,8 @@ from bot.chat.forms.existing import edit_form
 from bot.chat.messages.reply import escaped
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.requests.change import end_after, fetch
-from bot.chat.requests.create_body import edit_body
 from bot.chat.requests.job_failures import in_time, log_failure
+from bot.chat.requests.request_bodies import edit_body
 from bot.chat.store import listings, seller_images, sellers
 from bot.chat.store.listings import LIVE
 from bot.core.errors import (
@@ -77,7 +77,7 @@ class EditHandler:
         sent = await self._server.client.edit(request_id, body)
         answer = await fetch(self._server.client, request_id) or sent
         if answer is None and listing.answer is not None:
-            return edit_rules.assumed(listing.answer, change)
+            return edit_rules.assume_edit(listing.answer, change)
         return answer
 
     async def _find_out(self, message: Message, listing: Listing, error: PeerError) -> None:
@@ -90,14 +90,14 @@ class EditHandler:
             raise
         except (PeerError, Refused):
             raise error from None
-        is_made = edit_rules.is_made(change, body, answer, sent)
+        is_made = edit_rules.is_edit_made(change, body, answer, sent)
         await self._outcomes.finish(message, self.store if is_made else self.keep, answer)
 
     def store(self, tx: Transaction, job: EditRequest | RemoveUnits, answer: Answer | None) -> None:
         """Store an edit that was made, and confirm it."""
         listing, now = listings.get_listing(tx, job.listing_id), self._outcomes.now()
         change = edit_rules.change_of(job)
-        wish = edit_rules.wished(listing.wish, change)
+        wish = edit_rules.apply_edit(listing.wish, change)
         listings.set_wish(tx, listing.id, wish)
         if EDITS[change.field] is PICTURE:
             _replace_picture(tx, listing, wish)
@@ -105,7 +105,10 @@ class EditHandler:
             listings.set_state(tx, listing.id, LIVE)
         if answer is not None:
             listings.set_answer(tx, listing.id, answer)
-        values = edit_rules.known(listing.wish, change.field), edit_rules.known(wish, change.field)
+        values = (
+            edit_rules.field_value(listing.wish, change.field),
+            edit_rules.field_value(wish, change.field),
+        )
         audit_trail.record_edit(tx, listing, change.field, values, now)
         self._outcomes.refresh(tx, listing.id)
         seller = sellers.ensure_seller(tx, listing.seller_id, job.reply_to.language, now)
@@ -132,7 +135,7 @@ class EditHandler:
         seller = sellers.ensure_seller(tx, listing.seller_id, language, now)
         current = sellers.find_draft(tx, listing.chat_id, listing.seller_id)
         field = edit_rules.change_of(job).field
-        present = edit_rules.asked_about(listing, field)
+        present = edit_rules.request_for_form(listing, field)
         outcome = edit_form(listings.short_id(6), present, field, seller, current=current)
         self._outcomes.ask(tx, job, outcome)
 

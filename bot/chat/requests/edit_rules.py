@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def job_of(change: Change, reply_to: ReplyTo) -> EditRequest | RemoveUnits:
     """Build the job that makes a change at the service."""
     if EDITS[change.field] is UNITS:
-        return RemoveUnits(change.listing_id, reply_to, number(change))
+        return RemoveUnits(change.listing_id, reply_to, number_of(change))
     return EditRequest(change.listing_id, reply_to, change.field, change.value)
 
 
@@ -34,73 +34,73 @@ def change_of(job: EditRequest | RemoveUnits) -> Change:
     return Change(job.listing_id, job.field, job.value)
 
 
-def number(change: Change) -> int:
+def number_of(change: Change) -> int:
     """Return the value of a field that is a number: a time in epoch ms, or units."""
     return change.value if isinstance(change.value, int) else 0
 
 
-def text(change: Change) -> str | None:
+def text_of(change: Change) -> str | None:
     """Return the value of a field that is a text."""
     return change.value if isinstance(change.value, str) else None
 
 
-def wished(wish: Wish, change: Change) -> Wish:
+def apply_edit(wish: Wish, change: Change) -> Wish:
     """Apply an edit to a wish; units that are removed are subtracted from its units."""
     field = EDITS[change.field]
     value: Any = change.value
     if field.edit and field.edit.apply:
-        value = field.edit.apply(known(wish, change.field), value)
+        value = field.edit.apply(field_value(wish, change.field), value)
     return replace(wish, **{field.attribute: value})
 
 
-def problem_of(listing: Listing, change: Change) -> str | None:
+def removal_problem(listing: Listing, change: Change) -> str | None:
     """Return the key of why these units can't be removed, None if they can.
 
     A drop without units is none: a seller can stop or delete it instead.
     """
-    left = left_of(listing)
-    if left is not None and number(change) > left:
+    left = units_left(listing)
+    if left is not None and number_of(change) > left:
         return "units-too-many"
-    return "units-all" if number(change) >= (listing.wish.units or 0) else None
+    return "units-all" if number_of(change) >= (listing.wish.units or 0) else None
 
 
-def left_of(listing: Listing) -> int | None:
+def units_left(listing: Listing) -> int | None:
     """Return the units left of a drop, by its server if it sends them; None for other kinds."""
     known_left = listing.answer.remaining_units if listing.answer else None
     return listing.left if known_left is None else known_left
 
 
-def asked_about(listing: Listing, field: str) -> ExistingRequest:
+def request_for_form(listing: Listing, field: str) -> ExistingRequest:
     """Build the facts that a field's edit form shows: for units, the units left."""
     wish = listing.wish
     if EDITS[field] is UNITS:
-        wish = replace(wish, units=left_of(listing) or wish.units)
+        wish = replace(wish, units=units_left(listing) or wish.units)
     return ExistingRequest(listing.id, wish, listing.poster_text)
 
 
-def fresh(wish: Wish, now: int) -> Wish:
+def copy_wish(wish: Wish, now: int) -> Wish:
     """Return the wish of a duplicate at `now` (epoch ms): without times that have passed."""
     starts_at = wish.starts_at if wish.starts_at is not None and wish.starts_at > now else None
     return replace(wish, starts_at=starts_at, ends_at=end_after(wish, now))
 
 
-def known(wish: Wish, field: str) -> Any:
+def field_value(wish: Wish, field: str) -> Any:
     """Return the value of a field that can be edited."""
     return getattr(wish, EDITS[field].attribute)
 
 
-def assumed(answer: Answer, change: Change) -> Answer:
+def assume_edit(answer: Answer, change: Change) -> Answer:
     """Return the known answer with the edit that the server confirmed."""
     if EDITS[change.field] is ENDS:
-        ends_at = None if change.value is None else number(change)
+        ends_at = None if change.value is None else number_of(change)
         return replace(answer, expires_at=ends_at, is_enabled=True)
     if EDITS[change.field] is UNITS and answer.remaining_units is not None:
-        left = max(0, answer.remaining_units - number(change))
+        left = max(0, answer.remaining_units - number_of(change))
         return answer.with_left(left, answer.reserved_units)
     return answer
 
 
-def is_made(
+def is_edit_made(
     change: Change, body: Mapping[str, Any], answer: Answer, sent: Mapping[str, Any]
 ) -> bool:
     """Check whether a request has what an edit's `body` sets; `sent` is its answer unparsed."""
@@ -108,7 +108,7 @@ def is_made(
         return _has(sent, body)
     if change.value is None or answer.expires_at is None:
         return change.value is answer.expires_at
-    return abs(answer.expires_at - number(change)) <= CLOCK_TOLERANCE
+    return abs(answer.expires_at - number_of(change)) <= CLOCK_TOLERANCE
 
 
 def _has(sent: object, wanted: object) -> bool:

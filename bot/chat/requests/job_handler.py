@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from bot.chat.messages.jobs import (
     CheckRequest,
     CreateRequest,
+    DeleteDoubles,
     EditRequest,
-    RemoveDuplicates,
     RemoveUnits,
 )
 from bot.chat.requests.change_job import ChangeHandler
@@ -52,8 +52,8 @@ class JobHandler:
         match job:
             case CreateRequest():
                 await self._creates.create(message, listing)
-            case RemoveDuplicates():
-                await self._creates.remove_duplicates(message, listing)
+            case DeleteDoubles():
+                await self._creates.delete_doubles(message, listing)
             case _ if listing.state == DELETED:
                 is_check = isinstance(job, CheckRequest)
                 follow = nothing if is_check else self._changes.answer_deleted
@@ -73,7 +73,7 @@ class JobHandler:
         if listings.find_listing(tx, job.listing_id) is None:
             return
         match job:
-            case CheckRequest() | RemoveDuplicates():
+            case CheckRequest() | DeleteDoubles():
                 return
             case CreateRequest():
                 self._creates.give_up(tx, job)

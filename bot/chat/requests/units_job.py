@@ -69,7 +69,7 @@ class UnitsHandler:
     ) -> tuple[UnitCounts, str | None]:
         """Return the units by a new answer, and the key of why they can't be removed, if so."""
         listing = replace(listings.get_listing(tx, job.listing_id), answer=answer)
-        problem = edit_rules.problem_of(listing, edit_rules.change_of(job))
+        problem = edit_rules.removal_problem(listing, edit_rules.change_of(job))
         if pending.is_removal_uncertain(tx, self._outcomes.queues, listing.id):
             problem = "units-doubted"
         return edit_rules.count_units(answer, listing.paid_count), problem

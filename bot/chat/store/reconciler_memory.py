@@ -76,11 +76,11 @@ def save_gap(tx: Transaction, listing_id: str, gap: Gap) -> None:
     )
 
 
-def mark_duplicate_reported(tx: Transaction, listing_id: str, request_id: str) -> bool:
-    """Store that a paid duplicate is reported to the operator; return False if it was before."""
+def mark_double_reported(tx: Transaction, listing_id: str, request_id: str) -> bool:
+    """Store that a paid double is reported to the operator; return False if it was before."""
     return bool(
         tx.execute(
-            "INSERT INTO paid_duplicates (request_id, listing_id) VALUES (:request, :listing)"
+            "INSERT INTO paid_doubles (request_id, listing_id) VALUES (:request, :listing)"
             " ON CONFLICT (request_id) DO NOTHING",
             request=request_id,
             listing=listing_id,

@@ -20,9 +20,9 @@ from bot.chat.forms.outcome import Change, MessageInput
 from bot.chat.forms.steps import PATH
 from bot.chat.model.kinds import KINDS
 from bot.chat.model.seller import Seller
-from bot.chat.requests.create_body import edit_body, request_body
-from bot.chat.requests.edit_rules import wished
+from bot.chat.requests.edit_rules import apply_edit
 from bot.chat.requests.payment_server import Addresses
+from bot.chat.requests.request_bodies import edit_body, request_body
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.form_harness import BERLIN, NOW, OTHER, Talk, form_at_step, open_option
 from tests.support.telegram_limits import actions, check
@@ -159,7 +159,7 @@ def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_wish(name: s
     assert field.edit
     body = edit_body(change, listing_of(wish), ADDRESSES, NOW)
     assert at_path(body, field.edit.path or field.wire.path) == sent
-    after = wished(wish, change)
+    after = apply_edit(wish, change)
     before = {field.attribute: getattr(wish, field.attribute)}
     assert replace(after, **before) == wish
 
@@ -173,7 +173,7 @@ def test_an_optional_field_is_cleared_by_its_edit(name: str) -> None:
         return
     change = Change(LISTING, name, None)
     assert at_path(edit_body(change, listing_of(wish), ADDRESSES, NOW), field.wire.path) is None
-    assert getattr(wished(wish, change), field.attribute) is None
+    assert getattr(apply_edit(wish, change), field.attribute) is None
 
 
 def test_what_only_some_kinds_have_is_offered_for_them_alone() -> None:

@@ -8,9 +8,9 @@ from bot.chat.cards import menus
 from bot.chat.cards.request_card import Card
 from bot.chat.forms.existing import ExistingRequest, edit_form, reopen
 from bot.chat.forms.outcome import Change
-from bot.chat.requests.create_body import edit_body, request_body
-from bot.chat.requests.edit_rules import wished
+from bot.chat.requests.edit_rules import apply_edit
 from bot.chat.requests.payment_server import Addresses
+from bot.chat.requests.request_bodies import edit_body, request_body
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, open_option
 from tests.support.telegram_limits import actions, labels
@@ -48,7 +48,7 @@ def walk_edit(wish: Wish) -> None:
     talk.take(edit_form(OTHER, request, FIELD, KNOWN))
     assert talk.last.endswith("Thanks: See you")
     (change,) = talk.say("Bye").changes
-    assert getattr(wished(wish, change), FIELD) == "Bye"
+    assert getattr(apply_edit(wish, change), FIELD) == "Bye"
     assert edit_body(change, listing(wish), ADDRESSES, NOW) == {"thanksMessage": "Bye"}
     assert "Payers now read: Bye" in menus.saved_reply(card, change, KNOWN, NOW).text
     talk.take(edit_form(OTHER, request, FIELD, KNOWN))

@@ -123,7 +123,7 @@ async def test_a_list_that_was_searched_in_vain_is_not_searched_again_after_a_re
     assert (warnings, len(peer.calls)) == ([1], 3)
 
 
-async def test_a_paid_duplicate_is_reported_once_across_restarts(
+async def test_a_paid_double_is_reported_once_across_restarts(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())

@@ -13,8 +13,8 @@ from bot.chat.payments import reconciler
 from bot.chat.payments.reconciler import BACKOFF, FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.provider.client import Client
-from bot.chat.requests.create_body import request_body
 from bot.chat.requests.payment_server import Addresses
+from bot.chat.requests.request_bodies import request_body
 from bot.chat.store import listings
 from bot.chat.store.listings import DELETED, FAILED, LIVE, STOPPED
 from bot.chat.store.received_payments import Payment
@@ -224,7 +224,7 @@ OTHER = "f" * 24
 
 
 @pytest.mark.parametrize("state", [LIVE, STOPPED, DELETED])
-async def test_a_duplicate_request_is_deleted(
+async def test_a_double_request_is_deleted(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person, state: str
 ) -> None:
     """It is deleted in every state of the listing: nobody has its link."""
@@ -247,7 +247,7 @@ async def test_a_request_of_a_failed_create_is_deleted(
     assert [call.method for call in peer.calls] == ["GET", "DELETE"]
 
 
-async def test_duplicates_are_left_alone_while_the_create_job_is_at_work(
+async def test_doubles_are_left_alone_while_the_create_job_is_at_work(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, COFFEE)
@@ -273,7 +273,7 @@ PAID_TWICE: list[tuple[Wish, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("case", PAID_TWICE, ids=range(3))
-async def test_a_paid_duplicate_is_left_to_the_operator(
+async def test_a_paid_double_is_left_to_the_operator(
     chat: ChatHarness,
     looking: Reconciler,
     peer: ScriptedServer,

@@ -10,16 +10,16 @@ import pytest
 from bot.chat.fields.registry import EDITS
 from bot.chat.forms.outcome import Change
 from bot.chat.messages.jobs import UnitCounts
-from bot.chat.requests.create_body import edit_body
 from bot.chat.requests.edit_rules import (
-    assumed,
+    apply_edit,
+    assume_edit,
+    copy_wish,
     count_units,
-    fresh,
-    is_made,
-    problem_of,
-    wished,
+    is_edit_made,
+    removal_problem,
 )
 from bot.chat.requests.payment_server import Addresses
+from bot.chat.requests.request_bodies import edit_body
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.chat_harness import COFFEE, DROP, service_answer
 from tests.support.service_harness import NOON
@@ -77,7 +77,7 @@ def test_each_field_is_sent_as_the_interface_has_it(
 )
 def test_an_edit_changes_only_its_field_of_the_wish(field: str, value: str | int | None) -> None:
     other: dict[str, Any] = {EDITS[field].attribute: value}
-    assert wished(DROP, change(field, value)) == replace(DROP, **other)
+    assert apply_edit(DROP, change(field, value)) == replace(DROP, **other)
 
 
 @pytest.mark.parametrize(("number", "left"), [(1, 4), (4, 1), (5, 1), (9, 1)])
@@ -85,7 +85,7 @@ def test_removed_units_are_subtracted_from_the_wish_which_keeps_at_least_one(
     number: int, left: int
 ) -> None:
     """A wish of 0 units could not be parsed any more."""
-    assert wished(DROP, change("units", number)).units == left
+    assert apply_edit(DROP, change("units", number)).units == left
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_removed_units_are_subtracted_from_the_wish_which_keeps_at_least_one(
 def test_at_most_the_units_left_are_removed_and_never_all_of_a_drop(
     number: int, told: dict[str, Any], problem: str | None
 ) -> None:
-    assert problem_of(listing(DROP, **told), change("units", number)) == problem
+    assert removal_problem(listing(DROP, **told), change("units", number)) == problem
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_an_edit_counts_as_made_if_the_server_has_its_values(
     edited: Change, told: dict[str, Any], *, made: bool
 ) -> None:
     body = edit_body(edited, listing(COFFEE), ADDRESSES, NOON)
-    assert is_made(edited, body, service_answer(), told) is made
+    assert is_edit_made(edited, body, service_answer(), told) is made
 
 
 @pytest.mark.parametrize(
@@ -164,18 +164,20 @@ def test_an_end_counts_as_made_if_the_servers_end_is_near(
 ) -> None:
     edited = change("end", value)
     body = edit_body(edited, listing(), ADDRESSES, NOON)
-    assert is_made(edited, body, service_answer(expires_at=ends), {}) is made
+    assert is_edit_made(edited, body, service_answer(expires_at=ends), {}) is made
 
 
 def test_a_confirmed_edit_is_assumed_in_the_known_answer() -> None:
     known = service_answer(remaining_units=3, expires_at=NOON, is_enabled=False)
-    assert assumed(known, change("units", 2)).remaining_units == 1
-    assert assumed(known, change("end", None)) == replace(known, expires_at=None, is_enabled=True)
-    assert assumed(known, change("name", "Tea")) == known
+    assert assume_edit(known, change("units", 2)).remaining_units == 1
+    assert assume_edit(known, change("end", None)) == replace(
+        known, expires_at=None, is_enabled=True
+    )
+    assert assume_edit(known, change("name", "Tea")) == known
 
 
 def test_a_duplicate_has_no_times_that_have_passed() -> None:
     """Otherwise it would have ended as soon as it is created."""
     past = replace(COFFEE, starts_at=NOON - 2, ends_at=NOON - 1)
     ahead = replace(COFFEE, starts_at=NOON + 1, ends_at=NOON + 2)
-    assert (fresh(past, NOON), fresh(ahead, NOON)) == (COFFEE, ahead)
+    assert (copy_wish(past, NOON), copy_wish(ahead, NOON)) == (COFFEE, ahead)

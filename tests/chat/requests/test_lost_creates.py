@@ -159,7 +159,7 @@ async def test_of_two_requests_the_one_with_a_recorded_payment_stays(
     assert (cloud.server.only, cloud.shown(listing)) == (paid, paid.id)
 
 
-async def test_a_paid_duplicate_is_never_deleted(cloud: HandCashJobs, chat: ChatHarness) -> None:
+async def test_a_paid_double_is_never_deleted(cloud: HandCashJobs, chat: ChatHarness) -> None:
     listing = chat.add_listing(chat.add_person("Sam"), PAINTING)
     await cloud.create(listing, BROKEN)
     await cloud.advance(SETTLING / 1000)
@@ -173,7 +173,7 @@ async def test_a_paid_duplicate_is_never_deleted(cloud: HandCashJobs, chat: Chat
     ]
 
 
-async def test_a_duplicate_that_cannot_be_deleted_now_is_deleted_later(
+async def test_a_double_that_cannot_be_deleted_now_is_deleted_later(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     first = await cloud.make(listing)
@@ -189,7 +189,7 @@ async def test_a_duplicate_that_cannot_be_deleted_now_is_deleted_later(
     assert (cloud.server.only, cloud.waiting) == (first, [])
 
 
-async def test_a_request_deleted_by_its_seller_leaves_no_duplicate(
+async def test_a_request_deleted_by_its_seller_leaves_no_double(
     cloud: HandCashJobs, listing: Listing
 ) -> None:
     await cloud.create(listing, BROKEN)

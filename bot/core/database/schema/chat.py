@@ -97,7 +97,7 @@ CHAT = (
     """,
     # Requests that a server made twice and that were paid, once the operator's log has them.
     """
-    CREATE TABLE paid_duplicates (
+    CREATE TABLE paid_doubles (
         request_id TEXT PRIMARY KEY,
         listing_id TEXT NOT NULL REFERENCES listings (id)
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.fields.field import Sending
 from bot.chat.fields.registry import EDITS, FIELDS
 from bot.chat.provider.dialects import DIALECTS, instrument_of
-from bot.chat.requests.edit_rules import wished
+from bot.chat.requests.edit_rules import apply_edit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ def edit_body(change: Change, listing: Listing, addresses: Addresses, now: int) 
     if field.wire is None:
         raise ValueError(f"{change.field} is not sent")
     whole, sending = field.wire.path.partition(".")[0], Sending(addresses.images, now)
-    after = wished(listing.wish, change)
+    after = apply_edit(listing.wish, change)
     values = {
         other.wire.path: value
         for other in FIELDS
