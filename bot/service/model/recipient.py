@@ -23,7 +23,7 @@ class RecipientState(StrEnum):
     """State of an address; TRUSTED: nobody has to confirm it."""
 
     TRUSTED = "trusted"
-    ASKED = "unconfirmed"
+    UNCONFIRMED = "unconfirmed"
     CONFIRMED = "confirmed"
     ENDED = "ended"
 
@@ -56,7 +56,7 @@ class Recipient:
 
     def may_be_confirmed(self, now: int) -> bool:
         """Return whether its confirmation link is valid."""
-        return self.state is RecipientState.ASKED and now < self.lapses_at()
+        return self.state is RecipientState.UNCONFIRMED and now < self.lapses_at()
 
 
 @dataclass(frozen=True, slots=True)

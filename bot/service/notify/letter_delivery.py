@@ -65,10 +65,10 @@ class LetterDelivery:
         return Outcome(code, text.encode())
 
     def _written(self, message: Message, letter: Letter) -> EmailMessage:
-        it = letter.recipient
-        target = LetterTarget(message.id, message.body.address, it.stop_token)
+        recipient = letter.recipient
+        target = LetterTarget(message.id, message.body.address, recipient.stop_token)
         if letter.reports:
             return letter_texts.payment_letter(letter.reports, target, self._origin)
         return letter_texts.confirmation_letter(
-            it.token or "", message.body.asked_at, target, self._origin
+            recipient.token or "", message.body.asked_at, target, self._origin
         )

@@ -84,7 +84,7 @@ def _confirming(request: Request, service: Service, it: Recipient | None, now: i
         return _page(request, service, it, "unknown", status=404)
     if it.may_be_confirmed(now):
         return _page(request, service, it, "confirm", buttons=("confirm",))
-    if it.state is RecipientState.ASKED:
+    if it.state is RecipientState.UNCONFIRMED:
         return _page(request, service, it, "lapsed", status=410)
     return _page(request, service, it, "stopped" if it.state is RecipientState.ENDED else "done")
 

@@ -87,16 +87,16 @@ def recipients(tx: Transaction, scope: Scope) -> list[Row]:
     return [row for rows in named for row in rows]
 
 
-def forget_recipient(tx: Transaction, it: Row, now: int) -> None:
+def forget_recipient(tx: Transaction, recipient: Row, now: int) -> None:
     """Erase a recipient's address everywhere in the service and end its letters.
 
     That its mailbox unsubscribed stays stored by a digest, which identifies nobody.
     """
-    recipient_id, erased = it["id"], LETTER_PAYLOADS.encode(ErasedLetter())
+    recipient_id, erased = recipient["id"], LETTER_PAYLOADS.encode(ErasedLetter())
     bulk_changes.delete_about(tx, "mails", recipient_id)
     bulk_changes.end_unsettled(tx, LETTERS, now, id=recipient_id)
     bulk_changes.overwrite(tx, LETTERS, erased, recipient_id, id=recipient_id)
-    bulk_changes.delete_lane(tx, "mails", it["address"])
+    bulk_changes.delete_lane(tx, "mails", recipient["address"])
     for statement in FORGET_RECIPIENT:
         tx.execute(statement, id=recipient_id)
 

@@ -52,29 +52,29 @@ def find_by_stop_token(tx: Transaction, token: str) -> Recipient | None:
     return _read(tx.one("SELECT * FROM recipients WHERE stop_token = :token", token=token))
 
 
-def insert(tx: Transaction, it: Recipient) -> None:
+def insert(tx: Transaction, recipient: Recipient) -> None:
     """Store a new recipient."""
     tx.execute(
         INSERT,
-        id=it.id,
-        app_id=it.app_id,
-        owner=it.owner,
-        address=it.address,
-        mailbox=it.mailbox,
-        state=it.state.value,
-        stop_token=it.stop_token,
-        created_at=it.created_at,
+        id=recipient.id,
+        app_id=recipient.app_id,
+        owner=recipient.owner,
+        address=recipient.address,
+        mailbox=recipient.mailbox,
+        state=recipient.state.value,
+        stop_token=recipient.stop_token,
+        created_at=recipient.created_at,
     )
 
 
-def count_asks(tx: Transaction, it: Recipient) -> int:
+def count_asks(tx: Transaction, recipient: Recipient) -> int:
     """Return how often the seller asked this mailbox, in any spelling of its address."""
     row = tx.one(
         "SELECT COALESCE(SUM(asks), 0) AS n FROM recipients"
         " WHERE mailbox = :mailbox AND app_id = :app_id AND owner = :owner",
-        mailbox=it.mailbox,
-        app_id=it.app_id,
-        owner=it.owner,
+        mailbox=recipient.mailbox,
+        app_id=recipient.app_id,
+        owner=recipient.owner,
     )
     return int(row["n"]) if row else 0
 

@@ -105,7 +105,7 @@ def _queue_letter(
     """Queue a letter, due when the confirmation link expires while the address is unconfirmed."""
     at, due_at = payment.completed_at, None
     address = request.terms.email or ""
-    if recipient.state is RecipientState.ASKED:
+    if recipient.state is RecipientState.UNCONFIRMED:
         if not recipient.asks:
             recipient_consent.ask_confirmation(tx, recipient, address, request.id, at)
         due_at = max(at, recipient.lapses_at())

@@ -59,19 +59,19 @@ def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None
 
     A letter keeps its payments through all of its attempts.
     """
-    it = recipients.find(tx, message.body.recipient_id)
-    why = _hindrance(it, now)
-    if it is None or why is not None:
-        _end(tx, message, why or ERASED, now)
+    recipient = recipients.find(tx, message.body.recipient_id)
+    reason = _hindrance(recipient, now)
+    if recipient is None or reason is not None:
+        _end(tx, message, reason or ERASED, now)
         return None
     if isinstance(message.body, ConfirmationQuestion):
-        return _question(tx, message, it, now)
-    at = _begin(tx, message, it, now)
+        return _question(tx, message, recipient, now)
+    at = _begin(tx, message, recipient, now)
     if at is not None:
         outbox.release(tx, MAILS, message, at)
-        store.postpone(tx, it.id, at)
+        store.postpone(tx, recipient.id, at)
         return None
-    return Letter(it, tuple(store.reports(tx, message.id)))
+    return Letter(recipient, tuple(store.reports(tx, message.id)))
 
 
 def settle_letter(tx: Transaction, leader: str, now: int) -> None:
@@ -88,50 +88,50 @@ def sweep(tx: Transaction, now: int) -> None:
     recipients.sweep_paces(tx, now)
 
 
-def _hindrance(it: Recipient | None, now: int) -> str | None:
+def _hindrance(recipient: Recipient | None, now: int) -> str | None:
     """Return why a recipient may get no letter, None if it may."""
-    if it is None:
+    if recipient is None:
         return ERASED
-    if it.state is RecipientState.ASKED and now >= it.lapses_at():
+    if recipient.state is RecipientState.UNCONFIRMED and now >= recipient.lapses_at():
         return UNCONFIRMED
-    return UNSUBSCRIBED if it.state is RecipientState.ENDED else None
+    return UNSUBSCRIBED if recipient.state is RecipientState.ENDED else None
 
 
-def _begin(tx: Transaction, message: Message, it: Recipient, now: int) -> int | None:
+def _begin(tx: Transaction, message: Message, recipient: Recipient, now: int) -> int | None:
     """Begin the letter of a payment; return when to try again if it has to wait."""
-    if it.state is RecipientState.ASKED:
-        return it.lapses_at()
+    if recipient.state is RecipientState.UNCONFIRMED:
+        return recipient.lapses_at()
     if store.leader_of(tx, message.id) is not None:
         return None
-    limits = _limits(it)
+    limits = _limits(recipient)
     at = _take(tx, limits, now)
     if at is not None:
         return at
     store.begin_letter(tx, message.id)
     if _next(tx, limits, now) > now:
-        store.join_letter(tx, message.id, it.id)
+        store.join_letter(tx, message.id, recipient.id)
     return None
 
 
-def _question(tx: Transaction, message: Message, it: Recipient, now: int) -> Letter | None:
+def _question(tx: Transaction, message: Message, recipient: Recipient, now: int) -> Letter | None:
     """Return the letter that asks for a confirmation, None if it has to wait or is not needed."""
-    if it.state is not RecipientState.ASKED:
-        outbox.end(tx, MAILS, message, now, it.state.value)
+    if recipient.state is not RecipientState.UNCONFIRMED:
+        outbox.end(tx, MAILS, message, now, recipient.state.value)
         return None
     if message.attempts == 1:
-        at = _take(tx, _limits(it, asks=True), now)
-        recipients.record_ask_sent(tx, it.id, at or now)  # its link is valid from then on
+        at = _take(tx, _limits(recipient, asks=True), now)
+        recipients.record_ask_sent(tx, recipient.id, at or now)  # its link is valid from then on
         if at is not None:
             outbox.release(tx, MAILS, message, at)
             return None
-    return Letter(it)
+    return Letter(recipient)
 
 
-def _limits(it: Recipient, *, asks: bool = False) -> list[tuple[str, Pace]]:
-    seller = f"{it.app_id}/{it.owner}"
+def _limits(recipient: Recipient, *, asks: bool = False) -> list[tuple[str, Pace]]:
+    seller = f"{recipient.app_id}/{recipient.owner}"
     if asks:
-        return [(f"ask {it.mailbox}", ASK_MAILBOX), (f"ask-for {seller}", ASK_SELLER)]
-    return [(f"to {it.mailbox}", TO_MAILBOX), (f"from {seller}", FROM_SELLER)]
+        return [(f"ask {recipient.mailbox}", ASK_MAILBOX), (f"ask-for {seller}", ASK_SELLER)]
+    return [(f"to {recipient.mailbox}", TO_MAILBOX), (f"from {seller}", FROM_SELLER)]
 
 
 def _next(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int:
@@ -152,8 +152,8 @@ def _take(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int | No
     return None
 
 
-def _end(tx: Transaction, message: Message, why: str, now: int) -> None:
+def _end(tx: Transaction, message: Message, reason: str, now: int) -> None:
     """Settle a message without sending it, and all others that wait for its recipient."""
     store.join_letter(tx, message.id, message.body.recipient_id)
-    outbox.end(tx, MAILS, message, now, why)
+    outbox.end(tx, MAILS, message, now, reason)
     settle_letter(tx, message.id, now)

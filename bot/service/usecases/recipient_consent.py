@@ -45,18 +45,18 @@ class Requester:
 
 
 def find_or_ask(
-    tx: Transaction, who: Requester, address: str, request_id: str, now: int
+    tx: Transaction, requester: Requester, address: str, request_id: str, now: int
 ) -> RecipientStatus:
     """Return the recipient at an address; ask for its confirmation if `who.confirms`.
 
     Asks again once the link has expired, a bounded number of times. Raises InvalidBody if too many
     addresses of the seller are unconfirmed.
     """
-    found = store.find_by_address(tx, who.app_id, who.owner, mailboxes.key(address))
+    found = store.find_by_address(tx, requester.app_id, requester.owner, mailboxes.key(address))
     if found is None:
-        found = _new(tx, who, address, now)
-        open_asks = store.count_open(tx, who.app_id, who.owner, now - VALID)
-        if found.state is RecipientState.ASKED and open_asks >= MOST_OPEN:
+        found = _new(tx, requester, address, now)
+        open_asks = store.count_open(tx, requester.app_id, requester.owner, now - VALID)
+        if found.state is RecipientState.UNCONFIRMED and open_asks >= MOST_OPEN:
             raise InvalidBody(f"{FIELD} {TOO_MANY}.", [FieldProblem(FIELD, TOO_MANY)])
         store.insert(tx, found)
     ask_confirmation(tx, found, address, request_id, now)
@@ -64,23 +64,25 @@ def find_or_ask(
 
 
 def ask_confirmation(
-    tx: Transaction, it: Recipient, address: str, request_id: str, now: int
+    tx: Transaction, recipient: Recipient, address: str, request_id: str, now: int
 ) -> None:
     """Queue a letter with a confirmation link, unless one is valid or too many were sent."""
-    if it.state is not RecipientState.ASKED or (it.asks and it.may_be_confirmed(now)):
+    if recipient.state is not RecipientState.UNCONFIRMED or (
+        recipient.asks and recipient.may_be_confirmed(now)
+    ):
         return
-    if store.count_asks(tx, it) >= MOST_ASKS:
+    if store.count_asks(tx, recipient) >= MOST_ASKS:
         return
-    store.record_ask(tx, it.id, secrets.token_urlsafe(24), now)
+    store.record_ask(tx, recipient.id, secrets.token_urlsafe(24), now)
     question = ConfirmationQuestion(
-        app_id=it.app_id,
+        app_id=recipient.app_id,
         request_id=request_id,
-        recipient_id=it.id,
+        recipient_id=recipient.id,
         address=address,
         asked_at=now,
     )
     key = f"ask-{outbox.new_id(now)}"
-    outbox.put(tx, MAILS, it.address, question, now, key=key, subject=it.id)
+    outbox.put(tx, MAILS, recipient.address, question, now, key=key, subject=recipient.id)
 
 
 def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:
@@ -88,16 +90,16 @@ def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:
 
     Payments that wait for the confirmation go at once, in one letter.
     """
-    it = store.confirm(tx, token, now, now - VALID)
-    leader = joined_letters.first_waiting(tx, it.id) if it else None
-    if it is None or leader is None:
-        return it
+    recipient = store.confirm(tx, token, now, now - VALID)
+    leader = joined_letters.first_waiting(tx, recipient.id) if recipient else None
+    if recipient is None or leader is None:
+        return recipient
     joined_letters.begin_letter(tx, leader)
-    joined_letters.join_letter(tx, leader, it.id)
-    joined_letters.hasten(tx, leader, it.id, now)
-    lanes.reopen(tx, MAILS, it.address)
+    joined_letters.join_letter(tx, leader, recipient.id)
+    joined_letters.hasten(tx, leader, recipient.id, now)
+    lanes.reopen(tx, MAILS, recipient.address)
     tx.wake(MAILS.name)
-    return it
+    return recipient
 
 
 def unsubscribe(
@@ -107,22 +109,22 @@ def unsubscribe(
 
     Returns None for an unknown link.
     """
-    it = store.find_by_stop_token(tx, token)
-    if it is not None:
-        app_id, owner = ("", "") if everybody else (it.app_id, it.owner)
-        store.unsubscribe(tx, it.mailbox, app_id, owner, now)
-    return it
+    recipient = store.find_by_stop_token(tx, token)
+    if recipient is not None:
+        app_id, owner = ("", "") if everybody else (recipient.app_id, recipient.owner)
+        store.unsubscribe(tx, recipient.mailbox, app_id, owner, now)
+    return recipient
 
 
-def _new(tx: Transaction, who: Requester, address: str, now: int) -> Recipient:
+def _new(tx: Transaction, requester: Requester, address: str, now: int) -> Recipient:
     mailbox = mailboxes.digest(address)
-    state = RecipientState.ASKED if who.confirms else RecipientState.TRUSTED
-    if store.has_unsubscribed(tx, mailbox, who.app_id, who.owner):
+    state = RecipientState.UNCONFIRMED if requester.confirms else RecipientState.TRUSTED
+    if store.has_unsubscribed(tx, mailbox, requester.app_id, requester.owner):
         state = RecipientState.ENDED
     return Recipient(
         id=secrets.token_hex(12),
-        app_id=who.app_id,
-        owner=who.owner,
+        app_id=requester.app_id,
+        owner=requester.owner,
         address=mailboxes.key(address),
         mailbox=mailbox,
         state=state,

@@ -97,7 +97,7 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     for place in _places(scope):
         await erasure.erase_rows(db, place)
     for it in await db.read(lambda tx: service.recipients(tx, scope)):
-        await db.transaction(partial(service.forget_recipient, it=it, now=now))
+        await db.transaction(partial(service.forget_recipient, recipient=it, now=now))
     keys = {erasure.match_key(value) for value in found.values}
     people = scope.people or frozenset()
     values = {*found.values, *(people - keys)}
