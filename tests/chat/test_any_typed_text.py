@@ -240,7 +240,7 @@ def test_a_form_left_is_offered_by_its_name(language: str, words: str) -> None:
     left = resume_offer(draft, seller)
     assert left is not None
     held(left, draft.name)
-    held(start_reply(seller, new=True, left=left), draft.name)
+    held(start_reply(seller, new=True, offer=left), draft.name)
     held(settings_page(replace(seller, quiet=(1, 2), summary=3)), seller.destination)
     for reply in take_picture(draft, FORM, "1" * 24, None, seller).replies:
         held(reply)

@@ -56,8 +56,8 @@ def _greet(turn: Turn, *, again: bool) -> None:
     """Greet whoever is new, and others `again` where they ask for it."""
     first = sellers.mark_greeted(turn.tx, turn.person.id, turn.now)
     if first or again:
-        left = resume_offer(turn.draft, turn.seller)
-        turn.say(start_reply(turn.seller, new=first, left=left))
+        offer = resume_offer(turn.draft, turn.seller)
+        turn.say(start_reply(turn.seller, new=first, offer=offer))
 
 
 def show_page(turn: Turn, command: str) -> None:

@@ -45,17 +45,17 @@ def menu(language: str) -> Rows:
     )
 
 
-def start_reply(seller: Seller, *, new: bool, left: Reply | None = None) -> Reply:
+def start_reply(seller: Seller, *, new: bool, offer: Reply | None = None) -> Reply:
     """Return the greeting, for a `new` seller with Telegram's rule for digital goods.
 
-    `left` offers to continue a form under way.
+    `offer` offers to continue a form under way.
     """
     parts = [t(seller.language, "start")]
     if new:
         parts.append(t(seller.language, "digital-goods"))
-    if left is not None:
-        parts.append(left.text)
-    return Reply("\n\n".join(parts), left.rows if left else menu(seller.language))
+    if offer is not None:
+        parts.append(offer.text)
+    return Reply("\n\n".join(parts), offer.rows if offer else menu(seller.language))
 
 
 def help_reply(language: str) -> Reply:

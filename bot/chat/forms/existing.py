@@ -78,7 +78,7 @@ def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) 
 
     The shares of several receivers become amounts: how they were typed is not known any more.
     """
-    left = new_form_under_way(current)
+    under_way = new_form_under_way(current)
     return Draft(
         draft_id,
         "new",
@@ -90,7 +90,7 @@ def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) 
         currency=wish.currency,
         units=wish.units,
         asks_destination=seller.destination is None,
-        paused=left and replace(left, paused=None),
+        paused=under_way and replace(under_way, paused=None),
         receivers=portions_of(wish.receivers, wish.currency),
         **options_of(wish),
     )

@@ -37,7 +37,7 @@ def take_value(
     if problem is not None:
         return ask_again(draft, problem, seller)
     if draft.form == "edit":
-        left = draft.paused
-        replies = () if left is None else (prompt(left, seller),)
-        return Outcome(left, replies, change=Change(draft.listing or "", draft.step, value))
+        paused = draft.paused
+        replies = () if paused is None else (prompt(paused, seller),)
+        return Outcome(paused, replies, change=Change(draft.listing or "", draft.step, value))
     return accept(field.set(draft, value), field, seller, now)

@@ -83,9 +83,9 @@ def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
 
 def leave(draft: Draft, seller: Seller, then: tuple[str, ...]) -> Outcome:
     """End a short form without a change: ask the interrupted form again, or act on `then`."""
-    left = draft.paused
-    if left is not None:
-        return Outcome(left, (prompt(left, seller),))
+    paused = draft.paused
+    if paused is not None:
+        return Outcome(paused, (prompt(paused, seller),))
     return Outcome(None, then=then)
 
 
@@ -105,10 +105,10 @@ def blocking_step(draft: Draft, seller: Seller) -> str | None:
 
 def finish(draft: Draft, seller: Seller) -> Outcome:
     """End the form with its wish, and offer to continue the form that it interrupted."""
-    left = draft.paused
-    replies = () if left is None else (resume_prompt(left, seller),)
+    paused = draft.paused
+    replies = () if paused is None else (resume_prompt(paused, seller),)
     toast = t(seller.language, "toast-creating")
-    return Outcome(left, replies, toast=toast, wish=_wish(draft, seller))
+    return Outcome(paused, replies, toast=toast, wish=_wish(draft, seller))
 
 
 def _wish(draft: Draft, seller: Seller) -> Wish:
@@ -146,11 +146,11 @@ def end_short_form(draft: Draft, seller: Seller, text: str) -> Outcome:
     return reply_and_resume(draft.paused, seller, Reply(text, rows))
 
 
-def reply_and_resume(left: Draft | None, seller: Seller, done: Reply) -> Outcome:
+def reply_and_resume(paused: Draft | None, seller: Seller, reply: Reply) -> Outcome:
     """Reply, and ask again the question of the form that was interrupted, if one was."""
-    if left is None:
-        return Outcome(None, (done,))
-    return Outcome(left, (replace(done, rows=()), prompt(left, seller)))
+    if paused is None:
+        return Outcome(None, (reply,))
+    return Outcome(paused, (replace(reply, rows=()), prompt(paused, seller)))
 
 
 def new_form_under_way(current: Draft | None) -> Draft | None:

@@ -25,12 +25,11 @@ LATE_AFTER = 24 * 3600 * 1000
 
 def new_form(current: Draft | None, draft_id: str, seller: Seller) -> Outcome:
     """Answer `/new`: begin a request, or offer to continue the one under way."""
-    left = new_form_under_way(current)
-    if left is None:
+    under_way = new_form_under_way(current)
+    if under_way is None:
         return start_new(draft_id, seller)
-    if left.kind is None:
-        return Outcome(left, (prompt(left, seller),))
-    return Outcome(left, (resume_prompt(left, seller),))
+    offer = prompt if under_way.kind is None else resume_prompt
+    return Outcome(under_way, (offer(under_way, seller),))
 
 
 def start_new(draft_id: str, seller: Seller) -> Outcome:
@@ -41,8 +40,8 @@ def start_new(draft_id: str, seller: Seller) -> Outcome:
 
 def resume_offer(current: Draft | None, seller: Seller) -> Reply | None:
     """Offer to continue the new request under way; None without one."""
-    left = new_form_under_way(current)
-    return None if left is None or left.kind is None else resume_prompt(left, seller)
+    under_way = new_form_under_way(current)
+    return None if under_way is None or under_way.kind is None else resume_prompt(under_way, seller)
 
 
 def settings_form(

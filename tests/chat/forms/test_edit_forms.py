@@ -260,7 +260,7 @@ def test_new_and_start_offer_the_form_under_way() -> None:
     talk.take(new_form(talk.draft, OTHER, talk.seller))
     assert talk.form.id == FORM
     assert "You have begun a request: Coffee." in talk.last
-    hello = start_reply(KNOWN, new=False, left=resume_offer(talk.draft, KNOWN))
+    hello = start_reply(KNOWN, new=False, offer=resume_offer(talk.draft, KNOWN))
     assert "You have begun a request: Coffee." in check(hello)
     assert resume_offer(None, KNOWN) is resume_offer(form_at_step("kind").draft, KNOWN) is None
 
