@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from bot.chat.model.wish import Wish
-from bot.chat.payments.webhook import PATH, Proof, Receiver
+from bot.chat.payments.webhook import PATH
 from bot.chat.store import received_payments
 from bot.core import exact_json, signing
 from bot.core.net import request_body
 from bot.core.outbox.queue_policy import ALERT
 from tests.support.asgi_server import serve_asgi
-from tests.support.chat_harness import COFFEE, REQUEST_ID, STICKERS, service_answer
+from tests.support.chat_harness import COFFEE, service_answer
 from tests.support.raw_http import endless_body
 from tests.support.service_harness import client
+from tests.support.webhook_sender import APP_SECRET, PAID, SECRET, WebhookSender, serve
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,76 +30,17 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
 
-SECRET = signing.new_secret()
-APP_SECRET = "the-applications-own-secret"
-PAID: dict[str, Any] = {
-    "paymentRequestId": REQUEST_ID,
-    "transactionId": "t1",
-    "customParameters": {},
-    "userData": {"email": "pat@example.org"},
-    "amount": 2.50,
-    "currencyCode": "USD",
-    "remainingUnits": 2,
-    "completedAt": "2027-01-15T08:00:00.000Z",
-}
-HANDCASH: dict[str, Any] = {
-    "appSecret": APP_SECRET,
-    "paymentRequestId": REQUEST_ID,
-    "transactionId": "t1",
-    "customParameters": {},
-    "userData": {},
-}
-
-
-def serve(chat: ChatHarness, webhook_secret: str | None) -> FastAPI:
-    app = FastAPI()
-    proof = Proof(APP_SECRET, webhook_secret)
-    app.include_router(Receiver(chat.db, chat.recorder, proof, chat.clock).router())
-    return app
-
-
-class Service:
-    """Who sends webhooks; signs them as our service does."""
-
-    def __init__(self, chat: ChatHarness, http: httpx.AsyncClient, listing: Listing) -> None:
-        self.chat = chat
-        self.http = http
-        self.path = f"{PATH}/{listing.token}"
-
-    async def sends(self, body: bytes, headers: dict[str, str] | None = None) -> int:
-        return (await self.http.post(self.path, content=body, headers=headers)).status_code
-
-    async def signs(self, body: dict[str, Any] | bytes, seconds: int = 0) -> int:
-        content = body if isinstance(body, bytes) else exact_json.dumps(body).encode()
-        at = datetime.fromtimestamp(self.chat.clock() / 1000 + seconds, UTC)
-        return await self.sends(content, signing.sign([SECRET], "m1", at, content))
-
-    def nothing_happened(self) -> bool:
-        return (self.chat.rows("received_payments"), self.chat.said) == ([], [])
-
 
 @pytest.fixture
-def listing(chat: ChatHarness, sam: Person) -> Listing:
-    return chat.add_listing(sam, STICKERS, service_answer(total_units=3, remaining_units=3))
-
-
-@pytest.fixture
-async def service(chat: ChatHarness, listing: Listing) -> AsyncIterator[Service]:
+async def service(chat: ChatHarness, listing: Listing) -> AsyncIterator[WebhookSender]:
     async with client(serve(chat, SECRET)) as http:
-        yield Service(chat, http, listing)
-
-
-@pytest.fixture
-async def handcash(chat: ChatHarness, listing: Listing) -> AsyncIterator[Service]:
-    """Return a receiver without a signing secret."""
-    async with client(serve(chat, None)) as http:
-        yield Service(chat, http, listing)
+        yield WebhookSender(chat, http, listing)
 
 
 async def test_a_valid_webhook_is_stored_with_one_alert_and_answered_200(
-    service: Service, chat: ChatHarness, listing: Listing, sam: Person
+    service: WebhookSender, chat: ChatHarness, listing: Listing, sam: Person
 ) -> None:
-    assert await service.signs(PAID) == 200
+    assert await service.send_signed(PAID) == 200
     (row,) = chat.rows("received_payments")
     assert (row["listing_id"], row["transaction_id"]) == (listing.id, "t1")
     assert (row["amount"], row["currency"]) == (250, "USD")
@@ -113,50 +53,50 @@ async def test_a_valid_webhook_is_stored_with_one_alert_and_answered_200(
 
 
 async def test_a_repeated_webhook_is_answered_200_without_a_second_alert(
-    service: Service, chat: ChatHarness
+    service: WebhookSender, chat: ChatHarness
 ) -> None:
     for _ in range(3):
-        assert await service.signs(PAID) == 200
+        assert await service.send_signed(PAID) == 200
     assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
 
 
 async def test_two_webhooks_at_the_same_moment_have_one_alert(
-    service: Service, chat: ChatHarness
+    service: WebhookSender, chat: ChatHarness
 ) -> None:
-    assert await asyncio.gather(*(service.signs(PAID) for _ in range(5))) == [200] * 5
+    assert await asyncio.gather(*(service.send_signed(PAID) for _ in range(5))) == [200] * 5
     assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
 
 
 async def test_200_is_answered_only_after_the_payment_and_its_alert_are_stored(
-    service: Service, chat: ChatHarness
+    service: WebhookSender, chat: ChatHarness
 ) -> None:
     chat.db.run(lambda tx: tx.execute("ALTER TABLE outbox RENAME TO away"))
-    assert await service.signs(PAID) == 500
+    assert await service.send_signed(PAID) == 500
     chat.db.run(lambda tx: tx.execute("ALTER TABLE away RENAME TO outbox"))
     assert service.nothing_happened()
-    assert await service.signs(PAID) == 200
+    assert await service.send_signed(PAID) == 200
     assert len(chat.said) == 1
 
 
 @pytest.mark.parametrize("token", ["unknown", "x" * 5000, "%00", "%ff", "'; DROP TABLE listings"])
-async def test_an_unknown_address_is_404_with_any_proof(service: Service, token: str) -> None:
+async def test_an_unknown_address_is_404_with_any_proof(service: WebhookSender, token: str) -> None:
     service.path = f"{PATH}/{token}"
-    assert await service.signs(PAID) == 404
+    assert await service.send_signed(PAID) == 404
     assert service.nothing_happened()
 
 
 async def test_without_a_signature_it_is_401_also_with_the_applications_secret(
-    service: Service,
+    service: WebhookSender,
 ) -> None:
     """With a signing secret, HandCash's weaker proof is not accepted."""
-    assert await service.sends(json.dumps(PAID).encode()) == 401
-    assert await service.sends(json.dumps(PAID | {"appSecret": APP_SECRET}).encode()) == 401
+    assert await service.send(json.dumps(PAID).encode()) == 401
+    assert await service.send(json.dumps(PAID | {"appSecret": APP_SECRET}).encode()) == 401
     assert service.nothing_happened()
 
 
 @pytest.mark.parametrize("wrong", ["secret", "body", "too old", "too new", "id", "garbage"])
 async def test_an_invalid_signature_is_401_and_nothing_is_stored(
-    service: Service, chat: ChatHarness, wrong: str
+    service: WebhookSender, chat: ChatHarness, wrong: str
 ) -> None:
     content = json.dumps(PAID).encode()
     seconds = {"too old": -301, "too new": 301}.get(wrong, 0)
@@ -169,7 +109,7 @@ async def test_an_invalid_signature_is_401_and_nothing_is_stored(
         headers["webhook-signature"] = "v1,schluessel v1, \t,"
     if wrong == "body":
         content = content.replace(b"2.5", b"9.5")
-    assert await service.sends(content, headers) == 401
+    assert await service.send(content, headers) == 401
     assert service.nothing_happened()
 
 
@@ -181,8 +121,10 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("body", MALFORMED, ids=range(len(MALFORMED)))
-async def test_a_body_that_is_no_json_object_is_refused(service: Service, body: bytes) -> None:
-    assert await service.sends(body) == 400
+async def test_a_body_that_is_no_json_object_is_refused(
+    service: WebhookSender, body: bytes
+) -> None:
+    assert await service.send(body) == 400
     assert service.nothing_happened()
 
 
@@ -202,9 +144,9 @@ async def test_a_body_that_is_no_json_object_is_refused(service: Service, body: 
     ids=str,
 )
 async def test_a_signed_body_without_valid_ids_is_400_and_nothing_is_stored(
-    service: Service, fields: dict[str, Any]
+    service: WebhookSender, fields: dict[str, Any]
 ) -> None:
-    assert await service.signs(PAID | fields) == 400
+    assert await service.send_signed(PAID | fields) == 400
     assert service.nothing_happened()
 
 
@@ -221,9 +163,9 @@ async def test_a_signed_body_without_valid_ids_is_400_and_nothing_is_stored(
     ],
 )
 async def test_amounts_of_any_size_are_kept_exact(
-    service: Service, chat: ChatHarness, *, amount: Decimal, currency: str, minor: int
+    service: WebhookSender, chat: ChatHarness, *, amount: Decimal, currency: str, minor: int
 ) -> None:
-    assert await service.signs(PAID | {"amount": amount, "currencyCode": currency}) == 200
+    assert await service.send_signed(PAID | {"amount": amount, "currencyCode": currency}) == 200
     (row,) = chat.rows("received_payments")
     assert (row["amount"], row["currency"]) == (minor, currency)
 
@@ -240,17 +182,17 @@ async def test_amounts_of_any_size_are_kept_exact(
     ids=range(5),
 )
 async def test_any_user_data_of_the_payer_is_accepted(
-    service: Service, chat: ChatHarness, user_data: Any
+    service: WebhookSender, chat: ChatHarness, user_data: Any
 ) -> None:
-    assert await service.signs(PAID | {"userData": user_data}) == 200
+    assert await service.send_signed(PAID | {"userData": user_data}) == 200
     assert len(chat.said) == 1
 
 
 @pytest.mark.parametrize(("left", "known"), [(0, 0), (2, 2), ("2", 2), (None, 2), (True, 2)])
 async def test_the_units_left_are_the_services_else_counted(
-    service: Service, chat: ChatHarness, listing: Listing, left: Any, known: int
+    service: WebhookSender, chat: ChatHarness, listing: Listing, left: Any, known: int
 ) -> None:
-    assert await service.signs(PAID | {"remainingUnits": left}) == 200
+    assert await service.send_signed(PAID | {"remainingUnits": left}) == 200
     kept = chat.listing(listing.id).answer
     assert kept is not None
     assert kept.remaining_units == known
@@ -260,15 +202,15 @@ async def test_a_webhook_before_the_answer_to_create_is_accepted(
     chat: ChatHarness, sam: Person
 ) -> None:
     async with client(serve(chat, SECRET)) as http:
-        early = Service(chat, http, chat.add_listing(sam, COFFEE))
-        assert await early.signs(PAID) == 200
+        early = WebhookSender(chat, http, chat.add_listing(sam, COFFEE))
+        assert await early.send_signed(PAID) == 200
     assert len(chat.said) == 1
 
 
-async def test_a_body_above_64_kib_is_413_and_one_below_is_not(service: Service) -> None:
+async def test_a_body_above_64_kib_is_413_and_one_below_is_not(service: WebhookSender) -> None:
     for large in (b" " * (64 * 1024 + 1), b"[" * 100_000):
-        assert await service.sends(large) == 413
-    assert await service.sends(b" " * (64 * 1024)) == 400
+        assert await service.send(large) == 413
+    assert await service.send(b" " * (64 * 1024)) == 400
     assert service.nothing_happened()
 
 
@@ -290,22 +232,11 @@ async def test_a_body_that_breaks_off_is_a_line_in_the_log_and_nothing_is_stored
 
 
 async def test_a_body_that_stalls_is_refused_and_nothing_is_stored(
-    service: Service, monkeypatch: pytest.MonkeyPatch
+    service: WebhookSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
     assert (await service.http.post(service.path, content=endless_body())).status_code == 400
     assert service.nothing_happened()
-
-
-async def test_handcash_is_authenticated_by_the_applications_secret_in_the_body(
-    handcash: Service, chat: ChatHarness
-) -> None:
-    """It sends no amount: the alert shows the price of the request."""
-    assert await handcash.sends(json.dumps(HANDCASH).encode()) == 200
-    (row,) = chat.rows("received_payments")
-    assert (row["amount"], row["currency"]) == (250, "USD")
-    (text,) = chat.texts
-    assert "$2.50" in text
 
 
 ODD = "reported an amount that can't be right"
@@ -339,7 +270,7 @@ ODD_AMOUNTS: list[tuple[dict[str, Any], tuple[int, str], str | None]] = [
 
 @pytest.mark.parametrize(("fields", "counts", "word"), ODD_AMOUNTS, ids=range(len(ODD_AMOUNTS)))
 async def test_a_payment_with_any_amount_has_an_alert(
-    service: Service,
+    service: WebhookSender,
     chat: ChatHarness,
     *,
     fields: dict[str, Any],
@@ -347,7 +278,7 @@ async def test_a_payment_with_any_amount_has_an_alert(
     word: str | None,
 ) -> None:
     """An amount in an unknown format must not lose the payment or spoil the sum."""
-    assert await service.signs(PAID | fields) == 200
+    assert await service.send_signed(PAID | fields) == 200
     (row,) = chat.rows("received_payments")
     (sum_,) = chat.db.run(lambda tx: received_payments.takings(tx, row["listing_id"]))
     assert (row["amount"], row["currency"]) == counts == sum_
@@ -356,75 +287,21 @@ async def test_a_payment_with_any_amount_has_an_alert(
     assert ("⚠️" in text) == (word is not None)
 
 
-async def test_odd_amounts_need_the_same_proof(service: Service, handcash: Service) -> None:
+async def test_odd_amounts_need_the_same_proof(
+    service: WebhookSender, handcash: WebhookSender
+) -> None:
     for fields, _, _ in ODD_AMOUNTS:
         body = exact_json.dumps(PAID | fields).encode()
-        assert await service.sends(body) == 401
-        assert await handcash.sends(body) == 401
+        assert await service.send(body) == 401
+        assert await handcash.send(body) == 401
     assert service.nothing_happened()
-
-
-async def test_handcashs_proof_is_enough_for_odd_amounts(
-    handcash: Service, chat: ChatHarness
-) -> None:
-    body = HANDCASH | {"amount": 0, "currencyCode": "BSV"}
-    assert await handcash.sends(json.dumps(body).encode()) == 200
-    (text,) = chat.texts
-    assert SAYS.format("0 BSV") in text
-
-
-WRONG: list[Any] = [
-    *(None, "", "x", APP_SECRET[:-1], APP_SECRET + "x", APP_SECRET.upper(), 5, True, [], {}),
-    *("schlüssel", "half \ud800", [APP_SECRET]),
-]
-
-
-@pytest.mark.parametrize("told", WRONG, ids=range(len(WRONG)))
-async def test_handcash_without_the_right_secret_is_401_and_nothing_is_stored(
-    handcash: Service, told: Any
-) -> None:
-    assert await handcash.sends(json.dumps(HANDCASH | {"appSecret": told}).encode()) == 401
-    assert handcash.nothing_happened()
-
-
-async def test_without_a_signing_secret_a_signature_counts_for_nothing(handcash: Service) -> None:
-    """The signature could not be verified."""
-    assert await handcash.signs(PAID) == 401
-    assert handcash.nothing_happened()
-
-
-async def test_the_applications_secret_is_never_kept_nor_logged(
-    handcash: Service, chat: ChatHarness
-) -> None:
-    sent = (
-        HANDCASH, HANDCASH | {"appSecret": "a-wrong-secret"}, HANDCASH | {"transactionId": 5},
-    )  # fmt: skip
-    with capture_logs() as logs:
-        for body in sent:
-            await handcash.sends(json.dumps(body).encode())
-    assert [line["event"] for line in logs] == [
-        *("payment received", "webhook refused", "webhook refused"),
-    ]
-    kept = f"{logs} {chat.rows('received_payments')} {chat.rows('outbox')}"
-    assert APP_SECRET not in kept
-    assert "a-wrong-secret" not in kept
-
-
-async def test_an_alert_shows_the_price_of_a_currency_without_decimals(
-    chat: ChatHarness, sam: Person
-) -> None:
-    wish = Wish("donation", "Tea", None, 500, "JPY", None, "$anna")
-    async with client(serve(chat, None)) as http:
-        handcash = Service(chat, http, chat.add_listing(sam, wish, service_answer()))
-        assert await handcash.sends(json.dumps(HANDCASH).encode()) == 200
-    assert "¥500" in chat.texts[0]
 
 
 @pytest.mark.parametrize("left", [-1, 4, 10**30])
 async def test_an_impossible_number_of_units_is_counted_instead(
-    service: Service, chat: ChatHarness, listing: Listing, left: int
+    service: WebhookSender, chat: ChatHarness, listing: Listing, left: int
 ) -> None:
-    assert await service.signs(PAID | {"remainingUnits": left}) == 200
+    assert await service.send_signed(PAID | {"remainingUnits": left}) == 200
     kept = chat.listing(listing.id).answer
     assert kept is not None
     assert kept.remaining_units == 2
@@ -433,7 +310,10 @@ async def test_an_impossible_number_of_units_is_counted_instead(
 async def test_a_request_without_units_shows_none_left(chat: ChatHarness, sam: Person) -> None:
     async with client(serve(chat, SECRET)) as http:
         donation = chat.add_listing(sam, COFFEE, service_answer())
-        assert await Service(chat, http, donation).signs(PAID | {"remainingUnits": 0}) == 200
+        assert (
+            await WebhookSender(chat, http, donation).send_signed(PAID | {"remainingUnits": 0})
+            == 200
+        )
     kept = chat.listing(donation.id).answer
     assert kept is not None
     assert kept.remaining_units is None
@@ -442,7 +322,7 @@ async def test_a_request_without_units_shows_none_left(chat: ChatHarness, sam: P
 
 
 async def test_an_amount_that_is_no_number_is_shown_as_the_price(
-    service: Service, chat: ChatHarness
+    service: WebhookSender, chat: ChatHarness
 ) -> None:
-    assert await service.signs(PAID | {"amount": True}) == 200
+    assert await service.send_signed(PAID | {"amount": True}) == 200
     assert chat.rows("received_payments")[0]["amount"] == 250

@@ -1,0 +1,65 @@
+"""The sender of webhooks to the bot's receiver."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+
+from bot.chat.payments.webhook import PATH, Proof, Receiver
+from bot.core import exact_json, signing
+from tests.support.chat_harness import REQUEST_ID
+
+if TYPE_CHECKING:
+    import httpx
+
+    from bot.chat.store.listings import Listing
+    from tests.support.chat_harness import ChatHarness
+
+SECRET = signing.new_secret()
+APP_SECRET = "the-applications-own-secret"
+PAID: dict[str, Any] = {
+    "paymentRequestId": REQUEST_ID,
+    "transactionId": "t1",
+    "customParameters": {},
+    "userData": {"email": "pat@example.org"},
+    "amount": 2.50,
+    "currencyCode": "USD",
+    "remainingUnits": 2,
+    "completedAt": "2027-01-15T08:00:00.000Z",
+}
+HANDCASH: dict[str, Any] = {
+    "appSecret": APP_SECRET,
+    "paymentRequestId": REQUEST_ID,
+    "transactionId": "t1",
+    "customParameters": {},
+    "userData": {},
+}
+
+
+def serve(chat: ChatHarness, webhook_secret: str | None) -> FastAPI:
+    app = FastAPI()
+    proof = Proof(APP_SECRET, webhook_secret)
+    app.include_router(Receiver(chat.db, chat.recorder, proof, chat.clock).router())
+    return app
+
+
+class WebhookSender:
+    """A server that sends webhooks to the bot, signed as our service signs them."""
+
+    def __init__(self, chat: ChatHarness, http: httpx.AsyncClient, listing: Listing) -> None:
+        self.chat = chat
+        self.http = http
+        self.path = f"{PATH}/{listing.token}"
+
+    async def send(self, body: bytes, headers: dict[str, str] | None = None) -> int:
+        return (await self.http.post(self.path, content=body, headers=headers)).status_code
+
+    async def send_signed(self, body: dict[str, Any] | bytes, seconds: int = 0) -> int:
+        content = body if isinstance(body, bytes) else exact_json.dumps(body).encode()
+        at = datetime.fromtimestamp(self.chat.clock() / 1000 + seconds, UTC)
+        return await self.send(content, signing.sign([SECRET], "m1", at, content))
+
+    def nothing_happened(self) -> bool:
+        return (self.chat.rows("received_payments"), self.chat.said) == ([], [])
