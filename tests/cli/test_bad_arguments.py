@@ -1,4 +1,4 @@
-"""Whatever is typed as an option or an argument of a command, the answer is a line."""
+"""Bad options and arguments: every command answers them with a line."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def commands(
             yield (*path, name), command
 
 
-def odd() -> Iterator[tuple[str, ...]]:
-    """Every option that reads a number or a time, with what is none; no text in every place."""
+def bad_commands() -> Iterator[tuple[str, ...]]:
+    """Yield every option with bad numbers and times, and non-text in every place."""
     for path, command in commands():
         needed = ["x" for param in command.params if isinstance(param, click.Argument)]
         for option in command.params:
@@ -49,9 +49,9 @@ def odd() -> Iterator[tuple[str, ...]]:
             yield from ((*path, *[value for _ in needed]) for value in NO_TEXT)
 
 
-def test_what_is_no_number_no_time_and_no_text_is_refused_with_2(tmp_path: Path) -> None:
+def test_bad_numbers_times_and_texts_are_refused_with_2(tmp_path: Path) -> None:
     assert run_bot("apps", "create", "shop").exit_code == 0
-    tried = list(odd())
+    tried = list(bad_commands())
     assert len(tried) > 100
     taken = [command for command in tried if run_bot(*command).exit_code != 2]
     assert taken == []
@@ -59,7 +59,7 @@ def test_what_is_no_number_no_time_and_no_text_is_refused_with_2(tmp_path: Path)
 
 
 @pytest.mark.parametrize("command", [("backup",), ("restore",), ("export", "--output")])
-def test_a_name_that_no_system_takes_is_refused_with_2(command: tuple[str, ...]) -> None:
+def test_a_file_name_that_is_too_long_is_refused_with_2(command: tuple[str, ...]) -> None:
     run_bot("apps", "create", "shop")
     done = run_bot(*command, LONG)
     assert done.exit_code == 2

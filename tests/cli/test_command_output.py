@@ -1,4 +1,4 @@
-"""What the operator's commands say to people, and what they give to programs."""
+"""The output of the operator's commands, for people and for programs."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ RUDE = "http://h.example/\x1b[2J\x7f\x85\x9b2J\u202egpj\u200b"
 """An address that clears a terminal or turns its line around."""
 
 
-def create() -> str:
-    """Make an application; its id."""
+def create_application() -> str:
+    """Create an application; return its id."""
     return run_bot("apps", "create", "shop").stdout.splitlines()[0].partition("=")[2]
 
 
 @pytest.mark.parametrize(
-    "command", [("apps", "list"), ("apps", "create", "shop"), ("deliveries", "list")], ids=" ".join
+    "command",
+    [("apps", "list"), ("apps", "create", "shop"), ("deliveries", "list")],
+    ids=" ".join,
 )
-def test_a_database_that_had_to_be_made_is_told_once(command: tuple[str, ...]) -> None:
-    """Its address may be mistyped. What programs read stays as it is."""
+def test_a_new_database_is_reported_once(command: tuple[str, ...]) -> None:
+    """DATABASE_URL may be mistyped. The output for programs stays as it is."""
     first, second = run_bot(*command), run_bot(*command)
     assert (first.exit_code, first.stderr) == (0, "Created a new database at data/bot.db.\n")
     assert (second.exit_code, second.stderr) == (0, "")
     assert "new database" not in first.stdout
 
 
-def test_a_rotation_says_until_when_the_former_secret_signs_too() -> None:
-    app_id, before = create(), int(time.time())
+def test_a_rotation_prints_until_when_the_former_secret_signs_too() -> None:
+    app_id, before = create_application(), int(time.time())
     answer = run_bot("apps", "rotate", app_id, "--overlap", "3")
     names = [line.partition("=")[0] for line in answer.stdout.splitlines()]
     assert names == ["APP_ID", "APP_SECRET", "WEBHOOK_SECRET"]
@@ -49,22 +51,22 @@ def test_a_rotation_says_until_when_the_former_secret_signs_too() -> None:
     assert before <= until - 3 * 3600 <= time.time()
 
 
-def test_a_rotation_without_overlap_promises_nothing() -> None:
-    assert run_bot("apps", "rotate", create(), "--overlap", "0").stderr == ""
+def test_a_rotation_without_overlap_prints_no_time() -> None:
+    assert run_bot("apps", "rotate", create_application(), "--overlap", "0").stderr == ""
 
 
 @pytest.mark.parametrize("command", ["rotate", "revoke"])
-def test_a_revoked_application_is_said_to_be_revoked(command: str) -> None:
-    """The list shows it: it is none that there is not."""
-    app_id = create()
+def test_a_revoked_application_is_reported_as_revoked(command: str) -> None:
+    """The list shows it, so the command must not report it as unknown."""
+    app_id = create_application()
     assert run_bot("apps", "revoke", app_id).exit_code == 0
     again = run_bot("apps", command, app_id)
     told = f"The application {app_id} is revoked.\n"
     assert (again.exit_code, again.stdout, again.stderr) == (1, "", told)
 
 
-def owe() -> None:
-    """Write a webhook to a rude address, which no check lets in, without the sale behind it."""
+def store_hostile_delivery() -> None:
+    """Store a delivery to a hostile address, which no check would accept."""
     run_bot("apps", "list")
     with closing(sqlite3.connect("data/bot.db")) as db, db:
         db.execute(
@@ -80,8 +82,8 @@ def owe() -> None:
 
 
 @pytest.mark.parametrize("command", [("list",), ("list", "--json"), ("show", "w")], ids=" ".join)
-def test_an_address_can_not_steer_the_terminal(command: tuple[str, ...]) -> None:
-    owe()
+def test_an_address_cannot_control_the_terminal(command: tuple[str, ...]) -> None:
+    store_hostile_delivery()
     answer = run_bot("deliveries", *command)
     assert answer.exit_code == 0, answer.stderr
     assert [line for line in answer.stdout.splitlines() if not line.isprintable()] == []

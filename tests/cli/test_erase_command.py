@@ -30,12 +30,12 @@ def erase(*command: str, **given: Any) -> Result:
 
 
 def bytes_of(path: Path) -> bytes:
-    """Everything in the file and beside it."""
+    """Return all bytes of the file and the files beside it."""
     return b"".join(one.read_bytes() for one in path.parent.glob(f"{path.name}*"))
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_nothing_of_it_is_in_the_bytes(tmp_path: Path, seed: int) -> None:
+async def test_no_erased_byte_is_in_the_files(tmp_path: Path, seed: int) -> None:
     """Of hundreds of payments whose data has all lengths, amid others that stay, page after page.
 
     Free pages, overflow pages, indexes and copies that page splits left: all are clean.
@@ -82,7 +82,7 @@ async def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return await filled(tmp_path, monkeypatch)
 
 
-def test_it_asks_first_and_shows_counts_alone(path: Path) -> None:
+def test_it_asks_first_and_prints_only_counts(path: Path) -> None:
     asked = erase("anna@hand.example", input="n\n")
     assert (asked.exit_code, asked.stdout) == (1, "")
     assert (
@@ -93,7 +93,7 @@ def test_it_asks_first_and_shows_counts_alone(path: Path) -> None:
     assert left(path) == 2
 
 
-def test_with_yes_it_erases_searches_and_notes_how_much(path: Path) -> None:
+def test_with_yes_it_erases_and_records_the_counts(path: Path) -> None:
     done = erase("anna@hand.example", "--yes", "--json")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout) == {
@@ -109,10 +109,10 @@ def test_with_yes_it_erases_searches_and_notes_how_much(path: Path) -> None:
     assert json.loads(noted[0]) == {"payments": 1, "checkouts": 1, "told": 0}
 
 
-def test_whose_data_it_is_is_asked_beside_the_writer(
+def test_the_search_for_payers_does_not_wait_for_the_writer(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A look through many payments keeps nobody from paying."""
+    """A search through many payments must not hold up a payment."""
     scope_of = payer_erasure.parse_scope
 
     def beside(*given: Any) -> Any:
@@ -125,7 +125,7 @@ def test_whose_data_it_is_is_asked_beside_the_writer(
     assert left(path) == 1
 
 
-def test_run_again_it_finds_nothing_and_says_so(path: Path) -> None:
+def test_run_again_it_finds_nothing(path: Path) -> None:
     erase("anna@hand.example", "--yes")
     again = erase("anna@hand.example")
     assert again.exit_code == 0, again.stderr
@@ -149,7 +149,7 @@ def test_run_again_it_finds_nothing_and_says_so(path: Path) -> None:
         (["--before", "soon"], "'soon' is not a date or an age: write 2026-01-31"),
     ],
 )
-def test_what_names_nobody_is_refused_with_what_to_write(
+def test_a_word_that_names_nobody_is_refused_with_an_explanation(
     path: Path, command: list[str], told: str
 ) -> None:
     refused = erase(*command, "--yes")
@@ -158,8 +158,8 @@ def test_what_names_nobody_is_refused_with_what_to_write(
     assert left(path) == 2
 
 
-def test_beside_a_process_at_work_the_bytes_are_clean_all_the_same(path: Path) -> None:
-    """Its connections stay open, as the bot's do; what it writes is written."""
+def test_beside_a_running_process_no_erased_byte_is_left(path: Path) -> None:
+    """The connections of that process stay open, as the bot's do."""
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("SELECT * FROM payments LIMIT 1").fetchall()
@@ -169,10 +169,10 @@ def test_beside_a_process_at_work_the_bytes_are_clean_all_the_same(path: Path) -
         assert not [one.name for one in files if b"anna" in one.read_bytes().lower()]
 
 
-def test_beside_a_process_at_work_a_large_file_is_not_written_anew(
+def test_beside_a_running_process_a_large_file_is_not_written_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Payers would be refused meanwhile: the command says to stop the bot, and exits with 1."""
+    """Payers would be refused meanwhile. The command says to stop the bot, and exits with 1."""
     monkeypatch.setattr(compaction, "MAX_SIZE", 0)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
@@ -188,7 +188,7 @@ def test_beside_a_process_at_work_a_large_file_is_not_written_anew(
 
 
 @pytest.mark.usefixtures("path")
-def test_data_that_came_meanwhile_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_that_came_meanwhile_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is new, and the command does not claim that all is erased."""
     erase_payers = payer_erasure.erase
 
@@ -205,8 +205,8 @@ def test_data_that_came_meanwhile_is_counted(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.undo()
 
 
-def test_ordinary_deletion_overwrites_what_it_deletes(path: Path) -> None:
-    """Whatever SQLite's default on this system is."""
+def test_ordinary_deletion_overwrites_the_data(path: Path) -> None:
+    """SQLite's default on this system does not matter."""
     with closing(open_database(f"sqlite:///{path}")) as db:
         assert db.run(lambda tx: tx.query("PRAGMA secure_delete")) == [{"secure_delete": 1}]
         db.run(lambda tx: tx.execute("UPDATE payments SET user_data = '{}', payer = NULL"))

@@ -56,7 +56,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture
 async def paid(tmp_path: Path) -> str:
-    """A request with a payment by somebody who is a formula in a spreadsheet; its id."""
+    """Create a request with a payment whose payer's name is a formula; return its id."""
     async with open_service(tmp_path) as shop:
         made = await shop.create(requestedUserData=["email", "phoneNumber"])
         given = {"email": "=cmd@mail.example", "phoneNumber": "+44 20 7946 0958"}
@@ -65,7 +65,7 @@ async def paid(tmp_path: Path) -> str:
 
 
 def add_many(path: str) -> None:
-    """Write requests in several currencies and many payments of them, of random amounts."""
+    """Store requests in several currencies and many payments of random amounts."""
     dice = random.Random(7)
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("PRAGMA foreign_keys = OFF")
@@ -114,7 +114,7 @@ def test_the_sum_of_the_export_is_the_sum_of_the_table_in_every_currency() -> No
         assert one["receivers"] == f"anna {one['amount']}"
 
 
-def test_payments_come_by_request_and_then_by_time() -> None:
+def test_payments_are_sorted_by_request_and_then_by_time() -> None:
     open_database(URL).close()
     add_many("bot.db")
     found = [*csv.DictReader(io.StringIO(export().stdout))]
@@ -122,8 +122,8 @@ def test_payments_come_by_request_and_then_by_time() -> None:
     assert places == sorted(places)
 
 
-def test_a_time_and_a_request_narrow_it() -> None:
-    """From then on, and before then: the one counts, the other does not."""
+def test_times_and_a_request_narrow_the_export() -> None:
+    """The first moment is included, the last is not."""
     open_database(URL).close()
     add_many("bot.db")
     since, until = (datetime.fromtimestamp((NOON + at) / 1000, UTC) for at in (10, 20))
@@ -140,7 +140,7 @@ def test_a_time_and_a_request_narrow_it() -> None:
     ] == expected
 
 
-def test_a_payment_has_all_that_is_known_of_it(paid: str) -> None:
+def test_a_payment_has_all_its_fields(paid: str) -> None:
     (line,) = export("--format", "json").stdout.splitlines()
     found = json.loads(line)
     assert found.pop("transactionId") == rows(Path("bot.db"), "SELECT id FROM payments")[0][0]
@@ -153,7 +153,7 @@ def test_a_payment_has_all_that_is_known_of_it(paid: str) -> None:
     assert '"amount": 5.00' in line.replace(":", ": ").replace(":  ", ": ")
 
 
-def test_in_a_spreadsheet_nothing_is_computed(paid: str) -> None:
+def test_a_spreadsheet_computes_nothing(paid: str) -> None:
     del paid
     (line,) = csv.DictReader(io.StringIO(export().stdout))
     assert (line["email"], line["phoneNumber"]) == ("'=cmd@mail.example", "'+442079460958")
@@ -166,7 +166,7 @@ BLANK = ' \xa0\u3000\u200b\ufeff"'
 
 
 def cells(text: str) -> list[str]:
-    """Every cell that any spreadsheet could make of a CSV file, without what it drops before it."""
+    """Return every cell that any spreadsheet could make of a CSV file."""
     made: list[list[str]] = []
     for lines in ([*io.StringIO(text, newline="")], text.splitlines(keepends=True)):
         for at in SEPARATORS:
@@ -196,13 +196,13 @@ def test_each_sign_that_begins_a_formula_is_defused(text: str) -> None:
     ],
 )
 def test_a_formula_behind_any_separator_is_defused(text: str, written: str) -> None:
-    """And nothing else is touched."""
+    """Nothing else is changed."""
     _, line = csv.reader(io.StringIO(Csv(for_people=False).line({"name": text}), newline=""))
     assert line == [written]
 
 
 def test_no_cell_begins_a_formula_wherever_a_spreadsheet_splits() -> None:
-    """Texts drawn from all that could be in the way; amounts stay numbers."""
+    """Texts are drawn from all characters that matter. Amounts stay numbers."""
     dice = random.Random(7)
     parts = [*SIGNS, *BLANK, *SEPARATORS, "\n", "\r\n", "'", "a", "1", "=HYPERLINK(1)"]
     table, amount = Csv(for_people=True), Decimal("12.50")
@@ -214,13 +214,13 @@ def test_no_cell_begins_a_formula_wherever_a_spreadsheet_splits() -> None:
         assert ",12.50," in line
 
 
-def test_csv_is_as_its_standard_says() -> None:
-    """Names first, lines end in CRLF, quotes are doubled, amounts are never 1E-8."""
+def test_csv_follows_its_standard() -> None:
+    """Names come first, lines end in CRLF, quotes are doubled, amounts are never 1E-8."""
     record = {"a": 'x, "y"\nz', "b": None, "c": Decimal("0.00000001")}
     assert Csv(for_people=False).line(record) == 'a,b,c\r\n"x, ""y""\nz",,0.00000001\r\n'
 
 
-def test_json_can_not_steer_a_terminal() -> None:
+def test_json_cannot_control_a_terminal() -> None:
     record = {"name": "é\x1b\x7f\u202e\U0001f600", "n": Decimal("0.10")}
     line = Lines().line(record)
     assert line.removesuffix("\n").isascii()
@@ -229,15 +229,15 @@ def test_json_can_not_steer_a_terminal() -> None:
     assert "0.10" in line
 
 
-def test_without_payers_nobody_is_named(paid: str) -> None:
+def test_without_payers_no_payer_is_named(paid: str) -> None:
     del paid
     for form in ("csv", "json"):
         found = export("--no-payers", "--format", form).stdout
         assert not [word for word in ("mail", "2079460958", "phoneNumber") if word in found]
 
 
-def test_a_file_is_new_private_and_known_to_excel(paid: str) -> None:
-    """Standard output has no such mark: to programs it would be part of the first name."""
+def test_a_file_is_new_and_private_and_excel_recognizes_it(paid: str) -> None:
+    """Standard output has no byte order mark, which programs would read as text."""
     del paid
     before = os.umask(0)
     assert export("--output", "out.csv").exit_code == 0
@@ -250,15 +250,15 @@ def test_a_file_is_new_private_and_known_to_excel(paid: str) -> None:
     assert (again.exit_code, again.stderr) == (1, "out.csv: already exists: choose another name\n")
 
 
-def test_requests_come_with_what_they_brought_in(paid: str) -> None:
+def test_requests_have_their_takings(paid: str) -> None:
     (found,) = csv.DictReader(io.StringIO(export("requests").stdout))
     assert found["paymentRequestId"] == paid
     assert (found["amount"], found["payments"], found["volume"]) == ("5.00", "1", "5.00")
     assert found["createdAt"] == "2027-01-15T08:00:00.000Z"
 
 
-async def test_units_are_those_that_the_interface_tells(tmp_path: Path) -> None:
-    """A reservation that has lapsed has given its unit back; a one-off counts none."""
+async def test_units_are_those_of_the_interface(tmp_path: Path) -> None:
+    """A lapsed reservation has returned its unit. A one-off has no units."""
     async with open_service(tmp_path) as shop:
         drop = await shop.create(**DROP)
         await shop.pay(drop["id"], manner="never")
@@ -277,7 +277,7 @@ async def test_units_are_those_that_the_interface_tells(tmp_path: Path) -> None:
                 ]
 
 
-def test_where_another_server_is_used_the_payments_told_are_exported() -> None:
+def test_with_another_server_the_recorded_payments_are_exported() -> None:
     with closing(open_database(URL)) as db:
         chat = ChatHarness(db, Clock())
         listing = chat.add_listing(
@@ -297,7 +297,7 @@ def test_where_another_server_is_used_the_payments_told_are_exported() -> None:
 
 
 @pytest.mark.process
-def test_who_reads_no_further_ends_it_without_a_word() -> None:
+def test_a_closed_pipe_ends_the_export_silently() -> None:
     """As in `export | head -1`."""
     open_database(URL).close()
     add_many("bot.db")
@@ -314,7 +314,7 @@ def test_who_reads_no_further_ends_it_without_a_word() -> None:
     run.stderr.close()
 
 
-async def test_however_many_there_are_a_page_is_in_the_memory() -> None:
+async def test_memory_does_not_grow_with_the_number_of_payments() -> None:
     """Ten times as many payments take no more of it."""
     open_database(URL).close()
     add_many("bot.db")
@@ -344,7 +344,7 @@ def grow(times: int) -> None:
             )
 
 
-def test_an_export_is_noted(paid: str) -> None:
+def test_an_export_is_in_the_audit_log(paid: str) -> None:
     del paid
     export("--no-payers")
     found = rows(
@@ -353,6 +353,6 @@ def test_an_export_is_noted(paid: str) -> None:
     assert found == [("payments", '{"payers":false}')]
 
 
-def test_without_a_database_nothing_is_made() -> None:
+def test_without_a_database_no_file_is_created() -> None:
     refused: Any = export()
     assert (refused.exit_code, Path("bot.db").exists()) == (1, False)

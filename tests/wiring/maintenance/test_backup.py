@@ -1,4 +1,4 @@
-"""`backup`: a copy of one moment beside whoever works on the database, whole or not at all."""
+"""`backup`: a copy of one moment while others use the database, complete or not there at all."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_a_backup_is_the_database_and_the_key_that_opens_it() -> None:
 
 
 @pytest.mark.usefixtures("_used")
-def test_a_backup_is_for_its_owner_alone() -> None:
-    """It holds what payers gave, and beside it the key of all secrets."""
+def test_only_its_owner_may_read_a_backup() -> None:
+    """It holds payers' data, and beside it lies the key to all secrets."""
     before = os.umask(0)
     try:
         run_bot("backup", "kept.db")
@@ -65,7 +65,7 @@ def test_a_backup_is_for_its_owner_alone() -> None:
 
 
 @pytest.mark.usefixtures("_used")
-def test_a_backup_is_one_file_that_can_be_read_where_nothing_can_be_written() -> None:
+def test_a_backup_is_one_file_that_opens_on_a_read_only_disk() -> None:
     run_bot("backup", "kept.db")
     with closing(sqlite3.connect("file:kept.db?mode=ro", uri=True)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
@@ -73,7 +73,7 @@ def test_a_backup_is_one_file_that_can_be_read_where_nothing_can_be_written() ->
 
 
 @pytest.mark.usefixtures("_used")
-def test_in_a_folder_a_backup_is_named_by_the_time() -> None:
+def test_in_a_folder_the_time_names_a_backup() -> None:
     Path("away").mkdir()
     told = json.loads(run_bot("backup", "away", "--json").stdout)
     assert re.fullmatch(r"away/bot-\d{8}T\d{6}Z\.db", told["file"])
@@ -84,7 +84,7 @@ def test_in_a_folder_a_backup_is_named_by_the_time() -> None:
 
 @pytest.mark.usefixtures("_used")
 @pytest.mark.parametrize("taken", ["kept.db", "kept.key"])
-def test_a_backup_takes_the_place_of_nothing(taken: str) -> None:
+def test_a_backup_replaces_no_file(taken: str) -> None:
     Path(taken).write_text("precious")
     refused = run_bot("backup", "kept.db")
     assert refused.exit_code == 1
@@ -95,7 +95,7 @@ def test_a_backup_takes_the_place_of_nothing(taken: str) -> None:
 
 
 @pytest.mark.usefixtures("_used")
-def test_where_secret_key_is_set_it_is_asked_for_instead_of_a_key_file(
+def test_with_secret_key_there_is_no_key_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SECRET_KEY", Path("data/bot.key").read_text())
@@ -104,7 +104,7 @@ def test_where_secret_key_is_set_it_is_asked_for_instead_of_a_key_file(
     assert names() == {"data", "kept.db"}
 
 
-def test_without_a_database_nothing_is_made() -> None:
+def test_without_a_database_no_file_is_created() -> None:
     refused = run_bot("backup", "kept.db")
     assert (refused.exit_code, refused.stderr) == (
         1,
@@ -114,7 +114,7 @@ def test_without_a_database_nothing_is_made() -> None:
 
 
 @pytest.mark.usefixtures("_used")
-def test_a_folder_that_is_not_there_is_said_in_one_line() -> None:
+def test_a_missing_folder_is_reported_in_one_line() -> None:
     refused = run_bot("backup", "nowhere/kept.db")
     assert refused.exit_code == 1
     assert refused.stderr == "nowhere: can't be written to: No such file or directory\n"
@@ -122,8 +122,8 @@ def test_a_folder_that_is_not_there_is_said_in_one_line() -> None:
 
 @pytest.mark.process
 @pytest.mark.usefixtures("_used")
-def test_a_disk_that_is_full_leaves_no_half_file() -> None:
-    """Files of this process may have 64 KiB, a third of what a backup needs."""
+def test_a_full_disk_leaves_no_partial_file() -> None:
+    """Files of this process may have 64 KiB, a third of the size of a backup."""
 
     def little() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (64 * KILOBYTE, 64 * KILOBYTE))
@@ -152,8 +152,8 @@ def test_a_damaged_database_makes_no_backup() -> None:
     assert names() == {"data"}
 
 
-def test_a_backup_waits_for_no_writer_and_has_what_was_committed(db: Database) -> None:
-    """Another transaction is open for as long as it takes: what it wrote is not in it."""
+def test_a_backup_waits_for_no_writer_and_has_committed_data_alone(db: Database) -> None:
+    """A transaction stays open all the while: its changes are not in the backup."""
     path = Path(db.path)
     insert = "INSERT INTO kept_secrets (name, sealed) VALUES (?, 'x')"
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
@@ -168,7 +168,7 @@ def test_a_backup_waits_for_no_writer_and_has_what_was_committed(db: Database) -
 
 @pytest.mark.process
 async def test_payments_go_on_while_backups_are_made(tmp_path: Path) -> None:
-    """Five backups in a row under load: each has all that was acknowledged before it began."""
+    """Five backups in a row under load: each has all payments acknowledged before it began."""
     async with drop_under_load(tmp_path) as (_, run, shop):
         done = asyncio.Event()
 
@@ -193,7 +193,7 @@ async def test_payments_go_on_while_backups_are_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_used")
-def test_a_backup_is_noted() -> None:
+def test_a_backup_is_in_the_audit_log() -> None:
     run_bot("backup", "kept.db")
     ((subject, details),) = rows(
         Path("data/bot.db"), "SELECT subject, details FROM audit WHERE action = 'backup.made'"
@@ -203,10 +203,10 @@ def test_a_backup_is_noted() -> None:
 
 
 @pytest.mark.usefixtures("_used")
-def test_a_backup_that_can_not_be_noted_is_one_all_the_same(
+def test_a_backup_without_its_entry_in_the_audit_log_is_made_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Somebody writes for longer than we wait: whoever calls it each night has the file."""
+    """Another process writes for longer than the command waits. A nightly backup is there still."""
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.1)
     with locked(Path("data/bot.db")):
         made = run_bot("backup", "kept.db", "--json")
@@ -217,8 +217,8 @@ def test_a_backup_that_can_not_be_noted_is_one_all_the_same(
 
 
 @pytest.mark.usefixtures("_used")
-def test_a_backup_that_could_not_be_restored_says_so_when_it_is_made() -> None:
-    """Somebody added a table to the live database: better known now than after the disaster."""
+def test_a_backup_that_restore_would_refuse_is_reported_at_once() -> None:
+    """A table was added to the live database: better known now than after the disaster."""
     with closing(sqlite3.connect("data/bot.db")) as db:
         db.execute("CREATE TABLE notes (text TEXT)")
     done = run_bot("backup", "kept.db")
@@ -228,8 +228,8 @@ def test_a_backup_that_could_not_be_restored_says_so_when_it_is_made() -> None:
 
 
 @pytest.mark.usefixtures("_used")
-def test_what_a_killed_backup_left_is_tidied_by_a_later_one() -> None:
-    """Hidden copies would else fill the disk; one under way beside it is left alone."""
+def test_a_later_backup_deletes_the_leftovers_of_a_killed_one() -> None:
+    """Hidden copies would fill the disk. A backup that runs meanwhile is left alone."""
     old, young, other = (
         Path(f".kept.{name}") for name in ("db.abcdefgh", "key.ijklmnop", "db.qrstuvwx")
     )

@@ -1,4 +1,4 @@
-"""`erase`: what payers said about themselves goes everywhere, money and counts stay."""
+"""`erase`: payers' data goes everywhere, money and counts stay."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
 async def erase(
     db: Database, *who: str, before: int | None = None, request: str | None = None
 ) -> Erased:
-    """Do what the command does, up to the bytes."""
+    """Erase as the command does, without the compaction of the file."""
     scope = db.run(lambda tx: payer_erasure.parse_scope(tx, who, before, request))
     return await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), NOON)
 
 
 def text_of(db: Database) -> str:
-    """Everything that the database holds, as text."""
+    """Return the whole database as text."""
     with closing(sqlite3.connect(db.path)) as connection:
         return "\n".join(connection.iterdump())
 
@@ -67,10 +67,10 @@ def digits(data: dict[str, str]) -> dict[str, str]:
     ["anna.b@mail.example", "ANNA.B@mail.Example", "anna@hand.example", "+442079460958",
      "(0044) 20-7946 0958", "442079460958"],
 )  # fmt: skip
-async def test_a_payer_is_found_however_typed_and_nobody_else_is(
+async def test_a_payer_is_found_in_any_spelling_and_no_other_payer_is(
     service: ServiceHarness, who: str
 ) -> None:
-    """All that was given with these payments goes, not only what was named."""
+    """All data given with these payments goes, not only the value named."""
     made = await service.create(**ASKED)
     for number, data in enumerate((ANNA, BOB)):
         assert (await service.pay(made["id"], token=f"{number}" * 32, **data)).status_code == 303
@@ -90,7 +90,7 @@ def figures(service: ServiceHarness) -> list[list[Row]]:
 
 
 async def test_the_money_and_the_counts_stay(service: ServiceHarness) -> None:
-    """Three payers of four payments are three payers still, also after the next one pays."""
+    """Three payers of four payments remain three payers, also after the next payment."""
     made = await service.create(**ASKED, expirationType="limit", totalUnits=9)
     for number, data in enumerate((ANNA, BOB, ANNA, BOB | {"paymail": "carl@hand.example"})):
         await service.pay(made["id"], token=f"{number}" * 32, **data)
@@ -111,10 +111,10 @@ async def test_a_checkout_that_was_never_paid_is_erased_too(service: ServiceHarn
     assert [row["user_data"] for row in await service.rows("checkouts")] == ["{}"]
 
 
-async def test_a_webhook_that_waits_goes_without_its_payer(
+async def test_a_waiting_webhook_is_sent_without_its_payer(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    """It is signed when it is sent, so it is as good as any; its address stays."""
+    """It is signed when it is sent, so its signature is valid. Its address stays."""
     made = await service.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
     await service.pay(made["id"], **ANNA)
     await erase(service.db, ANNA["email"])
@@ -126,10 +126,10 @@ async def test_a_webhook_that_waits_goes_without_its_payer(
     assert json.loads(got.body)["amount"] == 5
 
 
-async def test_what_an_endpoint_answered_goes_with_its_payer(
+async def test_an_endpoints_answer_is_erased_with_its_payer(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    """Some echo what they are sent, in whatever form; that it answered, and when, stays."""
+    """Some endpoints echo the request in any form. Status and time of the answer stay."""
     receiver.answers.append(b"HTTP/1.1 500 X\r\nContent-Length: 24\r\n\r\nno anna.b%40mail.example")
     made = await service.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
     await service.pay(made["id"], **ANNA)
@@ -142,19 +142,21 @@ async def test_what_an_endpoint_answered_goes_with_its_payer(
     assert (attempt["status"], attempt["answer"]) == (500, None)
 
 
-def tell(chat: ChatHarness, listing: Listing, transaction: str, payer: dict[str, Any]) -> None:
-    """Record a payment as a webhook tells it, its alert put."""
+def record_payment(
+    chat: ChatHarness, listing: Listing, transaction: str, payer: dict[str, Any]
+) -> None:
+    """Record a payment as its webhook does, with its alert."""
     payment = Payment(listing.request_id or "", transaction, 500, "USD", payer)
     chat.db.run(lambda tx: chat.recorder._ledger(tx).record(listing.id, payment, None))
 
 
-async def test_in_the_chat_records_and_alerts_that_wait_lose_their_payer(
+async def test_records_and_waiting_alerts_of_the_chat_lose_their_payer(
     chat: ChatHarness,
 ) -> None:
-    """The alert itself is still sent; that of somebody else stays as it is."""
+    """The alert itself is sent still. The alert of another payer stays as it is."""
     listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
-    tell(chat, listing, "t1", {"email": "anna@é.example", "extra": {"nick": "Ann Bee"}})
-    tell(chat, listing, "t2", {"email": "bob@mail.example"})
+    record_payment(chat, listing, "t1", {"email": "anna@é.example", "extra": {"nick": "Ann Bee"}})
+    record_payment(chat, listing, "t2", {"email": "bob@mail.example"})
     await erase(chat.db, "ANNA@é.example")
     assert sorted(row["body"] for row in chat.rows("received_payments")) == [
         '{"email":"bob@mail.example"}', "{}",
@@ -166,7 +168,7 @@ async def test_in_the_chat_records_and_alerts_that_wait_lose_their_payer(
     assert "bob@mail.example" in "\n".join(told)
 
 
-async def test_a_button_pressed_under_an_alert_brought_its_text_along(chat: ChatHarness) -> None:
+async def test_the_text_of_an_alert_is_erased_from_stored_button_presses(chat: ChatHarness) -> None:
     """Telegram sends the message with the press, and updates are kept for two days."""
     update = {
         "update_id": 1,
@@ -183,13 +185,13 @@ async def test_a_button_pressed_under_an_alert_brought_its_text_along(chat: Chat
     assert "$5 received" in row["body"]
 
 
-async def test_values_of_several_words_go_from_what_a_button_brought_along(
+async def test_values_of_several_words_are_erased_from_stored_button_presses(
     chat: ChatHarness,
 ) -> None:
-    """Another server sends numbers as they were typed, and names."""
+    """Another server sends phone numbers as they were typed, and names."""
     anna = {"email": "anna@mail.example", "phoneNumber": "+44 20 7946 0958", "name": "Anna O'Bee"}
     listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
-    tell(chat, listing, "t1", anna)
+    record_payment(chat, listing, "t1", anna)
     update = {"callback_query": {"message": {"text": f"{chat.texts[-1]}\nAnna O'Bee paid."}}}
     queue = chat.queues.updates
     chat.db.run(lambda tx: outbox.put(tx, queue, "7", update, NOON, key="u"))
@@ -204,7 +206,7 @@ async def test_values_of_several_words_go_from_what_a_button_brought_along(
     assert [one for one in ("anna", "Anna", "Bee", "7946", "0958") if one in body] == []
 
 
-async def test_what_sellers_wait_for_is_left_alone(chat: ChatHarness) -> None:
+async def test_jobs_and_messages_of_sellers_are_left_alone(chat: ChatHarness) -> None:
     """A payer's paymail may be a seller's destination, and a job without it creates nothing."""
     job = EditRequest("7", ReplyTo(7, "en"), "email", "anna@hand.example")
     chat.db.run(lambda tx: outbox.put(tx, chat.queues.jobs, "7", job, NOON))
@@ -215,8 +217,8 @@ async def test_what_sellers_wait_for_is_left_alone(chat: ChatHarness) -> None:
     assert waiting == [job, update]
 
 
-async def test_a_payment_stands_for_its_payer_in_service_and_chat(service: ServiceHarness) -> None:
-    """Whoever asks by their receipt need not say who they are."""
+async def test_a_payment_stands_for_its_payer(service: ServiceHarness) -> None:
+    """A person who has a receipt need not name an address."""
     made = await service.create(**ASKED)
     await service.pay(made["id"], **ANNA)
     await service.pay(made["id"], token="z" * 32, **ANNA)
@@ -226,7 +228,7 @@ async def test_a_payment_stands_for_its_payer_in_service_and_chat(service: Servi
 
 
 async def test_a_payment_whose_payer_was_erased_stands_for_nobody(service: ServiceHarness) -> None:
-    """Erased again, it narrows the erasure to nobody: it must not widen it to everybody."""
+    """Erased again, it must not erase everybody's data."""
     made = await service.create(**ASKED)
     await service.pay(made["id"], **ANNA)
     (anna,) = await service.rows("payments")
@@ -238,8 +240,10 @@ async def test_a_payment_whose_payer_was_erased_stands_for_nobody(service: Servi
         assert [json.loads(data) for data in kept.values()] == [digits(BOB)]
 
 
-async def test_before_a_time_everybodys_goes_and_later_ones_stay(service: ServiceHarness) -> None:
-    """Who paid again since keeps their later payment, and what is still theirs elsewhere."""
+async def test_before_a_time_all_data_is_erased_and_later_data_stays(
+    service: ServiceHarness,
+) -> None:
+    """Payers who paid again since keep the later payment, and their data elsewhere."""
     made = await service.create(**ASKED)
     await service.pay(made["id"], **ANNA)
     service.clock.advance(10)
@@ -250,7 +254,7 @@ async def test_before_a_time_everybodys_goes_and_later_ones_stay(service: Servic
     assert done.gone == ()
 
 
-async def test_of_one_request_only_what_was_given_for_it_goes(service: ServiceHarness) -> None:
+async def test_of_one_request_only_its_own_data_is_erased(service: ServiceHarness) -> None:
     one, other = await service.create(**ASKED), await service.create(**ASKED)
     await service.pay(one["id"], **ANNA)
     await service.pay(other["id"], **BOB)
@@ -261,13 +265,13 @@ async def test_of_one_request_only_what_was_given_for_it_goes(service: ServiceHa
     assert kept == {one["id"]: {}, other["id"]: digits(BOB)}
 
 
-async def test_an_alert_of_that_request_goes_without_its_payer(chat: ChatHarness) -> None:
-    """Also where the same person is still known elsewhere."""
+async def test_an_alert_of_that_request_is_sent_without_its_payer(chat: ChatHarness) -> None:
+    """Also where the same person is a payer of another request."""
     anna = {"email": "anna@mail.example"}
     listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
     other = chat.add_listing(chat.add_person("Eve"), COFFEE, service_answer(id="f" * 24))
-    tell(chat, listing, "t1", anna)
-    tell(chat, other, "t2", anna)
+    record_payment(chat, listing, "t1", anna)
+    record_payment(chat, other, "t2", anna)
     await erase(chat.db, request=listing.request_id)
     payers = {it.payments[0].listing_id: it.payments[0].payer for it in chat.said}
     assert payers == {listing.id: {}, other.id: anna}
@@ -291,5 +295,5 @@ async def test_an_alert_of_that_request_goes_without_its_payer(chat: ChatHarness
         ("wow ... so", {"...", "()"}, "wow ... so"),
     ],
 )
-def test_words_that_are_gone_leave_the_others(data: Any, gone: set[str], expected: Any) -> None:
+def test_erased_words_leave_the_others(data: Any, gone: set[str], expected: Any) -> None:
     assert erasure.redact(data, erasure.ErasedValues.of(gone)) == expected

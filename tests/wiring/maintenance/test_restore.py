@@ -1,4 +1,4 @@
-"""`restore`: a backup in the place of a database, the old one or the new one at every moment."""
+"""`restore`: a backup replaces a database; at every moment the old or the new one is there."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_on_a_new_machine_the_backup_is_the_database() -> None:
 
 
 @pytest.mark.usefixtures("_kept")
-def test_what_holds_data_is_not_replaced_unasked() -> None:
+def test_a_database_with_data_is_replaced_with_the_option_alone() -> None:
     before = contents_of_data()
     refused = run_bot("restore", "kept.db")
     assert refused.exit_code == 1
@@ -105,7 +105,7 @@ def test_what_holds_data_is_not_replaced_unasked() -> None:
 
 
 @pytest.mark.usefixtures("_kept")
-def test_a_database_that_nobody_has_used_is_replaced() -> None:
+def test_an_unused_database_is_replaced() -> None:
     shutil.rmtree("data")
     run_bot("apps", "list")
     done = run_bot("restore", "kept.db")
@@ -117,8 +117,8 @@ def test_a_database_that_nobody_has_used_is_replaced() -> None:
 
 
 @pytest.mark.usefixtures("_kept")
-def test_what_is_replaced_is_kept_whole_under_another_name() -> None:
-    """With its newest data, that a crash had left in the -wal, its key, and for its owner only."""
+def test_a_replaced_database_is_kept_complete_under_another_name() -> None:
+    """It has its newest data, which a crash left in the -wal, and its key."""
     crashed_before()
     DATABASE.chmod(0o644)
     done = run_bot("restore", "--replace", "kept.db")
@@ -133,7 +133,7 @@ def test_what_is_replaced_is_kept_whole_under_another_name() -> None:
 
 
 def crashed_before() -> None:
-    """Leave the database as a crash does: the newest transaction in the -wal alone."""
+    """Leave the database as a crash does: its newest transaction is in the -wal alone."""
     with closing(sqlite3.connect(DATABASE, isolation_level=None)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.execute("UPDATE apps SET name = 'unsaved' WHERE name = 'nobody'")
@@ -149,7 +149,7 @@ def crashed_before() -> None:
 
 @pytest.mark.usefixtures("_kept")
 def test_a_database_in_use_is_not_touched() -> None:
-    """Though whoever uses it is idle just then."""
+    """Also where its user is idle at that moment."""
     with closing(open_database(DATABASE_URL)):
         refused = run_bot("restore", "--replace", "kept.db")
     assert refused.exit_code == 1
@@ -159,7 +159,7 @@ def test_a_database_in_use_is_not_touched() -> None:
     assert (names_of_applications(DATABASE), replaced_databases()) == (["later", "shop"], [])
 
 
-def spoilt(path: Path) -> None:
+def overwrite_middle(path: Path) -> None:
     """Overwrite the middle of a file, where its tables are."""
     whole = bytearray(path.read_bytes())
     middle = range(len(whole) // 3, len(whole) // 2)
@@ -193,7 +193,7 @@ def sealed_otherwise(path: Path) -> None:
         (lambda path: path.write_text("no database at all"), "not a database"),
         (lambda path: path.write_bytes(b""), "is not a database of this program"),
         (lambda path: path.unlink(), "there is no such file"),
-        (spoilt, "kept.db"),
+        (overwrite_middle, "kept.db"),
         (foreign, "is not a database of this program"),
         (newer, "update the program first"),
         (sealed_otherwise, "SECRET_KEY: the secrets in kept.db were sealed with another key"),
@@ -211,7 +211,7 @@ def test_a_bad_backup_changes_nothing(spoil: Any, told: str) -> None:
 
 
 @pytest.mark.usefixtures("_kept")
-def test_the_database_is_no_backup_of_itself() -> None:
+def test_the_database_is_not_a_backup_of_itself() -> None:
     refused = run_bot("restore", "--replace", str(DATABASE))
     assert "is the database itself" in refused.stderr
     assert names_of_applications(DATABASE) == ["later", "shop"]
@@ -219,10 +219,10 @@ def test_the_database_is_no_backup_of_itself() -> None:
 
 @pytest.mark.process
 @pytest.mark.usefixtures("_kept")
-def test_killed_at_any_moment_the_old_or_the_new_is_there(
+def test_a_restore_killed_at_any_moment_leaves_the_old_or_the_new_database(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whole, with a key that opens it, and a second try brings the new one."""
+    """It is complete and its key opens it. A second restore finishes."""
     crashed_before()
     done = subprocess.run(
         [sys.executable, "-c", DYING],
@@ -249,7 +249,7 @@ def test_killed_at_any_moment_the_old_or_the_new_is_there(
 
 @pytest.mark.usefixtures("_kept")
 def test_a_damaged_database_is_moved_aside_with_its_wal() -> None:
-    """Its -wal beside another file would spoil that one."""
+    """Its -wal beside another file would spoil that file."""
     DATABASE.write_bytes(b"\xff" * 4096)
     Path(f"{DATABASE}-wal").write_bytes(b"w" * 4096)
     done = run_bot("restore", "--replace", "kept.db")
@@ -265,7 +265,7 @@ def test_a_damaged_database_is_moved_aside_with_its_wal() -> None:
 def test_secrets_are_sealed_with_the_key_of_this_machine(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So the key never changes places with the database: a crash between both can't part them."""
+    """The key never moves together with the database. A crash between both would part them."""
     was, key = Vault(Path("kept.key").read_text()), "the key of this machine"
     shutil.rmtree("data")
     if how == "SECRET_KEY":
@@ -275,19 +275,19 @@ def test_secrets_are_sealed_with_the_key_of_this_machine(
         DATABASE.with_suffix(".key").write_text(key)
     done = run_bot("restore", "kept.db")
     assert done.exit_code == 0, done.stderr
-    kept = [was.open(it) for it in found_sealed(Path("kept.db"))]
+    kept = [was.open(it) for it in sealed_texts(Path("kept.db"))]
     assert kept
-    assert sorted(Vault(key).open(it) for it in found_sealed(DATABASE)) == sorted(kept)
+    assert sorted(Vault(key).open(it) for it in sealed_texts(DATABASE)) == sorted(kept)
     assert run_bot("apps", "list").exit_code == 0
 
 
-def found_sealed(path: Path) -> list[str]:
-    """Every sealed text of every table, whatever its column."""
+def sealed_texts(path: Path) -> list[str]:
+    """Return every sealed text of every table, whatever its column."""
     with closing(sqlite3.connect(path)) as db:
         return SEALED.findall("\n".join(db.iterdump()))
 
 
-def test_a_backup_of_an_earlier_version_is_brought_up_to_date(
+def test_a_backup_of_an_earlier_version_is_migrated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with closing(open_database("sqlite:///old.db")) as db:
@@ -321,8 +321,8 @@ def put_back() -> None:
     assert done.exit_code == 0, done.stderr
 
 
-def test_what_waited_or_was_being_sent_is_in_doubt_and_nobodys(chat: ChatHarness) -> None:
-    """It may have been sent after the backup; the process that sent it is another one now."""
+def test_queued_messages_are_uncertain_and_have_no_worker(chat: ChatHarness) -> None:
+    """They may have been sent after the backup. The worker of that process is gone."""
     queue = chat.queues.messages
     chat.db.run(lambda tx: outbox.put(tx, queue, "7", TextMessage("1", "en"), NOON))
     chat.db.run(lambda tx: outbox.claim(tx, queue, NOON, 1, "gone"))
@@ -339,10 +339,10 @@ def test_what_waited_or_was_being_sent_is_in_doubt_and_nobodys(chat: ChatHarness
     assert [(it.body.text, it.uncertain) for it in claimed] == [("1", True)]
 
 
-def test_a_payment_whose_webhook_was_still_to_come_is_told_once_and_in_doubt(
+def test_a_payment_with_a_waiting_webhook_has_one_uncertain_alert(
     chat: ChatHarness,
 ) -> None:
-    """After the backup it may have come, and its alert have gone: told again, it says so."""
+    """The webhook may have come after the backup, and its alert have been sent."""
     sam = chat.add_person()
     listing = chat.add_listing(sam, DROP, service_answer(total_units=5, remaining_units=5))
     report = replace(
@@ -367,7 +367,7 @@ def test_a_payment_whose_webhook_was_still_to_come_is_told_once_and_in_doubt(
 
 
 @pytest.mark.usefixtures("_kept")
-def test_a_restore_is_noted() -> None:
+def test_a_restore_is_in_the_audit_log() -> None:
     run_bot("restore", "--replace", "kept.db")
     found = rows(DATABASE, "SELECT action FROM audit WHERE action LIKE 'backup.%'")
     assert found == [("backup.restored",)]

@@ -1,4 +1,4 @@
-"""`restore` on the disks that there are: files of others beside the database, no hard links."""
+"""`restore` on real disks: other files beside the database, no hard links."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def refuse(*_: object, **__: object) -> None:
     raise PermissionError(1, "Operation not permitted")
 
 
-def test_files_of_others_stay_and_only_what_a_restore_left_goes() -> None:
+def test_a_restore_deletes_leftovers_of_restores_and_no_other_file() -> None:
     for name in (*OTHERS, *LEFT):
         Path("data", name).touch()
     Path("data/.bot.db.a_folder").mkdir()
@@ -59,8 +59,8 @@ def test_files_of_others_stay_and_only_what_a_restore_left_goes() -> None:
     assert hidden == {*OTHERS, ".bot.db.a_folder"}
 
 
-def test_a_name_with_brackets_is_its_own_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`[bt]` in the name of a file is no pattern for others."""
+def test_brackets_in_a_file_name_are_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`[bt]` in the name of a file matches no other file."""
     monkeypatch.setenv("DATABASE_URL", "sqlite:///data/[bt].db")
     DATABASE.rename("data/[bt].db")
     DATABASE.with_suffix(".key").rename("data/[bt].key")
@@ -76,7 +76,7 @@ def test_a_name_with_brackets_is_its_own_alone(monkeypatch: pytest.MonkeyPatch) 
 
 
 def started() -> None:
-    """Do what the first start does: the bot's own application, noted, and nothing else."""
+    """Do as the first start does: record the bot's own application, and nothing else."""
     shutil.rmtree("data")
     run_bot("apps", "list")
     with closing(open_database(DATABASE_URL)) as db:
@@ -84,7 +84,7 @@ def started() -> None:
         db.run(lambda tx: applications.ensure_embedded_app(tx, key, NOON))
 
 
-def test_a_database_that_was_only_started_holds_nothing() -> None:
+def test_a_database_that_was_only_started_holds_no_data() -> None:
     started()
     done = run_bot("restore", "kept.db")
     assert (done.exit_code, names_of_applications(DATABASE), replaced_databases()) == (
@@ -94,14 +94,16 @@ def test_a_database_that_was_only_started_holds_nothing() -> None:
     ), done.stderr
 
 
-def test_an_application_beside_the_bots_own_is_data() -> None:
+def test_another_application_than_the_bots_own_is_data() -> None:
     started()
     run_bot("apps", "create", "second")
     refused = run_bot("restore", "kept.db")
     assert (refused.exit_code, names_of_applications(DATABASE)) == (1, ["bot", "second"])
 
 
-def test_without_hard_links_the_old_one_is_moved_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_hard_links_the_old_database_is_moved_aside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(os, "link", refuse)
     done = run_bot("restore", "--replace", "kept.db")
     assert done.exit_code == 0, done.stderr
@@ -113,7 +115,7 @@ def test_without_hard_links_the_old_one_is_moved_aside(monkeypatch: pytest.Monke
 
 
 def failing_at(number: int) -> Callable[..., Path]:
-    """Give a rename in whose place, the `number`th time, the disk refuses."""
+    """Return a rename that the disk refuses at the `number`th call."""
     rename, calls = Path.rename, 0
 
     def rename_or_not(path: Path, target: Path) -> Path:
@@ -128,10 +130,10 @@ def failing_at(number: int) -> Callable[..., Path]:
 
 @pytest.mark.parametrize("linking", [True, False])
 @pytest.mark.parametrize("failing", ["first rename", "replace"])
-def test_where_it_can_not_be_put_in_place_nothing_has_changed(
+def test_a_failed_replacement_changes_nothing(
     monkeypatch: pytest.MonkeyPatch, *, linking: bool, failing: str
 ) -> None:
-    """Not even the -wal of a damaged database, which is all that has its newest data."""
+    """Also the -wal of a damaged database stays: it alone has the newest data."""
     Path(f"{DATABASE}-wal").write_bytes(b"newest")
     made = Path("data/made")
     made.write_bytes(b"made")

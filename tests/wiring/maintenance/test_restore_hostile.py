@@ -1,4 +1,4 @@
-"""Backups that somebody changed: restore refuses them in one line, or takes what can be read."""
+"""Backups that a stranger changed: restore refuses them in one line, or takes what can be read."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ BODY = json.loads(WEBHOOKS.encode(REPORT)) | {"user_data": {}}
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a backup that nobody has changed, and its key."""
+def unchanged_backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an unchanged backup and its key."""
     folder = tmp_path_factory.mktemp("sound")
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
@@ -63,16 +63,16 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _kept(sound: Path, empty_folder: Path) -> None:
+def _kept(unchanged_backup: Path, empty_folder: Path) -> None:
     """Copy that backup to a machine with its own database."""
     del empty_folder
     for name in ("kept.db", "kept.key"):
-        shutil.copy(sound / name, name)
-    shutil.copytree(sound / "data", "data")
+        shutil.copy(unchanged_backup / name, name)
+    shutil.copytree(unchanged_backup / "data", "data")
 
 
 def change(*statements: str) -> None:
-    """Do to the backup what a stranger with a shell can do."""
+    """Change the backup as a stranger with a shell can."""
     with closing(sqlite3.connect(KEPT)) as db:
         db.execute("PRAGMA writable_schema = ON")
         for statement in statements:
@@ -85,7 +85,7 @@ def restored() -> Result:
 
 
 def refused() -> str:
-    """The one line with which it is refused; nothing has changed, nothing is left."""
+    """Return the one line of the refusal; check that nothing has changed and nothing is left."""
     before = {path.name: path.read_bytes() for path in DATABASE.parent.iterdir()}
     done = restored()
     assert done.exit_code in (1, 2)
@@ -94,8 +94,8 @@ def refused() -> str:
     return line
 
 
-def test_the_backup_that_nobody_changed_is_taken() -> None:
-    """Also after ANALYZE, whose figures any operator may have collected."""
+def test_an_unchanged_backup_is_restored() -> None:
+    """Also after ANALYZE, which any operator may have run."""
     change("ANALYZE")
     assert restored().exit_code == 0
 
@@ -147,7 +147,7 @@ def test_a_backup_with_another_schema_or_inconsistent_rows_is_refused(
 
 
 def test_another_encoding_is_refused() -> None:
-    """The order of texts, and so of pages, would be another one."""
+    """It would order texts, and so pages of lists, otherwise."""
     with closing(sqlite3.connect(KEPT)) as db:
         script = "\n".join(db.iterdump())
     KEPT.unlink()
@@ -168,14 +168,14 @@ def test_another_encoding_is_refused() -> None:
         lambda data: bytes(len(data)),
     ],
 )
-def test_what_is_no_whole_database_is_refused(spoil: Callable[[bytes], bytes]) -> None:
+def test_a_file_that_is_not_a_complete_database_is_refused(spoil: Callable[[bytes], bytes]) -> None:
     KEPT.write_bytes(spoil(KEPT.read_bytes()))
     assert "kept.db" in refused()
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_bytes_at_random_end_in_one_line(seed: int) -> None:
-    """What SQLite can't see may be taken, what it sees is refused: never a traceback."""
+def test_random_bytes_end_in_one_line(seed: int) -> None:
+    """Damage that SQLite does not see may pass, other damage is refused. There is no traceback."""
     drawn, data = random.Random(seed), bytearray(KEPT.read_bytes())
     for _ in range(drawn.choice([1, 10, 500])):
         data[drawn.randrange(len(data))] = drawn.randrange(256)
@@ -196,10 +196,10 @@ def test_bytes_at_random_end_in_one_line(seed: int) -> None:
         b"\xff",
     ],
 )  # fmt: skip
-def test_a_message_that_nobody_can_read_is_set_aside_and_the_others_go(
+def test_an_unreadable_message_becomes_a_dead_letter_and_the_others_go(
     queue: Any, body: str | bytes
 ) -> None:
-    """Its queue would else never go on; it is told at once and listed by the doctor."""
+    """Its queue would stop for ever. The command reports it at once, and the doctor lists it."""
     with closing(open_database("sqlite:///kept.db")) as db:
         for key in ("broken", "sound"):
             db.run(partial(outbox.put, queue=queue, lane="h", body=REPORT, now=1, key=key))
