@@ -108,7 +108,7 @@ async def test_killed_before_telegram_took_the_alert_it_is_told_once(
         sam, card = await selling(stage)
         stage.world.faults.add(Fault("error", "sendMessage", code=502, times=100))
         assert (await pay(link_of(card))).status_code == 303
-        await run.line("telegram refused")
+        await run.line("telegram call failed")
         await stage.world.wait_for(lambda: stage.world.refused, PATIENCE)
     stage.world.faults.clear()
     assert sam.alerts == []
@@ -185,7 +185,7 @@ async def test_killed_between_the_message_and_the_card_one_request_is_made(
         if moment == "message stored":
             await world.wait_for(lambda: not world.updates.pending, PATIENCE)
         elif moment == "created":
-            await run.line("telegram refused")
+            await run.line("telegram call failed")
     world.faults.clear()
     async with killed(stage, port) as run:
         card = await sam.first_card()

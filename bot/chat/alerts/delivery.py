@@ -119,9 +119,9 @@ def _given_up(tx: Transaction, queues: Queues, listing: Listing) -> list[AlertPa
 
 def _reply(listing: Listing, ending: DropEnd, language: str) -> Reply:
     name = escaped(listing.wish.name, _NAME)
-    sold, told = ending.sold, ending.sold - ending.lost - ending.muted
-    key = "drop-told" if told == sold else "drop-sold"
-    lines = [t(language, key, name=name, sold=sold, told=told)]
+    sold, delivered = ending.sold, ending.sold - ending.lost - ending.muted
+    key = "drop-told" if delivered == sold else "drop-sold"
+    lines = [t(language, key, name=name, sold=sold, told=delivered)]
     if ending.muted:
         lines.append(t(language, "drop-muted", muted=ending.muted))
     if ending.lost:

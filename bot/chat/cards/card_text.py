@@ -204,18 +204,18 @@ def _state(card: Card, language: str) -> str:
     """Return status, open checkouts, takings, start or end, and e-mail address, a line each."""
     being_paid = card.reserved_units if card.status == "active" else 0
     reserved = t(language, "card-reserved", reserved=being_paid) if being_paid else None
-    told = _email(card, language)
+    email = _email_state(card, language)
     parts = (
         _status(card, language),
         reserved,
         _takings(card, language),
         _start_or_end(card, language),
-        told,
+        email,
     )
     return "\n".join(filter(None, parts))
 
 
-def _email(card: Card, language: str) -> str | None:
+def _email_state(card: Card, language: str) -> str | None:
     """Return the confirmation state of the address for payment notifications."""
     if card.email is None or card.email_state not in EMAIL_STATES:
         return None

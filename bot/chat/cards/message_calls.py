@@ -1,7 +1,7 @@
 """Payloads as calls of the Bot API, built when they are sent, from the data as it is then.
 
 A payload names a listing and what to draw of it, or the post to refresh (store/posts.py).
-`MessageCalls` builds its call, and records afterwards what the message shows.
+`MessageCalls` builds its call, and afterwards records the content of the message.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ Sendable = TextMessage | CardMessage | PosterFile | Refresh
 
 
 class MessageCalls:
-    """Builds the calls that send payloads, and records what the messages show."""
+    """Builds the calls that send payloads, and records the content of sent messages."""
 
     def __init__(self, db: Database, queues: Queues, now: Callable[[], int]) -> None:
         self._db = db
@@ -136,7 +136,7 @@ class MessageCalls:
         return replace(call, picture=File(data, name))
 
     def record(self, tx: Transaction, call: Call, lane: str, sent: SentMessage) -> None:
-        """Store what a message shows, in the transaction that settles its call."""
+        """Store the content of a sent message, in the transaction that settles its call."""
         shows, place = call.shows, call.place
         if place is None and sent.message_id is not None:
             place = MessagePlace(lane, sent.message_id)

@@ -39,7 +39,7 @@ class View:
 
     @property
     def seen(self) -> Shown:
-        """Return the keys of what the message shows; no picture where there is no link to draw."""
+        """Return the keys of text and picture; no picture where there is no link to draw."""
         return Shown(self._picture_key() if self.reply.picture else None, words_key(self.reply))
 
     def _picture_key(self) -> str:

@@ -128,7 +128,7 @@ def _shade_mask(
 
 
 def _fade(level: float, distance: int, length: int) -> int:
-    """Return what is left of a level at a distance beyond an edge, without a visible step."""
+    """Return a level at a distance beyond an edge: it falls to 0 without a visible step."""
     return round(level * (1 + cos(pi * min(1.0, max(0.0, distance / length)))) / 2)
 
 

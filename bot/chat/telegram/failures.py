@@ -1,4 +1,4 @@
-"""Failed calls of the Bot API: what Telegram's answer means for the message, and for the log."""
+"""Failed calls of the Bot API: their consequences for the message, and their text in the log."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Failure:
 
 
 def classify(error: TelegramError, attempts: int) -> Failure:
-    """Derive from the error of a call what happens to its message."""
+    """Derive the kind of a failure from the error of a call and the number of attempts."""
     delay = BACKOFF[min(attempts, len(BACKOFF)) - 1]
     kind, note, value = FailureKind.NOT_SENT, describe_error(error), delay
     match error:

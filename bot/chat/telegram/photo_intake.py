@@ -86,9 +86,8 @@ class PhotoIntake:
             reason, delay = _reason(error), _delay(error, message.attempts)
             log.warning("photo not fetched", chat=message.lane, reason=reason)
             if delay is not None:
-                await self._db.transaction_until_stored(
-                    partial(self._retry, message, delay, reason)
-                )
+                retry = partial(self._retry, message=message, delay=delay, note=reason)
+                await self._db.transaction_until_stored(retry)
                 return
             photo = UNREACHABLE
         await self._db.transaction_until_stored(partial(self._finish, message=message, photo=photo))
@@ -108,7 +107,7 @@ class PhotoIntake:
                 raise PictureError(TOO_LARGE, error.message) from None
             raise
 
-    def _retry(self, message: Message, delay: int, note: str, tx: Transaction) -> None:
+    def _retry(self, tx: Transaction, message: Message, delay: int, note: str) -> None:
         outbox.retry(tx, self._queues.photos, message, self._now() + delay, note)
 
     def _finish(self, tx: Transaction, message: Message, photo: bytes | str) -> None:

@@ -50,7 +50,7 @@ MAX_ATTEMPTS = 10
 """Attempts after which a message that is refused, or never clearly answered, is given up."""
 
 NEW_MESSAGE = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
-"""Methods that a repetition would do twice; an edit made twice is made once."""
+"""Methods whose repetition sends a second message; a repeated edit changes nothing."""
 
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
@@ -58,7 +58,7 @@ CLASS_LABELS = {REPLY: "reply", ALERT: "alert", NOTICE: "notice"}
 """The labels of priority classes in the metrics."""
 
 NEEDLESS = "needless"
-"""The label in the metrics of a message that had become pointless when its turn came."""
+"""The label in the metrics of a message that became pointless before it was sent."""
 
 FAILURE_LABELS = {
     FailureKind.POINTLESS: NEEDLESS,
@@ -159,7 +159,7 @@ class Sender:
     async def _fail(self, attempt: _Attempt, error: TelegramError) -> None:
         failure = classify(error, attempt.message.attempts)
         log.warning(
-            "telegram refused", method=attempt.call.method, chat=attempt.message.lane,
+            "telegram call failed", method=attempt.call.method, chat=attempt.message.lane,
             kind=failure.kind.name.lower(), reason=failure.note,
         )  # fmt: skip
         await self._db.transaction_until_stored(
@@ -267,7 +267,7 @@ def _forget_post(tx: Transaction, call: Call) -> None:
 
 
 def _forget_text(tx: Transaction, call: Call) -> None:
-    """Forget the text of a message whose edit may or may not have been made."""
+    """Forget the text of a message whose edit has no clear outcome."""
     if call.place is not None:
         shown_texts.forget_text(tx, call.place)
 

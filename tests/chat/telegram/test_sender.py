@@ -310,7 +310,7 @@ async def test_a_failure_is_one_line_in_the_log_with_its_reason(
     sending.put(sam.chat, "secret words")
     with capture_logs() as logs:
         await sending.work()
-    (line,) = [line for line in logs if line["event"] == "telegram refused"]
+    (line,) = [line for line in logs if line["event"] == "telegram call failed"]
     assert (line["kind"], line["chat"], line["method"]) == ("uncertain", str(sam.id), "sendMessage")
     assert "secret words" not in str(logs)
     assert TOKEN not in str(logs)

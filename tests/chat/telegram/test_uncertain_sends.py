@@ -70,7 +70,9 @@ async def test_an_answer_that_never_ends_delays_its_chat_for_a_limited_time(
             async with asyncio.timeout(SECONDS):
                 await sending.work()
         await bot.request.shutdown()
-    assert [line["kind"] for line in logs if line["event"] == "telegram refused"] == ["uncertain"]
+    assert [line["kind"] for line in logs if line["event"] == "telegram call failed"] == [
+        "uncertain"
+    ]
     (row,) = chat.rows("outbox")
     assert (row["state"], row["uncertain"], sending.waits) == ("waiting", 1, BACKOFF[0])
     async with telegram_of(chat.world) as bot:
