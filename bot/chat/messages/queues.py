@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import JOBS
 from bot.chat.messages.payloads import ANSWERS, MESSAGES, PHOTOS
-from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Feeds, Gather, Pace, Queue
+from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, BackPressure, Gather, Pace, Queue
 from bot.core.outbox.retry_table import RetryTable
 
 if TYPE_CHECKING:
@@ -126,7 +126,9 @@ def make_queues(
             failures=UPDATE_FAILURES,
             pace=_pace(total, total.count) if total else None,
             account_pace=PERSON if total or chat else None,
-            feeds=Feeds(messages, REPLIES_WAITING, _half_a_second(total)) if chat else None,
+            back_pressure=BackPressure(messages, REPLIES_WAITING, _half_a_second(total))
+            if chat
+            else None,
         ),
         jobs=Queue(
             "jobs",

@@ -87,7 +87,7 @@ class InlineQueue:
         now = int(asyncio.get_running_loop().time() * 1000)
         if (wait := self._pace.next_at(self._arrival) - now) > 0:
             return wait
-        self._arrival = self._pace.arrival(self._arrival, now)
+        self._arrival = self._pace.advance(self._arrival, now)
         return 0
 
     def _start_later(self, wait: int) -> None:

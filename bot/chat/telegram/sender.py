@@ -142,7 +142,7 @@ class Sender:
     def _settle_sent(self, tx: Transaction, attempt: _Attempt, sent: SentMessage) -> None:
         queue, message, now = attempt.queue, attempt.message, self._now()
         self._count(tx, message, "repeated" if _is_repetition(message) else "sent")
-        lanes.went(tx, queue, message.lane, now)
+        lanes.restart_interval(tx, queue, message.lane, now)
         if outbox.done(tx, queue, message, now) and queue is self._queues.messages:
             self._calls.record(tx, attempt.call, message.lane, sent)
             delivery.record_delivered(tx, self._queues, message.body, now)

@@ -1,7 +1,7 @@
-"""Back-pressure: a queue whose messages cause others claims no more than can be sent.
+"""Back-pressure: a queue whose messages cause replies claims no more than can be answered.
 
-What waits here is stored, in order and cheap; what it would cause is made only when it can be
-sent soon. So a flood piles up where its own order is kept and not before everybody's replies.
+Waiting messages are stored, in order and cheap; their replies are queued only when they can be
+sent soon. So a flood waits in its own lane and not before everybody's replies.
 """
 
 from __future__ import annotations
@@ -13,55 +13,56 @@ from bot.core.outbox.queue_policy import REPLY, SECOND
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
-    from bot.core.outbox.queue_policy import Feeds, Queue
+    from bot.core.outbox.queue_policy import BackPressure, Queue
 
-LOOK_AGAIN = 50
-"""Milliseconds until a queue that waits for another looks at it again."""
+CHECK_INTERVAL = 50
+"""Milliseconds until a queue without room checks again."""
 
-OPEN = """
+COUNT_OPEN = """
     SELECT COUNT(*) AS n FROM (
         SELECT 1 FROM lanes WHERE queue = :queue AND priority = :priority AND open_at <= :now
         AND paused IS NULL AND waits_for IS NULL LIMIT :most
     ) AS open
 """
-BEHIND = """
+COUNT_WAITING = """
     SELECT COUNT(*) AS n FROM (
         SELECT 1 FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'
         AND priority = :priority LIMIT :most
-    ) AS behind
+    ) AS waiting
 """
 
 
-def room(tx: Transaction, queue: Queue, now: int, most: int) -> int:
+def free_room(tx: Transaction, queue: Queue, now: int, most: int) -> int:
     """Return how many messages may be claimed now, up to `most`."""
-    feeds = queue.feeds
-    if feeds is None or feeds.most_open is None:
+    limits = queue.back_pressure
+    if limits is None or limits.most_open is None:
         return most
-    where = {"queue": feeds.queue.name, "priority": REPLY}
-    row = tx.one(OPEN, **where, now=now, most=feeds.most_open)
-    return max(0, min(most, feeds.most_open - (row["n"] if row else 0)))
+    where = {"queue": limits.queue.name, "priority": REPLY}
+    row = tx.one(COUNT_OPEN, **where, now=now, most=limits.most_open)
+    return max(0, min(most, limits.most_open - (row["n"] if row else 0)))
 
 
-def next_look(tx: Transaction, queue: Queue, now: int) -> int:
-    """Return when a claim may find room again; 0 where there is some."""
-    return 0 if room(tx, queue, now, 1) else now + LOOK_AGAIN
+def next_check(tx: Transaction, queue: Queue, now: int) -> int:
+    """Return when a claim may find room again; 0 if there is room now."""
+    return 0 if free_room(tx, queue, now, 1) else now + CHECK_INTERVAL
 
 
-def holds_up(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
-    """Hold a lane up whose replies have piled up, until one more may have been sent.
+def hold_back(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
+    """Hold a lane with too many waiting replies until one of them may be sent.
 
-    One that is closed to us is let through: what comes in may be what opens it again.
+    Return whether it is held. A paused lane is not: its next update may resume it.
     """
-    feeds = queue.feeds
-    if feeds is None or not _is_behind(tx, feeds, lane):
+    limits = queue.back_pressure
+    if limits is None or not _is_full(tx, limits, lane):
         return False
-    if lanes.is_paused(tx, feeds.queue, lane):
+    if lanes.is_paused(tx, limits.queue, lane):
         return False
-    pace = feeds.queue.lane_pace(lane)
+    pace = limits.queue.lane_pace(lane)
     lanes.hold(tx, queue, lane, now + (pace.interval if pace else SECOND))
     return True
 
 
-def _is_behind(tx: Transaction, feeds: Feeds, lane: str) -> bool:
-    row = tx.one(BEHIND, queue=feeds.queue.name, lane=lane, priority=REPLY, most=feeds.most_waiting)
-    return row is not None and row["n"] >= feeds.most_waiting
+def _is_full(tx: Transaction, limits: BackPressure, lane: str) -> bool:
+    most = limits.most_waiting
+    row = tx.one(COUNT_WAITING, queue=limits.queue.name, lane=lane, priority=REPLY, most=most)
+    return row is not None and row["n"] >= most

@@ -1,4 +1,4 @@
-"""One message for many: what would have to wait for a pace is brought along by what goes now."""
+"""Batching: messages that would wait for a rate limit are sent as part of the one that goes now."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
     from bot.core.outbox.queue_policy import Queue
 
-LOOKED_AT = 100
-"""Messages behind one that are looked at for it to bring."""
+MAX_GATHERED = 100
+"""Messages behind one that may be joined to it."""
 
 BEHIND = (
     "SELECT id, body, due_at, uncertain FROM outbox WHERE queue = :queue AND lane = :lane"
@@ -21,15 +21,15 @@ BEHIND = (
 )
 
 
-def gathered(tx: Transaction, queue: Queue, row: Row, now: int) -> Row:
-    """Let a message bring what waits behind it, as far as that would have to wait longer.
+def gather_waiting(tx: Transaction, queue: Queue, row: Row, now: int) -> Row:
+    """Join the messages behind one to it, if they would have to wait longer than it.
 
-    What it brings is decided here and kept: if its answer is lost, it brings the same again.
+    The joined body is stored, so that a retry sends the same one.
     """
     if queue.gather is None or row["uncertain"]:
         return row
     behind = _behind(tx, queue, row, now)
-    if not behind or not lanes.is_pressed(tx, queue, row["lane"], now):
+    if not behind or not lanes.has_backlog(tx, queue, row["lane"], now):
         return row
     try:
         made = queue.gather(queue.decode(one["body"]) for one in (row, *behind))
@@ -46,13 +46,13 @@ def gathered(tx: Transaction, queue: Queue, row: Row, now: int) -> Row:
 
 
 def _behind(tx: Transaction, queue: Queue, row: Row, now: int) -> list[Row]:
-    """Give what waits behind a message in its class, until one that may not go now."""
+    """Return the messages behind one in its class, up to the first that may not go now."""
     rows = tx.query(
         BEHIND,
         queue=queue.name,
         lane=row["lane"],
         priority=row["priority"],
         id=row["id"],
-        most=LOOKED_AT,
+        most=MAX_GATHERED,
     )
     return list(takewhile(lambda one: one["due_at"] <= now and not one["uncertain"], rows))

@@ -29,7 +29,7 @@ def settle_joined(
 
 
 def postpone(tx: Transaction, chosen: str, due_at: int, **given: object) -> int:
-    """Postpone messages to `due_at`, where they are due earlier."""
+    """Delay messages that are due before `due_at` until then."""
     where = f"due_at < :due_at AND id IN ({chosen})"
     return _update(tx, "due_at = :due_at", where, {**given, "due_at": due_at})
 

@@ -1,11 +1,11 @@
-"""Fairness among accounts: whoever was served least goes first, over all lanes together.
+"""Fairness among accounts: the account that was served least goes first, across all lanes.
 
-An account is who causes a message, such as the person who wrote an update in some chat. Each of
-its messages costs it an interval by a clock of its own, which is the message's rank; lanes go by
-the ranks of their heads (start-time fair queueing). An account that rested comes up to a burst
-before the rank that is served now, so it goes before all that never rest: one with a thousand
-messages in two hundred lanes has as many turns as one with a single lane. A rank only orders; it
-makes nothing wait while there is room.
+An account is the person or application that causes a message. Each message costs its account an
+interval of a virtual clock, and the time on that clock is the message's rank; lanes go in the order
+of the ranks of their first messages (start-time fair queueing). An account that was idle starts up
+to a burst before the rank that is served now, so it goes before those that never pause: an account
+with a thousand messages in two hundred lanes gets as many turns as one with a single lane. A rank
+only orders; no message waits for it while there is room.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.core.outbox.queue_policy import Queue
 
-FURTHEST = 3_600
+MAX_LAG = 3_600
 """Messages by which an account can fall behind the others: an hour of them at one a second."""
 
 STANDING = """
@@ -41,8 +41,8 @@ SERVED = (
 )
 
 
-def rank(tx: Transaction, queue: Queue, account: str, priority: int, now: int) -> int | None:
-    """Return the rank of an account's next message; None where the queue knows no accounts."""
+def next_rank(tx: Transaction, queue: Queue, account: str, priority: int, now: int) -> int | None:
+    """Return the rank of an account's next message; None if the queue has no accounts."""
     pace = queue.account_pace
     if pace is None:
         return None
@@ -51,27 +51,27 @@ def rank(tx: Transaction, queue: Queue, account: str, priority: int, now: int) -
         queue=queue.name, whole=WHOLE_QUEUE, account=f"{ACCOUNT}{account}",
         priority=priority, now=now,
     )  # fmt: skip
-    if row["waiting"] is None:  # nobody is before anybody then
-        served(tx, queue, now)
+    if row["waiting"] is None:  # the ranks start again
+        record_served(tx, queue, now)
     reached = now if row["waiting"] is None or row["served"] is None else row["served"]
-    arrival_at = sensible(queue, row["arrival_at"] or 0, now)
+    arrival_at = clamp(queue, row["arrival_at"] or 0, now)
     return max(arrival_at, min(now, int(reached))) - pace.burst * pace.interval
 
 
-def sensible(queue: Queue, arrival_at: int, now: int) -> int:
-    """Return an account's clock, no further ahead than it may come."""
+def clamp(queue: Queue, arrival_at: int, now: int) -> int:
+    """Return an account's clock, at most MAX_LAG messages ahead of `now`."""
     pace = queue.account_pace
-    return min(arrival_at, now + FURTHEST * pace.interval) if pace else 0
+    return min(arrival_at, now + MAX_LAG * pace.interval) if pace else 0
 
 
-def count(tx: Transaction, queue: Queue, account: str, rank: int) -> None:
-    """Count a message of this rank that was put."""
+def count_message(tx: Transaction, queue: Queue, account: str, rank: int) -> None:
+    """Move the clock of an account on by a queued message of this rank."""
     if pace := queue.account_pace:
         at = rank + (pace.burst + 1) * pace.interval
         tx.execute(COUNT, queue=queue.name, account=f"{ACCOUNT}{account}", at=at)
 
 
-def served(tx: Transaction, queue: Queue, rank: int | None) -> None:
-    """Store what rank is served now, that of a message that was claimed: the furthest counts."""
+def record_served(tx: Transaction, queue: Queue, rank: int | None) -> None:
+    """Store the rank of a claimed message, unless a higher one was served."""
     if queue.account_pace and rank is not None:
         tx.execute(SERVED, queue=queue.name, whole=WHOLE_QUEUE, rank=rank)

@@ -19,7 +19,7 @@ LONGEST_HOLD = 60_000
 
 
 def correct(tx: Transaction, queue: Queue, now: int) -> None:
-    """Correct the times of a queue that are later than any that this clock can have written.
+    """Set the times of a queue right that this clock can't have written yet.
 
     A message put in the future is put now, and keeps its delay.
     """
@@ -47,10 +47,10 @@ def correct(tx: Transaction, queue: Queue, now: int) -> None:
 def _correct_lane(tx: Transaction, queue: Queue, row: Row, now: int) -> None:
     lane, arrival_at = row["lane"], row["arrival_at"]
     if lane.startswith(ACCOUNT):
-        at = fair_accounts.sensible(queue, arrival_at, now)
+        at = fair_accounts.clamp(queue, arrival_at, now)
     else:
         pace = queue.pace if lane == WHOLE_QUEUE else queue.lane_pace(lane)
-        at = pace.sensible(arrival_at, now) if pace else 0
+        at = pace.clamp(arrival_at, now) if pace else 0
     tx.execute(
         "UPDATE lanes SET arrival_at = :at WHERE queue = :queue AND lane = :lane",
         queue=queue.name,

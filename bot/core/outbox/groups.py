@@ -1,8 +1,7 @@
-"""Groups of lanes: what they may have under way together, and who waits for room in one.
+"""Groups of lanes, which share a limit of leased messages.
 
-A lane that finds its group full is parked: no claim looks at it again before its group has
-room. So lanes that wait cost a claim nothing, however many they are, and none of them stands
-before the lanes of others.
+A lane whose group is full is parked: no claim reads it again until its group has room. So parked
+lanes cost a claim nothing, however many they are, and none of them precedes other lanes.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
     from bot.core.outbox.queue_policy import Queue
 
-PASSED = 100
-"""Lanes with a full group that a claim parks beside those that it takes from."""
+MAX_PARKED = 100
+"""Lanes that one claim parks."""
 
-UNDER_WAY = (
+LEASED = (
     "SELECT lane, COUNT(*) AS n FROM outbox WHERE queue = :queue AND state = 'leased' GROUP BY lane"
 )
-# One group after the other, each found by the index: their lanes are not counted through.
-NEXT_NAME = (
+# Finds one group after the other by the index, without reading all of their lanes.
+NEXT_GROUP = (
     "SELECT waits_for FROM lanes WHERE queue = :queue AND waits_for > :last"
     " ORDER BY waits_for LIMIT 1"
 )
@@ -37,7 +36,7 @@ ADMIT = """
 
 
 class LaneGroups:
-    """The groups of a queue in one transaction, with what each may have under way yet."""
+    """The groups of a queue in one transaction, with the free slots of each."""
 
     def __init__(self, tx: Transaction, queue: Queue) -> None:
         self._tx = tx
@@ -45,25 +44,25 @@ class LaneGroups:
         self._taken: Counter[str] | None = None
 
     @property
-    def passed(self) -> int:
-        """How many lanes a claim may look at in vain."""
-        return PASSED if self._queue.group else 0
+    def extra_lanes(self) -> int:
+        """Number of lanes that a claim reads beside those that it claims from."""
+        return MAX_PARKED if self._queue.group else 0
 
-    def free(self, lane: str) -> int | None:
-        """How many messages of this lane its group has room for; None where it has no group."""
+    def free_slots(self, lane: str) -> int | None:
+        """Return how many messages of a lane its group has room for; None if it has no group."""
         name = self._name(lane)
         if name is None:
             return None
         return max(0, self._queue.group_width - self._count()[name])
 
-    def take(self, lane: str) -> None:
-        """Count a message of this lane that has been claimed."""
+    def count_claimed(self, lane: str) -> None:
+        """Count a claimed message of a lane."""
         name = self._name(lane)
         if name is not None:
             self._count()[name] += 1
 
     def park(self, lane: str) -> None:
-        """Let the lane wait until its group has room."""
+        """Set a lane aside until its group has room."""
         self._tx.execute(
             "UPDATE lanes SET waits_for = :name WHERE queue = :queue AND lane = :lane",
             queue=self._queue.name,
@@ -71,22 +70,22 @@ class LaneGroups:
             name=self._name(lane),
         )
 
-    def admit(self) -> None:
-        """Open parked lanes of every group that has room, whyever it has.
+    def admit_all(self) -> None:
+        """Open parked lanes of every group that has room, whatever made the room.
 
-        A lane that was let in may have been paused before it went. Groups with parked lanes are
-        few, for each has all of its width under way.
+        An admitted lane may have been paused before its message was claimed. Few groups have parked
+        lanes, since each of these has all of its slots in use.
         """
         last = ""
-        while self._queue.group and (row := self._next_name(last)):
+        while self._queue.group and (row := self._next_group(last)):
             last = row["waits_for"]
             self._admit(last)
 
-    def _next_name(self, last: str) -> Row | None:
-        return self._tx.one(NEXT_NAME, queue=self._queue.name, last=last)
+    def _next_group(self, last: str) -> Row | None:
+        return self._tx.one(NEXT_GROUP, queue=self._queue.name, last=last)
 
-    def settled(self, lane: str) -> None:
-        """Open lanes that waited for the room that a message of this lane leaves."""
+    def admit_waiting(self, lane: str) -> None:
+        """Open parked lanes after a message of this lane was settled."""
         name = self._name(lane)
         if name is not None and self._tx.one(WAITS, queue=self._queue.name, name=name):
             self._admit(name)
@@ -101,10 +100,10 @@ class LaneGroups:
         return (self._queue.group(lane) or None) if self._queue.group else None
 
     def _count(self) -> Counter[str]:
-        """Count what is under way, at the first time that somebody asks."""
+        """Return the leased messages by group; they are counted once, at the first call."""
         if self._taken is None:
             self._taken = Counter()
-            for row in self._tx.query(UNDER_WAY, queue=self._queue.name):
+            for row in self._tx.query(LEASED, queue=self._queue.name):
                 name = self._name(row["lane"])
                 if name is not None:
                     self._taken[name] += row["n"]
@@ -112,9 +111,9 @@ class LaneGroups:
 
 
 def reopen_lanes(tx: Transaction, queue: Queue, names: set[str], now: int = 0) -> None:
-    """Reopen lanes that have fewer leased messages, and lanes that waited for their groups."""
+    """Update when lanes with fewer leased messages open, and admit lanes parked by their groups."""
     groups = LaneGroups(tx, queue)
     for lane in names:
         if lanes.reopen(tx, queue, lane, now) is not None:
             tx.wake(queue.name)
-        groups.settled(lane)
+        groups.admit_waiting(lane)

@@ -1,7 +1,7 @@
-"""The lanes of a queue: which may be used now, at what pace, and which wait for somebody.
+"""The lanes of a queue: when each opens, held lanes, paused lanes, and rate limits.
 
-A lane's row says when its next message may be claimed, so the pace survives a
-restart and a claim reads only lanes that have something to go.
+The row of a lane has the time from which its next message may be claimed. So rate limits survive a
+restart, and a claim reads only lanes with a message that may go.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from bot.core.outbox.queue_policy import Pace, Queue
 
 WHOLE_QUEUE = "*"
-"""The lane whose row keeps the pace of its whole queue."""
+"""Name of the lane whose row has the rate limit of the whole queue."""
 
 ACCOUNT = "@"
-"""What the row of an account begins with (core/outbox/fair_accounts.py)."""
+"""Prefix of the lanes whose rows are accounts (core/outbox/fair_accounts.py)."""
 
 HEAD_OF_CLASS = (
     "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
@@ -36,7 +36,7 @@ RANKED_OF_CLASS = (
     " AND priority = {0} AND rank IS NOT NULL AND +open_at <= :by AND paused IS NULL"
     " AND waits_for IS NULL ORDER BY rank, lane LIMIT :most) AS class{0}"
 )
-# The plus keeps SQLite from looking by time, which would have it sort all open lanes.
+# The plus keeps SQLite from the index by time: it would sort all open lanes.
 BUSY = "(SELECT COUNT(*) FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased')"
 WAITING = "FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
 OF_LANE = "arrival_at, held_until FROM (SELECT 1) AS it LEFT JOIN lanes"
@@ -49,7 +49,7 @@ STATE = (
     + f", {OF_LANE} ON queue = :queue AND lane = :lane"
 )
 RANK = f"SELECT rank {WAITING} AND priority = {{0}} ORDER BY id {{1}} LIMIT 1"
-STATE_RANKED = STATE.replace(
+STATE_WITH_RANKS = STATE.replace(
     f", {OF_LANE}",
     "".join(
         f", ({RANK.format(one, '')}) AS first_{one}, ({RANK.format(one, 'DESC')}) AS last_{one}"
@@ -57,12 +57,12 @@ STATE_RANKED = STATE.replace(
     )
     + f", {OF_LANE}",
 )
-STATE_ANYHOW = (
+STATE_UNORDERED = (
     f"SELECT {BUSY} AS busy, (SELECT due_at {WAITING} ORDER BY due_at, id LIMIT 1) AS due,"
     f" (SELECT priority {WAITING} ORDER BY due_at, id LIMIT 1) AS class,"
     f" {OF_LANE} ON queue = :queue AND lane = :lane"
 )
-"""All that `reopen` asks in one statement: each costs a turn of the interpreter's lock."""
+"""All that `reopen` reads, in one statement: each statement takes the interpreter's lock."""
 
 REOPEN = (
     "INSERT INTO lanes (queue, lane, open_at, priority, rank)"
@@ -70,22 +70,22 @@ REOPEN = (
     " ON CONFLICT (queue, lane) DO UPDATE SET open_at = excluded.open_at,"
     " priority = excluded.priority, rank = excluded.rank, waits_for = NULL"
 )
-# A part for each priority, for within one the index ends where the time does.
+# One part for each class: the index has the time behind the class.
 HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in PRIORITIES)
 OPEN = " UNION ALL ".join(OF_CLASS.format(priority) for priority in PRIORITIES)
 RANKED = " UNION ALL ".join(RANKED_OF_CLASS.format(priority) for priority in PRIORITIES)
 OPEN_LANES = f"{OPEN} ORDER BY priority, open_at, lane"
 RANKED_LANES = f"{RANKED} ORDER BY priority, rank, lane"
-RANK_ALL = (
+RANK_UNRANKED = (
     "UPDATE lanes SET rank = open_at WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL"
 )
 
 FOREVER = 2**63 - 1
-"""Later than every time, as BIGINT columns go."""
+"""Later than any time that a BIGINT column takes."""
 
 
 def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:
-    """Let nothing of this lane go before `until`, whatever comes."""
+    """Hold a lane until a time (epoch ms); a hold that ends later stays."""
     _ensure_lane(tx, queue, lane)
     tx.execute(
         "UPDATE lanes SET held_until = :until"
@@ -98,7 +98,7 @@ def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:
 
 
 def pause(tx: Transaction, queue: Queue, lane: str, why: str | None) -> None:
-    """Stop a lane until it is resumed with `why` None; its messages are kept."""
+    """Pause a lane for a reason, and keep its messages; None resumes it."""
     _ensure_lane(tx, queue, lane)
     tx.execute(
         "UPDATE lanes SET paused = :why WHERE queue = :queue AND lane = :lane",
@@ -111,13 +111,13 @@ def pause(tx: Transaction, queue: Queue, lane: str, why: str | None) -> None:
 
 
 def resume(tx: Transaction, queue: Queue, lane: str) -> None:
-    """Let a paused lane go on; one that is not paused stays as it is."""
+    """Resume a lane, if it is paused."""
     if is_paused(tx, queue, lane):
         pause(tx, queue, lane, None)
 
 
 def is_paused(tx: Transaction, queue: Queue, lane: str) -> bool:
-    """Whether a lane is stopped until it is resumed."""
+    """Check that a lane is paused."""
     row = tx.one(
         "SELECT 1 AS one FROM lanes WHERE queue = :queue AND lane = :lane AND paused IS NOT NULL",
         queue=queue.name,
@@ -127,52 +127,53 @@ def is_paused(tx: Transaction, queue: Queue, lane: str) -> bool:
 
 
 def next_open(tx: Transaction, queue: Queue, now: int, full: Collection[int] = ()) -> int | None:
-    """Return when the next message may be claimed, of a class that is not `full`, in epoch ms.
+    """Return when the next message may be claimed (epoch ms), of the classes that are not `full`.
 
-    None where none waits for a time.
+    None if no message waits for a time.
     """
     rows = tx.query(OPEN_LANES, queue=queue.name, by=FOREVER, most=1)
     opens = min((row["open_at"] for row in rows if row["priority"] not in full), default=None)
-    return None if opens is None else max(int(opens), _paced(tx, queue, now))
+    return None if opens is None else max(int(opens), _queue_opens_at(tx, queue, now))
 
 
-def _paced(tx: Transaction, queue: Queue, now: int) -> int:
-    """When the pace of the whole queue lets a message go; 0 where it has none."""
+def _queue_opens_at(tx: Transaction, queue: Queue, now: int) -> int:
+    """Return when the rate limit of the whole queue has room; 0 if it has none."""
     if queue.pace is None:
         return 0
-    return queue.pace.next_at(queue.pace.sensible(_arrival(tx, queue, WHOLE_QUEUE), now))
+    return queue.pace.next_at(queue.pace.clamp(_arrival(tx, queue, WHOLE_QUEUE), now))
 
 
 def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[Row]:
-    """Return lanes that may be claimed from, up to `most` of each class: lane and priority.
+    """Return lane and priority of lanes that may be claimed from, up to `most` of each class.
 
-    Within a class by rank, else those first that have been open longest.
+    Within a class they come by rank, or by the time since which they are open.
     """
     sql = RANKED_LANES if queue.account_pace else OPEN_LANES
     return tx.query(sql, queue=queue.name, by=now, most=most)
 
 
-def rank_all(tx: Transaction, queue: Queue) -> None:
-    """Rank lanes that were opened while the queue knew no accounts."""
+def rank_unranked(tx: Transaction, queue: Queue) -> None:
+    """Rank lanes that opened while the queue had no accounts."""
     if queue.account_pace:
-        tx.execute(RANK_ALL, queue=queue.name)
+        tx.execute(RANK_UNRANKED, queue=queue.name)
 
 
-def is_paced(tx: Transaction, queue: Queue, now: int) -> bool:
-    """Whether the pace of the whole queue lets nothing go now, from whichever lane."""
-    return _paced(tx, queue, now) > now
+def is_queue_limited(tx: Transaction, queue: Queue, now: int) -> bool:
+    """Check that the rate limit of the whole queue has no room now."""
+    return _queue_opens_at(tx, queue, now) > now
 
 
-def take_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
+def take_slot(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
+    """Count a message against the rate limits of its lane and its queue; False without room."""
     paces = [(WHOLE_QUEUE, queue.pace), (lane, queue.lane_pace(lane))]
-    turns = [
-        (name, pace.arrival(arrival_at, now))
+    slots = [
+        (name, pace.advance(arrival_at, now))
         for name, pace in paces
-        if pace and pace.next_at(arrival_at := pace.sensible(_arrival(tx, queue, name), now)) <= now
+        if pace and pace.next_at(arrival_at := pace.clamp(_arrival(tx, queue, name), now)) <= now
     ]
-    if len(turns) < sum(pace is not None for _, pace in paces):
+    if len(slots) < sum(pace is not None for _, pace in paces):
         return False
-    for name, arrival_at in turns:
+    for name, arrival_at in slots:
         tx.execute(
             "INSERT INTO lanes (queue, lane, arrival_at) VALUES (:queue, :lane, :at)"
             " ON CONFLICT (queue, lane) DO UPDATE SET arrival_at = excluded.arrival_at",
@@ -183,11 +184,10 @@ def take_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
     return True
 
 
-def went(tx: Transaction, queue: Queue, lane: str, now: int) -> None:
-    """Count a turn from `now` on, for it was used later than it was taken.
+def restart_interval(tx: Transaction, queue: Queue, lane: str, now: int) -> None:
+    """Restart the interval of a lane at `now`: the slot was used later than it was granted.
 
-    Its other end counts what comes: a message that was long on its way would else have the next
-    ones too close behind it.
+    The receiver counts when messages arrive: after a slow one the next would come too early.
     """
     if pace := queue.lane_pace(lane):
         tx.execute(
@@ -199,13 +199,13 @@ def went(tx: Transaction, queue: Queue, lane: str, now: int) -> None:
         )
 
 
-def is_pressed(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
-    """Whether this lane's next message has to wait for a pace: its own, or that of the queue.
+def has_backlog(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
+    """Check that the next message of a lane waits for a rate limit, its own or the queue's.
 
-    For the queue's where more lanes are open than it may serve within a second.
+    The queue's limit delays it if more lanes are open than it serves in a second.
     """
     own = queue.lane_pace(lane)
-    if own and own.next_at(own.sensible(_arrival(tx, queue, lane), now)) > now:
+    if own and own.next_at(own.clamp(_arrival(tx, queue, lane), now)) > now:
         return True
     if queue.pace is None:
         return False
@@ -230,7 +230,7 @@ def _ensure_lane(tx: Transaction, queue: Queue, lane: str) -> None:
     )
 
 
-def under_way(tx: Transaction, queue: Queue, lane: str) -> int:
+def count_leased(tx: Transaction, queue: Queue, lane: str) -> int:
     row = tx.one(
         "SELECT COUNT(*) AS n FROM outbox"
         " WHERE queue = :queue AND lane = :lane AND state = 'leased'",
@@ -241,22 +241,22 @@ def under_way(tx: Transaction, queue: Queue, lane: str) -> int:
 
 
 def heads(tx: Transaction, queue: Queue, lane: str) -> list[Row]:
-    """Give the first waiting message of each priority class: id, priority and due_at.
+    """Return id, priority and due_at of the first waiting message of each class.
 
-    Classes don't wait for each other: a reply that can't be sent holds up no alert.
+    Classes don't wait for each other: a reply that can't be sent delays no alert.
     """
     return tx.query(HEADS, queue=queue.name, lane=lane)
 
 
 def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None:
-    """Write down anew when this lane may be claimed from, and how urgently; that time.
+    """Store when a lane opens and in which class; return that time, None for never.
 
-    A lane that has had its turn goes behind those that are open `now`.
+    A lane that was just served goes behind those that are open `now`.
     """
     state = tx.query(_state_of(queue), queue=queue.name, lane=lane)[0]
     open_at = priority = rank = None
-    paced = _lane_paced(queue.lane_pace(lane), state["arrival_at"] or 0, now)
-    by = max(state["held_until"] or 0, paced)
+    limited = _lane_opens_at(queue.lane_pace(lane), state["arrival_at"] or 0, now)
+    by = max(state["held_until"] or 0, limited)
     due = _first_due(state, max(by, now)) if state["busy"] < queue.width else None
     if due is not None:
         due_at, priority = due
@@ -266,18 +266,18 @@ def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None
     return open_at
 
 
-def _lane_paced(pace: Pace | None, arrival_at: int, now: int) -> int:
-    """Return when the pace of a lane lets it go, after its last turn as far as that is over."""
+def _lane_opens_at(pace: Pace | None, arrival_at: int, now: int) -> int:
+    """Return when the rate limit of a lane has room, not before its last slot ended."""
     if pace is None:
         return 0
     return max(pace.next_at(arrival_at), min(arrival_at - pace.interval, now))
 
 
 def _rank(state: Row, priority: int, open_at: int) -> int:
-    """Return where a lane stands: a quarter of the way from its first message to its last.
+    """Return the rank of a lane: a quarter of the way from its first message's to its last's.
 
-    So it comes forward by what is handled, and falls back by what is heaped up behind that: who
-    asks now and then goes before who asks more than he is answered.
+    So a lane rises with each handled message and falls with each new one: a person who writes now
+    and then goes before one who writes faster than the bot answers.
     """
     first, last = state[f"first_{priority}"], state[f"last_{priority}"]
     return open_at if first is None or last is None else (3 * int(first) + int(last)) // 4
@@ -285,15 +285,15 @@ def _rank(state: Row, priority: int, open_at: int) -> int:
 
 def _state_of(queue: Queue) -> str:
     if queue.account_pace:
-        return STATE_RANKED
-    return STATE if queue.ordered else STATE_ANYHOW
+        return STATE_WITH_RANKS
+    return STATE if queue.ordered else STATE_UNORDERED
 
 
 def _first_due(state: Row, by: int) -> tuple[int, int] | None:
-    """Return when a lane is to be served, and in the turns of which of the classes in it.
+    """Return when a lane is due, and in which class it is served.
 
-    An alert that is due `by` then goes before an older reply, and both before a notice: it would
-    else wait among the notices of everybody for one of its own chat.
+    An alert that is due `by` then goes before an older reply, and both before a notice: otherwise
+    it would wait behind a notice of its own chat, among the notices of all chats.
     """
     if "class" in state:
         return None if state["class"] is None else (state["due"], state["class"])
@@ -306,7 +306,7 @@ def _first_due(state: Row, by: int) -> tuple[int, int] | None:
 
 
 def sweep(tx: Transaction, queue: Queue, now: int) -> int:
-    """Drop the rows of lanes that hold nothing and whose pace has run out; how many."""
+    """Delete the rows of lanes without messages, holds or used slots; return how many."""
     return tx.execute(
         "DELETE FROM lanes WHERE queue = :queue AND open_at IS NULL AND paused IS NULL"
         " AND held_until <= :now AND arrival_at <= :now AND NOT EXISTS (SELECT 1 FROM outbox"

@@ -1,8 +1,7 @@
-"""Who has messages under way: workers of processes, and whether they are still at it.
+"""Owners of leases: workers of processes, and whether they are alive.
 
-A lease names its owner. As long as that one is at work its messages are nobody else's, however
-long they take and whatever the clock says; once it is gone, they come again, at a start or within
-half a minute.
+A lease names its owner. While the owner is alive its messages belong to it, however long they take
+and whatever the clock says; once it is dead they are released, at a start or within half a minute.
 """
 
 from __future__ import annotations
@@ -18,46 +17,46 @@ _alive: set[str] = set()
 
 
 def register() -> str:
-    """Give a name to a worker of this process that begins; no other ever had it."""
-    owner = f"{_here()}:{next(_numbers)}"
+    """Create the name of a new worker of this process, unique for all time."""
+    owner = f"{_process()}:{next(_numbers)}"
     _alive.add(owner)
     return owner
 
 
 def unregister(owner: str) -> None:
-    """Note that a worker of this process claims and handles no more."""
+    """Mark a worker of this process as dead."""
     _alive.discard(owner)
 
 
 def is_alive(owner: str) -> bool:
-    """Whether a worker is known to be there: in this process, or in another of this machine."""
+    """Check that a worker is known to be alive, in this process or another one of this machine."""
     process, _, _ = owner.rpartition(":")
-    if process == _here():
+    if process == _process():
         return owner in _alive
     _, _, rest = process.partition(":")
     pid, _, began = rest.partition(":")
-    return _is_of_here(owner) and pid.isdecimal() and _began(int(pid)) == began
+    return _is_local(owner) and pid.isdecimal() and _start_of(int(pid)) == began
 
 
 def is_dead(owner: str) -> bool:
-    """Whether a worker is known not to be there any more; nobody knows of other machines'."""
-    return _is_of_here(owner) and not is_alive(owner)
+    """Check that a worker is known to be dead; unknown for workers of other machines."""
+    return _is_local(owner) and not is_alive(owner)
 
 
-def _is_of_here(owner: str) -> bool:
+def _is_local(owner: str) -> bool:
     return owner.partition(":")[0] == _host()
 
 
 @cache
-def _here() -> str:
-    return f"{_host()}:{os.getpid()}:{_began(os.getpid())}"
+def _process() -> str:
+    return f"{_host()}:{os.getpid()}:{_start_of(os.getpid())}"
 
 
 @cache
 def _host() -> str:
-    """Name the machine, this run of it, and the numbering of its processes: containers share names.
+    """Name the machine, its boot and its process namespace: containers may share a host name.
 
-    Where the system does not tell, its name must do.
+    Without /proc it is the host name alone.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -67,11 +66,10 @@ def _host() -> str:
     return f"{socket.gethostname()}/{boot[:8]}/{numbering}"
 
 
-def _began(pid: int) -> str | None:
-    """When a process began, in ticks since the machine did (proc(5)); None where it is gone.
+def _start_of(pid: int) -> str | None:
+    """Return the start of a process, in clock ticks since boot (proc(5)); None if there is none.
 
-    A number is given to processes again and again, a number with its beginning is not. Where the
-    system does not tell, only whether there is one counts.
+    Process ids are reused, an id with a start is not. Without /proc it is "" for any process.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()

@@ -19,7 +19,7 @@ def recover(tx: Transaction, queue: Queue, now: int) -> int:
     Return how many leases that were.
     """
     ended = release_expired(tx, queue, FOREVER)
-    lanes.rank_all(tx, queue)
+    lanes.rank_unranked(tx, queue)
     future_times.correct(tx, queue, now)
     return ended
 

@@ -1,10 +1,10 @@
 """The transactional outbox: messages that must not be lost, in queues of lanes.
 
-A message is put in the transaction that causes it, claimed with a lease, and
-settled in the transaction that its outcome causes. Lanes (a chat, an endpoint)
-never wait for each other; an ordered lane is worked one message at a time, its
-classes in turns and each in the order of putting. A lease whose owner is gone means that
-the outcome is not known: the message comes again, marked `uncertain`.
+A message is put in the transaction that causes it, claimed with a lease, and settled in the
+transaction that its outcome causes. Lanes (a chat, an endpoint) never wait for each other; the
+messages of an ordered lane are handled one at a time, its classes in turns and each in the order
+of putting. A lease whose owner is dead leaves the outcome unknown: the message is claimed again,
+marked `uncertain`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from bot.core.errors import Unreadable
 from bot.core.outbox import (
     back_pressure,
     batching,
+    bulk_changes,
     class_shares,
     fair_accounts,
     lanes,
     leases,
 )
-from bot.core.outbox.class_shares import Turns
+from bot.core.outbox.class_shares import ClassTurns
 from bot.core.outbox.groups import LaneGroups, reopen_lanes
 from bot.core.outbox.lanes import FOREVER
 from bot.core.outbox.queue_policy import REPLY
@@ -66,7 +67,7 @@ _leases = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A claimed message; `attempts` counts the one under way, `lease` is its own alone.
+    """A claimed message; `attempts` includes the current one, `lease` is unique.
 
     `body` is a payload of its queue, or a JSON object where the queue names no payloads.
     `failures` and `crashes` count the attempts before this one, in a row, in which the handler
@@ -95,7 +96,7 @@ class State:
 
 
 def new_id(now: int) -> str:
-    """Make an id that sorts by time (ms) and then by call."""
+    """Create an id that sorts by time (ms) and then by call."""
     return f"{now:012x}{next(_calls) & 0xFFFFFF:06x}{secrets.token_hex(3)}"
 
 
@@ -113,13 +114,13 @@ def put(
     account: str | None = None,
     subject: str | None = None,
 ) -> bool:
-    """Put a message, to go from `due_at` on where that is later than now (epoch ms).
+    """Put a message, due at `due_at` if that is later than `now` (epoch ms).
 
-    `uncertain` where what it says may have been said before; `account` names who causes it, in
-    queues that are fair among accounts; `subject` what core/outbox/queries.py finds it by.
-    False where `key` was put before, and then nothing changes.
+    `uncertain`: an earlier message may have had the same effect. `account`: the account that causes
+    it, in queues that are fair among accounts. `subject`: what core/outbox/queries.py finds it by.
+    Return False and change nothing if `key` was put before.
     """
-    rank = fair_accounts.rank(tx, queue, account, priority, now) if account else None
+    rank = fair_accounts.next_rank(tx, queue, account, priority, now) if account else None
     fresh = tx.execute(
         "INSERT INTO outbox (id, queue, lane, priority, subject, body, state, uncertain, due_at,"
         " rank, created_at) VALUES (:id, :queue, :lane, :priority, :subject, :body, 'waiting',"
@@ -137,14 +138,14 @@ def put(
     )
     if fresh:
         if account and rank is not None:
-            fair_accounts.count(tx, queue, account, rank)
+            fair_accounts.count_message(tx, queue, account, rank)
         lanes.reopen(tx, queue, lane, now)
         tx.wake(queue.name)
     return bool(fresh)
 
 
 def _next_id(tx: Transaction, queue: Queue, lane: str, priority: int, now: int) -> str:
-    """Make an id behind all that the lane holds, though the clock was set back since."""
+    """Create an id behind all those in the lane, even if the clock was set back since."""
     made = new_id(now)
     if not queue.ordered:
         return made
@@ -155,60 +156,63 @@ def _next_id(tx: Transaction, queue: Queue, lane: str, priority: int, now: int) 
 
 
 def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -> list[Message]:
-    """Lease up to `room` messages that may go now; classes take turns, lanes too.
+    """Claim up to `room` messages that may go now; classes and lanes take turns.
 
-    `owner` is who handles them (see core/outbox/lease_owners.py).
+    `owner` is the worker that handles them (core/outbox/lease_owners.py). A message that can't be
+    read becomes a dead letter instead.
     """
     leases.release_expired(tx, queue, now)
     groups = LaneGroups(tx, queue)
-    groups.admit()
-    room = back_pressure.room(tx, queue, now, room)
-    turns = Turns(tx, queue, now, room + groups.passed)
+    groups.admit_all()
+    room = back_pressure.free_room(tx, queue, now, room)
+    turns = ClassTurns(tx, queue, now, room + groups.extra_lanes)
     claimed: list[Message] = []
-    while len(claimed) < room and not lanes.is_paced(tx, queue, now):
-        lane = turns.next()
+    while len(claimed) < room and not lanes.is_queue_limited(tx, queue, now):
+        lane = turns.next_lane()
         if lane is None:
             break
-        free = groups.free(lane)
+        free = groups.free_slots(lane)
         if free == 0:
             groups.park(lane)
             continue
-        if back_pressure.holds_up(tx, queue, lane, now):
+        if back_pressure.hold_back(tx, queue, lane, now):
             continue
         for row in _candidates(tx, queue, lane, now, turns)[:free]:
-            if len(claimed) == room or not lanes.take_turn(tx, queue, lane, now):
+            if len(claimed) == room or not lanes.take_slot(tx, queue, lane, now):
                 break
-            whole = batching.gathered(tx, queue, row, now)
+            whole = batching.gather_waiting(tx, queue, row, now)
             try:
                 body = queue.decode(whole["body"])
             except Unreadable as error:
-                _set_aside(tx, queue, row, now, str(error))
+                note = f"its body can't be read: {error}"
+                log.warning("message set aside", queue=queue.name, id=row["id"], why=note)
+                bulk_changes.bury_unsettled(tx, row["id"], note, now)
                 continue
             claimed.append(_lease(tx, whole, body, now + queue.lease, owner))
-            groups.take(lane)
-            turns.took(lane, row["priority"])
-            fair_accounts.served(tx, queue, row["rank"])
+            groups.count_claimed(lane)
+            turns.count_claimed(lane, row["priority"])
+            fair_accounts.record_served(tx, queue, row["rank"])
         lanes.reopen(tx, queue, lane, now)
     return claimed
 
 
 def next_claim(tx: Transaction, queue: Queue, now: int) -> tuple[int | None, bool]:
-    """Return when a claim may find something (epoch ms), and whether a class has no room now.
+    """Return when a claim may find a message (epoch ms), and whether a class is full.
 
-    None where nothing waits for a time.
+    None if no message waits for a time.
     """
-    full = class_shares.full(tx, queue)
+    full = class_shares.full_classes(tx, queue)
     opens = lanes.next_open(tx, queue, now, full)
     if opens is not None:
-        opens = max(opens, back_pressure.next_look(tx, queue, now))
+        opens = max(opens, back_pressure.next_check(tx, queue, now))
     return opens, bool(full)
 
 
 def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
-    """Settle a message that reached its end.
+    """Settle a message that was performed.
 
-    Like `retry`, `release` and `bury`, it is False and changes nothing once the message belongs
-    to another lease.
+    Like all functions that end a lease, return False and change nothing if the message has another
+    lease by now.
     """
     if queue.keep:
         return _settle(tx, queue, message, "done", now=now, note=None)
@@ -231,11 +235,11 @@ def retry(
     uncertain: bool = False,
     state: State | None = None,
 ) -> bool:
-    """Put a message back, to be claimed again from `due_at` on: its attempt came to an end.
+    """Queue a message for another attempt at `due_at`, after an attempt with an outcome.
 
-    `uncertain` where the attempt may have succeeded; a message stays uncertain until its end. With
-    a `state` the next attempt has that, and is as uncertain as is said here: the rest is in the
-    body.
+    `uncertain`: the attempt may have succeeded; a message stays uncertain until it is settled. With
+    a `state` the next attempt has that, and only `uncertain` counts: the body has what is known of
+    earlier attempts.
     """
     change = (
         "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt,"
@@ -244,9 +248,9 @@ def retry(
     doubt = int(uncertain or (state is None and message.uncertain))
     values: dict[str, object] = {"due_at": due_at, "note": note, "doubt": doubt}
     if state is None:
-        return _let_go(tx, queue, message, change, **values)
+        return _end_lease(tx, queue, message, change, **values)
     lane, priority = state.lane or message.lane, state.priority
-    ours = _let_go(
+    ours = _end_lease(
         tx, queue, message,
         f"{change}, body = :body, lane = :lane, priority = :priority",
         **values, body=queue.encode(state.body), lane=lane,
@@ -258,8 +262,8 @@ def retry(
 
 
 def fail(tx: Transaction, queue: Queue, message: Message, due_at: int, note: str) -> bool:
-    """Put a message back whose handler raised: its attempt ended without an outcome."""
-    return _let_go(
+    """Queue a message for another attempt at `due_at`, after its handler raised."""
+    return _end_lease(
         tx, queue, message,
         "state = 'waiting', due_at = :due_at, note = :note, uncertain = 1,"
         " failures = failures + 1, crashes = 0",
@@ -268,25 +272,25 @@ def fail(tx: Transaction, queue: Queue, message: Message, due_at: int, note: str
 
 
 def release(tx: Transaction, queue: Queue, message: Message, due_at: int) -> bool:
-    """Give back a message that nobody has begun to handle; the attempt does not count."""
+    """End the lease of a message whose handling has not begun; the attempt does not count."""
     change = "state = 'waiting', due_at = :due_at, attempts = attempts - 1"
-    return _let_go(tx, queue, message, change, due_at=due_at)
+    return _end_lease(tx, queue, message, change, due_at=due_at)
 
 
 def bury(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
-    """Settle a message that never will reach its end; it is kept for the operator."""
+    """Settle a message as a dead letter, kept for the operator."""
     return _settle(tx, queue, message, "dead", now=now, note=note)
 
 
 def end(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
-    """Settle a message that nobody wants any more; it is kept like one that arrived."""
+    """Settle a message that is no longer wanted; it is kept like one that was performed."""
     return _settle(tx, queue, message, "ended", now=now, note=note)
 
 
 def split(tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Any], now: int) -> bool:
-    """Put messages in the place of one that was claimed, in this order and before what follows.
+    """Replace a claimed message by several, in this order and before the messages behind it.
 
-    Where its outcome was in doubt, theirs are.
+    They are uncertain if it was.
     """
     if not done(tx, queue, message, now):
         return False
@@ -300,7 +304,7 @@ def split(tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Any]
 
 
 def move_lane(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
-    """Hand all that waits in `lane` to the lane `other`."""
+    """Move the waiting messages of `lane` to the lane `other`."""
     tx.execute(
         "UPDATE outbox SET lane = :other"
         " WHERE queue = :queue AND lane = :lane AND state = 'waiting'",
@@ -313,9 +317,9 @@ def move_lane(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
 
 
 def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
-    """Let a message go at once and from its first attempt, whether settled or still waiting.
+    """Queue a settled or waiting message for a first attempt now.
 
-    False where there is none, and for one under way, which stays as it is.
+    Return False if there is none or it is leased.
     """
     row = tx.one(
         "UPDATE outbox SET state = 'waiting', attempts = 0, failures = 0, crashes = 0,"
@@ -341,24 +345,15 @@ def sweep(tx: Transaction, queue: Queue, before: int, most: int = FOREVER) -> in
     )
 
 
-def _candidates(tx: Transaction, queue: Queue, lane: str, now: int, turns: Turns) -> list[Row]:
-    free = queue.width - lanes.under_way(tx, queue, lane)
+def _candidates(tx: Transaction, queue: Queue, lane: str, now: int, turns: ClassTurns) -> list[Row]:
+    free = queue.width - lanes.count_leased(tx, queue, lane)
     if not queue.ordered:
         return tx.query(DUE, queue=queue.name, lane=lane, now=now, free=free)
     heads = lanes.heads(tx, queue, lane)
     due = {head["priority"]: head["id"] for head in heads if head["due_at"] <= now}
-    return [row for one in turns.order(lane, due)[:free] for row in tx.query(BY_ID, id=due[one])]
-
-
-def _set_aside(tx: Transaction, queue: Queue, row: Row, now: int, why: str) -> None:
-    """Settle a message whose body can't be read, so that its lane goes on."""
-    log.error("message set aside", queue=queue.name, id=row["id"], why=why)
-    tx.execute(
-        "UPDATE outbox SET state = 'dead', settled_at = :now, note = :note WHERE id = :id",
-        id=row["id"],
-        now=now,
-        note=f"its body can't be read: {why}",
-    )
+    return [
+        row for one in turns.order_classes(lane, due)[:free] for row in tx.query(BY_ID, id=due[one])
+    ]
 
 
 def _lease(tx: Transaction, row: Row, body: Any, until: int, owner: str) -> Message:
@@ -388,11 +383,13 @@ def _settle(
     tx: Transaction, queue: Queue, message: Message, state: str, *, now: int, note: str | None
 ) -> bool:
     change = "state = :state, settled_at = :now, note = :note"
-    return _let_go(tx, queue, message, change, state=state, now=now, note=note)
+    return _end_lease(tx, queue, message, change, state=state, now=now, note=note)
 
 
-def _let_go(tx: Transaction, queue: Queue, message: Message, change: str, **values: object) -> bool:
-    """End the lease of a message with this change of it, if it is still this lease's."""
+def _end_lease(
+    tx: Transaction, queue: Queue, message: Message, change: str, **values: object
+) -> bool:
+    """End the lease of a message with a change of its row; False if it has another lease."""
     ours = tx.execute(
         f"UPDATE outbox SET {change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
         " WHERE id = :id AND lease = :lease",

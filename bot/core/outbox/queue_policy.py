@@ -15,48 +15,49 @@ if TYPE_CHECKING:
     from bot.core.outbox.payload_kinds import PayloadKinds
 
 REPLY, ALERT, NOTICE = PRIORITIES = (0, 1, 2)
-"""Priority classes: who waits for an answer, money that came in, everything else."""
+"""Priority classes: a person waits for the answer, money came in, everything else."""
 
 SECOND = 1_000
-"""In milliseconds."""
+"""Milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often something may happen: `burst` at once, then one each `interval` ms.
+    """A rate limit that delays: `burst` messages at once, then one each `interval` ms.
 
-    Kept by the generic cell rate algorithm (ITU-T I.371), whose one number a
-    lane, the theoretical arrival time, is stored: a restart allows no new burst.
+    It is the generic cell rate algorithm (ITU-T I.371). Its one number for a lane, the theoretical
+    arrival time, is stored: a restart allows no new burst.
     """
 
     interval: int
     burst: int = 1
 
     def next_at(self, arrival_at: int) -> int:
-        """When the next one may go, given the theoretical arrival time."""
+        """Return when the next message may go, from the theoretical arrival time."""
         return arrival_at - (self.burst - 1) * self.interval
 
-    def arrival(self, arrival_at: int, now: int) -> int:
-        """Give the theoretical arrival time after one that goes now."""
+    def advance(self, arrival_at: int, now: int) -> int:
+        """Return the theoretical arrival time after a message that goes now."""
         return max(arrival_at, now) + self.interval
 
-    def sensible(self, arrival_at: int, now: int) -> int:
-        """Give `arrival_at`, or `now` where only a clock that ran ahead can have written it."""
+    def clamp(self, arrival_at: int, now: int) -> int:
+        """Return `arrival_at`, or `now` if only a clock that was ahead can have written it."""
         return arrival_at if arrival_at <= now + self.burst * self.interval else now
 
 
 FAILURES = RetryTable(tuple(range(5 * SECOND, 50 * SECOND, 5 * SECOND)))
-"""Ten attempts at a message whose handler raises, a bug; for ever would block its lane."""
+"""Ten attempts at a message whose handler raises: a bug must not block its lane for ever."""
 
 Gather: TypeAlias = "Callable[[Iterable[Any]], tuple[int, Any] | None]"
+"""Joins as many bodies as fit into one, from the first on; returns their number and that body."""
 
 
 @dataclass(frozen=True, slots=True)
-class Feeds:
-    """Where the messages of a queue put replies, each in the lane of the same name.
+class BackPressure:
+    """The queue for the replies that a queue's messages cause, each in the lane of the same name.
 
-    It hands out nothing while `most_open` lanes could send a reply there, were it their turn, and
-    nothing of a lane that has `most_waiting` replies there (see core/outbox/back_pressure.py).
+    Nothing is claimed while `most_open` lanes have a reply that may go, and nothing of a lane with
+    `most_waiting` replies (see core/outbox/back_pressure.py).
     """
 
     queue: Queue
@@ -66,21 +67,19 @@ class Feeds:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue's policy; times in milliseconds.
+    """The policy of a queue; times in milliseconds.
 
-    `payloads`: the kinds of its messages' bodies; None for a queue of plain JSON objects.
-    `ordered`: a lane's head that must wait holds up its lane, as far as messages of its
-    priority go. `width`: messages of a lane under way at once. Lanes of which `group` says the
-    same have no more than `group_width` under way together; those of which it says None are in no
-    group.
-    Of a class in `class_width` no more than that are under way, so that others have room left.
-    Messages with an account are ranked by what it had before (core/outbox/fair_accounts.py), each
-    worth an interval of `account_pace`; its burst is what an account that rested has in hand.
-    Settled messages are dropped unless `keep` says that somebody looks at them. `gather` makes one
-    body of as many as it can of those that would have to wait, from the first on: how many, and
-    the body, or None. A message whose handler raises is retried by the table `failures`. It is
-    set aside after `crashes` attempts in a row whose worker was gone before their end, for it may
-    be what ends the process.
+    `ordered`: the first message of a lane and class must end before the next one is claimed.
+    `width`: leased messages of a lane at most. `group` names the group of a lane, None for none;
+    the lanes of a group have `group_width` leased messages together at most. `class_width` limits
+    the leased messages of a class, so that the other classes have room.
+    `account_pace`: what a message costs its account (core/outbox/fair_accounts.py); its burst is
+    the credit of an account that was idle.
+    `keep`: settled messages are kept until a sweep. `gather` joins messages that would have to
+    wait for a rate limit; None where the first stays alone.
+    `failures`: the retries of a message whose handler raises. `crashes`: attempts in a row whose
+    worker died before a message is a dead letter, for it may be what ends the process.
+    `payloads`: the kinds of bodies; None for a queue of plain JSON objects.
     """
 
     name: str
@@ -94,7 +93,7 @@ class Queue:
     group_width: int = 32
     class_width: Mapping[int, int] = field(default_factory=dict)
     account_pace: Pace | None = None
-    feeds: Feeds | None = None
+    back_pressure: BackPressure | None = None
     gather: Gather | None = None
     failures: RetryTable = FAILURES
     crashes: int = 10

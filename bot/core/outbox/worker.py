@@ -1,4 +1,4 @@
-"""The loop that works a queue of the outbox: claim, hand out, wait, again."""
+"""The worker: claims the messages of a queue, handles them and waits, in a loop."""
 
 from __future__ import annotations
 
@@ -23,28 +23,29 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 LONGEST_WAIT = 1.0
-"""Seconds between looks at the queue: other processes put messages too."""
+"""Seconds between two claims: other processes put messages too."""
 
-INHERIT_SECONDS = 30.0
-"""Between two looks for messages of workers that are gone, beside us or before us."""
+DEAD_CHECK_SECONDS = 30.0
+"""Seconds between two searches for leases of dead workers."""
 
-LEAVING_SECONDS = 1.0
-"""For giving back, at a stop, what has not finished."""
+RELEASE_SECONDS = 1.0
+"""Seconds to release unfinished messages at a stop."""
 
 CRASHED = "its attempts ended the process"
-"""Why a message was set aside that had no attempt with an end."""
+"""Note of a dead letter whose attempts all ended with their worker."""
 
 STORAGE_PAUSE = 1_000
-"""Milliseconds until a message comes again that met a database which could not be used."""
+"""Milliseconds until the next attempt after the database could not be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A queue with who handles its messages; `handle` settles each in a transaction.
+    """A queue and its handler; `handle` settles each message in a transaction.
 
-    A StorageError of `handle` says that nothing has been done yet: what came of a call that was
-    made is settled by `Database.transaction_until_stored`. `buried` does what follows from a
-    message that the worker has set aside, in that transaction.
+    `handle` raises StorageError only if nothing has been done yet: the outcome of a call that was
+    made is settled by `Database.transaction_until_stored`. `buried` is called in
+    the transaction in which the worker makes a message a dead letter. `room` messages are handled
+    at once.
     """
 
     queue: Queue
@@ -54,7 +55,7 @@ class Job:
 
 
 class Worker:
-    """Works one queue in this process, at most `job.room` messages at a time; `now` in epoch ms."""
+    """Performs one queue in this process; `now` in epoch ms."""
 
     def __init__(self, db: Database, job: Job, now: Callable[[], int]) -> None:
         self._db = db
@@ -62,15 +63,15 @@ class Worker:
         self._now = now
         self._owner = lease_owners.register()
         self._wake = db.listen(job.queue.name)
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._full = False
-        self._inherited = 0.0
+        self._checked_dead_at = 0.0
         self._stopping = False
         self._idle = asyncio.Event()
         self._idle.set()
 
     async def run(self) -> None:
-        """Work until `stop`; what an earlier process left leased comes first."""
+        """Perform messages until `stop`; leases of dead workers are released first."""
         self._idle.clear()
         try:
             await self._recover()
@@ -85,32 +86,32 @@ class Worker:
                 lease_owners.unregister(self._owner)
 
     async def stop(self, patience: float) -> None:
-        """Claim no more and let what is under way finish, `patience` seconds at most.
+        """Stop claiming, and wait up to `patience` seconds for the current messages.
 
-        What has not finished by then is cancelled and put back, for any worker to claim.
+        Those that have not finished by then are cancelled and released, for any worker to claim.
         """
         self._stopping = True
         self._wake.set()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience):
-                await self._idle.wait()  # a claim under way still hands out
-                if self._under_way:
-                    await asyncio.wait(self._under_way)
+                await self._idle.wait()  # the current claim still starts tasks
+                if self._tasks:
+                    await asyncio.wait(self._tasks)
         try:
-            if self._under_way:
-                await self._leave()
+            if self._tasks:
+                await self._release_unfinished()
         finally:
             lease_owners.unregister(self._owner)
 
-    async def _leave(self) -> None:
-        """Cancel what is under way and put it back: a stop is no crash."""
-        for task in self._under_way:
+    async def _release_unfinished(self) -> None:
+        """Cancel the current messages and release them: a stop is no crash."""
+        for task in self._tasks:
             task.cancel()
         queue = self._job.queue
         try:
-            async with asyncio.timeout(LEAVING_SECONDS):
+            async with asyncio.timeout(RELEASE_SECONDS):
                 await self._db.transaction(lambda tx: leases.release_own(tx, queue, self._owner))
-        except (StorageError, TimeoutError) as error:  # the next start takes it back
+        except (StorageError, TimeoutError) as error:  # the next start releases them
             log.debug("messages stay leased", queue=queue.name, reason=str(error))
 
     async def _recover(self) -> None:
@@ -125,16 +126,16 @@ class Worker:
                 return
 
     async def _round(self) -> float:
-        room = self._job.room - len(self._under_way)
+        room = self._job.room - len(self._tasks)
         self._full = room <= 0
         if self._full:
             return LONGEST_WAIT
         elapsed = asyncio.get_running_loop().time()
-        inherits = elapsed >= self._inherited + INHERIT_SECONDS
-        self._inherited = elapsed if inherits else self._inherited
+        checks_dead = elapsed >= self._checked_dead_at + DEAD_CHECK_SECONDS
+        self._checked_dead_at = elapsed if checks_dead else self._checked_dead_at
         try:
             messages, next_open, self._full = await self._db.transaction(
-                lambda tx: self._claim(tx, room, inherits=inherits)
+                lambda tx: self._claim(tx, room, checks_dead=checks_dead)
             )
         except StorageError as error:
             log.debug("queue can't be read", queue=self._job.queue.name, reason=str(error))
@@ -145,18 +146,18 @@ class Worker:
             return LONGEST_WAIT
         for message in messages:
             task = asyncio.create_task(self._handle(message))
-            self._under_way.add(task)
+            self._tasks.add(task)
             task.add_done_callback(self._finished)
         if next_open is None:
             return LONGEST_WAIT
         return (next_open - self._now()) / 1000
 
     def _claim(
-        self, tx: Transaction, room: int, *, inherits: bool
+        self, tx: Transaction, room: int, *, checks_dead: bool
     ) -> tuple[list[Message], int | None, bool]:
-        """Return what was claimed, when the next claim may find more, and if a class is full."""
+        """Return the messages, when the next claim may find some, and whether a class is full."""
         now, queue = self._now(), self._job.queue
-        if inherits:
+        if checks_dead:
             leases.release_dead(tx, queue)
         messages = outbox.claim(tx, queue, now, room, self._owner)
         next_open, is_full = outbox.next_claim(tx, queue, now)
@@ -192,7 +193,7 @@ class Worker:
         )
 
     async def _set_aside(self, message: Message, note: str) -> None:
-        """Bury a message with what follows; alone where that fails, for its lane must go on."""
+        """Make a message a dead letter and call `buried`; without it if that fails."""
         try:
             await self._db.transaction_until_stored(partial(self._bury, message=message, note=note))
         except Exception:
@@ -218,8 +219,8 @@ class Worker:
             self._job.buried(tx, message)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        """What its lane has next wakes us by itself; what had no room here waits for this."""
-        self._under_way.discard(task)
+        """Wake the loop if messages waited for room; its own lane wakes it by itself."""
+        self._tasks.discard(task)
         if self._full:
             self._wake.set()
 

@@ -137,7 +137,7 @@ def _limits(recipient: Recipient, *, asks: bool = False) -> list[tuple[str, Pace
 def _next(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int:
     """Return when all limits allow a letter."""
     return max(
-        pace.next_at(pace.sensible(recipients.read_arrival(tx, name), now)) for name, pace in limits
+        pace.next_at(pace.clamp(recipients.read_arrival(tx, name), now)) for name, pace in limits
     )
 
 
@@ -147,8 +147,8 @@ def _take(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int | No
     if at > now:
         return at
     for name, pace in limits:
-        arrival_at = pace.sensible(recipients.read_arrival(tx, name), now)
-        recipients.write_arrival(tx, name, pace.arrival(arrival_at, now))
+        arrival_at = pace.clamp(recipients.read_arrival(tx, name), now)
+        recipients.write_arrival(tx, name, pace.advance(arrival_at, now))
     return None
 
 

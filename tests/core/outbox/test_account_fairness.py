@@ -10,7 +10,7 @@ import pytest
 
 from bot.core.database.database import open_database
 from bot.core.outbox import leases, outbox
-from bot.core.outbox.fair_accounts import FURTHEST
+from bot.core.outbox.fair_accounts import MAX_LAG
 from bot.core.outbox.queue_policy import Pace, Queue
 from tests.support.outbox_queue import QueueHarness
 
@@ -189,12 +189,12 @@ def test_what_an_account_had_is_known_after_a_restart(crowd: Crowd, clock: Clock
 def test_no_clock_that_ran_ahead_puts_an_account_behind_for_ever(
     crowd: Crowd, clock: Clock
 ) -> None:
-    clock.advance(10 * FURTHEST)
+    clock.advance(10 * MAX_LAG)
     crowd.cause("ann", "ann", "early")
-    clock.advance(-10 * FURTHEST)
+    clock.advance(-10 * MAX_LAG)
     crowd.db.run(lambda tx: leases.recover(tx, QUEUE, clock()))
     (row,) = accounts_of(crowd)
-    assert row["arrival_at"] <= clock() + FURTHEST * SECOND
+    assert row["arrival_at"] <= clock() + MAX_LAG * SECOND
 
 
 def test_lanes_opened_before_accounts_were_known_are_served_too(db: Database, clock: Clock) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bot.chat.messages.queues import REPLIES_WAITING, make_queues
 from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, outbox
-from bot.core.outbox.back_pressure import LOOK_AGAIN
+from bot.core.outbox.back_pressure import CHECK_INTERVAL
 from bot.core.outbox.queue_policy import ALERT, REPLY
 from tests.support.outbox_queue import QueueHarness
 
@@ -102,7 +102,7 @@ def test_updates_wait_while_more_chats_could_be_answered_than_half_a_second_allo
     assert len(house.handles()) == MOST_OPEN
     now = clock()
     look = house.updates.db.run(lambda tx: outbox.next_claim(tx, QUEUES.updates, now))
-    assert look == (now + LOOK_AGAIN, False)
+    assert look == (now + CHECK_INTERVAL, False)
     assert len(house.sends()) == 2
     assert len(house.handles()) == 2
 
@@ -161,9 +161,9 @@ def test_where_a_rate_is_lifted_nobody_waits_for_it(
     total: Rate | None, chat: Rate | None, expected: tuple[int | None, int | None]
 ) -> None:
     updates = make_queues(total, chat, None).updates
-    feeds = updates.feeds
+    back_pressure = updates.back_pressure
     assert updates.pace is None
     assert (
-        feeds.most_open if feeds else None,
-        feeds.most_waiting if feeds else None,
+        back_pressure.most_open if back_pressure else None,
+        back_pressure.most_waiting if back_pressure else None,
     ) == expected

@@ -11,7 +11,7 @@ from bot.chat.messages.queues import CLASS_WIDTH, SENT_AT_ONCE, make_queues
 from bot.core.database.database import open_database
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
-from bot.core.outbox.class_shares import CYCLE, after, in_turn
+from bot.core.outbox.class_shares import CYCLE, in_cycle_order, position_after
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Pace, Queue
 from tests.support.outbox_queue import QueueHarness
 
@@ -124,8 +124,8 @@ def test_a_class_alone_costs_no_statement(post: QueueHarness) -> None:
 @pytest.mark.parametrize("turn", range(len(CYCLE)))
 def test_after_a_turn_of_any_class_the_cycle_stands_behind_it(turn: int) -> None:
     for priority in (REPLY, ALERT, NOTICE):
-        assert CYCLE[after(turn, priority) - 1] == priority
-    assert in_turn(turn, [CYCLE[turn], *NAMES])[0] == CYCLE[turn]
+        assert CYCLE[position_after(turn, priority) - 1] == priority
+    assert in_cycle_order(turn, [CYCLE[turn], *NAMES])[0] == CYCLE[turn]
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ async def test_a_worker_takes_over_what_another_one_leaves(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not at its own start alone: the other one may end later."""
-    monkeypatch.setattr(worker, "INHERIT_SECONDS", 0.0)
+    monkeypatch.setattr(worker, "DEAD_CHECK_SECONDS", 0.0)
     other = lease_owners.register()
     post.put("a", "one")
     post.db.run(lambda tx: outbox.claim(tx, post.queue, post.clock(), 1, other))
