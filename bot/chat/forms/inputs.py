@@ -26,7 +26,7 @@ from bot.chat.forms.flow import (
     reply_and_resume,
     save_destination,
 )
-from bot.chat.forms.outcome import Outcome
+from bot.chat.forms.outcome import Outcome, Press
 from bot.chat.forms.prompts import ask_which_amount, prompt
 from bot.chat.forms.steps import STEPS
 from bot.chat.messages.problem import Problem
@@ -73,12 +73,8 @@ def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) ->
         return Outcome(draft, toast=t(seller.language, "toast-finished"))
     owner = replace(owner, must_resume=False)
     verb, *words = action[2:] or ("",)
-    outcome = None
-    if verb in _FORM_VERBS[owner.form]:
-        if verb in _VERBS:
-            outcome = _VERBS[verb](owner, tuple(words), seller)
-        else:
-            outcome = menu_presses.take_press(owner, (verb, *words), seller, now)
+    is_known = verb in _FORM_VERBS[owner.form]
+    outcome = _VERBS[verb](owner, tuple(words), seller, now) if is_known else None
     return outcome or Outcome(draft, toast=t(seller.language, "toast-unknown"))
 
 
@@ -154,24 +150,20 @@ _ANSWERS: dict[str, Callable[[Draft, str, Seller], Outcome]] = {
 }
 
 
-def _kind_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+def _kind_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if len(words) != 1 or words[0] not in KINDS:
         return None
     draft = replace(draft, kind=words[0])
     return go_on(draft if draft.kind in UNITS.kinds else UNITS.clear(draft), seller)
 
 
-def _keep_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
-    return go_on(draft, seller)
-
-
-def _back_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+def _back_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if len(words) != 1 or words[0] not in STEPS[draft.form]:
         return None
     return go_back(draft, words[0], seller)
 
 
-def _amount_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+def _amount_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     """Take one reading of an ambiguous amount: a number and, where one was named, a currency."""
     number, *named = words or ("",)
     if not _DECIMAL.fullmatch(number) or not currencies().issuperset(named):
@@ -180,33 +172,27 @@ def _amount_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | No
     return take_price(draft, check_price(Decimal(number), currency), seller)
 
 
-def _currency_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+def _currency_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if len(words) != 1 or words[0] not in currencies():
         return None
     return _take_currency(draft, words[0], seller)
 
 
-def _continue_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
-    return Outcome(draft, (prompt(draft, seller),))
-
-
-def _restart_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
+def _restart_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) -> Outcome | None:
     asks = seller.destination is None
     fresh = Draft(draft.id, "new", "kind", asks_destination=asks, paused=draft.paused)
     return go_on(fresh, seller)
 
 
-def _cancel_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
-    return cancel_form(draft, seller)
-
-
-_VERBS: dict[str, Callable[[Draft, Action, Seller], Outcome | None]] = {
+_VERBS: dict[str, Press] = {
     "kind": _kind_pressed,
-    "keep": _keep_pressed,
+    "keep": lambda draft, _words, seller, _now: go_on(draft, seller),
     "back": _back_pressed,
     "amount": _amount_pressed,
     "currency": _currency_pressed,
-    "continue": _continue_pressed,
+    "continue": lambda draft, _words, seller, _now: Outcome(draft, (prompt(draft, seller),)),
     "restart": _restart_pressed,
-    "cancel": _cancel_pressed,
+    "cancel": lambda draft, _words, seller, _now: cancel_form(draft, seller),
+    **menu_presses.VERBS,
+    **timing.VERBS,
 }

@@ -22,22 +22,10 @@ from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.chat.forms.outcome import Outcome
+    from bot.chat.forms.outcome import Outcome, Press
     from bot.chat.messages.reply import Action
     from bot.chat.model.draft import Draft
     from bot.chat.model.seller import Seller
-
-
-def take_press(draft: Draft, action: Action, seller: Seller, now: int) -> Outcome | None:
-    """Perform one of these buttons; return None where its words make no sense."""
-    verb, *words = action
-    if verb in timing.VERBS:
-        return timing.take_press(draft, action, seller, now)
-    if verb == "create":
-        return _create_pressed(draft, tuple(words), seller, now)
-    return _VERBS[verb](draft, tuple(words), seller)
 
 
 def _create_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Outcome | None:
@@ -56,13 +44,13 @@ def _create_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Ou
     return finish(replace(draft, starts_at=starts_at), seller)
 
 
-def _options_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
+def _options_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) -> Outcome | None:
     if unanswered_step(draft, seller) is not None:
         return go_on(draft, seller)
     return ask_step(replace(draft, in_menu=True), "options", seller)
 
 
-def _open_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+def _open_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     field = BY_NAME.get(words[0]) if len(words) == 1 else None
     if field not in MENU or field is None or draft.kind not in (None, *field.kinds):
         return None
@@ -71,11 +59,11 @@ def _open_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None
     return ask_after_zone(replace(draft, in_menu=True), field.name, seller)
 
 
-def _done_pressed(draft: Draft, _words: Action, seller: Seller) -> Outcome | None:
+def _done_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) -> Outcome | None:
     return go_on(replace(draft, in_menu=False), seller)
 
 
-def _clear_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+def _clear_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     field = field_at(draft.form, words[0]) if len(words) == 1 else None
     if field is None or not field.is_optional:
         return None
@@ -84,14 +72,14 @@ def _clear_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | Non
     return go_on(field.clear(draft), seller) if field in MENU else None
 
 
-def _instrument_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+def _instrument_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if len(words) != 1 or words[0] not in currencies() or draft.currency is None:
         return None
     code = None if words[0] == draft.currency else words[0]
     return take_value(draft, INSTRUMENT, code, seller)
 
 
-def _ask_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
+def _ask_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     """Ask payers for one thing more, or no longer."""
     if len(words) != 2 or words[0] not in PAYER_FIELDS:  # noqa: PLR2004 - which, and on or off
         return None
@@ -103,7 +91,8 @@ def _ask_pressed(draft: Draft, words: Action, seller: Seller) -> Outcome | None:
     return ask_step(ASKS.set(draft, fields), ASKS.name, seller)
 
 
-_VERBS: dict[str, Callable[[Draft, Action, Seller], Outcome | None]] = {
+VERBS: dict[str, Press] = {
+    "create": _create_pressed,
     "options": _options_pressed,
     "open": _open_pressed,
     "done": _done_pressed,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bot.chat.messages.reply import Action, Reply
     from bot.chat.model.draft import Draft
+    from bot.chat.model.seller import Seller
     from bot.chat.model.wish import Wish
 
 
@@ -78,3 +80,7 @@ class Outcome:
     setting: Setting | None = None
     photo: Photo | None = None
     then: Action | None = None
+
+
+Press = Callable[["Draft", "Action", "Seller", int], Outcome | None]
+"""Performs a button, given its words and the time (epoch ms); None where they make no sense."""

@@ -17,7 +17,7 @@ from bot.chat.forms.flow import (
     go_on,
     save_setting,
 )
-from bot.chat.forms.outcome import Outcome, Setting
+from bot.chat.forms.outcome import Outcome, Press, Setting
 from bot.chat.forms.prompts import ask_zone, prompt
 from bot.chat.messages.problem import Problem
 from bot.chat.messages.reply import escaped
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bot.chat.model.draft import Draft
     from bot.chat.model.seller import Seller
 
-VERBS = frozenset({"zone", "moment", "hours", "minute", "off"})
 _DAY = 24 * 60  # minutes
 _HOURS = re.compile(r"([0-9]{1,4})-([0-9]{1,4})", re.ASCII)
 _MINUTE = re.compile(r"[0-9]{1,4}", re.ASCII)
@@ -50,30 +49,10 @@ def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
     return _take_zone(draft, zone, seller, now)
 
 
-def take_press(draft: Draft, action: Action, seller: Seller, now: int) -> Outcome | None:
-    """Take an offered time or zone; return None where the button's words make no sense."""
-    verb, *words = action
-    if verb == "zone" and len(words) == 1:
-        is_known = zones.is_zone(words[0])
-        return _take_zone(draft, words[0], seller, now) if is_known else None
-    if verb == "moment" and len(words) == 2:  # noqa: PLR2004 - which field, and when
-        return _moment_pressed(draft, (words[0], words[1]), seller, now)
-    if len(words) != 1 or draft.form != "settings":
+def _zone_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Outcome | None:
+    if len(words) != 1 or not zones.is_zone(words[0]):
         return None
-    return _hours_pressed(draft, verb, words[0], seller)
-
-
-def _hours_pressed(draft: Draft, verb: str, word: str, seller: Seller) -> Outcome | None:
-    if verb == "off":
-        return _off_pressed(draft, word, seller)
-    if seller.zone is None:
-        return ask_after_zone(draft, "quiet" if verb == "hours" else "summary", seller)
-    if verb == "hours":
-        found = _HOURS.fullmatch(word)
-        quiet = (int(found[1]), int(found[2])) if found else (0, 0)
-        return _take_quiet(draft, quiet, seller) if _are_hours(quiet) else None
-    minute = int(word) if _MINUTE.fullmatch(word) else _DAY
-    return _take_summary(draft, minute, seller) if minute < _DAY else None
+    return _take_zone(draft, words[0], seller, now)
 
 
 def _take_zone(draft: Draft, name: str, seller: Seller, now: int) -> Outcome:
@@ -92,10 +71,9 @@ def _take_zone(draft: Draft, name: str, seller: Seller, now: int) -> Outcome:
     return replace(outcome, setting=setting)
 
 
-def _moment_pressed(
-    draft: Draft, words: tuple[str, str], seller: Seller, now: int
-) -> Outcome | None:
-    step, written = words
+def _moment_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Outcome | None:
+    """Take a moment that was offered for a field, in epoch ms."""
+    step, written = words if len(words) == 2 else ("", "")  # noqa: PLR2004 - which field, and when
     field = field_at(draft.form, step)
     if field is None or not field.is_moment or seller.zone is None:
         return None
@@ -106,8 +84,7 @@ def _moment_pressed(
     draft, at = replace(draft, step=step), int(written)
     if at <= now:
         return refuse_past(draft, at, seller, now)
-    within = at <= now + epochs.MAX_AHEAD
-    return take_value(draft, field, at, seller, now) if within else None
+    return take_value(draft, field, at, seller, now) if at <= now + epochs.MAX_AHEAD else None
 
 
 def refuse_past(draft: Draft, at: int, seller: Seller, now: int) -> Outcome:
@@ -134,8 +111,32 @@ def _take_summary(draft: Draft, minute: int | Problem, seller: Seller) -> Outcom
     return save_setting(draft, Setting("summary", minute), seller, saved)
 
 
-def _off_pressed(draft: Draft, step: str, seller: Seller) -> Outcome | None:
-    if step not in ("quiet", "summary"):
+def _hours_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    if seller.zone is None:
+        return ask_after_zone(draft, "quiet", seller)
+    found = _HOURS.fullmatch(words[0]) if len(words) == 1 else None
+    quiet = (int(found[1]), int(found[2])) if found else (0, 0)
+    return _take_quiet(draft, quiet, seller) if _are_hours(quiet) else None
+
+
+def _minute_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    if seller.zone is None:
+        return ask_after_zone(draft, "summary", seller)
+    minute = int(words[0]) if len(words) == 1 and _MINUTE.fullmatch(words[0]) else _DAY
+    return _take_summary(draft, minute, seller) if minute < _DAY else None
+
+
+def _off_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    if words not in (("quiet",), ("summary",)):
         return None
-    text = t(seller.language, "quiet-off" if step == "quiet" else "summary-off")
-    return save_setting(draft, Setting(step, None), seller, text)
+    text = t(seller.language, "quiet-off" if words == ("quiet",) else "summary-off")
+    return save_setting(draft, Setting(words[0], None), seller, text)
+
+
+VERBS: dict[str, Press] = {
+    "zone": _zone_pressed,
+    "moment": _moment_pressed,
+    "hours": _hours_pressed,
+    "minute": _minute_pressed,
+    "off": _off_pressed,
+}
