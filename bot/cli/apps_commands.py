@@ -31,7 +31,7 @@ def apps() -> None:
 def apps_create(name: str) -> None:
     """Create the application NAME and print its credentials, once."""
     _print_credentials(
-        console.in_database(lambda tx, vault: usecases.create(tx, vault, name, now()))
+        console.in_transaction(lambda tx, vault: usecases.create(tx, vault, name, now()))
     )
 
 
@@ -39,7 +39,7 @@ def apps_create(name: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
     """List the applications."""
-    found = console.reading(list_all)
+    found = console.read_only(list_all)
     rows = [
         {
             "id": app.id,
@@ -70,20 +70,22 @@ def apps_rotate(app_id: str, overlap: int) -> None:
     oldest of the three stops at once.
     """
     moment, lasting = now(), overlap * HOUR
-    made = console.in_database(
+    made = console.in_transaction(
         lambda tx, vault: usecases.rotate(tx, vault, app_id, moment, lasting)
     )
     _print_credentials(made)
     if lasting:
         until = console.time_text(moment + lasting)
-        console.tell(f"Until {until}, or the next rotation, the former WEBHOOK_SECRET signs too.")
+        console.print_message(
+            f"Until {until}, or the next rotation, the former WEBHOOK_SECRET signs too."
+        )
 
 
 @apps.command("revoke")
 @click.argument("app_id", metavar="ID")
 def apps_revoke(app_id: str) -> None:
     """End the access of the application ID."""
-    console.in_database(lambda tx, vault: usecases.revoke(tx, vault, app_id, now()))
+    console.in_transaction(lambda tx, vault: usecases.revoke(tx, vault, app_id, now()))
     click.echo(f"revoked {app_id}")
 
 

@@ -37,7 +37,7 @@ def audit(subject: str | None, limit: int, as_json: bool) -> None:  # noqa: FBT0
 
     The log holds no data of payers and no secrets. Changes are kept for 400 days.
     """
-    lines, names = console.reading(
+    lines, names = console.read_only(
         lambda tx: (
             log.read(tx, limit, subject),
             {log.app(app.id): app.name for app in apps.list_all(tx)},

@@ -38,11 +38,11 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
 
     made = backups.backup(config.load(), to, now())
     if made.trouble:
-        console.tell(
+        console.print_message(
             f"The backup is complete, but the audit log has no entry for it: {made.trouble}"
         )
     if made.refusal:
-        console.tell(f"The backup is complete, but restore will refuse it: {made.refusal}")
+        console.print_message(f"The backup is complete, but restore will refuse it: {made.refusal}")
     key = str(made.key) if made.key else None
     if as_json:
         click.echo(
@@ -82,7 +82,7 @@ def restore(source: Path, replace: bool) -> None:  # noqa: FBT001 - click passes
         )
     if done.aside:
         console.print_fact("set aside", done.aside)
-    console.tell("Start the bot now. To check it, run doctor.")
+    console.print_message("Start the bot now. To check it, run doctor.")
 
 
 def _as_json(found: Contents) -> dict[str, object]:

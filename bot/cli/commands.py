@@ -45,9 +45,9 @@ class Commands(click.Group):
         try:
             return super().invoke(context)
         except (ConfigError, ConfigProblem) as error:
-            console.end(str(error), BAD_SETTING)
+            console.exit_with(str(error), BAD_SETTING)
         except BotError as error:
-            console.end(str(error), 1)
+            console.exit_with(str(error), 1)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -59,7 +59,7 @@ def settings() -> Settings:
     return loaded
 
 
-def in_database(work: Callable[[Transaction, Vault], T]) -> T:
+def in_transaction(work: Callable[[Transaction, Vault], T]) -> T:
     """Run `work` in one transaction, also while the bot runs; create a missing database."""
     loaded = config.load()
     with _opened(loaded) as database:
@@ -67,7 +67,7 @@ def in_database(work: Callable[[Transaction, Vault], T]) -> T:
         return database.run(lambda tx: work(tx, vault))
 
 
-def reading(work: Callable[[Transaction], T]) -> T:
+def read_only(work: Callable[[Transaction], T]) -> T:
     """Run `work`, which only reads, however long it takes: no payment waits for it."""
     loaded = config.load()
     with _opened(loaded) as database:
@@ -81,7 +81,7 @@ def _opened(loaded: Settings) -> Iterator[Database]:
     is_new = not path.exists()
     database = open_database(loaded.database_url)
     if is_new:
-        tell(f"Created a new database at {path}.")
+        print_message(f"Created a new database at {path}.")
     try:
         yield database
     finally:
@@ -117,7 +117,7 @@ def json_line(row: Mapping[str, Any]) -> str:
     return in_ascii(json.dumps(row))
 
 
-def tell(text: str) -> None:
+def print_message(text: str) -> None:
     """Print a message to people, on standard error: programs read standard output."""
     click.echo(sanitize.text(text), err=True)
 
@@ -129,7 +129,7 @@ def time_text(moment: int | None) -> str | None:
     return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
 
 
-def end(text: str, code: int) -> NoReturn:
+def exit_with(text: str, code: int) -> NoReturn:
     for line in text.splitlines():
-        tell(line)
+        print_message(line)
     sys.exit(code)

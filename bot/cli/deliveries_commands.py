@@ -39,7 +39,7 @@ def deliveries() -> None:
 def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # noqa: FBT001 - click passes options by name
     """List deliveries: address, state, attempts, time of the next attempt."""
     only = DeliveryState(state) if state else None
-    found = console.reading(lambda tx: store.list_all(tx, limit, only))
+    found = console.read_only(lambda tx: store.list_all(tx, limit, only))
     columns = ("id", "request", "address", "state", "attempts", "next")
     console.print_table(columns, [_delivery(item) for item in found], as_json=as_json)
 
@@ -48,7 +48,7 @@ def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # no
 @click.argument("delivery_id", metavar="ID")
 def deliveries_show(delivery_id: str) -> None:
     """Show the delivery ID and its attempts."""
-    found, attempts = console.reading(
+    found, attempts = console.read_only(
         lambda tx: (
             delivery_commands.find(tx, delivery_id),
             store.attempts(tx, delivery_id),
@@ -68,7 +68,9 @@ def deliveries_retry(delivery_id: str) -> None:
     It may be delivered, dead or waiting for its next attempt; one that is being sent right now is
     left as it is.
     """
-    found = console.in_database(lambda tx, _vault: delivery_commands.retry(tx, delivery_id, now()))
+    found = console.in_transaction(
+        lambda tx, _vault: delivery_commands.retry(tx, delivery_id, now())
+    )
     click.echo(f"{found.id} is {found.state}")
 
 

@@ -74,14 +74,16 @@ def erase(
 
 def _announce(found: Found) -> None:
     if not found.rows:
-        console.tell("No data of them is stored.")
+        console.print_message("No data of them is stored.")
         return
-    console.tell(
+    console.print_message(
         f"Found payer data in {found.payments} payments, {found.checkouts} checkouts and"
         f" {found.recorded} payments recorded by the chat."
     )
     if found.recipients:
-        console.tell(f"Found {found.recipients} entries as a recipient of e-mails about payments.")
+        console.print_message(
+            f"Found {found.recipients} entries as a recipient of e-mails about payments."
+        )
 
 
 def _report(found: Found, erased: Erased, left: int, *, compacted: bool, as_json: bool) -> None:
@@ -98,7 +100,7 @@ def _report(found: Found, erased: Erased, left: int, *, compacted: bool, as_json
     for name, number in facts.items():
         console.print_fact("recorded" if name == "told" else name, number)
     console.print_fact("file", _file(left, compacted=compacted))
-    console.tell(ELSEWHERE)
+    console.print_message(ELSEWHERE)
 
 
 def _file(left: int, *, compacted: bool) -> str:

@@ -50,7 +50,7 @@ def find_exposed(paths: Iterable[Path]) -> list[Path]:
 def make_private(paths: Iterable[Path]) -> list[Path]:
     """Remove the rights of others to these files; return those that were exposed.
 
-    A file of another user stays as it is: `exposed` still names it.
+    A file of another user stays as it is: `find_exposed` still names it.
     """
     found = find_exposed(paths)
     for path in found:

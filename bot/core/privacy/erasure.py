@@ -44,7 +44,7 @@ HIDDEN = "…"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose data to erase: of these people (their `key`s), paid before a time, to one request.
+    """Whose data to erase: of these people (by `match_key`), paid before a time, to one request.
 
     None does not narrow it; an empty set of people is nobody. `before` in epoch ms.
     """
