@@ -1,4 +1,4 @@
-"""What operators and sellers write of mail, read: servers, senders, addresses and their hosts."""
+"""SMTP settings and addresses: servers, senders, recipients and their hosts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.letters import composed_letter, letter
      f"{'a' * 65}@example.org", f"a@{'b.' * 130}example", "=?utf-8?q?a?=@example.org",
      "a=?b@example.org", "a@xn--zz--.example", "a@xn--a.example", "a@foo-.bücher.example"],
 )  # fmt: skip
-def test_what_is_no_address_is_refused_for_good(address: str) -> None:
+def test_an_invalid_address_is_refused_for_good(address: str) -> None:
     with pytest.raises(MailRefused) as caught:
         composed_letter(address=address)
     assert (caught.value.final, caught.value.code) == (True, None)
@@ -36,7 +36,7 @@ def test_what_is_no_address_is_refused_for_good(address: str) -> None:
         ("root@localhost", "root@localhost"),
     ],
 )
-def test_an_address_is_sent_as_mail_servers_know_it(address: str, sent: str) -> None:
+def test_an_address_is_sent_with_its_domain_in_ascii(address: str, sent: str) -> None:
     assert letter(address=address)["to"] == ascii_address(address) == sent
 
 
@@ -52,15 +52,15 @@ def test_an_address_is_sent_as_mail_servers_know_it(address: str, sent: str) -> 
         ("r3---sn.bücher.example", "r3---sn.xn--bcher-kva.example"),
     ],
 )
-def test_a_host_is_the_one_that_browsers_go_to(name: str, host: str) -> None:
-    """IDNA of 2003 makes fass.de of faß.de, which is somebody else's."""
+def test_a_host_is_encoded_as_browsers_do(name: str, host: str) -> None:
+    """IDNA of 2003 would make fass.de of faß.de, which is another domain."""
     assert ascii_host(name) == host
 
 
 @pytest.mark.parametrize(
     "name", ["xn--zz--.example", "xn--a", "XN--A.example", "xn--.example", "ü" * 70]
 )
-def test_a_host_that_stands_for_nothing_is_refused(name: str) -> None:
+def test_an_invalid_host_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         ascii_host(name)
 
@@ -85,7 +85,7 @@ def test_a_sender_is_an_address_with_or_without_a_name(text: str, name: str, add
     "text",
     ["", "shop", "Shop", "a@b.example, c@d.example", "A\nB <a@b.example>", "A <a@b", "a b@c.d"],
 )
-def test_what_is_no_sender_is_told(text: str) -> None:
+def test_an_invalid_sender_is_refused(text: str) -> None:
     with pytest.raises(ConfigProblem, match="write an address such as"):
         parse_sender(text)
 
@@ -109,7 +109,7 @@ def test_what_is_no_sender_is_told(text: str) -> None:
         ),
     ],
 )  # fmt: skip
-def test_the_server_is_read_from_its_address(url: str, server: SmtpServer) -> None:
+def test_the_server_is_read_from_smtp_url(url: str, server: SmtpServer) -> None:
     assert parse_server(url) == server
     assert "päss" not in repr(parse_server(url))
 
@@ -122,14 +122,14 @@ def test_the_server_is_read_from_its_address(url: str, server: SmtpServer) -> No
      "smtp://u:a%00b@mail", "smtp://user@mail", "smtp://:sesame@mail", "smtp://user:@mail",
      "smtp://[::1", "smtp://127.0.0.1.5"],
 )  # fmt: skip
-def test_what_is_no_server_is_told_without_repeating_it(url: str) -> None:
+def test_an_invalid_smtp_url_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(ConfigProblem) as caught:
         parse_server(url)
     assert "sesame" not in str(caught.value)
     assert caught.value.__cause__ is None
 
 
-def test_a_password_is_known_in_every_spelling() -> None:
+def test_a_password_is_returned_in_every_spelling() -> None:
     assert passwords("smtp://mail") == []
     assert passwords("smtp://u:sesame@mail") == ["sesame"]
     assert passwords("smtp://u:open%2Fsesame@mail") == ["open%2Fsesame", "open/sesame"]

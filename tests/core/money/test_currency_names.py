@@ -1,4 +1,4 @@
-"""Which currency is meant by a word or a symbol, in any language."""
+"""The currencies meant by words and symbols, in any language."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_whole_names_are_known_in_every_language(name: str, code: str) -> None:
 @pytest.mark.parametrize(
     "name", ["gold", "oro", "or", "Silber", "offshore yuan", "yuan (offshore)"]
 )
-def test_metals_and_the_like_are_named_by_their_codes_alone(name: str) -> None:
+def test_metals_are_named_by_their_codes_only(name: str) -> None:
     """`5 Gold` is no price in ounces."""
     assert amounts.find_currency("xau") == "XAU"
     with pytest.raises(MoneyError):
@@ -50,8 +50,8 @@ def test_metals_and_the_like_are_named_by_their_codes_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_our_words_are_no_part_of_another_currencys_name(language: str) -> None:
-    """A word is only ours for one currency if CLDR has it in the names of no other."""
+def test_an_own_spelling_is_in_no_other_currencys_cldr_names(language: str) -> None:
+    """A spelling is ours for one currency only if CLDR has it in no other's name."""
     ours = {name: code for code, names in spellings.UNSHARED.items() for name in names.split("|")}
     for code in set(CODES) - FUNDS - BY_CODE:
         for count in (1, 2, 5):
@@ -61,15 +61,15 @@ def test_our_words_are_no_part_of_another_currencys_name(language: str) -> None:
 
 
 def test_no_spelling_is_entered_twice() -> None:
-    """What is one currency's and what several share are apart, so that no entry hides another."""
+    """Spellings of one currency and shared ones are disjoint, so no entry hides another."""
     tables = [*spellings.UNSHARED.values(), *spellings.SHARED.values()]
     entered = [name for names in tables for name in names.split("|")]
     assert len(entered) == len(set(entered))
     assert all(name == spellings.fold(name) for name in entered)
 
 
-def test_every_spelling_is_of_currencies_that_there_are() -> None:
-    """Nothing is read as a currency that can't be charged, and no code means another one."""
+def test_every_spelling_has_known_currencies() -> None:
+    """No text is read as an unknown currency, and no code means another one."""
     for name, spelling in spellings.own_spellings().items():
         assert spelling.codes
         assert spelling.codes <= amounts.currencies(), name
@@ -78,8 +78,8 @@ def test_every_spelling_is_of_currencies_that_there_are() -> None:
 
 
 @given(st.sampled_from(sorted(spellings.own_spellings())), st.sampled_from([*CODES, None]))
-def test_a_spelling_means_one_of_its_own(name: str, usual: str | None) -> None:
-    """However a spelling is chosen from, what comes out is written so, or asked about."""
+def test_a_spelling_means_one_of_its_currencies(name: str, usual: str | None) -> None:
+    """With any default, the result is a currency of the spelling, or it is ambiguous."""
     meant = spellings.own_spellings()[name]
     try:
         assert amounts.read_currency(f"5 {name}", usual) in meant.codes & {usual, meant.usual}
@@ -103,8 +103,8 @@ print(amounts.find_currency("dólares canadienses"))
 """
 
 
-def test_a_word_is_unknown_while_no_file_can_be_opened() -> None:
-    """Names of other languages stand in files; that none can be opened now is no error."""
+def test_a_word_is_unknown_while_cldr_files_cannot_be_opened() -> None:
+    """Names of other languages are in files; a failure to open them is no error."""
     done = subprocess.run(
         [sys.executable, "-X", "utf8", "-c", SHORT_OF_FILES],
         check=False,

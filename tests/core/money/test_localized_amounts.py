@@ -1,4 +1,4 @@
-"""Amounts as people write them, by language: read right, asked about or refused, never guessed."""
+"""Amounts as people write them, by language: read, asked about or refused, never guessed."""
 
 # The forms stand here as they are typed, Cyrillic letters and Arabic commas among them.
 # ruff: noqa: RUF001
@@ -321,7 +321,7 @@ USUALLY = [
 
 
 def answer(text: str, usual: str | None) -> str:
-    """What becomes of a text, in the words of the tables."""
+    """Return the outcome of a text, in the words of the tables."""
     try:
         amount, code = read_amount(text, usual)
         to_minor(amount, code or "BTC")
@@ -340,7 +340,7 @@ ALL = [(language, *form) for language, forms in FORMS.items() for form in forms]
 def test_a_form_of_a_language_is_read_asked_about_or_refused(
     language: str, text: str, expected: str
 ) -> None:
-    """Each form has one outcome, whoever writes it, and it is the one that is meant."""
+    """Each form has one outcome in every language."""
     assert expected == answer(text, None), language
 
 
@@ -348,7 +348,7 @@ def test_a_form_of_a_language_is_read_asked_about_or_refused(
 def test_the_usual_currency_decides_between_those_that_share_a_word(
     text: str, usual: str, expected: str
 ) -> None:
-    """A shared word is the seller's usual currency, but not where alone it means another one."""
+    """A shared word means the seller's usual currency, unless alone it means another one."""
     assert expected == answer(text, usual)
 
 
@@ -368,10 +368,10 @@ sums = st.sampled_from(CODES).flatmap(
 @example((500, "USD"), "en", "CAD")
 @example((1000, "KWD"), "ar", None)
 @example((5000, "XAF"), "fr", "XOF")
-def test_what_is_shown_is_never_read_as_another_amount(
+def test_a_written_amount_is_never_read_as_another_one(
     sum_: tuple[int, str], language: str, usual: str | None
 ) -> None:
-    """What the bot shows and a seller pastes back is that amount in that currency, or asked."""
+    """A text of the bot that a seller pastes back is that amount, or is asked about."""
     minor, code = sum_
     shown = format_money(minor, code, language)
     amounts, _, named = answer(shown, usual).rpartition(" ")
@@ -385,8 +385,8 @@ def test_what_is_shown_is_never_read_as_another_amount(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_currency_of_a_language_is_read_back(language: str) -> None:
-    """What the bot shows in any currency is read back with nothing else known, but for two."""
+def test_a_written_amount_is_read_back_in_every_currency(language: str) -> None:
+    """Without a default currency; two currencies are the exception."""
     for code in CODES:
         shown = format_money(5 * 10 ** exponent(code), code, language)
         expected = UNKNOWN if "CFA" in shown else code
@@ -395,6 +395,6 @@ def test_every_currency_of_a_language_is_read_back(language: str) -> None:
 
 @pytest.mark.parametrize("mark", ["\u200f", "\u200e", "\u061c", "\u2067", "\u200b", "\ufeff"])
 def test_invisible_marks_change_nothing(mark: str) -> None:
-    """What can't be seen can't matter: keyboards and copied texts are full of it."""
+    """Keyboards and copied texts add them."""
     for text in ("5 USD", "١٢٫٥ ر.س", "1,000 €", "10 reais"):
         assert answer(text, None) == answer(mark.join(text), None)

@@ -1,4 +1,4 @@
-"""Money: what is an amount, in which currency, and how it is read and shown."""
+"""Money: amounts and currencies, how they are read and written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODES = st.sampled_from(sorted(amounts.currencies()))
 
 
 def readings(text: str) -> tuple[Decimal, ...]:
-    """What the text may mean: one amount, or the choices that are asked about."""
+    """Return the meanings of a text: one amount, or the choices."""
     try:
         return (amounts.read_amount(text, None)[0],)
     except MoneyError as error:
@@ -28,7 +28,7 @@ def readings(text: str) -> tuple[Decimal, ...]:
 
 @st.composite
 def sums(draw: st.DrawFn) -> tuple[int, str]:
-    """Any sum that can be asked for: minor units and their currency."""
+    """Draw any valid price: minor units and their currency."""
     code = draw(CODES)
     most = amounts.MAX_AMOUNT * 10 ** amounts.exponent(code)
     return draw(st.integers(1, most)), code
@@ -45,7 +45,7 @@ EXPONENTS = {
 
 
 @pytest.mark.parametrize(("decimals", "codes"), EXPONENTS.items())
-def test_exponent_is_that_of_the_currency(decimals: int, codes: str) -> None:
+def test_each_currency_has_its_decimals(decimals: int, codes: str) -> None:
     """Each currency has its own decimals."""
     for code in codes.split():
         assert decimals == amounts.exponent(code)
@@ -56,7 +56,7 @@ def test_exponent_is_that_of_the_currency(decimals: int, codes: str) -> None:
     "code", ["usd", "ZZZ", "", "XXX", "XTS", "XPT", "DEM", "US", "$", "EUR ", "cnh"]
 )
 def test_unknown_currencies_are_refused(code: str) -> None:
-    """Only codes in use, in upper case, are valid on the wire."""
+    """The interface takes codes in use, in upper case."""
     with pytest.raises(MoneyError) as caught:
         amounts.exponent(code)
     assert caught.value.reason == "unknownCurrency"
@@ -80,14 +80,14 @@ def test_unknown_currencies_are_refused(code: str) -> None:
         ("mnee", "MNEE"),
     ],
 )
-def test_people_name_currencies_their_way(name: str, code: str) -> None:
-    """A name that means one currency is that currency."""
+def test_a_name_of_one_currency_is_found(name: str, code: str) -> None:
+    """In any case and language."""
     assert code == amounts.find_currency(name)
 
 
 @pytest.mark.parametrize("name", ["kr", "", "dollar", "US", "$$", "USDT", "x" * 10_000])
 def test_names_of_no_single_currency_are_refused(name: str) -> None:
-    """A name that several currencies share, or none has, is asked about."""
+    """A shared or unknown name raises unknownCurrency."""
     with pytest.raises(MoneyError) as caught:
         amounts.find_currency(name)
     assert caught.value.reason == "unknownCurrency"
@@ -111,7 +111,7 @@ def test_names_of_no_single_currency_are_refused(name: str) -> None:
     ],
 )
 def test_amounts_become_exact_minor_units(amount: str, code: str, minor: int) -> None:
-    """An amount that the currency can represent is taken exactly, however it is written."""
+    """Every spelling of an amount gives the same minor units."""
     assert minor == amounts.to_minor(Decimal(amount), code)
 
 
@@ -138,7 +138,7 @@ def test_amounts_become_exact_minor_units(amount: str, code: str, minor: int) ->
     ],
 )
 def test_impossible_amounts_are_refused(amount: str, code: str, reason: str) -> None:
-    """What is not positive, too large, too fine or no number is refused, and quickly."""
+    """Not positive, too large, too precise or no number; without slow arithmetic."""
     began = time.process_time()
     with pytest.raises(MoneyError) as caught:
         amounts.to_minor(Decimal(amount), code)
@@ -147,15 +147,15 @@ def test_impossible_amounts_are_refused(amount: str, code: str, reason: str) -> 
 
 
 @given(sums())
-def test_minor_units_survive_the_way_there_and_back(sum_: tuple[int, str]) -> None:
-    """from_minor and to_minor are each other's inverse, for every currency."""
+def test_minor_units_and_amounts_convert_back_and_forth(sum_: tuple[int, str]) -> None:
+    """from_minor and to_minor are inverse functions for every currency."""
     minor, code = sum_
     assert minor == amounts.to_minor(amounts.from_minor(minor, code), code)
 
 
 @given(st.integers(-(10**40), 10**40), CODES)
 def test_sums_of_any_size_are_exact(minor: int, code: str) -> None:
-    """from_minor rounds nothing, and shows all the decimals."""
+    """from_minor does not round, and has all decimals."""
     amount = amounts.from_minor(minor, code)
     assert -amounts.exponent(code) == amount.as_tuple().exponent
     assert str(abs(minor)) == "".join(map(str, amount.as_tuple().digits))
@@ -185,18 +185,18 @@ def test_sums_of_any_size_are_exact(minor: int, code: str) -> None:
         (500, "USD", "not a language!", "$5.00"),
     ],
 )
-def test_amounts_are_shown_as_the_reader_writes_them(
+def test_amounts_are_written_in_the_readers_format(
     minor: int, code: str, language: str, shown: str
 ) -> None:
-    """People see their own format, exact; an unknown language reads English."""
+    """Exact, in the format of the language; unknown languages get English."""
     assert shown == amounts.format_money(minor, code, language)
 
 
 @given(sums(), st.sampled_from(["en", "de", "es", "fr", "ar", "hi", "ru", "pt-br", "fa", "zh"]))
 @example((1000, "KWD"), "en")
 @example((12_345_678, "INR"), "hi")
-def test_what_is_shown_reads_back(sum_: tuple[int, str], language: str) -> None:
-    """No format that we print is read as another amount; at worst it is asked about."""
+def test_a_written_amount_is_read_back(sum_: tuple[int, str], language: str) -> None:
+    """Or asked about, never read as another amount."""
     minor, code = sum_
     shown = amounts.format_money(minor, code, language)
     digits = "".join(char for char in shown if char.isdecimal() or char in SEPARATORS)
@@ -286,7 +286,7 @@ READ = [
 def test_amounts_are_read_as_people_write_them(
     text: str, amount: str, currency: str | None
 ) -> None:
-    """Whatever a person may write, it is read as meant."""
+    """Separators, symbols and digits of many languages."""
     assert (Decimal(amount), currency) == amounts.read_amount(text, None)
     assert (Decimal(amount), currency or "NOK") == amounts.read_amount(text, "NOK")
     assert currency == amounts.read_currency(text, None)
@@ -308,7 +308,7 @@ def test_amounts_are_read_as_people_write_them(
     ],
 )
 def test_ambiguous_amounts_are_asked_about(text: str, choices: tuple[Decimal, ...]) -> None:
-    """One mark before exactly three digits may be either; nobody guesses, whatever the currency."""
+    """One mark before three digits is ambiguous in every currency."""
     with pytest.raises(MoneyError) as caught:
         amounts.read_amount(text, "USD")
     assert caught.value.reason == "ambiguous"
@@ -360,8 +360,8 @@ NO_AMOUNTS = (
         ("<b>5</b>", "unknownCurrency"),
     ],
 )
-def test_what_is_no_amount_is_refused(text: str, reason: str) -> None:
-    """Nothing is made of a text that is not one amount, with one currency at most."""
+def test_a_text_that_is_no_amount_is_refused(text: str, reason: str) -> None:
+    """A text must be one amount with at most one currency."""
     with pytest.raises(MoneyError) as caught:
         amounts.read_amount(text, "USD")
     assert reason == caught.value.reason
@@ -371,8 +371,8 @@ def test_what_is_no_amount_is_refused(text: str, reason: str) -> None:
 
 @given(st.text() | st.text("0123456789.,' -$€e+\u0661\u066b\u00a0", max_size=70))
 @example("0" * 64)
-def test_reading_answers_any_text(text: str) -> None:
-    """Any text is an exact amount that is finite and not negative, or a MoneyError."""
+def test_reading_any_text_gives_an_amount_or_a_money_error(text: str) -> None:
+    """The amount is exact, finite and not negative."""
     try:
         amount, currency = amounts.read_amount(text, "USD")
     except MoneyError:
@@ -384,7 +384,7 @@ def test_reading_answers_any_text(text: str) -> None:
 
 @given(st.integers(1, 10**12), st.integers(0, 8), st.sampled_from(".,"))
 def test_plain_decimals_are_read_exactly(digits: int, decimals: int, mark: str) -> None:
-    """A decimal written with point or comma is that decimal, unless it may be thousands."""
+    """With point or comma, unless the mark may separate thousands."""
     amount = Decimal(digits).scaleb(-decimals)
     written = f"{amount:f}".replace(".", mark)
     assert amount in readings(written)

@@ -1,4 +1,4 @@
-"""Quotes: what a price comes to in the currency that is paid, and each receiver's share."""
+"""Quotes: a price converted to the currency that is paid, and each receiver's share."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def rated(rate: str | Decimal) -> ExchangeRate:
 
 
 @pytest.mark.parametrize("denomination", [None, "USD"])
-def test_a_price_in_the_payers_currency_is_paid_as_it_stands(denomination: str | None) -> None:
-    """Nothing is converted and no rate is kept, though one be given."""
+def test_a_price_in_the_payers_currency_is_not_converted(denomination: str | None) -> None:
+    """No rate is stored, also if one is given."""
     asked = terms([300, 200], denomination, "USD")
     assert Quote(500, "USD", (300, 200)) == quote.quote(asked, None)
     assert Quote(500, "USD", (300, 200)) == quote.quote(asked, rated("2"))
@@ -84,14 +84,14 @@ def test_a_price_in_the_payers_currency_is_paid_as_it_stands(denomination: str |
 def test_prices_are_converted_exactly(
     denomination: str, instrument: str, rate: str, amounts: list[int], shares: tuple[int, ...]
 ) -> None:
-    """Currencies of 0, 2, 3 and 8 decimals; the rate, its source and its time are kept."""
+    """Currencies of 0, 2, 3 and 8 decimals; the rate, its source and its time are stored."""
     asked = terms(amounts, denomination, instrument)
     expected = Quote(sum(shares), instrument, shares, rated(rate))
     assert expected == quote.quote(asked, rated(rate))
 
 
-def test_the_callers_decimal_context_changes_nothing() -> None:
-    """A narrow one elsewhere in the process must not cost anybody a cent."""
+def test_a_quote_ignores_the_decimal_context_of_its_caller() -> None:
+    """A small precision elsewhere in the process must not cost a cent."""
     asked = terms([123_456_789, 1], "USD", "BSV")
     with localcontext(prec=3):
         found = quote.quote(asked, rated("0.0512345678"))
@@ -112,8 +112,10 @@ def test_the_callers_decimal_context_changes_nothing() -> None:
         (1, "Infinity", "notAnAmount"),
     ],
 )
-def test_what_has_no_amount_is_refused(amount: int, rate: str, reason: str) -> None:
-    """A price that comes to nothing, or to more than 64 bits, can't be paid."""
+def test_a_price_that_converts_to_no_valid_amount_is_refused(
+    amount: int, rate: str, reason: str
+) -> None:
+    """A price that rounds to 0, or needs more than 64 bits, can't be paid."""
     with pytest.raises(MoneyError) as caught:
         quote.quote(terms([amount], "USD", "JPY"), rated(rate))
     assert reason == caught.value.reason
@@ -121,7 +123,7 @@ def test_what_has_no_amount_is_refused(amount: int, rate: str, reason: str) -> N
 
 
 def test_the_largest_amount_is_64_bits() -> None:
-    """What the column holds is taken, one more is refused."""
+    """The largest value of the column is taken, one more is refused."""
     largest = quote.quote(terms([MAX_MINOR], "BTC", "SAT"), rated("1E+8"))
     assert largest.amount == MAX_MINOR
     with pytest.raises(MoneyError) as caught:
@@ -129,7 +131,7 @@ def test_the_largest_amount_is_64_bits() -> None:
     assert caught.value.reason == "tooLarge"
 
 
-def test_no_rate_is_never_taken_for_one() -> None:
+def test_a_missing_rate_is_an_error() -> None:
     """Two currencies without a rate between them have no price."""
     with pytest.raises(MoneyError) as caught:
         quote.quote(terms([500], "USD", "JPY"), None)
@@ -162,16 +164,16 @@ def test_shares_are_fair_and_sum_to_the_amount(
 
 
 def _assert_order(ups: list[tuple[Fraction, bool]]) -> None:
-    """Nobody was rounded up before one who lost more, or as much and stands earlier."""
+    """No share is rounded up before one with a larger remainder, or with the same and earlier."""
     order = sorted((rest for rest in ups if rest[0]), key=lambda up: up[0], reverse=True)
     assert sorted((up for _, up in order), reverse=True) == [up for _, up in order]
 
 
 @given(AMOUNTS, st.sampled_from(["a", "ü ☕", '"', "\n"]), RATES, st.integers(0, 2**53))
-def test_what_is_written_reads_the_same(
+def test_a_written_quote_is_read_unchanged(
     shares: list[int], source: str, rate: Decimal, at: int
 ) -> None:
-    """A quote comes back from its column with every digit that it had."""
+    """A quote read from its column has all of its digits."""
     kept = Quote(sum(shares), "BSV", tuple(shares), ExchangeRate(rate, source, at))
     read = quote.read(quote.write(kept))
     assert kept == read
@@ -180,7 +182,7 @@ def test_what_is_written_reads_the_same(
 
 
 def test_a_quote_is_written_as_json() -> None:
-    """The rate is a string: no reader of the column makes a float of it."""
+    """The rate is a string, so no JSON reader makes it a float."""
     plain = Quote(500, "USD", (300, 200))
     rate = ',"rate":{"rate":"0.050","source":"a test","at":1800000000000}}'
     start = '{"amount":500,"currency":"USD","shares":[300,200]'
@@ -191,7 +193,7 @@ def test_a_quote_is_written_as_json() -> None:
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_no_float_comes_near_money(path: str) -> None:
+def test_the_money_modules_use_no_float(path: str) -> None:
     """No float is named, written or made by a division of integers."""
     tree = ast.parse((ROOT / path).read_text("utf-8"))
     for node in ast.walk(tree):

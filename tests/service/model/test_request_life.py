@@ -60,7 +60,7 @@ def drop(remaining: int, reserved: int = 0, total: int = 3) -> PaymentRequest:
         (replace(drop(0, reserved=1), expires_at=NOW), Status.EXPIRED, "expired"),
     ],
 )
-def test_the_state_follows_from_time_and_units(
+def test_the_status_follows_from_times_and_units(
     it: PaymentRequest, status: Status, hindrance: str | None
 ) -> None:
     """isEnabled is true exactly while the request can be paid."""
@@ -78,7 +78,7 @@ def test_the_state_follows_from_time_and_units(
     ],
 )
 def test_each_kind_has_its_units(kind: Kind, total: int | None, units: Units | None) -> None:
-    """A one-off is a request of one unit, a donation has none to count."""
+    """A one-off is a request of one unit, a donation has no units."""
     made = changes.create(Creation(terms(kind), total), "id", "app", NOW)
     assert made.units == units
     assert made.created_at == NOW
@@ -86,7 +86,7 @@ def test_each_kind_has_its_units(kind: Kind, total: int | None, units: Units | N
 
 
 @pytest.mark.parametrize(("kind", "total"), [(Kind.LIMIT, None), (Kind.ONCE, 1), (Kind.NEVER, 5)])
-def test_units_go_with_the_limit_kind_alone(kind: Kind, total: int | None) -> None:
+def test_only_the_limit_kind_takes_total_units(kind: Kind, total: int | None) -> None:
     with pytest.raises(InvalidBody) as refusal:
         changes.create(Creation(terms(kind), total), "id", "app", NOW)
     assert [one.field for one in refusal.value.info] == ["totalUnits"]
@@ -133,8 +133,8 @@ def test_parameters_need_a_webhook_to_go_to() -> None:
     assert refusal.value.info[0].field == "notifications.webhook.webhookUrl"
 
 
-def test_time_alone_can_be_taken_back() -> None:
-    """An edit revives what only time ended, never what is sold."""
+def test_an_edit_revives_a_request_that_only_expired() -> None:
+    """A sold one stays as it is."""
     over = request(expires_at=NOW)
     assert changes.edit(over, Edit(expires_at=NOW + 1)).is_enabled(NOW)
     assert changes.edit(over, Edit(expires_at=None)).is_enabled(NOW)
@@ -142,7 +142,7 @@ def test_time_alone_can_be_taken_back() -> None:
     assert changes.edit(sold, Edit(expires_at=None)).status(NOW) is Status.SOLD_OUT
 
 
-def test_units_are_taken_out_of_those_that_remain() -> None:
+def test_an_edit_removes_remaining_units() -> None:
     it = drop(2, reserved=1, total=5)
     assert changes.edit(it, Edit(decrease=2)).units == Units(5, 0, 1, 2)
     with pytest.raises(NotEnoughUnits, match="2 units remain, 3 were"):
@@ -150,7 +150,7 @@ def test_units_are_taken_out_of_those_that_remain() -> None:
 
 
 @pytest.mark.parametrize("it", [request(), request(Kind.ONCE, units=Units(1, 1))])
-def test_only_drops_have_units_to_take_out(it: PaymentRequest) -> None:
+def test_only_a_limited_drop_has_units_to_remove(it: PaymentRequest) -> None:
     with pytest.raises(NotLimited):
         changes.edit(it, Edit(decrease=1))
 
@@ -197,5 +197,7 @@ def test_edits_keep_the_units_balanced(total: int, steps: list[tuple[str, int]])
         ({"paymail": "P@b.example", "email": "a@b.example"}, "p@b.example"),
     ],
 )
-def test_payers_are_told_apart_by_what_they_said(data: dict[Any, str], name: str | None) -> None:
+def test_payers_are_identified_by_the_data_they_entered(
+    data: dict[Any, str], name: str | None
+) -> None:
     assert payer_data.payer_key(data) == name

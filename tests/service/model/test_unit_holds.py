@@ -1,4 +1,4 @@
-"""How much those who haven't paid may hold, as a table; and what of it is kept how long."""
+"""Limits of open checkouts as a table, and how long their holders are stored."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ NAMELESS, KNOWN = Holder("n"), Holder("n", "p")
         (KNOWN, Held(900, 5), None, True),
     ],
 )
-def test_a_network_holds_five_without_cookies_and_half_of_what_is_not_sold(
+def test_a_network_holds_five_checkouts_without_cookies_and_half_of_the_unsold_units(
     *, holder: Holder, held: Held, unsold: int | None, may: bool
 ) -> None:
-    """Anybody's five where there are few; of donations nothing runs out."""
+    """Always at least five; donations have no units that could run out."""
     assert may_reserve(holder, held, unsold, 5) is may
 
 
-async def test_checkouts_that_nobody_paid_are_dropped_some_at_a_time(
+async def test_unpaid_checkouts_are_deleted_a_bounded_number_at_a_time(
     service: ServiceHarness,
 ) -> None:
-    """What is paid stays, and units balance."""
+    """Paid checkouts stay, and the units balance."""
     made = await service.create(expirationType="limit", totalUnits=9)
     for number in range(4):
         await service.pay(made["id"], f"{number}" * 32, manner="never")
@@ -67,17 +67,17 @@ async def test_checkouts_that_nobody_paid_are_dropped_some_at_a_time(
 
 
 @pytest.mark.parametrize("sql", [checkouts.HELD, checkouts.BY_PAYER])
-def test_what_a_network_holds_is_counted_without_a_look_at_what_others_hold(
-    db: Database, sql: str
-) -> None:
-    """Every payment asks it, also where thousands hold the same request."""
+def test_counting_a_networks_checkouts_reads_no_other_networks_rows(db: Database, sql: str) -> None:
+    """Each payment counts them, also if thousands have a checkout of the request."""
     given = {"request_id": "r", "network": "n", "payer": "p", "now": 1}
     (step,) = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {sql}", **given))
     assert "USING INDEX checkouts_held (request_id=? AND network=?" in step["detail"]
 
 
-async def test_nobody_is_known_for_longer_than_a_checkout_is_open(service: ServiceHarness) -> None:
-    """Also of a request that nobody looks at again: a sweep closes what has lapsed."""
+async def test_the_holder_is_stored_only_while_the_checkout_is_open(
+    service: ServiceHarness,
+) -> None:
+    """Also for a request that nobody opens again: a sweep closes lapsed checkouts."""
     made = await service.create(expirationType="limit", totalUnits=9)
     await service.anyone.get(f"/pay/{made['id']}")
     await service.pay(made["id"], manner="never")

@@ -1,4 +1,4 @@
-"""Who waits for whom: an endpoint for itself, a host for its share, the bot's own for order."""
+"""Lanes of webhooks: one an endpoint, a limit for a host, and order for the bot's own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def hanging() -> AsyncIterator[Receiver]:
 
 @asynccontextmanager
 async def receiving_at(address: str) -> AsyncIterator[tuple[Receiver, str]]:
-    """A receiver under another address of this machine, with its URL there."""
+    """Yield a receiver at another address of this machine, and its URL."""
     async with open_receiver() as it:
         server = await asyncio.start_server(it.serve, address, it.port)
         yield it, it.url.replace("127.0.0.1", address)
@@ -54,7 +54,7 @@ async def receiving_at(address: str) -> AsyncIterator[tuple[Receiver, str]]:
 
 @asynccontextmanager
 async def working_inside(service: ServiceHarness, receiver: Receiver) -> AsyncIterator[None]:
-    """Deliver what goes to the bot's own receiver, the shop's application being the bot's."""
+    """Deliver the webhooks to the bot's own receiver; the shop is the bot's application."""
     async with (
         WebhookDelivery(
             service.db,
@@ -87,11 +87,11 @@ async def working_inside(service: ServiceHarness, receiver: Receiver) -> AsyncIt
     ],
 )
 def test_a_lane_is_an_endpoint_and_the_bots_own_a_request(url: str, lane: str) -> None:
-    """Neither the query nor a password, which may be secrets, is told by it."""
+    """It has neither the query nor a password, which may be secrets."""
     assert lane_of(url, "r1") == lane
 
 
-def test_a_lane_is_bounded_and_still_its_endpoints_own() -> None:
+def test_a_long_endpoint_has_a_short_lane_of_its_own() -> None:
     long = "https://h.example/" + "a" * 2000
     lanes = {lane_of(long + end, "r1") for end in ("b", "c", "c?query")}
     assert len(lanes) == 2
@@ -127,7 +127,7 @@ async def test_an_endpoint_that_hangs_delays_no_other(
     hanging: Receiver,
     other: str,
 ) -> None:
-    """A hundred are owed to it; it has no more under way than its lane is wide."""
+    """Of its hundred webhooks, no more than the lane's width are under way."""
     await owe_many(service, hanging.url, 100)
     url = {
         "path": hanging.url.replace("/hook", "/other"),
@@ -148,7 +148,7 @@ async def test_an_endpoint_that_hangs_delays_no_other(
 async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
     service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
 ) -> None:
-    """Fifty paths, each with more than a lane takes: the host has its share and no more."""
+    """With fifty full lanes, the host has no more than its limit."""
     for number in range(50):
         await owe_many(service, f"{hanging.url}/{number}", 3)
     async with (
@@ -163,10 +163,10 @@ async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
         assert len(hanging.received) == WEBHOOKS.group_width < CONCURRENCY
 
 
-async def test_spellings_of_a_host_share_its_room(
+async def test_spellings_of_a_host_share_its_limit(
     service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
 ) -> None:
-    """And those of an endpoint its lane."""
+    """Spellings of an endpoint share its lane."""
     for host in ("127.1", "2130706433", "127。0。0。1", "0x7f.1"):
         await owe_many(service, hanging.url.replace("127.0.0.1", host), WEBHOOKS.width)
     async with working(service, notifier.job, hanging):
@@ -177,10 +177,10 @@ async def test_spellings_of_a_host_share_its_room(
     assert len({row["lane"] for row in rows}) == 1
 
 
-async def test_what_waited_for_its_host_goes_as_soon_as_there_is_room(
+async def test_webhooks_that_waited_for_their_host_go_as_soon_as_it_is_free(
     service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
 ) -> None:
-    """All of it arrives, though no clock moves and nothing else is put."""
+    """All of them arrive, without another message or a change of the clock."""
     for number in range(50):
         await owe_many(service, f"{hanging.url}/{number}", 2)
     async with working(service, notifier.job):
@@ -216,10 +216,10 @@ async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["waiting", "as they come"])
-async def test_the_bots_receiver_is_told_of_a_requests_payments_in_their_order(
+async def test_the_bots_receiver_gets_a_requests_payments_in_order(
     service: ServiceHarness, receiver: Receiver, *, before: bool
 ) -> None:
-    """Five at once, in one millisecond: what remains counts down."""
+    """Five payments in one millisecond: the remaining units count down."""
     request_id = await request_with_own_webhook(service, expirationType="limit", totalUnits=5)
 
     async def pay() -> None:
@@ -235,7 +235,7 @@ async def test_the_bots_receiver_is_told_of_a_requests_payments_in_their_order(
     assert [one["remainingUnits"] for one in told] == [4, 3, 2, 1, 0]
 
 
-async def test_in_the_bots_receiver_too_a_webhook_that_waits_is_passed_by_a_newer_one(
+async def test_a_webhook_that_waits_for_a_retry_is_passed_by_a_newer_one(
     service: ServiceHarness, receiver: Receiver
 ) -> None:
     request_id = await request_with_own_webhook(service, **DROP)

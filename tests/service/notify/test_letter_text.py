@@ -1,4 +1,4 @@
-"""A payment as a letter: what it says, and that nobody's words can make it say more."""
+"""Letters about payments: their texts, and that no name can add to them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def html(message: EmailMessage) -> str:
 
 
 class Page(HTMLParser):
-    """What of a page would be loaded, run or shown."""
+    """The tags, addresses and words of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -149,8 +149,10 @@ def test_text_and_html_say_the_same() -> None:
         (3, 1200, "Left: 3; 1,200 are being paid right now"),
     ],
 )
-def test_what_is_left_of_a_drop_is_told(left: int, reserved: int | None, line: str) -> None:
-    """Nothing is sold out while others hold units, and may let them go."""
+def test_a_letter_has_the_remaining_units_of_a_drop(
+    left: int, reserved: int | None, line: str
+) -> None:
+    """A drop with reserved units is not sold out."""
     told = letter(remaining_units=left, reserved_units=reserved)
     assert line in text(told).splitlines()
     assert line.partition(": ")[2].split()[-1] in Page(html(told)).words
@@ -158,13 +160,13 @@ def test_what_is_left_of_a_drop_is_told(left: int, reserved: int | None, line: s
         assert line in text(letter(remaining_units=left)).splitlines()
 
 
-def test_what_the_payer_paid_is_told_where_it_was_another_currency() -> None:
+def test_a_letter_has_the_amount_paid_in_another_currency() -> None:
     assert "Paid as" not in text(letter(paid_amount=None, paid_currency=None))
     paid = text(letter(paid_amount=7_654_321, paid_currency="BSV"))
     assert "Paid as: 0.07654321\u00a0BSV" in paid.splitlines()
 
 
-def test_a_payment_that_came_too_late_is_said_to_be_owed_back() -> None:
+def test_a_letter_about_an_oversold_payment_asks_to_pay_it_back() -> None:
     message = letter(oversold=True, remaining_units=0)
     assert message["subject"] == "$5.00 for Coffee: to be paid back"
     warning = "This payment came when no unit was left. The money is owed back to the payer:"
@@ -174,7 +176,7 @@ def test_a_payment_that_came_too_late_is_said_to_be_owed_back() -> None:
 
 
 def test_the_same_payment_is_the_same_letter() -> None:
-    """So that a letter sent twice, its first answer lost, is known again by its Message-ID."""
+    """Mail programs recognize a letter sent twice by its Message-ID."""
     first, second = letter(), letter()
     assert first.items()[:6] == second.items()[:6]
     assert (text(first), html(first)) == (text(second), html(second))
@@ -190,7 +192,7 @@ def test_the_same_payment_is_the_same_letter() -> None:
         ("http://localhost:8080", "example.org"),
     ],
 )
-def test_the_message_id_is_of_a_name_that_is_ours_alone(url: str, origin: str) -> None:
+def test_the_message_id_has_a_domain_that_is_unique(url: str, origin: str) -> None:
     assert letter(url=url)["message-id"] == f"<mail-7@{origin}>"
 
 
@@ -209,7 +211,7 @@ def test_a_name_cannot_break_the_letter(name: str) -> None:
 
 
 def written(sender: str = SENDER, **changes: Any) -> tuple[list[str], dict[str, str]]:
-    """The headers as a server gets them: their names in order, and what stands in each line."""
+    """Return the headers as a server gets them: their names in order, and their values by name."""
     raw = composed_letter(sender, **changes).as_bytes(policy=SMTP)
     lines = raw.partition(b"\r\n\r\n")[0].decode("ascii").replace("\r\n ", " ").split("\r\n")
     assert not re.search(r"[\r\n\0]", "".join(lines))
@@ -224,8 +226,8 @@ def written(sender: str = SENDER, **changes: Any) -> tuple[list[str], dict[str, 
 @example("=?utf-8?q?=0D=0A=0D=0A<h1>Pay_here</h1>?=")
 @example("=?utf-8?q?=0D=0AFrom_:_ceo@bank.org=0D=0A?=")
 @example("=?utf-8?q?=0D=0ABcc:_x@y?=")
-def test_a_name_is_a_name_and_writes_no_headers(name: str) -> None:
-    """However it is spelt: encoded words would be decoded after everything else was looked at."""
+def test_a_products_name_cannot_write_headers(name: str) -> None:
+    """Also a name of encoded words, which mail programs would decode."""
     names, told = written(product=name)
     assert names == HEADERS
     kept = _line(name)
@@ -247,7 +249,7 @@ def test_a_name_is_a_name_and_writes_no_headers(name: str) -> None:
         "Tea & more " * 9,
     ],
 )
-def test_the_senders_name_is_a_name_too(name: str) -> None:
+def test_the_senders_name_cannot_write_headers(name: str) -> None:
     names, told = written(f"{name} <shop@example.org>")
     assert names == HEADERS
     assert str(make_header(decode_header(told["From"]))) == f"{name.strip()} <shop@example.org>"
@@ -256,7 +258,7 @@ def test_the_senders_name_is_a_name_too(name: str) -> None:
 
 
 @pytest.mark.parametrize("end", "\r\n\0")
-def test_what_would_end_a_header_is_in_none(end: str) -> None:
+def test_no_header_has_a_line_end(end: str) -> None:
     make_header = encoded_headers().header_factory
     with pytest.raises(ValueError, match="would end its header"):
         make_header("Subject", f"a{end}b")
@@ -264,8 +266,8 @@ def test_what_would_end_a_header_is_in_none(end: str) -> None:
         make_header("From", encode_mailbox(Address(f"a{end}b", "a", "example.org"), "From"))
 
 
-def test_what_cannot_be_written_is_refused_for_good() -> None:
-    """So that an attempt is written down; tried again, it would fail again."""
+def test_a_letter_that_cannot_be_written_is_refused_for_good() -> None:
+    """The attempt is stored; another one would fail again."""
     with pytest.raises(MailRefused, match=r"can't be written \(ValueError\)") as caught:
         letter(completed_at=10**18)
     assert caught.value.final
@@ -273,7 +275,7 @@ def test_what_cannot_be_written_is_refused_for_good() -> None:
 
 @given(st.text(max_size=100))
 @example("0𐀀𐀀𐀀𐀀𐀀𐀀𐀀𐀀 ¡ ¡")  # a space that Python's own subjects lose
-def test_any_name_comes_through_the_headers(name: str) -> None:
+def test_any_name_arrives_unchanged(name: str) -> None:
     message = letter(product=name)
     kept = text(message).split("For: ")[-1].splitlines()[0] if "For: " in text(message) else ""
     assert message["subject"].split() == f"$5.00 for {kept}".split()

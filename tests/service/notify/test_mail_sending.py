@@ -1,4 +1,4 @@
-"""E-mails of payments: handed to a real server, tried again as webhooks are."""
+"""Letters sent to a real server, and retried as webhooks are."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ def log(service: ServiceHarness, row: Row) -> list[Attempt]:
     return service.db.run(lambda tx: deliveries.attempts(tx, row["id"]))
 
 
-async def test_a_payment_is_written_to_who_asked_for_it(
+async def test_a_payment_is_reported_to_the_named_address(
     service: ServiceHarness, post: MailServerStub
 ) -> None:
-    """Under the delivery's id, which mail programs tell repeated letters by."""
+    """Its Message-ID has the delivery's id."""
     await owe(service)
     row = await attempt(service, mails(service, post.server()).job)
     (letter,) = post.letters
@@ -92,7 +92,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("command", STEPS)
-async def test_what_the_server_refuses_for_now_is_tried_again(
+async def test_a_temporary_refusal_is_retried(
     service: ServiceHarness, post: MailServerStub, command: str
 ) -> None:
     post.answers[command] = "451 4.7.1 greylisted"
@@ -111,7 +111,7 @@ async def test_what_the_server_refuses_for_now_is_tried_again(
     assert len(post.letters) == 1
 
 
-async def test_a_mailbox_that_there_is_not_is_given_up_at_once(
+async def test_an_unknown_mailbox_is_given_up_at_once(
     service: ServiceHarness, post: MailServerStub
 ) -> None:
     post.answers["RCPT"] = "550 5.1.1 no such mailbox"
@@ -121,8 +121,8 @@ async def test_a_mailbox_that_there_is_not_is_given_up_at_once(
     assert row["note"] == f"127.0.0.1:{post.port} answered 550 to the recipient"
 
 
-async def test_a_login_that_is_refused_is_told_as_one(service: ServiceHarness) -> None:
-    """In the log too: the operator alone can mend it."""
+async def test_a_refused_login_is_named_in_note_and_log(service: ServiceHarness) -> None:
+    """Only the operator can correct it."""
     await owe(service)
     async with mail_server(account=("shop", "open sesame")) as post:
         job = mails(service, replace(post.server(), password="sesame")).job
@@ -135,8 +135,10 @@ async def test_a_login_that_is_refused_is_told_as_one(service: ServiceHarness) -
     assert (tried.status, tried.answer) == (535, words)
 
 
-async def test_what_cannot_be_written_is_written_down_and_given_up(service: ServiceHarness) -> None:
-    """An address that was taken before such ones were refused, at a server never asked."""
+async def test_a_letter_that_cannot_be_written_is_one_attempt_and_dead(
+    service: ServiceHarness,
+) -> None:
+    """The server gets no connection."""
     await owe(service)
     service.db.run(
         lambda tx: tx.execute(
@@ -154,7 +156,7 @@ async def test_what_cannot_be_written_is_written_down_and_given_up(service: Serv
 
 
 @pytest.mark.parametrize("address", ["=?utf-8?q?a?=@example.org", "a@xn--zz--.example"])
-async def test_an_address_that_nobody_can_write_to_is_refused_at_once(
+async def test_an_address_that_cannot_get_mail_is_refused_at_create(
     service: ServiceHarness, address: str
 ) -> None:
     body = {**NEW, **DROP, "notifications": {"email": address}}
@@ -163,10 +165,10 @@ async def test_an_address_that_nobody_can_write_to_is_refused_at_once(
     assert answer.json()["info"] or "email" in answer.text
 
 
-async def test_the_schedule_of_letters_is_that_of_webhooks(
+async def test_letters_have_the_retry_table_of_webhooks(
     service: ServiceHarness, post: MailServerStub
 ) -> None:
-    """Each letter is the same, so that one that arrived twice is known."""
+    """Each attempt sends the same letter."""
     post.answers["DATA"] = "452 4.3.1 full"
     await owe(service)
     job, waits = mails(service, post.server()).job, []
@@ -182,7 +184,7 @@ async def test_the_schedule_of_letters_is_that_of_webhooks(
     assert (again.state, again.attempts) == ("waiting", 0)
 
 
-async def test_a_server_that_is_not_there_is_tried_again(service: ServiceHarness) -> None:
+async def test_an_unreachable_server_is_retried(service: ServiceHarness) -> None:
     nobody = SmtpServer("127.0.0.1", 1, tls=False, near=True)
     await owe(service)
     row = await attempt(service, mails(service, nobody).job)
@@ -193,7 +195,7 @@ async def test_a_server_that_is_not_there_is_tried_again(service: ServiceHarness
     assert (row["note"] or "").startswith("127.0.0.1:1")
 
 
-async def test_what_a_server_says_harms_nobody_who_reads_it(service: ServiceHarness) -> None:
+async def test_a_servers_answer_is_sanitized(service: ServiceHarness) -> None:
     lines = ("220 hello", "250 a", "250 b", "550 \x1b[2Jno\x07")
     await owe(service)
     async with scripted_smtp_server(*lines) as server:
@@ -223,7 +225,7 @@ async def test_the_log_names_the_domain_and_never_the_mailbox(
 
 
 async def test_a_mailbox_gets_one_letter_at_a_time(service: ServiceHarness) -> None:
-    """However its address is written; others have theirs beside it, as far as there is room."""
+    """In any spelling of its address; other mailboxes get theirs at the same time."""
     others = [f"{number}@shop.example" for number in range(CONCURRENCY + 2)]
     await owe(service, ADDRESS, ADDRESS.lower(), ADDRESS.upper(), *others)
 
@@ -237,7 +239,7 @@ async def test_a_mailbox_gets_one_letter_at_a_time(service: ServiceHarness) -> N
 async def test_a_mailbox_that_waits_delays_no_other(
     service: ServiceHarness, post: MailServerStub
 ) -> None:
-    """Nor its own newer letters."""
+    """Its own newer letters neither."""
     post.answers["RCPT"] = "451 4.2.1 later"
     await owe(service)
     job = mails(service, post.server()).job

@@ -1,4 +1,4 @@
-"""What follows from an attempt: the schedule, Retry-After, and what is kept of an answer."""
+"""The outcome of an attempt: the retry table, Retry-After, and the stored answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.service_harness import NOON
         (9, 60, 0, None),
     ],
 )
-def test_when_the_next_attempt_is(
+def test_the_delay_before_the_next_attempt(
     made: int, retry_after: int, jitter: int, wait: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`jitter` per mille is drawn from both sides of 0; `made` attempts have failed."""
@@ -85,12 +85,12 @@ def test_2xx_is_success_by_http_and_by_smtp(
         (b"x" * 1023 + "€".encode(), "x" * 1023 + "\ufffd"),
     ],
 )
-def test_an_answer_is_kept_so_that_it_harms_nobody_who_reads_it(answer: bytes, kept: str) -> None:
-    """Its first KiB; NUL fits into no text of PostgreSQL, ESC would reach a terminal."""
+def test_a_stored_answer_is_sanitized_and_cut(answer: bytes, kept: str) -> None:
+    """Its first KiB, without NUL, which PostgreSQL refuses, and ESC, which controls terminals."""
     assert Outcome(200, answer).attempt(NOON, NOON + 3) == Attempt(NOON, 3, 200, kept)
 
 
-def test_an_attempt_without_an_answer_says_what_was_in_the_way() -> None:
-    """A clock that is set back meanwhile makes no time negative."""
+def test_an_attempt_without_an_answer_has_its_trouble() -> None:
+    """Its duration is never negative, also if the clock was set back."""
     tried = Outcome(trouble="no\x00 answer").attempt(NOON, NOON - 5)
     assert tried == Attempt(NOON, 0, None, None, "no\ufffd answer")

@@ -1,4 +1,4 @@
-"""Letters to a real mail server: TLS before anything, and what each refusal means."""
+"""Letters to a real mail server: TLS first, and the meaning of each refusal."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def letter(**changes: Any) -> EmailMessage:
 
 
 async def refusal(server: SmtpServer, **options: object) -> MailRefused:
-    """Why a letter was not taken."""
+    """Return the MailRefused of a letter."""
     with pytest.raises(MailRefused) as caught:
         await Mailer(server, **options).send(letter())  # type: ignore[arg-type]
     return caught.value
 
 
-async def test_a_letter_arrives_and_its_answer_is_told() -> None:
+async def test_a_letter_arrives_and_its_answer_is_returned() -> None:
     async with mail_server() as post:
         answer = await Mailer(post.server()).send(letter())
     assert answer == (250, "2.0.0 taken as 7")
@@ -74,7 +74,7 @@ async def test_on_this_machine_any_certificate_will_do(sealed: TlsContexts, *, t
 async def test_across_the_network_an_unknown_certificate_ends_it(
     sealed: TlsContexts, *, tls: bool
 ) -> None:
-    """Nothing is told to who may be somebody else; the operator can mend it."""
+    """Nothing is sent to an unidentified server; the refusal is not final."""
     given = {"tls": sealed.server} if tls else {"starttls": sealed.server}
     async with mail_server(account=LOGIN, **given) as post:  # type: ignore[arg-type]
         error = await refusal(post.server(tls=tls, near=False))
@@ -84,8 +84,8 @@ async def test_across_the_network_an_unknown_certificate_ends_it(
     assert (post.logins, post.letters) == ([], [])
 
 
-async def test_without_starttls_nothing_is_told_across_the_network() -> None:
-    """Not the password, for that is what somebody in between would take STARTTLS away for."""
+async def test_without_starttls_nothing_is_sent_across_the_network() -> None:
+    """A man in the middle could remove STARTTLS to get the password."""
     async with mail_server(account=LOGIN) as post:
         error = await refusal(post.server(near=False))
     assert (error.final, error.code) == (False, None)
@@ -102,8 +102,8 @@ async def test_the_operators_login_is_used(without: tuple[str, ...], way: str) -
     assert post.logins == [(way, *LOGIN)]
 
 
-async def test_a_wrong_password_is_tried_once_and_can_be_mended() -> None:
-    """More would lock the operator out of servers that count failures."""
+async def test_a_wrong_password_is_tried_once_and_can_be_corrected() -> None:
+    """Servers that count failures would lock the account."""
     async with mail_server(account=LOGIN) as post:
         error = await refusal(replace(post.server(), password="sesame, open"))
     assert (error.final, error.code) == (False, 535)
@@ -113,7 +113,7 @@ async def test_a_wrong_password_is_tried_once_and_can_be_mended() -> None:
     assert (len(post.logins), post.letters) == (1, [])
 
 
-async def test_a_server_without_a_login_that_we_know_is_told() -> None:
+async def test_a_server_without_a_known_login_method_is_named() -> None:
     async with mail_server() as post:
         post.account = LOGIN
         error = await refusal(post.server())
@@ -141,15 +141,15 @@ async def test_a_letter_refused_for_good_is_not_tried_again(command: str) -> Non
 
 
 @pytest.mark.parametrize("command", ["RCPT", "DATA"])
-async def test_what_is_told_does_not_repeat_whom_a_letter_is_for(command: str) -> None:
-    """Servers do; the answer is kept with the delivery, and what is told stands in the log."""
+async def test_a_refusal_does_not_repeat_the_recipient(command: str) -> None:
+    """Servers repeat it in answers; those are stored with the delivery, and the log has none."""
     async with mail_server(answers={command: "550 5.1.1 <seller@example.org>: unknown"}) as post:
         error = await refusal(post.server())
     assert "seller" not in error.told
     assert error.answer == "5.1.1 <seller@example.org>: unknown"
 
 
-async def test_a_letter_that_cannot_be_sent_is_refused_before_anybody_is_asked() -> None:
+async def test_a_letter_that_cannot_be_sent_is_refused_without_a_connection() -> None:
     hostile = EmailMessage()
     hostile["From"], hostile["To"] = SENDER, "seller@example.org"
     hostile.set_payload("\ud800")
@@ -170,16 +170,14 @@ async def test_a_letter_that_cannot_be_sent_is_refused_before_anybody_is_asked()
         ("DATA", "452 4.3.1 No room"),
     ],
 )
-async def test_a_refusal_that_time_or_the_operator_can_mend_is_tried_again(
-    command: str, answer: str
-) -> None:
+async def test_a_refusal_that_can_end_is_retried(command: str, answer: str) -> None:
     async with mail_server(answers={command: answer}) as post:
         error = await refusal(post.server())
     assert (error.final, error.code) == (False, int(answer[:3]))
     assert post.letters == []
 
 
-async def test_a_greeting_that_refuses_is_told() -> None:
+async def test_a_refusal_in_the_greeting_is_reported() -> None:
     for greeting, code in (("421 Too many connections", 421), ("554 Blocked", 554)):
         async with scripted_smtp_server(greeting) as server:
             error = await refusal(server)
@@ -211,21 +209,21 @@ async def test_a_server_that_hangs_up_is_tried_again(replies: tuple[str, ...]) -
     [(), (GREETING,), (GREETING, HELLO, "250 OK", "250 OK", "354 Go on")],
     ids=["no greeting", "EHLO", "the letter"],
 )
-async def test_a_server_that_says_nothing_is_given_up_in_time(replies: tuple[str, ...]) -> None:
+async def test_a_silent_server_is_given_up_in_time(replies: tuple[str, ...]) -> None:
     async with scripted_smtp_server(*replies, silent=True) as server:
         error = await refusal(server, timeout=0.1)
     assert (error.final, error.code) == (False, None)
     assert error.told == f"{server.name} did not answer within 0.1 s"
 
 
-async def test_time_is_for_all_of_it_together() -> None:
-    """A server that says a line now and then would hold up its place for ever else."""
+async def test_the_timeout_is_for_the_whole_session() -> None:
+    """A server that sends a line now and then is given up too."""
     async with scripted_smtp_server(GREETING, "250-mail.test", silent=True) as server:
         error = await refusal(server, timeout=0.1)
     assert error.told.endswith("did not answer within 0.1 s")
 
 
-async def test_a_server_that_is_not_there_is_tried_again() -> None:
+async def test_an_unreachable_server_is_retried() -> None:
     async with mail_server() as post:
         gone = post.server()
     error = await refusal(gone)
@@ -234,13 +232,13 @@ async def test_a_server_that_is_not_there_is_tried_again() -> None:
 
 
 @pytest.mark.parametrize("goodbye", ["421 Out of order", "500 What?"])
-async def test_a_goodbye_changes_nothing_of_what_was_taken(goodbye: str) -> None:
+async def test_the_answer_to_quit_changes_nothing(goodbye: str) -> None:
     async with mail_server(answers={"QUIT": goodbye}) as post:
         assert (await Mailer(post.server()).send(letter()))[0] == 250
     assert len(post.letters) == 1
 
 
-async def test_a_letter_taken_is_taken_though_the_server_hangs_up() -> None:
+async def test_an_accepted_letter_is_delivered_although_the_server_hangs_up() -> None:
     replies = (GREETING, HELLO, "250 OK", "250 OK", "354 Go on", "250 taken")
     async with scripted_smtp_server(*replies) as server:
         assert await Mailer(server).send(letter()) == (250, "taken")
@@ -251,7 +249,7 @@ async def test_a_letter_taken_is_taken_though_the_server_hangs_up() -> None:
     ["open/sesame", "b3Blbi9zZXNhbWU=", "AHNob3BAZXhhbXBsZS5vcmcAb3Blbi9zZXNhbWU="],
     ids=["as it is", "LOGIN", "PLAIN"],
 )
-async def test_the_password_is_never_in_what_is_told(said: str) -> None:
+async def test_the_password_is_never_in_a_refusal(said: str) -> None:
     async with mail_server(account=LOGIN, answers={"RCPT": f"550 you said {said}"}) as post:
         error = await refusal(post.server())
     assert error.answer == "you said [hidden]"
@@ -262,7 +260,7 @@ async def test_the_password_is_never_in_what_is_told(said: str) -> None:
         assert await Mailer(post.server()).send(letter()) == (250, "you said [hidden]")
 
 
-async def test_what_a_server_says_is_cut_to_a_line_that_can_be_kept() -> None:
+async def test_a_servers_answer_is_cut_to_one_line() -> None:
     lines = "\r\n".join(f"554-{'ü' * 300}\t\x1b[31m" for _ in range(9))
     async with scripted_smtp_server(f"{lines}\r\n554 end") as server:
         error = await refusal(server)
@@ -292,14 +290,14 @@ async def test_closing_ends_what_is_under_way() -> None:
     assert not caught.value.final
 
 
-async def test_looking_does_all_but_send(sealed: TlsContexts) -> None:
+async def test_a_check_does_everything_but_send(sealed: TlsContexts) -> None:
     async with mail_server(starttls=sealed.server, account=LOGIN) as post:
         await Mailer(post.server(near=False), context=sealed.client).check()
     assert (len(post.logins), post.letters) == (1, [])
     assert post.asked == ["EHLO", "EHLO", "NOOP", "QUIT"]
 
 
-async def test_looking_asks_whether_the_sender_is_taken() -> None:
+async def test_a_check_asks_whether_the_sender_is_accepted() -> None:
     async with mail_server() as post:
         await Mailer(post.server()).check("shop@example.org")
         assert post.asked == ["EHLO", "NOOP", "MAIL", "RSET", "QUIT"]
@@ -309,7 +307,7 @@ async def test_looking_asks_whether_the_sender_is_taken() -> None:
     assert post.letters == []
 
 
-async def test_the_loop_of_production_can_do_tls_too(sealed: TlsContexts) -> None:
+async def test_starttls_works_on_uvloop(sealed: TlsContexts) -> None:
     """The service runs on uvloop, whose TLS is its own."""
 
     def send(post: MailServerStub, *, tls: bool) -> tuple[int, str]:
@@ -322,7 +320,7 @@ async def test_the_loop_of_production_can_do_tls_too(sealed: TlsContexts) -> Non
         assert (await asyncio.to_thread(send, post, tls=True))[0] == 250
 
 
-def test_certificates_are_checked_but_on_this_machine() -> None:
+def test_certificates_are_checked_except_on_this_machine() -> None:
     far = Mailer(SmtpServer("mail.example.org", 587, tls=False, near=False))._context
     near = Mailer(SmtpServer("127.0.0.1", 587, tls=False, near=True))._context
     assert (far.verify_mode, far.check_hostname) == (ssl.CERT_REQUIRED, True)
@@ -330,13 +328,13 @@ def test_certificates_are_checked_but_on_this_machine() -> None:
 
 
 def test_the_certificates_are_not_those_that_http_clients_share() -> None:
-    """They offer "http/1.1" by ALPN from then on, and mail servers that know ALPN hang up."""
+    """Those offer "http/1.1" by ALPN, at which mail servers end the connection."""
     ours = Mailer(SmtpServer("mail.example.org", 587, tls=False, near=False))._context
     assert ours is not http_client.ssl_context()
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["STARTTLS", "certificate"])
-async def test_a_refusal_that_says_how_it_is_mended_has_no_other_remedy(
+async def test_a_refusal_with_its_remedy_has_no_second_one(
     sealed: TlsContexts, *, tls: bool
 ) -> None:
     async with mail_server(tls=sealed.server if tls else None) as post:

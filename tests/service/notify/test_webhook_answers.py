@@ -1,4 +1,4 @@
-"""Answers to webhooks that break off, come late, or can't be had at all: what is written down."""
+"""Answers to webhooks that break off, come late or never: the stored attempt."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def tried(service: ServiceHarness) -> Row:
 
 @pytest.mark.parametrize(("status", "state"), [(200, "done"), (410, "dead"), (500, "waiting")])
 @pytest.mark.parametrize("body", BROKEN)
-async def test_the_status_decides_whatever_becomes_of_the_body(
+async def test_the_status_decides_whatever_happens_to_the_body(
     service: ServiceHarness,
     notifier: WebhookDelivery,
     receiver: Receiver,
@@ -59,7 +59,7 @@ async def test_the_status_decides_whatever_becomes_of_the_body(
     status: int,
     state: str,
 ) -> None:
-    """Of a body that breaks or does not end, what came is kept."""
+    """Of a body that breaks off or does not end, the beginning is stored."""
     assert webhook_delivery.BODY_TIMEOUT == 2
     monkeypatch.setattr(webhook_delivery, "BODY_TIMEOUT", 0.2)
     receiver.answers = [f"HTTP/1.1 {status} X\r\n".encode() + BROKEN[body]]
@@ -77,7 +77,7 @@ async def test_a_body_may_end_after_the_time_for_its_head(
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its time is its own: a 2xx that comes at the last moment is one all the same."""
+    """A 2xx at the last moment counts: the body has a timeout of its own."""
     monkeypatch.setattr(webhook_delivery, "TIMEOUT", 1.0)
     monkeypatch.setattr(webhook_delivery, "BODY_TIMEOUT", 2.0)
     receiver.answers = [b"HTTP/1.1 200 OK\r\n" + BROKEN["late"]]
@@ -99,7 +99,7 @@ async def test_a_nonsense_retry_after_leaves_the_schedule_as_it_is(
 async def test_a_connection_that_is_reset_is_named(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    """The library gives no reason for some errors: nothing is left hanging behind a colon."""
+    """Some errors of the library have no text; then the note has no colon."""
     receiver.silent = True
     await pay_with_webhook(service, receiver.url)
     attempting = asyncio.create_task(attempt(service, notifier.job))
@@ -113,10 +113,10 @@ async def test_a_connection_that_is_reset_is_named(
 
 
 @pytest.mark.parametrize("host", ["xn--a.example", "xn--0.xn--0", "[::g]", "h.example:abc"])
-async def test_an_address_of_an_earlier_version_that_no_request_can_be_made_of_is_tried_in_vain(
+async def test_an_address_that_httpx_refuses_is_a_failed_attempt(
     service: ServiceHarness, notifier: WebhookDelivery, host: str
 ) -> None:
-    """It is written down like every other failure, and is no bug in the log."""
+    """It is stored like every other failure, without a traceback in the log."""
     await pay_with_webhook(service, "http://placeholder.example/w")
     service.db.run(
         lambda tx: tx.execute(
@@ -141,7 +141,7 @@ async def test_an_address_of_an_earlier_version_that_no_request_can_be_made_of_i
         "http://h.example/\u202egnp.exe",
     ],
 )
-async def test_such_addresses_are_refused_when_a_request_is_made_and_when_it_is_edited(
+async def test_an_address_that_httpx_refuses_is_refused_at_create_and_edit(
     service: ServiceHarness, url: str
 ) -> None:
     hooks = {"notifications": {"webhook": {"webhookUrl": url}}}

@@ -1,4 +1,4 @@
-"""Webhooks: signed, sent until they are taken, never where they may not go."""
+"""Webhooks: signed, retried until accepted, never sent to a forbidden address."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
         yield it
 
 
-async def test_a_payment_is_told_with_a_body_signed_by_the_applications_secret(
+async def test_a_webhook_is_signed_with_the_applications_secret(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    """The secret itself does not travel."""
+    """The secret itself is never sent."""
     request_id = await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
     (received,) = receiver.received
@@ -89,10 +89,10 @@ async def test_any_2xx_is_success(
 
 
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 404, 429, 500, 503])
-async def test_everything_else_is_tried_again(
+async def test_every_other_answer_is_retried(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver, status: int
 ) -> None:
-    """A redirect too: it is not followed."""
+    """A redirect too, which is not followed."""
     receiver.answers = [empty_answer(status, f"Location: {receiver.url}/elsewhere")]
     await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
@@ -101,7 +101,7 @@ async def test_everything_else_is_tried_again(
     assert len(receiver.received) == 1
 
 
-async def test_the_schedule_ends_dead_and_a_retry_begins_it_anew(
+async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     """Eight attempts, all with one id and one body, each with its own time."""
@@ -133,7 +133,7 @@ async def test_410_ends_it(
     assert (row["state"], row["note"]) == ("dead", "answered 410")
 
 
-async def test_retry_after_is_waited_for_where_it_is_later(
+async def test_a_later_retry_after_delays_the_attempt(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(503, "Retry-After: 3600")]
@@ -141,10 +141,10 @@ async def test_retry_after_is_waited_for_where_it_is_later(
     assert (await attempt(service, notifier.job))["due_at"] == NOON + 3_600_000
 
 
-async def test_an_address_found_forbidden_when_dialled_is_dead_with_the_reason(
+async def test_a_host_that_resolves_to_a_forbidden_address_makes_the_webhook_dead(
     service: ServiceHarness, receiver: Receiver
 ) -> None:
-    """What was allowed at creation may not be at the connection; nothing is sent."""
+    """The address is checked again at the connection, and nothing is sent."""
     await pay_with_webhook(service, receiver.url)
     async with WebhookDelivery(service.db, service.vault, service.clock, AllowList()) as strict:
         row = await attempt(service, strict.job)
@@ -153,7 +153,7 @@ async def test_an_address_found_forbidden_when_dialled_is_dead_with_the_reason(
     assert receiver.received == []
 
 
-async def test_a_secret_sealed_with_another_key_waits_for_the_right_one(
+async def test_a_webhook_waits_while_its_secret_cannot_be_opened(
     service: ServiceHarness, receiver: Receiver
 ) -> None:
     """An unsigned webhook is never sent."""
@@ -165,7 +165,7 @@ async def test_a_secret_sealed_with_another_key_waits_for_the_right_one(
     assert receiver.received == []
 
 
-async def test_nobody_listening_is_tried_again(
+async def test_a_refused_connection_is_retried(
     service: ServiceHarness, notifier: WebhookDelivery
 ) -> None:
     await pay_with_webhook(service, "http://127.0.0.1:1/")
@@ -173,13 +173,13 @@ async def test_nobody_listening_is_tried_again(
     assert (row["state"], row["note"].split(":")[0]) == ("waiting", "ConnectError")
 
 
-async def test_an_endpoint_that_says_nothing_is_given_up_and_tried_again(
+async def test_a_silent_endpoint_is_given_up_and_retried(
     service: ServiceHarness,
     notifier: WebhookDelivery,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """All of it together has 15 seconds."""
+    """The whole attempt has 15 seconds."""
     assert webhook_delivery.TIMEOUT == 15
     monkeypatch.setattr(webhook_delivery, "TIMEOUT", 0.2)
     receiver.silent = True
@@ -196,7 +196,7 @@ async def test_an_endless_answer_is_not_read(
     assert (await attempt(service, notifier.job))["state"] == "done"
 
 
-async def test_no_cookie_of_one_delivery_comes_with_the_next(
+async def test_cookies_are_not_kept_between_deliveries(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(500, "Set-Cookie: who=me; Path=/")]
@@ -207,10 +207,10 @@ async def test_no_cookie_of_one_delivery_comes_with_the_next(
     assert [one.headers.get("cookie") for one in receiver.received] == [None, None]
 
 
-async def test_after_a_rotation_either_secret_proves_a_webhook_until_the_overlap_is_over(
+async def test_during_an_overlap_a_webhook_is_signed_with_both_secrets(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    """As the library of Standard Webhooks sees it: one header, the new signature first."""
+    """In one header, the new signature first, as the Standard Webhooks library reads it."""
     app_id, former = service.credentials.app_id, service.credentials.webhook_secret
     service.clock.at = int(time.time() * 1000)
     receiver.answers = [empty_answer(500)]
@@ -243,10 +243,10 @@ def proves(secret: str, received: HttpRequest, signature: str | None = None) -> 
     return True
 
 
-async def test_the_bots_receiver_is_found_where_it_listens_now(
+async def test_the_bots_receiver_is_resolved_when_sending(
     service: ServiceHarness, receiver: Receiver
 ) -> None:
-    """`bot.internal` is resolved when sending, so a changed port loses nothing."""
+    """`bot.internal` is resolved when sending, so a changed port loses no webhook."""
     await service.pay(await request_with_own_webhook(service))
     async with listening_inside(service, receiver, service.credentials.app_id) as bots:
         assert (await attempt(service, bots.own_job))["state"] == "done"
@@ -256,7 +256,7 @@ async def test_the_bots_receiver_is_found_where_it_listens_now(
 def listening_inside(
     service: ServiceHarness, receiver: Receiver, embedded: str | None
 ) -> WebhookDelivery:
-    """Make a notifier that finds the bot's own receiver there."""
+    """Return a notifier that resolves the bot's own receiver to this address."""
     internal = {"bot.internal": lambda: ("127.0.0.1", receiver.port)}
     return WebhookDelivery(
         service.db, service.vault, service.clock, AllowList(), internal, embedded_app_id=embedded
@@ -264,10 +264,10 @@ def listening_inside(
 
 
 @pytest.mark.parametrize("embedded", [None, "another"])
-async def test_no_other_application_gets_to_the_bots_receiver(
+async def test_no_other_application_reaches_the_bots_receiver(
     service: ServiceHarness, receiver: Receiver, embedded: str | None
 ) -> None:
-    """Not even by an address that an earlier version took."""
+    """Also if its request has the internal address."""
     await service.pay(await request_with_own_webhook(service, "bot。internal"))
     async with listening_inside(service, receiver, embedded) as bots:
         assert (await attempt(service, bots.own_job))["state"] == "waiting"
@@ -291,10 +291,10 @@ async def test_each_outcome_is_one_line_in_the_log_without_secrets(
     assert lines[0]["why"] == "answered 500"
 
 
-async def test_a_payment_is_of_the_time_of_its_commit(service: ServiceHarness) -> None:
-    """Forms overtake each other on their way to the one writer; what they cause sorts as they came.
+async def test_a_payment_has_the_time_of_its_transaction(service: ServiceHarness) -> None:
+    """Forms overtake each other before the writer; their deliveries sort by transaction.
 
-    Its time is asked for there, not when the form came in.
+    The clock is read there, not when the form arrives.
     """
 
     def now() -> int:

@@ -1,4 +1,4 @@
-"""Exchange rates of the sandbox: complete, consistent, and marked as made up."""
+"""Exchange rates of the sandbox: complete, consistent, and marked as invented."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ def rate_of(denomination: str, instrument: str) -> ExchangeRate:
 
 
 def paid(amount: int, denomination: str, instrument: str) -> int:
-    """Minor units that a price comes to by the table."""
+    """Return the minor units of a price converted by the table."""
     receivers = (Receiver("alice", amount),)
     terms = Terms(Kind.NEVER, Product("Coffee"), receivers, instrument, denomination)
     return quote.quote(terms, SandboxExchange().rate(denomination, instrument)).amount
 
 
 def test_every_currency_has_a_positive_price_in_dollars() -> None:
-    """Whatever is valid on the wire can be paid in whatever else is."""
+    """Each currency of the interface can be paid in each other one."""
     for code in amounts.currencies():
         assert Decimal(TABLE["perDollar"][code]) > 0, code
     assert Decimal(TABLE["perDollar"]["USD"]) == 1
 
 
 def test_figures_are_written_as_strings_in_order() -> None:
-    """A number of JSON may be read as a float; a string is what stands there."""
+    """JSON readers may make a number a float; a string stays exact."""
     figures = TABLE["perDollar"]
     assert all(isinstance(figure, str) for figure in figures.values())
     assert sorted(figures) == list(figures)
 
 
-def test_table_says_that_it_is_made_up() -> None:
-    """Nobody takes the figures for a market's: source and time go with every rate."""
+def test_the_table_is_marked_as_invented() -> None:
+    """Every rate has the table's source and time, so nobody takes it for a market's."""
     assert TABLE["source"] == SOURCE
     found = rate_of("USD", "EUR")
     assert (found.source, found.at) == (SOURCE, AT)
@@ -125,7 +125,7 @@ def test_crossed_rates_are_of_28_digits(denomination: str, instrument: str) -> N
         (10**17 + 1, "BTC", "BSV", 500_000_000_000_000_005_000),
     ],
 )
-def test_prices_come_to_exact_amounts(
+def test_prices_are_converted_to_exact_amounts(
     amount: int, denomination: str, instrument: str, minor: int
 ) -> None:
     """Currencies of 0, 2, 3, 5 and 8 decimals, in both directions, half up."""
@@ -141,7 +141,7 @@ def test_prices_come_to_exact_amounts(
 def test_a_rate_of_28_digits_costs_no_minor_unit(
     denomination: str, instrument: str, amount: int
 ) -> None:
-    """What a price comes to is what it would by the table, were nothing rounded but the total."""
+    """The converted price is the same as without the rounding of the rate."""
     table = TABLE["perDollar"]
     decimals = amounts.exponent(instrument) - amounts.exponent(denomination)
     exact = amount * Fraction(table[instrument]) / Fraction(table[denomination])
@@ -151,13 +151,13 @@ def test_a_rate_of_28_digits_costs_no_minor_unit(
 
 
 def test_one_currency_needs_no_rate() -> None:
-    """Where price and payment are of one currency, nothing is converted."""
+    """Nothing is converted within one currency."""
     assert SandboxExchange().rate("USD", "USD") is None
 
 
 @pytest.mark.parametrize("pair", [("ZZZ", "USD"), ("USD", "ZZZ"), ("usd", "USD"), ("", "USD")])
 def test_unknown_currencies_have_no_rate(pair: tuple[str, str]) -> None:
-    """A rate that nobody knows is refused, never taken for 1."""
+    """An unknown rate is an error, never 1."""
     source: Exchange = SandboxExchange()
     with pytest.raises(MoneyError) as caught:
         source.rate(*pair)

@@ -1,4 +1,4 @@
-"""Lists among very many: every page comes from an index, and is as right as a look at each row."""
+"""Lists among very many requests: every page is read from an index and is exact."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ BESIDE = {
 
 @pytest.mark.parametrize("name", dict(million.statements()))
 def test_each_list_is_found_by_its_index(db: Database, name: str) -> None:
-    """No statement looks at all rows, none sorts them: both cost the more the more there are."""
+    """No statement scans or sorts all rows, which would cost more the more there are."""
     steps = db.run(partial(million.plan, sql=dict(million.statements())[name]))
     assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step]
     used = [step.split(" INDEX ")[1].split()[0] for step in steps if " INDEX " in step]
@@ -69,16 +69,16 @@ def test_each_list_is_found_by_its_index(db: Database, name: str) -> None:
     assert [index for index in used if index not in BESIDE] == ([expected] if expected else watches)
 
 
-def test_the_middle_of_a_list_is_found_without_what_comes_before_it(db: Database) -> None:
-    """The place where a page begins is part of the search."""
+def test_the_middle_of_a_list_is_read_without_the_rows_before_it(db: Database) -> None:
+    """The search in the index begins at the place of the page."""
     for name, sql in million.statements():
         if name.endswith("after a place"):
             first = db.run(partial(million.plan, sql=sql))
             assert any(",id)<(?,?)" in step for step in first), name
 
 
-async def test_whatever_the_clock_does_every_request_is_in_one_list(tmp_path: Path) -> None:
-    """Be it turned on or set back: the lists by status say what the requests themselves say."""
+async def test_every_request_is_in_one_status_list_even_if_the_clock_is_set(tmp_path: Path) -> None:
+    """The lists by status agree with the requests themselves."""
     with closing(open_database(f"sqlite:///{tmp_path}/bot.db")) as db:
         app_id = db.run(lambda tx: applications.create(tx, Vault("key"), "shop", 0)).app_id
         db.run(lambda tx: insert_every_combination(tx, app_id))
@@ -92,7 +92,7 @@ async def test_whatever_the_clock_does_every_request_is_in_one_list(tmp_path: Pa
 
 
 async def lists_of(service: ServiceHarness, request_id: str) -> list[str]:
-    """The states whose list the request is in."""
+    """The statuses whose lists have the request."""
     answers = {
         status: (
             await service.seller.get(REQUESTS_PATH, params={"status": status, "limit": 100})
@@ -106,10 +106,10 @@ async def lists_of(service: ServiceHarness, request_id: str) -> list[str]:
     ]
 
 
-async def test_a_request_is_in_the_list_of_its_state_through_its_whole_life(
+async def test_a_request_is_in_the_list_of_its_status_through_its_life(
     service: ServiceHarness,
 ) -> None:
-    """What time, an edit and a payment change is listed so at the next call."""
+    """The next call lists what time, an edit and a payment have changed."""
     made = await service.create(enabledAt="2027-01-15T08:01:00Z", expirationInSeconds=120, **DROP)
     request_id = made["id"]
     assert await lists_of(service, request_id) == ["scheduled"]
@@ -130,10 +130,10 @@ async def test_a_request_is_in_the_list_of_its_state_through_its_whole_life(
     assert await lists_of(service, request_id) == []
 
 
-async def test_a_one_off_is_completed_by_its_payment_and_held_before_it(
+async def test_a_one_off_is_completed_by_its_payment_and_reserved_before_it(
     service: ServiceHarness,
 ) -> None:
-    """A unit that is only reserved is not gone: the request is active until it is paid."""
+    """With a reserved unit the request is active until it is paid."""
     request_id = (await service.create(expirationType="onPaymentCompleted"))["id"]
     sql = "UPDATE payment_requests SET remaining_units = 0, reserved_units = 1"
     await service.db.transaction(lambda tx: tx.execute(sql))
@@ -145,7 +145,7 @@ async def test_a_one_off_is_completed_by_its_payment_and_held_before_it(
 async def test_pages_of_a_state_are_full_however_far_apart_its_requests_are(
     service: ServiceHarness,
 ) -> None:
-    """A page has its 5 items and a cursor, the last one what is left and none."""
+    """A page has 5 items and a cursor, the last page the rest and none."""
     wanted = []
     for number in range(60):
         end = {"expirationInSeconds": 1} if number % 5 == 0 else {}
@@ -163,8 +163,8 @@ async def test_pages_of_a_state_are_full_however_far_apart_its_requests_are(
     assert [one for page in pages for one in page] == wanted[::-1]
 
 
-async def test_the_whole_list_of_a_state_is_given_without_limit(service: ServiceHarness) -> None:
-    """Everything is what the interface promises, a state's list included."""
+async def test_a_status_list_without_limit_has_every_request(service: ServiceHarness) -> None:
+    """The interface promises the whole list, also by status."""
     for _ in range(230):
         await service.create(expirationInSeconds=1)
     service.clock.advance(1)
@@ -173,8 +173,8 @@ async def test_the_whole_list_of_a_state_is_given_without_limit(service: Service
     assert "nextCursor" not in answer
 
 
-async def test_what_was_not_written_down_yet_is_not_told_wrongly(service: ServiceHarness) -> None:
-    """A request that ends between the look and the page is in no list, not in a wrong one."""
+async def test_a_request_with_an_outdated_status_is_in_no_list(service: ServiceHarness) -> None:
+    """A request that ends between refresh and page is in no list, rather than in a wrong one."""
     await service.create(expirationInSeconds=1)
     sql = requests.page_sql(None, Status.ACTIVE)
     app_id = service.credentials.app_id
@@ -183,10 +183,10 @@ async def test_what_was_not_written_down_yet_is_not_told_wrongly(service: Servic
     assert await service.db.query(sql, now=NOON + 1000, **asked) == []
 
 
-async def test_changes_are_written_some_at_a_time_and_once(
+async def test_changes_of_status_are_stored_in_bounded_transactions_and_once(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Payers wait for no more than MANY of them; when all are written, nothing is."""
+    """At most MANY in a transaction, because payers wait for it; then nothing is stored again."""
     monkeypatch.setattr(status_index, "MANY", 3)
     app_id = service.credentials.app_id
     for _ in range(7):
@@ -195,10 +195,10 @@ async def test_changes_are_written_some_at_a_time_and_once(
     assert [await service.db.transaction(some) for _ in range(4)] == [3, 3, 1, 0]
 
 
-async def test_what_is_undone_meanwhile_is_not_done_again_without_end(
+async def test_a_refresh_that_is_undone_by_another_one_ends(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As by another whose clock is behind: here every second time the clock is asked."""
+    """Another process's clock may be behind: here every second reading is."""
     monkeypatch.setattr(status_index, "MANY", 3)
     app_id = service.credentials.app_id
     for _ in range(7):
@@ -210,8 +210,8 @@ async def test_what_is_undone_meanwhile_is_not_done_again_without_end(
     assert {row["stage"] for row in await service.rows("payment_requests")} == {"expired"}
 
 
-async def test_a_request_that_ends_during_the_call_is_told_as_it_is_listed(tmp_path: Path) -> None:
-    """The list is of the moment at which the states were written, and so is each of its items."""
+async def test_an_item_has_the_status_of_its_list(tmp_path: Path) -> None:
+    """The list has the time of the refresh, and so does each of its items."""
     async with open_service(tmp_path) as service:
         await service.create(expirationInSeconds=1)
         ticks = itertools.count(NOON + 999)
@@ -221,8 +221,8 @@ async def test_a_request_that_ends_during_the_call_is_told_as_it_is_listed(tmp_p
     assert [item["status"] for item in answer.json()["items"]] == ["expired"]
 
 
-async def test_lists_of_others_change_nothing_here(service: ServiceHarness) -> None:
-    """Each application's states are written down for itself."""
+async def test_each_applications_status_index_is_its_own(service: ServiceHarness) -> None:
+    """A refresh stores the statuses of one application."""
     await service.create(expirationInSeconds=1)
     service.clock.advance(1)
     await status_index.refresh(service.db, "another", service.clock)
@@ -239,7 +239,7 @@ async def payers(service: ServiceHarness, request_id: str) -> int:
 async def test_payers_are_counted_once_each_and_also_without_their_names(
     service: ServiceHarness,
 ) -> None:
-    """Who pays again, says nothing or pays for something else is no new payer; erased ones stay."""
+    """Repeated and unnamed payers are no new ones, nor are those of others; erased ones stay."""
     both = [(await service.create(requestedUserData=["email"]))["id"] for _ in range(2)]
     silent = (await service.create())["id"]
     for number, email in enumerate(("a@b.example", "c@d.example", "A@B.example")):
@@ -254,8 +254,8 @@ async def test_payers_are_counted_once_each_and_also_without_their_names(
     assert await payers(service, both[0]) == 3
 
 
-async def test_the_script_makes_what_it_says(tmp_path: Path) -> None:
-    """A fifth in each state, the oldest sold out, and one donation paid; others beside them."""
+async def test_the_million_script_creates_the_documented_requests(tmp_path: Path) -> None:
+    """A fifth in each status, the oldest sold out, one paid donation, and other applications."""
     path = tmp_path / "many.db"
     app_id = (await asyncio.to_thread(million.make, path, 500)).app_id
     with closing(open_database(f"sqlite:///{path}")) as db:
@@ -275,8 +275,8 @@ async def test_the_script_makes_what_it_says(tmp_path: Path) -> None:
         assert len(await db.query("SELECT id FROM payments")) == 10
 
 
-async def test_pending_is_another_word_for_scheduled(service: ServiceHarness) -> None:
-    """HandCash Cloud calls so what has not begun."""
+async def test_pending_is_a_synonym_of_scheduled(service: ServiceHarness) -> None:
+    """It is HandCash Cloud's word."""
     made = await service.create(enabledAt="2027-01-15T10:00:00Z")
     await service.create()
     for word in ("pending", "scheduled"):

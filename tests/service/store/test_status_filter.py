@@ -1,4 +1,4 @@
-"""SQL of requests: what it filters by is what the model says."""
+"""The SQL filter by status agrees with the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applications: secrets told once and kept as hashes, the bot's own kept sealed."""
+"""Applications: secrets are shown once and stored as hashes, the bot's own ones sealed."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def db(tmp_path: Path) -> Iterator[Database]:
     it.close()
 
 
-async def test_an_application_proves_itself_with_what_it_was_told(db: Database) -> None:
-    """Neither secret is in the database as it is."""
+async def test_an_application_authenticates_with_its_credentials(db: Database) -> None:
+    """Neither secret is in the database in plain text."""
     made = db.run(lambda tx: applications.create(tx, VAULT, "shop", 5))
     assert re.fullmatch("[0-9a-f]{24}", made.app_id)
     assert len(made.app_secret) == 43
@@ -57,8 +57,8 @@ async def signing_at(db: Database, app_id: str, now: int) -> list[str]:
     return [*map(VAULT.open, await store.read_webhook_secrets(db, app_id, now))]
 
 
-async def test_the_former_webhook_secret_counts_until_the_overlap_is_over(db: Database) -> None:
-    """The new one comes first; both are sealed."""
+async def test_the_former_webhook_secret_signs_until_the_overlap_ends(db: Database) -> None:
+    """The new one is first; both are sealed."""
     old = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
     new = db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 1000, 500))
     both = [new.webhook_secret, old.webhook_secret]
@@ -69,7 +69,7 @@ async def test_the_former_webhook_secret_counts_until_the_overlap_is_over(db: Da
     assert all(secret not in str(row) for secret in both)
 
 
-async def test_unless_told_otherwise_the_overlap_is_a_day(db: Database) -> None:
+async def test_the_default_overlap_is_a_day(db: Database) -> None:
     old = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
     db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 7))
     (row,) = await db.query("SELECT former_until FROM apps")
@@ -93,8 +93,8 @@ async def test_a_second_rotation_within_the_overlap_drops_the_oldest(db: Databas
     assert await signing_at(db, made.app_id, 3) == expected
 
 
-async def test_a_former_secret_is_cleared_once_its_time_is_over(db: Database) -> None:
-    """And no other application's, and no secret that is in use."""
+async def test_a_former_secret_is_deleted_after_its_overlap(db: Database) -> None:
+    """Other applications' secrets and those in use stay."""
     made = [db.run(lambda tx: applications.create(tx, VAULT, "shop", 0)) for _ in range(3)]
     new = db.run(lambda tx: applications.rotate(tx, VAULT, made[0].app_id, 0, 100))
     db.run(lambda tx: applications.rotate(tx, VAULT, made[1].app_id, 0, 200))
@@ -106,11 +106,11 @@ async def test_a_former_secret_is_cleared_once_its_time_is_over(db: Database) ->
     assert await signing_at(db, made[2].app_id, 100) == [made[2].webhook_secret]
 
 
-async def test_nobody_signs_for_an_application_that_there_is_not(db: Database) -> None:
+async def test_an_unknown_application_has_no_signing_secrets(db: Database) -> None:
     assert await signing_at(db, "nobody", 0) == []
 
 
-async def test_a_revoked_application_is_listed_and_shut_out(db: Database) -> None:
+async def test_a_revoked_application_is_listed_but_cannot_authenticate(db: Database) -> None:
     made = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
     db.run(lambda tx: applications.revoke(tx, VAULT, made.app_id, 7))
     with pytest.raises(Unauthorized):
@@ -119,7 +119,7 @@ async def test_a_revoked_application_is_listed_and_shut_out(db: Database) -> Non
 
 
 @pytest.mark.parametrize("change", [applications.rotate, applications.revoke])
-def test_what_is_revoked_is_told_from_what_there_never_was(
+def test_a_revoked_and_an_unknown_application_give_different_errors(
     db: Database, change: Callable[..., object]
 ) -> None:
     made = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
@@ -139,8 +139,8 @@ def test_a_name_is_one_line(db: Database, name: str) -> None:
     assert db.run(store.list_all) == []
 
 
-async def test_the_bots_own_application_is_made_once(db: Database) -> None:
-    """Its credentials come back after a restart, from a sealed row."""
+async def test_the_bots_own_application_is_created_once(db: Database) -> None:
+    """After a restart its credentials are read from a sealed row."""
     made = db.run(lambda tx: applications.ensure_embedded_app(tx, VAULT, 1))
     again = db.run(lambda tx: applications.ensure_embedded_app(tx, Vault("key"), 2))
     assert again == made
@@ -151,7 +151,7 @@ async def test_the_bots_own_application_is_made_once(db: Database) -> None:
         db.run(lambda tx: applications.ensure_embedded_app(tx, Vault("other"), 3))
 
 
-async def test_the_bots_own_application_can_not_be_taken_from_it(db: Database) -> None:
+async def test_the_bots_own_application_cannot_be_rotated_or_revoked(db: Database) -> None:
     made = db.run(lambda tx: applications.ensure_embedded_app(tx, VAULT, 1))
     with pytest.raises(Refused, match="own application"):
         db.run(lambda tx: applications.rotate(tx, VAULT, made.app_id, 2))

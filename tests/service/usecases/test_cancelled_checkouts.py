@@ -1,4 +1,4 @@
-"""Checkouts that their payer cancels, and money that comes all the same."""
+"""Checkouts that their payer cancels, and settlements that follow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
 
 
 async def cancelled(service: ServiceHarness, answer: httpx.Response) -> httpx.Response:
-    """Press the button of the page that the payer was led to."""
+    """Press the cancel button of the waiting page."""
     where = answer.headers["location"]
     done = await service.anyone.post(where, data={"action": "cancel"})
     assert (done.status_code, done.headers["location"]) == (303, where)
@@ -32,7 +32,7 @@ async def cancelled(service: ServiceHarness, answer: httpx.Response) -> httpx.Re
 
 
 async def test_a_payer_can_cancel_and_the_unit_is_free_at_once(service: ServiceHarness) -> None:
-    """Once: it is one unit however often the button is pressed; the page says what happened."""
+    """However often the button is pressed, one unit returns; the page explains it."""
     made = await service.create(**ONE, **HOOK)
     answer = await service.pay(made["id"], "a" * 32, manner="never")
     assert 'value="cancel"' in (await look(service, answer)).text
@@ -49,7 +49,7 @@ async def test_a_payer_can_cancel_and_the_unit_is_free_at_once(service: ServiceH
 
 
 @pytest.mark.parametrize(("sold", "state"), [(False, "late"), (True, "oversold")])
-async def test_money_that_comes_after_a_cancel_counts_as_after_the_time(
+async def test_a_payment_after_a_cancel_is_late(
     service: ServiceHarness, *, sold: bool, state: str
 ) -> None:
     made = await service.create(**ONE, **HOOK)
@@ -65,7 +65,7 @@ async def test_money_that_comes_after_a_cancel_counts_as_after_the_time(
 
 
 @pytest.mark.parametrize("manner", ["atOnce", "later"])
-async def test_what_is_paid_can_not_be_cancelled(service: ServiceHarness, manner: str) -> None:
+async def test_a_paid_checkout_cannot_be_cancelled(service: ServiceHarness, manner: str) -> None:
     made = await service.create(**ONE)
     await service.pay(made["id"], manner=manner)
     (checkout,) = await service.rows("checkouts")
@@ -78,8 +78,8 @@ async def test_what_is_paid_can_not_be_cancelled(service: ServiceHarness, manner
     assert await units(service) == (0, 0, 1, 0)
 
 
-async def test_what_has_lapsed_can_not_be_cancelled(service: ServiceHarness) -> None:
-    """Its unit may be another's by then."""
+async def test_a_lapsed_checkout_cannot_be_cancelled(service: ServiceHarness) -> None:
+    """Another payer may have its unit by then."""
     made = await service.create(**ONE)
     answer = await service.pay(made["id"], "a" * 32, manner="never")
     service.clock.advance(RESERVATION)
@@ -89,10 +89,10 @@ async def test_what_has_lapsed_can_not_be_cancelled(service: ServiceHarness) -> 
     assert await units(service) == (0, 1, 0, 0)
 
 
-async def test_a_checkout_is_cancelled_by_who_has_its_address_alone(
+async def test_a_checkout_is_cancelled_only_through_its_own_address(
     service: ServiceHarness,
 ) -> None:
-    """Under its own request, by a form that says so; a look at the page cancels nothing."""
+    """Under its own request and by POST; opening the page cancels nothing."""
     made, other = await service.create(**DROP), await service.create()
     path = (await service.pay(made["id"], manner="never")).headers["location"]
     checkout = path.rpartition("/")[2]
@@ -106,10 +106,10 @@ async def test_a_checkout_is_cancelled_by_who_has_its_address_alone(
     assert [row["state"] for row in await service.rows("checkouts")] == ["open"]
 
 
-async def test_a_cancelled_payer_is_led_on_when_the_money_was_faster(
+async def test_a_cancel_after_the_payment_redirects_the_payer(
     service: ServiceHarness,
 ) -> None:
-    """So the page's policy names where its form may lead, or browsers would stop there."""
+    """The page's form-action must name the target, or browsers block the redirect."""
     made = await service.create(**ONE, redirectUrl="https://shop.example/thanks")
     page = await look(service, await service.pay(made["id"], manner="later"))
     assert "form-action 'self' https://shop.example;" in page.headers["content-security-policy"]

@@ -1,4 +1,4 @@
-"""Checkouts: the money comes at once, later, twice, too late or never, and is never dropped."""
+"""Checkouts: settlements at once, later, twice, too late or never; each one is stored."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
         yield it
 
 
-async def test_money_that_comes_later_pays_when_it_comes(service: ServiceHarness) -> None:
-    """Meanwhile the unit is held, the payer waits, and the page goes on by itself."""
+async def test_a_later_settlement_pays_when_it_is_reported(service: ServiceHarness) -> None:
+    """Until then the unit is reserved, and the waiting page refreshes itself."""
     made = await service.create(**ONE, **HOOK, redirectUrl="https://shop.example/thanks?a=1")
     answer = await service.pay(made["id"], manner="later")
     waiting = await look(service, answer)
@@ -60,7 +60,7 @@ async def test_a_settlement_reported_twice_pays_once(service: ServiceHarness) ->
     assert len(await service.rows("payments")) == 1
 
 
-async def test_money_that_comes_too_late_takes_a_unit_that_is_left(service: ServiceHarness) -> None:
+async def test_a_late_settlement_takes_a_remaining_unit(service: ServiceHarness) -> None:
     made = await service.create(**ONE, **HOOK)
     answer = await service.pay(made["id"], manner="late")
     service.clock.advance(RESERVATION)
@@ -78,10 +78,10 @@ async def test_money_that_comes_too_late_takes_a_unit_that_is_left(service: Serv
     assert receipt.url.path == f"/pay/{made['id']}/receipt/{payment['id']}"
 
 
-async def test_money_that_comes_when_nothing_is_left_is_kept_and_told(
+async def test_an_oversold_payment_is_stored_and_reported(
     service: ServiceHarness,
 ) -> None:
-    """Never dropped, never a unit below none: the seller owes it back, and the payer reads so."""
+    """Units never fall below 0: the seller has to pay it back, and the payer's page shows it."""
     made = await service.create(**ONE, **HOOK)
     late = await service.pay(made["id"], "a" * 32, manner="late")
     service.clock.advance(RESERVATION)
@@ -106,8 +106,8 @@ async def test_money_that_comes_when_nothing_is_left_is_kept_and_told(
     assert "owes it back" in receipt.text
 
 
-async def test_reserved_is_told_apart_from_sold(service: ServiceHarness) -> None:
-    """On the wire, in the webhook and on the page: what others pay for may come back."""
+async def test_reserved_units_are_shown_apart_from_sold_ones(service: ServiceHarness) -> None:
+    """In the API, in the webhook and on the page: a reserved unit may return."""
     made = await service.create(expirationType="limit", totalUnits=2, **HOOK)
     await service.pay(made["id"], "a" * 32, manner="never")
     assert (await service.pay(made["id"], "b" * 32)).status_code == 303
@@ -123,7 +123,7 @@ async def test_reserved_is_told_apart_from_sold(service: ServiceHarness) -> None
     assert (await reports(service))[1].reserved_units is None
 
 
-async def test_money_that_never_comes_gives_its_unit_back(service: ServiceHarness) -> None:
+async def test_a_unit_without_settlement_is_returned(service: ServiceHarness) -> None:
     made = await service.create(**ONE, **HOOK)
     await service.pay(made["id"], manner="never")
     service.clock.advance(RESERVATION * 10)
@@ -133,10 +133,10 @@ async def test_money_that_never_comes_gives_its_unit_back(service: ServiceHarnes
 
 
 @pytest.mark.parametrize("gone", ["deleted", "expired"])
-async def test_money_under_way_counts_though_the_request_is_gone_since(
+async def test_a_settlement_counts_although_the_request_was_deleted_since(
     service: ServiceHarness, gone: str
 ) -> None:
-    """A payer who began in time holds a unit; what happens to the request then is not theirs."""
+    """A payer who began in time has a reserved unit, whatever happens to the request."""
     made = await service.create(**DROP, **HOOK)
     answer = await service.pay(made["id"], manner="later")
     if gone == "deleted":
@@ -153,7 +153,7 @@ async def test_money_under_way_counts_though_the_request_is_gone_since(
 async def test_one_form_posted_again_while_it_waits_gets_the_same_checkout(
     service: ServiceHarness,
 ) -> None:
-    """A double click, a refresh, a lost answer; the later choice of a manner changes nothing."""
+    """As by a double click, a refresh or a lost answer; another manner changes nothing."""
     made = await service.create(**DROP)
     first = await service.pay(made["id"], manner="later")
     second = await service.pay(made["id"])
@@ -165,8 +165,8 @@ async def test_one_form_posted_again_while_it_waits_gets_the_same_checkout(
     assert len(await service.rows("checkouts")) == 1
 
 
-async def test_more_money_for_one_checkout_is_owed_back(service: ServiceHarness) -> None:
-    """A payer who pays an invoice twice: the rail's second id is another payment, for no unit."""
+async def test_a_second_payment_of_one_checkout_is_oversold(service: ServiceHarness) -> None:
+    """The rail's second id for the same invoice is another payment, without a unit."""
     made = await service.create(**DROP, **HOOK)
     await service.pay(made["id"])
     (checkout,) = await service.rows("checkouts")
@@ -185,8 +185,8 @@ async def test_more_money_for_one_checkout_is_owed_back(service: ServiceHarness)
     assert len(await reports(service)) == 2
 
 
-async def test_a_form_stands_by_the_payment_that_took_its_unit(service: ServiceHarness) -> None:
-    """Whatever more came for it in the same millisecond, under whatever ids."""
+async def test_a_repeated_form_gets_the_payment_that_took_its_unit(service: ServiceHarness) -> None:
+    """Also if other payments of the checkout have the same millisecond."""
     made = await service.create(**DROP)
     first = await service.pay(made["id"])
     (checkout,) = await service.rows("checkouts")
@@ -198,7 +198,7 @@ async def test_a_form_stands_by_the_payment_that_took_its_unit(service: ServiceH
         assert again.headers["location"] == first.headers["location"]
 
 
-async def test_a_rail_can_not_pay_two_checkouts_with_one_payment(service: ServiceHarness) -> None:
+async def test_one_settlement_cannot_pay_two_checkouts(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     await service.pay(made["id"], "a" * 32)
     await service.pay(made["id"], "b" * 32, manner="never")
@@ -231,14 +231,14 @@ async def test_the_page_offers_every_manner_of_test_money(service: ServiceHarnes
         assert f'<option value="{manner}">' in page
 
 
-async def test_the_manner_chosen_stays_when_the_form_comes_back(service: ServiceHarness) -> None:
+async def test_a_refused_form_keeps_the_chosen_manner(service: ServiceHarness) -> None:
     made = await service.create(requestedUserData=["email"])
     answer = await service.pay(made["id"], email="nobody", manner="never")
     assert answer.status_code == 400
     assert '<option value="never" selected>' in answer.text
 
 
-async def test_who_waits_for_a_donations_money_is_not_told_that_one_is_kept(
+async def test_the_waiting_page_of_a_donation_mentions_no_reserved_unit(
     service: ServiceHarness,
 ) -> None:
     made = await service.create()
@@ -250,7 +250,9 @@ async def test_who_waits_for_a_donations_money_is_not_told_that_one_is_kept(
     assert "kept" not in page.text
 
 
-async def test_a_waiting_page_looks_less_often_with_time_and_ends(service: ServiceHarness) -> None:
+async def test_a_waiting_page_refreshes_less_often_with_time_and_ends(
+    service: ServiceHarness,
+) -> None:
     made = await service.create(**DROP)
     page = await look(service, await service.pay(made["id"], manner="never"))
     found = []
@@ -261,8 +263,8 @@ async def test_a_waiting_page_looks_less_often_with_time_and_ends(service: Servi
     assert found == ["3", "3", "30", "30", "none"]
 
 
-async def test_many_who_wait_behind_one_address_do_not_lock_each_other_out(tmp_path: Path) -> None:
-    """Each checkout is counted apart; ids that are guessed are counted by address."""
+async def test_payers_who_wait_behind_one_address_are_limited_apart(tmp_path: Path) -> None:
+    """Each checkout has a rate limit of its own; guessed ids count for the address."""
     async with open_service(tmp_path, payer_rate=Rate(6, 60)) as service:
         made = await service.create(**DROP)
         pages = [
@@ -282,7 +284,7 @@ async def test_many_who_wait_behind_one_address_do_not_lock_each_other_out(tmp_p
         ]
 
 
-async def test_each_payment_is_a_line_in_the_log_once(service: ServiceHarness) -> None:
+async def test_each_payment_is_logged_once(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     with capture_logs() as lines:
         await service.pay(made["id"], manner="twice")

@@ -1,4 +1,4 @@
-"""Deliveries: what is owed of a payment, every attempt of it, and how it is forgotten."""
+"""Deliveries: queued with the payment, each attempt stored, and swept."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def a_payment(request_id: str, number: int, **fields: Any) -> Payment:
 async def owed(
     service: ServiceHarness, number: int = 1, /, *, made: str = "", **fields: Any
 ) -> str:
-    """Owe what is to be told of a payment; the request's id."""
+    """Queue the deliveries of a payment; return the request's id."""
     request_id = made or (await service.create(**(DROP | BOTH)))["id"]
 
     def work(tx: Transaction) -> None:
@@ -70,7 +70,7 @@ async def messages(service: ServiceHarness, queue: str) -> list[Row]:
     return [row for row in await service.rows("outbox") if row["queue"] == queue]
 
 
-async def test_a_payment_owes_one_delivery_a_channel_under_the_id_of_its_message(
+async def test_a_payment_has_one_delivery_a_channel_with_the_id_of_its_message(
     service: ServiceHarness,
 ) -> None:
     request_id = await owed(service)
@@ -96,7 +96,7 @@ async def test_a_payment_owes_one_delivery_a_channel_under_the_id_of_its_message
         ({"email": "a@b.example"}, {"email"}),
     ],
 )
-async def test_only_what_the_request_asks_for_is_owed(
+async def test_only_the_channels_of_the_request_get_deliveries(
     service: ServiceHarness, notifications: dict[str, Any], channels: set[str]
 ) -> None:
     made = await service.create(notifications=notifications)
@@ -105,7 +105,7 @@ async def test_only_what_the_request_asks_for_is_owed(
     assert len(await service.rows("outbox")) == len(channels)
 
 
-async def test_a_letter_carries_what_there_is_to_write(service: ServiceHarness) -> None:
+async def test_a_letters_payload_has_everything_that_it_reports(service: ServiceHarness) -> None:
     """Its lane is the mailbox, however its address is written."""
     request_id = await owed(service)
     (row,) = await messages(service, MAILS.name)
@@ -126,7 +126,7 @@ async def test_a_letter_carries_what_there_is_to_write(service: ServiceHarness) 
     }
 
 
-async def test_what_was_paid_is_told_where_it_is_in_another_currency(
+async def test_a_letter_has_the_paid_amount_in_another_currency(
     service: ServiceHarness,
 ) -> None:
     await owed(service, paid=Quote(12_345, "BSV", (12_345,)))
@@ -135,15 +135,15 @@ async def test_what_was_paid_is_told_where_it_is_in_another_currency(
     assert (body["amount"], body["currency"]) == (500, "USD")
 
 
-async def test_money_for_which_no_unit_was_left_is_told_as_such(service: ServiceHarness) -> None:
+async def test_an_oversold_payment_is_reported_as_oversold(service: ServiceHarness) -> None:
     await owed(service, state=PaymentState.OVERSOLD)
     for queue in (WEBHOOKS, MAILS):
         (row,) = await messages(service, queue.name)
         assert exact_json.loads(row["body"])["oversold"] is True
 
 
-async def test_one_payment_is_never_owed_twice_by_one_channel(service: ServiceHarness) -> None:
-    """A bug that tried is stopped, with all that its transaction did."""
+async def test_one_payment_never_has_two_deliveries_of_one_channel(service: ServiceHarness) -> None:
+    """The database refuses the second one, and its transaction is undone."""
     request_id = await owed(service)
     with pytest.raises(Exception, match="UNIQUE"):
         await owed(service, made=request_id)
@@ -154,10 +154,10 @@ def log(service: ServiceHarness, delivery_id: str) -> list[Attempt]:
     return service.db.run(lambda tx: deliveries.attempts(tx, delivery_id))
 
 
-async def test_every_attempt_is_kept_with_what_came_of_it(
+async def test_every_attempt_is_stored_with_its_outcome(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    """Also one that got no answer; numbers go on after a retry."""
+    """Also one without an answer; after a retry the numbers continue."""
     body = "grüße\x00\x1b[2J".encode() + b"x" * 2000
     head = b"HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n" % len(body)
     receiver.answers = [head + body, b"nonsense\r\n\r\n", empty_answer(410)]
@@ -186,10 +186,10 @@ async def test_every_attempt_is_kept_with_what_came_of_it(
     assert numbers == [1, 2, 3, 4]
 
 
-async def test_an_attempt_that_outlived_its_lease_is_kept_and_decides_nothing(
+async def test_an_attempt_that_outlived_its_lease_is_stored_and_decides_nothing(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    """The receiver has seen both; what the second made of it stands."""
+    """The receiver has seen both attempts; the second one decides."""
     await pay_with_webhook(service, receiver.url)
 
     def claim(tx: Transaction) -> list[outbox.Message]:
@@ -206,7 +206,7 @@ async def test_an_attempt_that_outlived_its_lease_is_kept_and_decides_nothing(
     assert [one.status for one in log(service, row["id"])] == [200, 410]
 
 
-async def test_an_attempt_whose_delivery_is_forgotten_meanwhile_does_no_harm(
+async def test_an_attempt_of_a_delivery_deleted_meanwhile_is_ignored(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     await pay_with_webhook(service, receiver.url)
@@ -218,7 +218,7 @@ async def test_an_attempt_whose_delivery_is_forgotten_meanwhile_does_no_harm(
     assert await service.rows("delivery_attempts") == []
 
 
-async def test_the_operator_sees_what_every_application_is_owed(
+async def test_the_operator_sees_the_deliveries_of_every_application(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(500)]
@@ -237,7 +237,7 @@ async def test_the_operator_sees_what_every_application_is_owed(
 
 
 def bury(service: ServiceHarness, *ids: str) -> None:
-    """Claim and end these deliveries as dead, with an attempt each; the others wait on."""
+    """Claim these deliveries and bury them with an attempt each; release the others."""
 
     def work(tx: Transaction) -> None:
         for queue in (WEBHOOKS, MAILS):
@@ -252,8 +252,8 @@ def bury(service: ServiceHarness, *ids: str) -> None:
     service.db.run(work)
 
 
-async def test_the_operator_narrows_the_list_to_a_state(service: ServiceHarness) -> None:
-    """Newest first, over both channels."""
+async def test_the_operator_lists_deliveries_by_state(service: ServiceHarness) -> None:
+    """The newest first, of both channels."""
     made = await owed(service, 1)
     await owed(service, 2, made=made)
     service.clock.advance(1)
@@ -287,7 +287,7 @@ async def test_a_delivery_of_either_channel_is_sent_again(
     assert (again.settled_at, again.note) == (None, None)
 
 
-def test_an_unknown_delivery_is_not_there(service: ServiceHarness) -> None:
+def test_an_unknown_delivery_is_not_found(service: ServiceHarness) -> None:
     for look in (
         lambda tx: delivery_commands.find(tx, "webhook-x"),
         lambda tx: delivery_commands.retry(tx, "webhook-x", 0),
@@ -298,10 +298,10 @@ def test_an_unknown_delivery_is_not_there(service: ServiceHarness) -> None:
     assert service.db.run(deliveries.list_all) == []
 
 
-async def test_what_was_settled_long_ago_is_forgotten_with_its_attempts(
+async def test_deliveries_settled_long_ago_are_deleted_with_their_attempts(
     service: ServiceHarness,
 ) -> None:
-    """Of both channels; what waits, however old, and what was settled since stays."""
+    """Waiting deliveries, however old, and those settled since stay."""
     made = await owed(service, 1)
     await owed(service, 2, made=made)
     service.clock.advance(1)
@@ -318,10 +318,10 @@ async def test_what_was_settled_long_ago_is_forgotten_with_its_attempts(
     assert await service.db.query("PRAGMA foreign_key_check") == []
 
 
-async def test_many_are_forgotten_a_part_at_a_time(
+async def test_a_sweep_deletes_a_bounded_number(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No transaction that payments wait for is longer than that."""
+    """Payments wait for the transaction."""
     monkeypatch.setattr(delivery_queues, "SWEPT", 2)
     made = await owed(service, 1)
     for number in range(2, 6):

@@ -1,4 +1,4 @@
-"""Prices in one currency paid in another: quoted, paid, kept with the rate, or refused."""
+"""Prices in one currency paid in another: quoted, paid and stored with the rate, or refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 
 async def test_a_price_in_another_currency_is_quoted_paid_and_kept(service: ServiceHarness) -> None:
-    """The rate, its time and its source; each receiver's share, which sum exactly."""
+    """With the rate, its time and source, and shares with an exact sum."""
     made = await service.create(
         instrumentCurrencyCode="JPY",
         denominationCurrencyCode="USD",
@@ -85,7 +85,7 @@ async def test_a_share_too_small_for_the_instrument_is_refused_at_create(
     )
 
 
-async def test_the_same_currency_is_paid_as_it_is_priced(service: ServiceHarness) -> None:
+async def test_a_price_in_the_instrument_currency_is_not_converted(service: ServiceHarness) -> None:
     made = await service.create()
     await service.pay(made["id"])
     (row,) = await service.rows("payments")
@@ -95,14 +95,14 @@ async def test_the_same_currency_is_paid_as_it_is_priced(service: ServiceHarness
 
 
 class Closed:
-    """An exchange that knows no rate any more."""
+    """An exchange without rates."""
 
     def rate(self, denomination: str, instrument: str) -> ExchangeRate | None:
         raise MoneyError("unknownCurrency", f"{denomination} to {instrument}")
 
 
-async def test_a_rate_that_is_gone_takes_nothing_and_says_so(service: ServiceHarness) -> None:
-    """The request was made while there was one; nobody pays a price that nobody knows."""
+async def test_a_missing_rate_is_shown_and_nothing_is_paid(service: ServiceHarness) -> None:
+    """The request was created while there was a rate."""
     made = await service.create(
         **DROP, instrumentCurrencyCode="BSV", denominationCurrencyCode="USD"
     )

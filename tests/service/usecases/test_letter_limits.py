@@ -1,4 +1,4 @@
-"""Letters are bounded by mailbox and seller, joined rather than lost, ended by their readers."""
+"""Letters are limited by mailbox and seller, joined rather than lost, and can be unsubscribed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HALF_HOUR = TO_MAILBOX.interval / 1000
 
 @pytest.fixture
 async def post(tmp_path: Path) -> AsyncIterator[LetterHarness]:
-    """A shop whose application the operator made."""
+    """A shop whose application the operator created."""
     async with open_letter_harness(tmp_path, strangers=False) as it:
         yield it
 
@@ -49,12 +49,12 @@ async def test_200_payments_in_an_hour_are_a_few_letters_and_none_is_lost(
 
 
 def count(letter: EmailMessage) -> int:
-    """How many payments a letter tells, by its subject."""
+    """Return how many payments a letter reports, by its subject."""
     word = str(letter["Subject"]).partition(" ")[0]
     return int(word) if word.isdigit() else 1
 
 
-async def test_a_day_of_payments_stays_within_the_bound(post: LetterHarness) -> None:
+async def test_a_day_of_payments_stays_within_the_limit(post: LetterHarness) -> None:
     made = await post.sell(VICTIM)
     for _ in range(24 * 6):
         await post.pay(made)
@@ -62,7 +62,7 @@ async def test_a_day_of_payments_stays_within_the_bound(post: LetterHarness) -> 
     assert len(post.letters) <= 60
 
 
-async def test_the_bound_of_a_mailbox_is_that_of_all_sellers_and_spellings(
+async def test_the_limit_of_a_mailbox_is_shared_by_all_sellers_and_spellings(
     post: LetterHarness,
 ) -> None:
     for number in range(20):
@@ -71,7 +71,7 @@ async def test_the_bound_of_a_mailbox_is_that_of_all_sellers_and_spellings(
     assert await post.work() == TO_MAILBOX.burst
 
 
-async def test_a_seller_is_bounded_over_all_mailboxes(post: LetterHarness) -> None:
+async def test_a_seller_is_limited_over_all_mailboxes(post: LetterHarness) -> None:
     for number in range(FROM_SELLER.burst + 10):
         await post.pay(await post.sell(f"v{number}@mail.example", "busy"))
     assert await post.work() == FROM_SELLER.burst
@@ -100,7 +100,7 @@ async def test_a_restart_allows_no_new_burst_and_loses_nothing(
 
 
 async def test_a_summary_whose_answer_was_lost_is_the_same_again(post: LetterHarness) -> None:
-    """What was paid since waits for the next one."""
+    """Later payments wait for the next summary."""
     made = await post.sell(VICTIM)
     await post.pay(made, 20)
     await post.work()
@@ -117,8 +117,8 @@ async def test_a_summary_whose_answer_was_lost_is_the_same_again(post: LetterHar
     assert post.letters[-1]["Subject"] == "2 payments received"
 
 
-async def test_sending_a_delivery_again_is_bounded_too(post: LetterHarness) -> None:
-    """An application may ask for it as often as it likes."""
+async def test_a_retry_is_limited_too(post: LetterHarness) -> None:
+    """An application may retry any number of times."""
     await post.pay(await post.sell(VICTIM))
     await post.work()
     (one,) = (await post.service.seller.get("/v3/deliveries")).json()["items"]
@@ -129,7 +129,7 @@ async def test_sending_a_delivery_again_is_bounded_too(post: LetterHarness) -> N
     assert len(post.letters) == TO_MAILBOX.burst
 
 
-async def test_sending_the_first_of_a_summary_again_strands_no_other(post: LetterHarness) -> None:
+async def test_a_retry_of_a_summarys_leader_leaves_no_member_behind(post: LetterHarness) -> None:
     made = await post.sell(VICTIM)
     await post.pay(made, 20)
     await post.work()
@@ -143,7 +143,7 @@ async def test_sending_the_first_of_a_summary_again_strands_no_other(post: Lette
     assert {state for state, _ in await post.states()} == {"done"}
 
 
-async def test_what_waits_in_a_letter_that_a_worker_sets_aside_is_settled_with_it(
+async def test_the_members_of_a_buried_letter_are_settled_with_it(
     post: LetterHarness,
 ) -> None:
     made = await post.sell(VICTIM)
@@ -162,10 +162,10 @@ async def test_what_waits_in_a_letter_that_a_worker_sets_aside_is_settled_with_i
     assert await post.states() == [("dead", CRASHED)] * 20
 
 
-async def test_what_waits_in_a_letter_that_was_given_up_is_settled_by_a_sweep(
+async def test_a_sweep_settles_the_members_of_a_dead_letter(
     post: LetterHarness,
 ) -> None:
-    """As where a restore can't read it, which knows nothing of letters."""
+    """A restore buries messages that it can't read without settling their letters."""
     made = await post.sell(VICTIM)
     await post.pay(made, 20)
     post.office.answers["DATA"] = "451 4.3.0 later"
@@ -186,15 +186,15 @@ async def test_what_waits_in_a_letter_that_was_given_up_is_settled_by_a_sweep(
     assert "joined" not in {state for state, _ in states}
 
 
-def test_a_sweep_reads_only_what_waits_in_a_letter(db: Database) -> None:
-    """Deliveries are kept for a month, and payments wait for a sweep."""
+def test_a_sweep_reads_only_joined_deliveries(db: Database) -> None:
+    """Deliveries are stored for a month, and payments wait for the sweep's transaction."""
     plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {store.STRANDED}"))
     scans = [row["detail"] for row in plan if row["detail"].startswith("SCAN")]
     assert scans == ["SCAN outbox USING INDEX outbox_joined"]
 
 
-async def test_every_letter_can_be_ended_by_one_click(post: LetterHarness) -> None:
-    """As mail programs do it (RFC 8058), in whichever form they post."""
+async def test_every_letter_has_a_one_click_unsubscribe(post: LetterHarness) -> None:
+    """By the POST of mail programs (RFC 8058) in any of its encodings."""
     made = await post.sell(VICTIM)
     await post.pay(made)
     await post.work()
@@ -223,8 +223,8 @@ async def test_a_form_of_too_many_fields_is_refused(post: LetterHarness) -> None
     assert row["state"] == "trusted"
 
 
-async def test_letters_are_ended_for_a_seller_or_for_everybody(post: LetterHarness) -> None:
-    """In every spelling of the mailbox, and for those who come later."""
+async def test_a_reader_unsubscribes_from_a_seller_or_from_everybody(post: LetterHarness) -> None:
+    """For every spelling of the mailbox, and for later sellers."""
     anna, bob = await post.sell(VICTIM, "anna"), await post.sell(VICTIM, "bob")
     await post.pay(anna)
     await post.work()
@@ -243,7 +243,7 @@ async def test_letters_are_ended_for_a_seller_or_for_everybody(post: LetterHarne
     assert (await post.service.anyone.post("/email/stop/guessed")).status_code == 404
 
 
-async def test_whoever_is_asked_may_end_the_asking(tmp_path: Path) -> None:
+async def test_a_confirmation_letter_can_be_unsubscribed(tmp_path: Path) -> None:
     async with open_letter_harness(tmp_path) as post:
         await post.sell(VICTIM, "mallory")
         await post.work()

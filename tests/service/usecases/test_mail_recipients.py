@@ -1,4 +1,4 @@
-"""An address that a stranger names gets one letter, and nothing else until its holder says so."""
+"""An address that a stranger names gets one letter, and no other until its holder confirms."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_180_payments_bring_a_stranger_one_letter_without_the_sellers_word
     assert await post.work(WEEK - 1) == 0
 
 
-async def test_what_was_paid_meanwhile_comes_in_one_summary(post: LetterHarness) -> None:
+async def test_payments_before_the_confirmation_come_in_one_summary(post: LetterHarness) -> None:
     made = await post.sell(VICTIM, "anna")
     await post.pay(made, 180)
     await post.work()
@@ -67,7 +67,7 @@ async def test_what_was_paid_meanwhile_comes_in_one_summary(post: LetterHarness)
 
 
 async def test_opening_the_link_confirms_nothing(post: LetterHarness) -> None:
-    """Mail scanners open every link."""
+    """Mail scanners open every link, so a confirmation needs a POST."""
     made = await post.sell(VICTIM, "anna")
     await post.pay(made)
     await post.work()
@@ -117,7 +117,9 @@ async def test_a_link_works_once_and_for_a_week(post: LetterHarness) -> None:
     assert (expired.status_code, "expired" in expired.text) == (410, True)
 
 
-async def test_what_nobody_confirms_is_shown_as_ended(post: LetterHarness) -> None:
+async def test_deliveries_to_an_unconfirmed_address_end_when_the_link_expires(
+    post: LetterHarness,
+) -> None:
     made = await post.sell(VICTIM, "anna")
     await post.pay(made, 3)
     await post.work()
@@ -127,7 +129,7 @@ async def test_what_nobody_confirms_is_shown_as_ended(post: LetterHarness) -> No
     assert [one["note"] for one in listed] == [UNCONFIRMED] * 3
 
 
-async def test_the_seller_is_told_how_the_address_stands(post: LetterHarness) -> None:
+async def test_the_seller_sees_the_status_of_the_address(post: LetterHarness) -> None:
     made = await post.sell(VICTIM, "anna")
     told = (await post.service.get(made))["notifications"]
     assert told == {"email": VICTIM, "emailState": "unconfirmed"}
@@ -140,8 +142,8 @@ async def test_the_seller_is_told_how_the_address_stands(post: LetterHarness) ->
     assert (await post.service.get(made))["notifications"]["emailState"] == "ended"
 
 
-async def test_naming_an_address_again_and_again_asks_it_once(post: LetterHarness) -> None:
-    """By new requests, by editing back and forth, in other spellings of one mailbox."""
+async def test_naming_an_address_repeatedly_sends_one_question(post: LetterHarness) -> None:
+    """By new requests, by edits, in other spellings of one mailbox."""
     made = await post.sell(VICTIM, "mallory")
     for number in range(20):
         await post.sell([VICTIM, VICTIM.upper(), "Victim@MAIL.example"][number % 3], "mallory")
@@ -158,8 +160,10 @@ async def test_naming_an_address_again_and_again_asks_it_once(post: LetterHarnes
     assert len(asked) == MOST_ASKS
 
 
-async def test_a_link_that_is_over_is_sent_again_where_the_seller_asks(post: LetterHarness) -> None:
-    """So often and no more; the link before it works no more."""
+async def test_an_expired_link_is_replaced_when_the_seller_names_the_address_again(
+    post: LetterHarness,
+) -> None:
+    """A limited number of times; the former link no longer works."""
     for number in range(MOST_ASKS + 2):
         await post.sell(VICTIM, "anna")
         assert await post.work() == (number < MOST_ASKS)
@@ -168,17 +172,17 @@ async def test_a_link_that_is_over_is_sent_again_where_the_seller_asks(post: Let
     assert (await post.service.anyone.get(link(post.letters[0], "confirm"))).status_code == 404
 
 
-async def test_many_sellers_together_ask_a_mailbox_a_few_times(post: LetterHarness) -> None:
+async def test_questions_to_one_mailbox_are_limited_over_all_sellers(post: LetterHarness) -> None:
     for number in range(30):
         await post.sell(f"vic.tim+{number}@googlemail.com", f"mallory{number}")
     assert await post.work() == ASK_MAILBOX.burst
     assert await post.work(DAY / 1000) == 1
 
 
-async def test_a_question_that_waits_behind_strangers_is_sent_all_the_same(
+async def test_a_question_delayed_by_other_sellers_is_sent_later(
     post: LetterHarness,
 ) -> None:
-    """Its seven days begin when it goes, also for the payments that wait for its answer."""
+    """Its seven days begin when it is sent, also for the payments that wait for it."""
     for number in range(12):
         await post.sell(VICTIM, f"mallory{number}")
     await post.pay(await post.sell(VICTIM, "anna"))
@@ -193,7 +197,9 @@ async def test_a_question_that_waits_behind_strangers_is_sent_all_the_same(
     assert await post.work() == 1
 
 
-async def test_a_seller_asks_few_mailboxes_and_holds_few(post: LetterHarness) -> None:
+async def test_a_seller_has_few_questions_and_few_unconfirmed_addresses(
+    post: LetterHarness,
+) -> None:
     for number in range(MOST_OPEN):
         await post.sell(f"v{number}@mail.example", "mallory")
     refused = await post.name("one-more@mail.example", "mallory")
@@ -203,7 +209,7 @@ async def test_a_seller_asks_few_mailboxes_and_holds_few(post: LetterHarness) ->
     assert (await post.name("one-more@mail.example", "anna")).status_code == 200
 
 
-async def test_a_confirmation_is_that_sellers_alone(post: LetterHarness) -> None:
+async def test_a_confirmation_counts_for_one_seller_only(post: LetterHarness) -> None:
     anna = await post.sell(VICTIM, "anna")
     mallory = await post.sell(VICTIM, "mallory")
     await post.work()
@@ -214,8 +220,8 @@ async def test_a_confirmation_is_that_sellers_alone(post: LetterHarness) -> None
     assert await post.work() == 1
 
 
-async def test_a_trusted_application_names_whom_it_likes(tmp_path: Path) -> None:
-    """As before, and what it is answered is as before too."""
+async def test_a_trusted_application_names_addresses_without_confirmation(tmp_path: Path) -> None:
+    """The answers of its requests have no e-mail state."""
     async with open_letter_harness(tmp_path, strangers=False) as post:
         made = await post.sell(VICTIM)
         assert (await post.service.get(made))["notifications"] == {"email": VICTIM}
@@ -249,8 +255,10 @@ def test_one_mailbox_has_one_digest(one: str, other: str, *, same: bool) -> None
     assert one not in mailboxes.digest(one)
 
 
-async def test_an_address_that_is_erased_is_nowhere_and_gets_nothing(post: LetterHarness) -> None:
-    """Also where letters to it wait; that it wants none stays known."""
+async def test_an_erased_address_is_nowhere_in_the_database_and_gets_no_letter(
+    post: LetterHarness,
+) -> None:
+    """Also from waiting letters; that it unsubscribed stays stored as a digest."""
     made = await post.sell(VICTIM, "anna")
     await post.pay(made, 3)
     await post.work()

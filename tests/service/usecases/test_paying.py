@@ -34,7 +34,7 @@ CONTEXT = context(SandboxRail())
 
 
 async def test_two_hundred_payers_of_a_drop_of_twenty(service: ServiceHarness) -> None:
-    """Exactly twenty are paid, each owes one webhook, the others are told and owe nothing."""
+    """Exactly twenty are paid with one webhook each; the others are refused without one."""
     made = await service.create(expirationType="limit", totalUnits=20, **HOOK)
     answers = await asyncio.gather(
         *(service.pay(made["id"], f"{number:032d}") for number in range(200))
@@ -53,10 +53,10 @@ async def test_two_hundred_payers_of_a_drop_of_twenty(service: ServiceHarness) -
     assert len(await service.rows("checkouts")) == 20
 
 
-async def test_two_posts_of_one_form_are_one_payment_with_one_answer(
+async def test_a_form_posted_twice_is_one_payment_with_one_answer(
     service: ServiceHarness,
 ) -> None:
-    """At once, one after the other, when it is sold out since, and when it is deleted since."""
+    """At the same time, one after the other, and after the request sold out or was deleted."""
     made = await service.create(expirationType="limit", totalUnits=2, **HOOK)
     token = await service.token(made["id"])
     answers = await asyncio.gather(*(service.pay(made["id"], token) for _ in range(10)))
@@ -71,13 +71,13 @@ async def test_two_posts_of_one_form_are_one_payment_with_one_answer(
 
 
 async def test_the_same_token_pays_each_request_once(service: ServiceHarness) -> None:
-    """A token belongs to the request whose form it was in."""
+    """A token belongs to the request of its form."""
     one, two = await service.create(), await service.create()
     first, second = await service.pay(one["id"]), await service.pay(two["id"])
     assert first.headers["location"] != second.headers["location"]
 
 
-async def test_a_payment_without_a_webhook_owes_nothing(service: ServiceHarness) -> None:
+async def test_a_payment_without_a_webhook_has_no_delivery(service: ServiceHarness) -> None:
     made = await service.create()
     assert (await service.pay(made["id"])).status_code == 303
     assert await service.rows("outbox") == []
@@ -91,7 +91,7 @@ async def test_a_payment_without_a_webhook_owes_nothing(service: ServiceHarness)
         (DROP, 2),
     ],
 )
-async def test_what_remains_is_told_of_drops_only(
+async def test_only_drops_report_remaining_units(
     service: ServiceHarness, fields: dict[str, Any], remaining: int | None
 ) -> None:
     made = await service.create(**fields, **HOOK)
@@ -135,8 +135,8 @@ async def test_a_payment_that_fails_half_way_leaves_nothing(service: ServiceHarn
         assert await service.rows(table) == []
 
 
-async def test_a_rails_payment_counts_once(service: ServiceHarness) -> None:
-    """`(rail, external id)` is unique: a second payment of the same money is undone whole."""
+async def test_a_settlement_is_stored_once(service: ServiceHarness) -> None:
+    """`(rail, external_id)` is unique: the transaction of a second payment is undone."""
 
     class Repeating(SandboxRail):
         def begin(self, tx: Transaction, charge: Charge) -> Settlement | None:
@@ -157,13 +157,13 @@ async def test_a_rails_payment_counts_once(service: ServiceHarness) -> None:
 def reserve(
     tx: Transaction, request_id: str, number: int, at: int, reservation: int
 ) -> PaymentProgress:
-    """Open a checkout whose money never comes."""
+    """Open a checkout without a settlement."""
     never = PaymentContext(SandboxRail(), SandboxExchange(), reservation)
     return paying.pay(tx, never, PaymentForm(request_id, f"r{number}", {}, Manner.NEVER), at)
 
 
-async def test_a_reservation_holds_its_unit_until_it_lapses(service: ServiceHarness) -> None:
-    """Then it returns: to the eye at once, in the row with the next guarded statement."""
+async def test_a_reserved_unit_returns_when_the_reservation_lapses(service: ServiceHarness) -> None:
+    """Readers see it return at once; the row changes with the next guarded statement."""
     made = await service.create(expirationType="limit", totalUnits=1)
     assert service.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, 900_000))
     during = await service.get(made["id"])
@@ -179,7 +179,7 @@ async def test_a_reservation_holds_its_unit_until_it_lapses(service: ServiceHarn
     assert sorted(states) == ["lapsed", "paid"]
 
 
-async def test_a_lapsed_unit_can_be_taken_out_by_an_edit(service: ServiceHarness) -> None:
+async def test_an_edit_can_remove_a_lapsed_unit(service: ServiceHarness) -> None:
     made = await service.create(expirationType="limit", totalUnits=1)
     service.db.run(lambda tx: reserve(tx, made["id"], 1, NOON, 1000))
     assert (await service.edit(made["id"], {"decreaseRemainingUnits": 1})).status_code == 409
@@ -188,7 +188,7 @@ async def test_a_lapsed_unit_can_be_taken_out_by_an_edit(service: ServiceHarness
     assert (answer.json()["remainingUnits"], answer.json()["status"]) == (0, "soldOut")
 
 
-async def test_a_request_that_is_not_there_can_not_be_paid(service: ServiceHarness) -> None:
+async def test_an_unknown_request_cannot_be_paid(service: ServiceHarness) -> None:
     for form in (PaymentForm("0" * 24, "t", {}), PaymentForm("x", "t", {})):
         with pytest.raises(NotFound):
             await service.db.transaction(partial(paying.pay, context=CONTEXT, form=form, now=NOON))

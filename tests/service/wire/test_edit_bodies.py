@@ -42,7 +42,7 @@ from tests.support.wire_bodies import NOW, refused
         ),
     ],
 )
-def test_an_edit_says_what_changes_and_nothing_more(text: str, edit: Edit) -> None:
+def test_an_edit_has_only_the_fields_of_its_body(text: str, edit: Edit) -> None:
     assert body_parsing.read_edit(text, NOW) == edit
 
 
@@ -66,5 +66,5 @@ def test_an_edit_says_what_changes_and_nothing_more(text: str, edit: Edit) -> No
         ('{"expirationInSeconds":1,"expiresAt":"2027-01-15T08:00:00Z"}', "expiresAt"),
     ],
 )
-def test_what_can_not_be_edited_is_named(text: str, field: str) -> None:
+def test_a_field_that_cannot_be_edited_is_named(text: str, field: str) -> None:
     assert list(refused(text, edit=True)) == [field]

@@ -1,4 +1,4 @@
-"""Bodies: what is taken, what is refused and which field is named for it."""
+"""Bodies: which are taken, which are refused, and the field that the refusal names."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_spellings_that_differ_are_refused_by_the_later_ones_name() -> None:
     }
 
 
-def test_payment_methods_may_name_the_default_of_others_and_nothing_else() -> None:
+def test_only_the_default_payment_method_of_handcash_is_taken() -> None:
     plain = body_parsing.read_create(body(), NOW)
     assert body_parsing.read_create(body(paymentMethods=["onChain"]), NOW) == plain
     assert body_parsing.read_create(body(paymentMethods=None), NOW) == plain
@@ -114,7 +114,7 @@ def test_descriptions_keep_their_line_breaks(text: str) -> None:
     assert (terms.product.description, terms.product.long_description) == (text, text)
 
 
-def test_null_for_an_optional_field_is_as_if_it_were_left_out() -> None:
+def test_null_for_an_optional_field_means_that_it_is_left_out() -> None:
     nulls = dict.fromkeys(
         ("redirectUrl", "notifications", "requestedUserData", "totalUnits", "enabledAt")
     )
@@ -211,7 +211,7 @@ RECEIVER = {"sendAmount": 5, "destination": "alice"}
         ({"": 1}, ""),
     ],
 )
-def test_what_a_create_is_refused_for_is_named(fields: dict[str, Any], field: str) -> None:
+def test_a_refused_create_names_its_field(fields: dict[str, Any], field: str) -> None:
     assert list(refused(body(**fields))) == [field]
 
 
@@ -243,7 +243,7 @@ def test_custom_parameters_are_bounded_and_their_keys_are_plain(parameters: Any)
         "\x00",
     ],
 )
-def test_what_is_no_sound_json_object_is_refused(text: str) -> None:
+def test_a_body_that_is_no_valid_json_object_is_refused(text: str) -> None:
     assert refused(text) == {}
     assert refused(text, edit=True) == {}
 
@@ -251,7 +251,7 @@ def test_what_is_no_sound_json_object_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "number", ["5e999999999", "1e-999999999", "-0", "0.0", "1E+1000000", "9" * 4000]
 )
-def test_an_absurd_amount_costs_nothing_and_is_refused(number: str) -> None:
+def test_an_absurd_amount_is_refused_quickly(number: str) -> None:
     text = body().replace('"sendAmount":5', f'"sendAmount":{number}')
     assert list(refused(text)) == ["receivers.0.sendAmount"]
     assert list(refused(body()[:-1] + f',"totalUnits":{number}}}')) == ["totalUnits"]
@@ -306,7 +306,7 @@ ANYTHING = st.recursive(
 
 @given(st.dictionaries(NAMES, ANYTHING), st.booleans())
 def test_no_body_is_a_bug(fields: dict[str, Any], edit: bool) -> None:  # noqa: FBT001 - drawn
-    """Whatever JSON comes, it is read or refused with the fields named."""
+    """Any JSON is read, or refused with the names of its fields."""
     text = exact_json.dumps(fields if edit else NEW | fields)
     named = None
     try:
@@ -326,8 +326,8 @@ def test_times_are_written_as_javascript_writes_them() -> None:
     assert iso(-1) == "1969-12-31T23:59:59.999Z"
 
 
-def test_a_name_given_twice_is_found_in_one_walk() -> None:
-    """Others wait for who reads a body: the square of its fields was a second and more."""
+def test_duplicate_names_are_found_in_linear_time() -> None:
+    """Other requests wait for the parser: quadratic time would be a second and more."""
     names = [*map(str, range(30_000)), "29999"]
     began = time.process_time()
     with pytest.raises(InvalidBody, match="The field '29999' is given twice"):
